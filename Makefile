@@ -1,0 +1,61 @@
+# `make demo` shows the main job, `make test` passes the tests; both set themselves up on a fresh machine.
+SHELL := /bin/bash
+PYTHON_BIN := .venv/bin/python
+
+.PHONY: help demo demo-down test test-unit test-lab lint bench lab lab-down setup setup-dev lock clean
+
+help:
+	@echo "make demo    set up, then run the main job: reservations become QoS on the lab's routers for exactly their slot"
+	@echo "make test    set up, then run every test"
+	@echo "make lab     bring the lab's routers up and leave them up (make lab-down takes them away)"
+	@echo "make bench   measure, print a table, write benchmarks/out/NAME.json"
+	@echo "make lint    ruff, mypy, yamllint, ansible-lint"
+
+setup:
+	@tools/setup.sh runtime
+
+setup-dev:
+	@tools/setup.sh dev
+
+demo: setup
+	@$(PYTHON_BIN) -m lab.demo
+
+demo-down: setup
+	@$(PYTHON_BIN) -m lab.demo --down
+
+test: setup-dev
+	@$(PYTHON_BIN) -m lab requirements --install
+	@$(PYTHON_BIN) -m pytest $(PYTEST_ARGS)
+
+test-unit: setup-dev
+	@$(PYTHON_BIN) -m pytest tests/unit tests/property tests/golden $(PYTEST_ARGS)
+
+test-lab: setup-dev
+	@$(PYTHON_BIN) -m lab requirements --install
+	@$(PYTHON_BIN) -m pytest tests/lab $(PYTEST_ARGS)
+
+lint: setup-dev
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+	@.venv/bin/yamllint --strict .
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/ansible-lint --offline -q
+
+bench: setup-dev
+	@$(PYTHON_BIN) -m benchmarks $(BENCH_ARGS)
+
+lab: setup
+	@.venv/bin/slotcar lab up
+
+lab-down: setup
+	@.venv/bin/slotcar lab down
+
+# Pins every package with its hashes; names no index.
+lock:
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
+	  -o requirements/dev.txt requirements/dev.in
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
+	  -c requirements/dev.txt -o requirements/runtime.txt requirements/runtime.in
+
+clean:
+	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
