@@ -1,0 +1,28 @@
+"""The network room: from an Ansible inventory to a checked, frozen `Network`. model.py has what it gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from controller.network.building import build
+from controller.network.checks import check
+from controller.network.findings import Findings
+from controller.network.model import Network
+from controller.network.reading import read_inventory
+
+__all__ = ["Network", "load_network"]
+
+
+def load_network(inventory: Path, vault_password_file: Path | None = None) -> Network:
+    """Reads an inventory (a file, a folder, a script) with Ansible's own code and checks all of it.
+
+    `loaded_at` stays None: this room reads no clock.
+
+    Raises:
+        InvalidInput: every problem found, each naming file, line, host and key.
+    """
+    found = Findings()
+    draft = build(read_inventory(inventory, vault_password_file), found)
+    check(draft, found)
+    found.refuse()
+    return draft.network()

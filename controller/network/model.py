@@ -1,0 +1,139 @@
+"""`Network`: domains, devices, interfaces, links, hosts and SLS chains, validated and frozen."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from controller.timebase import Window
+from controller.vocabulary import InterfaceRole, Platform, Service
+
+
+class Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class InterfaceId(Frozen):
+    """An interface's name in the network: `device:name`."""
+
+    device: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.device}:{self.name}"
+
+
+class Interface(Frozen):
+    """One interface of a device.
+
+    Attributes:
+        capacity_bps: layer-2 rate of the link in each direction (the VC's rate where there is one).
+        shares_ppm: each service's share of the link, parts per million of `capacity_bps`; at most a million together.
+        neighbour: the interface at the other end of the link; None on an edge interface that faces hosts only.
+        prefixes: networks behind an edge interface beside the subnet of its own address.
+        overhead_bytes: layer-2 bytes that each IP packet costs on this link
+            (Ethernet: header 14, FCS 4, preamble 8, gap 12 = 38; D7.3 counts 60 together with IP and UDP).
+        metric: cost of sending out of this interface, for the shortest path.
+    """
+
+    id: InterfaceId
+    role: InterfaceRole
+    capacity_bps: int = Field(gt=0)
+    shares_ppm: dict[Service, int]
+    address: IPv4Interface | None = None
+    prefixes: tuple[IPv4Network, ...] = ()
+    neighbour: InterfaceId | None = None
+    overhead_bytes: int = Field(default=38, ge=0)
+    metric: int = Field(default=10, ge=1)
+
+    @property
+    def behind(self) -> tuple[IPv4Network, ...]:
+        """What an edge interface leads to: its subnet, and the prefixes that are routed to it."""
+        subnet = (self.address.network,) if self.address else ()
+        return tuple(dict.fromkeys((*subnet, *self.prefixes)))
+
+    def share_bps(self, service: Service) -> int:
+        """Capacity of a service on this interface: its configured share of the link (DESIGN, arithmetic)."""
+        return self.capacity_bps * self.shares_ppm.get(service, 0) // 1_000_000
+
+
+class Device(Frozen):
+    """A router or switch that Slotcar configures.
+
+    Attributes:
+        burst_ceiling_bytes: the largest policer burst (GARA §5.1: 2 MB; D7.3 §8.1.1 needed 2.5 MB).
+        options: platform options of the operator's, read by the platform's own code (numbers of ACL ranges, queues).
+    """
+
+    name: str
+    domain: str
+    platform: Platform
+    interfaces: dict[str, Interface]
+    burst_ceiling_bytes: int = Field(default=2_000_000, ge=8_000)
+    burst_floor_bytes: int = Field(default=8_000, ge=1_500)
+    options: dict[str, int | str | bool] = Field(default_factory=dict)
+
+
+class Host(Frozen):
+    """An end system: an address behind an edge interface."""
+
+    name: str
+    domain: str
+    address: IPv4Address
+    attached_to: InterfaceId
+
+
+class Domain(Frozen):
+    """An administrative domain. `over_provisioned`: it has no QoS and needs none (D7.3 §3.2.1)."""
+
+    name: str
+    over_provisioned: bool = False
+
+
+class Sls(Frozen):
+    """A service level specification between two neighbouring domains, one direction (TEQUILA).
+
+    Attributes:
+        upstream, downstream: traffic goes from the customer `upstream` into the provider `downstream`.
+        ingress: the downstream interface where the aggregate is policed.
+        rate_bps: agreed layer-3 rate; `burst_bytes` its token bucket.
+        validity: when it holds; None for always.
+        excess: `drop` or `remark` (to best effort).
+    """
+
+    name: str
+    upstream: str
+    downstream: str
+    service: Service
+    rate_bps: int = Field(gt=0)
+    burst_bytes: int = Field(ge=1_500)
+    ingress: InterfaceId
+    validity: Window | None = None
+    excess: str = Field(default="drop", pattern="^(drop|remark)$")
+
+    def valid_over(self, window: Window) -> bool:
+        return self.validity is None or (self.validity.start <= window.start and window.end <= self.validity.end)
+
+
+class Network(Frozen):
+    """The whole network, as the inventory says. Keys are names; interfaces are found through their device."""
+
+    domains: dict[str, Domain]
+    devices: dict[str, Device]
+    hosts: dict[str, Host]
+    sls: dict[str, Sls]
+    source: str = ""
+    loaded_at: datetime | None = None
+
+    def interface(self, interface_id: InterfaceId) -> Interface:
+        """The interface of that name.
+
+        Raises:
+            KeyError: no such device or interface.
+        """
+        return self.devices[interface_id.device].interfaces[interface_id.name]
+
+    def domain_of(self, interface_id: InterfaceId) -> Domain:
+        return self.domains[self.devices[interface_id.device].domain]

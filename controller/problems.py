@@ -1,0 +1,40 @@
+"""Errors that a person reads: each names the file, the line, the key, the bad value and what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Problem:
+    """One thing wrong in an input, placed as exactly as the input allows.
+
+    `file` is a path or a source's name; `line` counts from 1 and is 0 where there is none; `key` is a dotted path.
+    """
+
+    file: str
+    line: int
+    key: str
+    message: str
+    value: str = ""
+    hint: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        subject = f"{self.key}: " if self.key else ""
+        value = f" (got {self.value})" if self.value else ""
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{place}: {subject}{self.message}{value}{hint}"
+
+
+class SlotcarError(Exception):
+    """Base of every error whose message is meant for the person who caused it or must act on it."""
+
+
+class InvalidInput(SlotcarError):
+    """One or more inputs are wrong; all of them are listed, and nothing was applied."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(sorted(set(problems)))
+        super().__init__("\n".join(str(problem) for problem in self.problems))

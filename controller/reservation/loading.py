@@ -1,0 +1,178 @@
+"""Reservation files: many in a folder, many reservations in a file, every mistake of all of them in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from controller.located_yaml import Document, load, read_text
+from controller.problems import InvalidInput, Problem
+from controller.reservation.entry import KEYS, Reader
+from controller.reservation.model import Reservation
+
+SUFFIXES = (".yml", ".yaml", ".json")
+VERSION = 1
+TOP = ("version", "defaults", "reservations")
+_TOP_HINT = "a reservation file has the keys version, defaults (if any) and reservations"
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What was read so far."""
+
+    now: datetime
+    reservations: list[Reservation] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    places: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def finish(self) -> tuple[Reservation, ...]:
+        if self.problems:
+            raise InvalidInput(self.problems)
+        return tuple(self.reservations)
+
+
+def load_files(paths: Sequence[Path], now: datetime) -> tuple[Reservation, ...]:
+    """All reservations of these files, and of the files in these folders, in order.
+
+    Raises:
+        InvalidInput: anything in any of them is wrong; all of it is listed, and nothing is given.
+    """
+    loaded = Loaded(now)
+    for path in _files(paths, loaded):
+        try:
+            document = load(read_text(path), str(path))
+        except InvalidInput as error:
+            loaded.problems.extend(error.problems)
+            continue
+        _read(document, loaded)
+    return loaded.finish()
+
+
+def load_text(text: str, file: str, now: datetime) -> tuple[Reservation, ...]:
+    """All reservations of a file's text; `file` is what problems call it.
+
+    Raises:
+        InvalidInput: as `load_files`.
+    """
+    loaded = Loaded(now)
+    _read(load(text, file), loaded)
+    return loaded.finish()
+
+
+def from_mapping(data: Mapping[str, object], now: datetime, file: str = "request") -> Reservation:
+    """One reservation in a file's keys, as the API and the command line take it.
+
+    Raises:
+        InvalidInput: all that is wrong with it.
+    """
+    problems: list[Problem] = []
+    reader = Reader(data, lambda key, *words: problems.append(Problem(file, 0, key, *words)), now)
+    reservation = reader.reservation()
+    if reservation is None:
+        raise InvalidInput(problems)
+    return reservation
+
+
+def _files(paths: Sequence[Path], loaded: Loaded) -> Iterator[Path]:
+    seen: set[Path] = set()
+    for path in paths:
+        if not path.is_dir():
+            found = [path]
+        else:
+            found = sorted(
+                one
+                for one in path.rglob("*")
+                if one.suffix in SUFFIXES
+                and one.is_file()
+                and not any(part.startswith(".") for part in one.relative_to(path).parts)
+            )
+            if not found:
+                hint = f"put files that end in {', '.join(SUFFIXES)} there"
+                loaded.problems.append(Problem(str(path), 0, "", "holds no reservation files", "", hint))
+        for one in found:
+            if one.resolve() not in seen:
+                seen.add(one.resolve())
+                yield one
+
+
+def _read(document: Document, loaded: Loaded) -> None:
+    loaded.problems.extend(document.problems)
+    data = document.data
+    if not isinstance(data, Mapping):
+        loaded.problems.append(Problem(document.file, 1, "", "is no reservation file", "", _TOP_HINT))
+        return
+    for key in data:
+        if key not in TOP:
+            hint = "put it below `reservations:`" if key in KEYS else _TOP_HINT
+            loaded.problems.append(
+                Problem(document.file, document.line(key), key, "is no key that is known here", "", hint)
+            )
+    if data.get("version") != VERSION:
+        value = "" if data.get("version") is None else str(data["version"])
+        message = "is no version that is known here" if value else "is missing"
+        loaded.problems.append(
+            Problem(document.file, document.line("version"), "version", message, value, "say `version: 1`")
+        )
+    defaults = _defaults(document, data.get("defaults"), loaded)
+    entries = data.get("reservations")
+    if not isinstance(entries, list):
+        hint = "say a list: each reservation begins with `- name: …`"
+        message = "is missing" if entries is None else "is no list"
+        loaded.problems.append(
+            Problem(document.file, document.line("reservations"), "reservations", message, "", hint)
+        )
+        return
+    for index, entry in enumerate(entries):
+        _read_entry(document, index, entry, defaults, loaded)
+
+
+def _defaults(document: Document, value: Any, loaded: Loaded) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    line = document.line("defaults")
+    if not isinstance(value, Mapping):
+        loaded.problems.append(
+            Problem(document.file, line, "defaults", "is no mapping", str(value)[:60], "say `KEY: VALUE` lines")
+        )
+        return {}
+    if "name" in value:
+        hint = "every reservation has a name of its own"
+        loaded.problems.append(
+            Problem(document.file, document.line("defaults.name"), "defaults.name", "is no default", "", hint)
+        )
+    return {key: one for key, one in value.items() if key != "name"}
+
+
+def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[str, Any], loaded: Loaded) -> None:
+    above = f"reservations[{index}]"
+    if not isinstance(entry, Mapping):
+        hint = "each reservation is a mapping that begins with `- name: …`"
+        loaded.problems.append(
+            Problem(document.file, document.line(above), above, "is no reservation", str(entry)[:60], hint)
+        )
+        return
+
+    def complain(key: str, message: str, value: str, hint: str) -> None:
+        top = key.partition(".")[0]
+        place = f"defaults.{key}" if top not in entry and top in defaults else f"{above}.{key}" if key else above
+        loaded.problems.append(Problem(document.file, document.line(place), place, message, value, hint))
+
+    # An end in an entry speaks against a default duration, and the other way round.
+    rest = {key: one for key, one in defaults.items() if not ({key} & _OPPOSITE.keys() and _OPPOSITE[key] in entry)}
+    reservation = Reader({**rest, **entry}, complain, loaded.now).reservation()
+    if reservation is None:
+        return
+    place = f"{document.file}:{document.line(f'{above}.name')}"
+    if reservation.key in loaded.places:
+        owner, name = reservation.key
+        hint = f"{owner} has one of this name at {loaded.places[reservation.key]}; names are unique per owner"
+        complain("name", "is given twice", name, hint)
+        return
+    loaded.places[reservation.key] = place
+    loaded.reservations.append(reservation)
+
+
+_OPPOSITE = {"end": "duration", "duration": "end"}

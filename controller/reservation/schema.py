@@ -1,0 +1,131 @@
+"""JSON Schema (2020-12) of reservation files: what editors complete, and what the API's requests are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controller.reservation.entry import HOST, NAME, OWNER
+from controller.reservation.times import MOST_OCCURRENCES
+from controller.vocabulary import Direction, Protocol, Service
+
+ID = "urn:slotcar:schema:reservation-file:1"
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema of a whole file."""
+    entry = reservation_schema()
+    defaults = {key: value for key, value in entry["properties"].items() if key != "name"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": ID,
+        "title": "Slotcar reservation file",
+        "description": "Reservations that an operator wants to be there: applying it creates, changes and cancels.",
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["version", "reservations"],
+        "properties": {
+            "version": {"const": 1, "description": "The version of this format."},
+            "defaults": {
+                "type": "object",
+                "description": "Keys that every reservation of the file has unless it says otherwise.",
+                "additionalProperties": False,
+                "properties": defaults,
+            },
+            "reservations": {
+                "type": "array",
+                "description": "The reservations.",
+                "items": entry | {"required": ["name"]},
+            },
+        },
+    }
+
+
+def reservation_schema() -> dict[str, Any]:
+    """The schema of one reservation, complete in itself."""
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["name", "owner", "source", "destination", "protocol", "service", "start"],
+        "properties": {
+            "name": _text(NAME.pattern, "Unique for its owner; what a later apply matches.", "tonight-cms"),
+            "owner": _text(OWNER.pattern, "Whose reservation it is.", "hep"),
+            "source": _endpoint("Where the traffic comes from."),
+            "destination": _endpoint("Where it goes."),
+            "protocol": _enum(Protocol, "Transport protocol."),
+            "direction": _enum(Direction, "Which way is reserved; forward is from source to destination.", "forward"),
+            "service": _enum(Service, "Which service it gets. best-effort and qbss need no rate."),
+            "rate": _quantity(
+                "Payload rate of each direction; headers are added by admission.", ["36 Mbit/s", "1.5 Gbit/s"]
+            ),
+            "packet_size": _quantity("Size of the whole IP packet, headers included.", ["1500 B"], "1500 B"),
+            "rtt": _quantity("Longest round-trip time; the policer's burst follows from it.", ["50 ms"], "100 ms"),
+            "start": {
+                "type": "string",
+                "description": "`now`, `now + 20 min`, or a time with its zone.",
+                "examples": ["now", "now + 20 min", "2027-03-01T22:00:00+01:00"],
+            },
+            "end": {
+                "type": "string",
+                "description": "A time with its zone; the slot is open before it. Either this or a duration.",
+                "examples": ["2027-03-02T06:00:00+01:00"],
+            },
+            "duration": {
+                "type": "string",
+                "description": "Length of the slot: ISO 8601 or `2 h`. Either this or an end.",
+                "examples": ["PT2H", "90 min"],
+            },
+            "recurrence": {
+                "type": "string",
+                "description": f"An RRULE (RFC 5545) that ends, of at most {MOST_OCCURRENCES} occurrences.",
+                "examples": ["FREQ=DAILY;COUNT=14"],
+            },
+            "timezone": {
+                "type": "string",
+                "description": "Where the recurrence keeps the wall clock; the start's own zone by default.",
+                "examples": ["Europe/Zurich", "+01:00"],
+            },
+            "via": {
+                "type": "array",
+                "items": {"type": "string", "pattern": f"^{HOST.pattern}$"},
+                "description": "Routers that the path must cross, in order; the shortest path otherwise.",
+            },
+            "labels": {
+                "type": "object",
+                "additionalProperties": {"type": ["string", "number"]},
+                "description": "Texts of your own, to find it by.",
+            },
+        },
+    }
+
+
+def _text(pattern: str, description: str, example: str) -> dict[str, Any]:
+    return {"type": "string", "pattern": f"^{pattern}$", "description": description, "examples": [example]}
+
+
+def _enum(kind: Any, description: str, default: str | None = None) -> dict[str, Any]:
+    found: dict[str, Any] = {"enum": [str(one) for one in kind], "description": description}
+    return found | ({"default": default} if default else {})
+
+
+def _quantity(description: str, examples: list[str], default: str | None = None) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": "string", "pattern": r"[0-9]", "description": description, "examples": examples}
+    return found | ({"default": default} if default else {})
+
+
+def _endpoint(description: str) -> dict[str, Any]:
+    return {
+        "description": f"{description} A host of the inventory or an address; the port may be bound later.",
+        "anyOf": [
+            {"type": "string", "minLength": 1},
+            {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["host"],
+                "properties": {
+                    "host": {"type": "string"},
+                    "port": {"type": ["integer", "null"], "minimum": 1, "maximum": 65535},
+                },
+            },
+        ],
+        "examples": ["lbnl-premium:5001", "10.10.21.2", "[2001:db8::1]:5001"],
+    }
