@@ -1,0 +1,154 @@
+"""The decision: does a request fit, and if it does not, what, where, when and how much (DESIGN rules 3 and 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+
+from controller.admission.arithmetic import payload_rate_bps
+from controller.admission.kernels import FOREVER
+from controller.admission.model import Admitted, Demand, Enquiry, Refused, Shortfall
+from controller.admission.tables import SlotTables
+from controller.network.model import Sls
+from controller.timebase import Window, from_us, to_us
+
+#: The last moment that a `datetime` can tell.
+LAST_US = to_us(datetime.fromisoformat("9999-12-31T23:59:59.999999+00:00"))
+
+
+def decide(
+    tables: SlotTables,
+    demands: Sequence[Demand],
+    windows: Sequence[Window],
+    *,
+    sls: Mapping[str, Sls] | None = None,
+    horizon: datetime | None = None,
+    without: Sequence[Admitted] = (),
+) -> Admitted | Refused:
+    """Whether the demands fit over all windows together. Changes nothing: the caller adds what is admitted.
+
+    Args:
+        sls: the network's SLSs, by name; one that is demanded must be valid over every window.
+        horizon: a nearest window ends by then at the latest.
+        without: what counts as absent: the old form of a reservation that is being modified. Admitted, the caller
+            removes it from the tables before adding the new; refused, nothing has changed and the old stands.
+
+    Raises:
+        ValueError: a rate that no sane network has, or something in `without` that the tables do not hold.
+    """
+    if without:
+        with _absent(tables, demands, without):
+            return decide(tables, demands, windows, sls=sls, horizon=horizon)
+    asked = [demand for demand in demands if demand.rate_bps]
+    invalid = _invalid(asked, windows, sls) if sls else []
+    if not invalid and tables.fits(asked, windows):
+        return Admitted(tuple(demands), tuple(windows))
+    return Refused(
+        shortfalls=_shortfalls(tables, asked, windows),
+        nearest_window=_nearest(tables, asked, windows, sls or {}, horizon),
+        highest_rate_bps=0 if invalid else _highest(tables, asked, windows).rate_bps,
+        reason="; ".join(_not_valid(agreement, window) for agreement, window in invalid),
+        horizon=horizon,
+    )
+
+
+def enquire(
+    tables: SlotTables,
+    demands: Sequence[Demand],
+    windows: Sequence[Window],
+    *,
+    sls: Mapping[str, Sls] | None = None,
+    without: Sequence[Admitted] = (),
+) -> Enquiry:
+    """The highest payload rate that fits over all windows, and what limits it (GARA's enquire).
+
+    The demands' own rates do not matter, only their resources and header ratios: they may be 0.
+    """
+    for agreement, _ in _invalid(demands, windows, sls or {}):
+        return Enquiry(0, f"sls:{agreement.name}")
+    with _absent(tables, demands, without):
+        return _highest(tables, demands, windows)
+
+
+@contextmanager
+def _absent(tables: SlotTables, demands: Sequence[Demand], without: Sequence[Admitted]) -> Iterator[None]:
+    """Some reservations taken out of the demanded resources, and put back whatever happens.
+
+    A copy of six resources takes 20 ms at a million live; this, 40 us. Equal tables have equal steps, so nobody can
+    tell afterwards.
+
+    Raises:
+        ValueError: one of them was never added.
+    """
+    names, taken = {demand.resource for demand in demands}, []
+    try:
+        for old in without:
+            held = [demand for demand in old.demands if demand.resource in names]
+            tables.remove(held, old.windows)
+            taken.append((held, old.windows))
+        yield
+    finally:
+        for held, windows in taken:
+            tables.add(held, windows)
+
+
+def _invalid(demands: Sequence[Demand], windows: Sequence[Window], sls: Mapping[str, Sls]) -> list[tuple[Sls, Window]]:
+    """Demanded SLSs that do not hold over some window, with the first such window."""
+    found = []
+    for agreement in _demanded(demands, sls):
+        window = next((window for window in windows if not agreement.valid_over(window)), None)
+        if window:
+            found.append((agreement, window))
+    return found
+
+
+def _demanded(demands: Sequence[Demand], sls: Mapping[str, Sls]) -> list[Sls]:
+    names = (demand.resource[4:] for demand in demands if demand.resource.startswith("sls:"))
+    return [sls[name] for name in names if name in sls]
+
+
+def _not_valid(agreement: Sls, window: Window) -> str:
+    return f"SLS {agreement.name} is not valid over {window}: it holds {agreement.validity}"
+
+
+def _shortfalls(tables: SlotTables, asked: Sequence[Demand], windows: Sequence[Window]) -> tuple[Shortfall, ...]:
+    """Every short resource at its worst moment of all windows, the first of equals."""
+    found = []
+    for demand in asked:
+        cases = [case for window in windows if (case := tables.worst(demand.resource, window, demand.rate_bps))]
+        if cases:
+            peak, window = max(cases, key=lambda case: case[0])
+            capacity = tables.capacity(demand.resource)
+            found.append(Shortfall(demand.resource, window, demand.rate_bps, max(0, capacity - peak), capacity))
+    return tuple(found)
+
+
+def _highest(tables: SlotTables, demands: Sequence[Demand], windows: Sequence[Window]) -> Enquiry:
+    best: Enquiry | None = None
+    for demand in demands:
+        free = tables.capacity(demand.resource) - max(tables.peak(demand.resource, window) for window in windows)
+        rate = payload_rate_bps(free, demand.wire_bytes, demand.payload_bytes)
+        if best is None or rate < best.rate_bps:
+            best = Enquiry(rate, demand.resource)
+    return best or Enquiry(0)
+
+
+def _nearest(
+    tables: SlotTables,
+    asked: Sequence[Demand],
+    windows: Sequence[Window],
+    sls: Mapping[str, Sls],
+    horizon: datetime | None,
+) -> Window | None:
+    """The first occurrence, all occurrences shifted together by the least time that makes everything fit."""
+    first, last = windows[0].start_us, windows[-1].end_us
+    least, most = 0, (to_us(horizon) if horizon else LAST_US) - last
+    for agreement in _demanded(asked, sls):
+        if agreement.validity:
+            least = max(least, agreement.validity.start_us - first)
+            most = min(most, agreement.validity.end_us - last)
+    shift = tables.nearest_shift_us(asked, windows, least, min(most, FOREVER - last - 1))
+    if shift is None:
+        return None
+    return Window(from_us(first + shift), from_us(windows[0].end_us + shift))
