@@ -1,0 +1,127 @@
+"""The slot tables as a cache of the occupancy log: loaded at once, then following the ledger's sequence (ADR 0003)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import psycopg
+from sqlalchemy import Connection, text
+
+from controller.admission import SlotTables
+from controller.admission.model import Demand
+from controller.ledger.model import Terms
+from controller.timebase import Window
+
+#: One row of the binary COPY below: a count of fields, then each field behind its length.
+_ROW = np.dtype(
+    [
+        ("fields", ">i2"),
+        ("length_1", ">i4"),
+        ("resource", ">i4"),
+        ("length_2", ">i4"),
+        ("rate_bps", ">i8"),
+        ("length_3", ">i4"),
+        ("start_us", ">i8"),
+        ("length_4", ">i4"),
+        ("end_us", ">i8"),
+    ]
+)
+_HEADER_BYTES = 19
+_TRAILER_BYTES = 2
+
+# A row that was given back counts no more; a give-back always names the whole of what its entry took before.
+_LIVE = """
+COPY (
+    SELECT asked.resource, asked.rate_bps, open.start_us, open.end_us
+    FROM occupancy AS taken,
+         unnest(taken.resources, taken.rates_bps) AS asked (resource, rate_bps),
+         unnest(taken.starts_us, taken.ends_us) AS open (start_us, end_us)
+    WHERE taken.sign = 1 AND taken.last_end_us > {floor_us} AND open.end_us > {floor_us} AND NOT EXISTS (
+        SELECT FROM occupancy AS given
+        WHERE given.sign = -1 AND given.entry = taken.entry AND given.sequence > taken.sequence
+    )
+) TO STDOUT (FORMAT BINARY)
+"""
+_SINCE = text(
+    "SELECT sign, resources, rates_bps, starts_us, ends_us FROM occupancy WHERE sequence > :s ORDER BY sequence"
+)
+
+
+class TableCache:
+    """Slot tables as of `sequence` of the ledger. Not thread-safe: its user holds a lock."""
+
+    def __init__(self) -> None:
+        self._tables: SlotTables | None = None
+        self._terms: Terms | None = None
+        self._names: dict[int, str] = {}
+        self._numbers: dict[str, int] = {}
+        self.sequence = 0
+
+    def drop(self) -> None:
+        """Forgets everything; the next `caught_up` loads again."""
+        self._tables = None
+
+    def caught_up(self, connection: Connection, sequence: int, terms: Terms, now_us: int) -> SlotTables:
+        """The tables as of `sequence`, which the connection's transaction must see."""
+        if self._tables is None:
+            self._load(connection, sequence, terms, now_us)
+        assert self._tables is not None
+        if self._terms is not terms:
+            self._tables.set_capacities(terms.capacities)
+            self._terms = terms
+        if self.sequence < sequence:
+            self._follow(connection, self._tables)
+            self.sequence = sequence
+        return self._tables
+
+    def numbers(self, connection: Connection, names: list[str]) -> list[int]:
+        """The ledger's numbers of resources, given to those that have none yet."""
+        missing = [name for name in names if name not in self._numbers]
+        if missing:
+            connection.execute(
+                text("INSERT INTO resource (name) SELECT unnest(CAST(:names AS text[])) ON CONFLICT DO NOTHING"),
+                {"names": sorted(set(missing))},
+            )
+            self._read_names(connection)
+        return [self._numbers[name] for name in names]
+
+    def _load(self, connection: Connection, sequence: int, terms: Terms, now_us: int) -> None:
+        self._read_names(connection)
+        numbers = sorted(self._names)
+        position = np.zeros(max(numbers, default=0) + 1, dtype=np.int64)
+        position[numbers] = np.arange(len(numbers))
+        rows = _copy_rows(connection, now_us)
+        self._tables = SlotTables.build(
+            terms.capacities,
+            [self._names[number] for number in numbers],
+            position[rows["resource"].astype(np.int64)],
+            rows["start_us"].astype(np.int64),
+            rows["end_us"].astype(np.int64),
+            rows["rate_bps"].astype(np.int64),
+        )
+        self._terms = terms
+        self.sequence = sequence
+
+    def _read_names(self, connection: Connection) -> None:
+        self._names = {row.id: row.name for row in connection.execute(text("SELECT id, name FROM resource"))}
+        self._numbers = {name: number for number, name in self._names.items()}
+
+    def _follow(self, connection: Connection, tables: SlotTables) -> None:
+        rows = connection.execute(_SINCE, {"s": self.sequence}).all()
+        if any(number not in self._names for row in rows for number in row.resources):
+            self._read_names(connection)
+        for row in rows:
+            demands = [Demand(self._names[n], rate) for n, rate in zip(row.resources, row.rates_bps, strict=True)]
+            windows = [Window.of_us(start, end) for start, end in zip(row.starts_us, row.ends_us, strict=True)]
+            (tables.add if row.sign == 1 else tables.remove)(demands, windows)
+
+
+def _copy_rows(connection: Connection, floor_us: int) -> np.ndarray[Any, np.dtype[Any]]:
+    raw = connection.connection.driver_connection
+    assert isinstance(raw, psycopg.Connection)
+    data = bytearray()
+    with raw.cursor() as cursor, cursor.copy(_LIVE.format(floor_us=int(floor_us)).encode()) as copy:
+        for piece in copy:
+            data += piece
+    return np.frombuffer(data, dtype=_ROW, offset=_HEADER_BYTES, count=(len(data) - _HEADER_BYTES) // _ROW.itemsize)

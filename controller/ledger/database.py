@@ -1,0 +1,146 @@
+"""The engine, the lock on the ledger's head, and errors that say what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import sqlalchemy
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
+
+from controller.ledger.errors import LedgerUnavailable
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+#: Serialises migrations of several controllers that start together.
+MIGRATION_LOCK = 5_107_001
+
+
+class SchemaState(StrEnum):
+    CURRENT = "current"
+    EMPTY = "empty"
+    BEHIND = "behind"
+    AHEAD = "ahead"
+
+
+@dataclass(slots=True)
+class Head:
+    """The ledger's three counters as read under the lock; `save` writes them back."""
+
+    sequence: int
+    event: int
+    entry_number: int
+
+
+def make_engine(url: str) -> Engine:
+    """An engine on psycopg 3 whose sessions speak UTC and give up on a lock or a statement that hangs.
+
+    Raises:
+        LedgerUnavailable: the URL is not PostgreSQL's.
+    """
+    try:
+        parsed = make_url(url).set(drivername="postgresql+psycopg")
+    except sqlalchemy.exc.ArgumentError as error:
+        raise LedgerUnavailable("the database's URL is not one: say postgresql://user@host:5432/name") from error
+    options = "-c timezone=UTC -c lock_timeout=30s -c statement_timeout=120s"
+    engine = create_engine(
+        parsed,
+        pool_size=8,
+        max_overflow=8,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": 5, "options": options},
+    )
+
+    @event.listens_for(engine, "connect")
+    def _autocommit_off(connection: Any, _record: Any) -> None:
+        connection.prepare_threshold = 2
+
+    return engine
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Turns a lost or refused connection into `LedgerUnavailable`; leaves programming errors alone."""
+    try:
+        yield
+    except (
+        sqlalchemy.exc.OperationalError,
+        sqlalchemy.exc.InterfaceError,
+        sqlalchemy.exc.TimeoutError,
+        psycopg.OperationalError,
+        psycopg.InterfaceError,
+    ) as error:
+        cause = getattr(error, "orig", None) or error
+        words = " ".join(str(cause).split())
+        raise LedgerUnavailable(f"the ledger's database does not answer: {words}") from error
+    except sqlalchemy.exc.ProgrammingError as error:
+        if isinstance(error.orig, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
+            raise LedgerUnavailable("the database lacks the ledger's tables: run slotcar db upgrade") from error
+        raise
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[tuple[Connection, Head]]:
+    """One transaction that holds the ledger's lock. Counters are saved and listeners told when it commits."""
+    with answering(), engine.begin() as connection:
+        row = connection.execute(
+            text("SELECT sequence, event, entry_number FROM head WHERE id = 1 FOR UPDATE")
+        ).one_or_none()
+        if row is None:
+            raise LedgerUnavailable("the ledger's head is missing: run slotcar db upgrade")
+        head = Head(row.sequence, row.event, row.entry_number)
+        yield connection, head
+        if (head.sequence, head.event, head.entry_number) != tuple(row):
+            connection.execute(
+                text("UPDATE head SET sequence = :s, event = :e, entry_number = :n WHERE id = 1"),
+                {"s": head.sequence, "e": head.event, "n": head.entry_number},
+            )
+        if head.event != row.event:
+            connection.execute(text("SELECT pg_notify('slotcar_event', :event)"), {"event": str(head.event)})
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    with answering(), engine.connect() as connection:
+        yield connection
+
+
+def schema_state(engine: Engine) -> SchemaState:
+    """Whether the database has the revision that this version was made for."""
+    with reading(engine) as connection:
+        found = MigrationContext.configure(connection).get_current_revision()
+    if found is None:
+        return SchemaState.EMPTY
+    script = ScriptDirectory.from_config(_alembic())
+    if found == script.get_current_head():
+        return SchemaState.CURRENT
+    known = {revision.revision for revision in script.walk_revisions()}
+    return SchemaState.BEHIND if found in known else SchemaState.AHEAD
+
+
+def upgrade(engine: Engine) -> tuple[str, str]:
+    """Brings the schema to the head; gives the revision before and after (empty: none)."""
+    with answering(), engine.begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
+        before = MigrationContext.configure(connection).get_current_revision() or ""
+        config = _alembic()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+        after = MigrationContext.configure(connection).get_current_revision() or ""
+    return before, after
+
+
+def _alembic() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.set_main_option("path_separator", "os")
+    return config

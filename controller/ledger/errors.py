@@ -1,0 +1,74 @@
+"""What can go wrong with the ledger; each message is for the caller."""
+
+from __future__ import annotations
+
+from controller.admission.model import Refused
+from controller.ledger.model import State
+from controller.problems import SlotcarError
+
+
+class LedgerUnavailable(SlotcarError):
+    """The database does not answer, or is not the one that this version needs. Nothing was changed."""
+
+
+class UnknownHandle(SlotcarError):
+    """No reservation has this handle."""
+
+    def __init__(self, handle: str) -> None:
+        super().__init__(f"no reservation has the handle {handle}")
+        self.handle = handle
+
+
+class ForbiddenTransition(SlotcarError):
+    """The reservation's state does not allow this."""
+
+    def __init__(self, handle: str, state: State, wanted: State) -> None:
+        super().__init__(f"reservation {handle} is {state.value} and cannot become {wanted.value}")
+        self.state = state
+        self.wanted = wanted
+
+
+class StaleVersion(SlotcarError):
+    """The reservation has changed since the caller read it."""
+
+    def __init__(self, handle: str, expected: int, actual: int) -> None:
+        super().__init__(f"reservation {handle} is at version {actual}, not {expected}: read it again")
+        self.expected = expected
+        self.actual = actual
+
+
+class StaleLedger(SlotcarError):
+    """The ledger has changed since the plan was made."""
+
+    def __init__(self, expected: int, actual: int) -> None:
+        super().__init__(
+            f"the plan was made at sequence {expected} of the ledger, which is at {actual} now: make the plan again"
+        )
+        self.expected = expected
+        self.actual = actual
+
+
+class NameTaken(SlotcarError):
+    """The owner has a live reservation of this name already."""
+
+    def __init__(self, owner: str, name: str, handle: str) -> None:
+        super().__init__(f"{owner} has a live reservation named {name} already ({handle}); modify or cancel that one")
+        self.handle = handle
+
+
+class IdempotencyConflict(SlotcarError):
+    """The idempotency key was used for a different request."""
+
+    def __init__(self, key: str, handle: str) -> None:
+        super().__init__(f"the idempotency key {key} was used for a different request ({handle}); take a new key")
+        self.handle = handle
+
+
+class PlanNotAdmitted(SlotcarError):
+    """A step of a plan is refused, so none of it is applied; `refusals` are (owner, name) and the numbers."""
+
+    def __init__(self, refusals: tuple[tuple[tuple[str, str], Refused], ...]) -> None:
+        self.refusals = refusals
+        super().__init__(
+            "nothing was applied: " + "; ".join(f"{owner}/{name}: {r.sentence()}" for (owner, name), r in refusals)
+        )

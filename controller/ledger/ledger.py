@@ -1,0 +1,250 @@
+"""`Ledger`: the only durable state. Decisions are made by admission, under this room's lock (DESIGN rule 4)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from sqlalchemy import Engine, text
+
+from controller.admission import SlotTables
+from controller.admission.model import Refused
+from controller.ledger import database, embedded, queries
+from controller.ledger.database import SchemaState
+from controller.ledger.errors import LedgerUnavailable
+from controller.ledger.listening import Lease, Listener, try_lead
+from controller.ledger.model import AdmissionRequest, Entry, Event, PlanStep, State, Terms
+from controller.ledger.operations import Admit, AppendEvent, ApplyPlan, Expire, ExtendHold, Move, Rebind
+from controller.ledger.queries import Filter
+from controller.ledger.writer import Writer
+from controller.reservation.model import Reservation
+from controller.timebase import to_us
+
+T = TypeVar("T")
+#: The advisory lock of whoever pushes to devices.
+LEADER_KEY = 5_107_002
+
+
+class Ledger:
+    """Entries, the occupancy log and events in PostgreSQL. Thread-safe; close it, or use it with `with`.
+
+    Every method that writes takes `now` and raises `LedgerUnavailable` where the database does not answer; nothing is
+    written then.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._terms = Terms({}, {})
+        self._writer = Writer(engine, lambda: self._terms)
+        self._listener = Listener(engine)
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._listener.stop()
+        self._engine.dispose()
+
+    # -- schema ----------------------------------------------------------------------------------------------------
+
+    def upgrade(self) -> tuple[str, str]:
+        """Brings the tables to this version; the revision before and after."""
+        return database.upgrade(self._engine)
+
+    def schema_state(self) -> SchemaState:
+        return database.schema_state(self._engine)
+
+    # -- admission -------------------------------------------------------------------------------------------------
+
+    def set_terms(self, terms: Terms) -> None:
+        """The network that requests are decided against from now on."""
+        self._terms = terms
+
+    def admit(self, request: AdmissionRequest, now: datetime) -> Entry | Refused:
+        """Lock, re-check, insert: the entry, or the refusal with its numbers and nothing written.
+
+        Raises:
+            NameTaken, IdempotencyConflict, UnknownHandle, StaleVersion, ForbiddenTransition.
+        """
+        return self._writer.submit(Admit(now, request))
+
+    def apply(
+        self, steps: Sequence[PlanStep], now: datetime, *, actor: str, sequence: int | None = None
+    ) -> tuple[Entry, ...]:
+        """All steps in one transaction.
+
+        Raises:
+            StaleLedger: the ledger is not at `sequence` any more. PlanNotAdmitted: a step is refused.
+        """
+        return self._writer.submit(ApplyPlan(now, tuple(steps), actor, sequence))
+
+    def ask(self, question: Callable[[SlotTables], T], now: datetime) -> tuple[T, int]:
+        """The answer of a question to the tables as they are now, and the sequence that they were at.
+
+        The question must leave the tables as they are (or work on their `copy`).
+        """
+        self.expire(now, ended=False)
+        with self._writer.lock, database.reading(self._engine) as connection:
+            connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
+            sequence, _ = queries.counters(connection)
+            tables = self._writer.cache.caught_up(connection, sequence, self._terms, to_us(now))
+            return question(tables), sequence
+
+    # -- states ----------------------------------------------------------------------------------------------------
+
+    def transition(
+        self,
+        handle: str,
+        to: State,
+        now: datetime,
+        *,
+        actor: str,
+        expected_version: int | None = None,
+        reason: str = "",
+    ) -> Entry:
+        """
+        Raises:
+            UnknownHandle, StaleVersion, ForbiddenTransition.
+        """
+        return self._writer.submit(Move(now, handle, to, actor, expected_version, reason))
+
+    def extend_hold(
+        self, handle: str, hold_until: datetime, now: datetime, *, actor: str, expected_version: int | None = None
+    ) -> Entry:
+        return self._writer.submit(ExtendHold(now, handle, hold_until, actor, expected_version))
+
+    def rebind(
+        self,
+        handle: str,
+        reservation: Reservation,
+        now: datetime,
+        *,
+        actor: str,
+        expected_version: int | None = None,
+    ) -> Entry:
+        """Another form of the reservation that asks for the same of the network: ports bound, labels changed."""
+        return self._writer.submit(Rebind(now, handle, reservation, actor, expected_version))
+
+    def expire(self, now: datetime, *, ended: bool = True) -> tuple[Entry, ...]:
+        """Moves on what is over by `now`: holds that ran out and, with `ended`, slots that are past."""
+        with database.reading(self._engine) as connection:
+            due = connection.execute(
+                text(
+                    "SELECT EXISTS (SELECT FROM entry"
+                    "               WHERE state IN ('held', 'awaiting-approval') AND hold_until <= :n)"
+                    " OR EXISTS (SELECT FROM entry WHERE state = ANY(:states) AND end_us <= :us)"
+                ),
+                {
+                    "n": now,
+                    "us": to_us(now),
+                    "states": ["held", "awaiting-approval", *(["committed"] if ended else [])],
+                },
+            ).scalar_one()
+        return self._writer.submit(Expire(now, ended)) if due else ()
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def get(self, handle: str) -> Entry | None:
+        with database.reading(self._engine) as connection:
+            return queries.by_handle(connection, handle)
+
+    def find(self, owner: str, name: str) -> Entry | None:
+        """The live entry of that name, else the latest that there was."""
+        with database.reading(self._engine) as connection:
+            return queries.by_name(connection, owner, name)
+
+    def list(self, wanted: Filter) -> tuple[Entry, ...]:
+        with database.reading(self._engine) as connection:
+            return queries.entries(connection, wanted)
+
+    def live_between(self, start: datetime, end: datetime | None = None) -> tuple[Entry, ...]:
+        """Live entries that may be open in `[start, end)`."""
+        with database.reading(self._engine) as connection:
+            return queries.live_between(connection, start, end)
+
+    def sequence(self) -> int:
+        """The occupancy log's, which a plan is made at."""
+        with database.reading(self._engine) as connection:
+            return queries.counters(connection)[0]
+
+    def states(self) -> Mapping[State, int]:
+        with database.reading(self._engine) as connection:
+            return queries.states(connection)
+
+    # -- events ----------------------------------------------------------------------------------------------------
+
+    def append_event(
+        self,
+        kind: str,
+        now: datetime,
+        handle: str | None = None,
+        device: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        """An entry in the audit log that belongs to no change of a reservation: a push, for example."""
+        self._writer.submit(AppendEvent(now, kind, handle, device, details or {}))
+
+    def events(
+        self, after: int = 0, limit: int = 100, handle: str | None = None, kinds: Collection[str] = ()
+    ) -> tuple[Event, ...]:
+        with database.reading(self._engine) as connection:
+            return queries.events(connection, after, limit, handle, kinds)
+
+    def last_event(self) -> int:
+        with database.reading(self._engine) as connection:
+            return queries.counters(connection)[1]
+
+    def wait_for_event(self, after: int, timeout_s: float) -> bool:
+        """Whether there is an event after `after`, at the latest after the time."""
+        deadline = time.monotonic() + timeout_s
+        while self.last_event() <= after:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            self._listener.wait(after, left)
+        return True
+
+    def try_lead(self) -> Lease | None:
+        """The right to push to devices, which one controller has at a time; None while another has it."""
+        with database.answering():
+            return try_lead(self._engine, LEADER_KEY)
+
+
+def open_ledger(url: str | None, state_dir: Path, *, migrate: bool | None = None) -> Ledger:
+    """The ledger at a PostgreSQL URL, or the embedded one in `state_dir/postgres`.
+
+    The embedded one is brought to this version by itself; a server's only by `slotcar db upgrade` (`migrate`).
+
+    Raises:
+        LedgerUnavailable: no server, no room, or tables of another version.
+    """
+    embedded_one = url is None
+    if url is None:
+        url = embedded.start((state_dir / "postgres").absolute())
+    ledger = Ledger(database.make_engine(url))
+    try:
+        if migrate if migrate is not None else embedded_one:
+            ledger.upgrade()
+        state = ledger.schema_state()
+        if migrate is not False and state is not SchemaState.CURRENT:
+            raise LedgerUnavailable(_WORDS[state])
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
+_WORDS = {
+    SchemaState.EMPTY: "the database has no ledger yet: run slotcar db upgrade",
+    SchemaState.BEHIND: "the database's ledger is of an older version: run slotcar db upgrade",
+    SchemaState.AHEAD: "the database's ledger is of a newer version than this Slotcar: upgrade Slotcar",
+}

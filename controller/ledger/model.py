@@ -1,0 +1,132 @@
+"""What the ledger keeps: entries, their states as a table (DESIGN rule 12), and events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from controller.admission.model import Demand
+from controller.network.model import Sls
+from controller.path.model import Path
+from controller.reservation.model import Reservation
+
+
+class State(StrEnum):
+    """Life of an entry (OGF NSI CS v2, §"reservation state machine", and GARA's verbs).
+
+    Whether the routers carry it at this moment is no state: it follows from the windows and the time.
+    """
+
+    HELD = "held"
+    AWAITING_APPROVAL = "awaiting-approval"
+    COMMITTED = "committed"
+    TIMED_OUT = "timed-out"
+    REJECTED = "rejected"
+    CANCELLED = "cancelled"
+    ENDED = "ended"
+
+
+#: State -> states that may follow; a state that follows itself may be modified. Everything else is refused.
+TRANSITIONS: dict[State, frozenset[State]] = {
+    State.HELD: frozenset({State.HELD, State.COMMITTED, State.AWAITING_APPROVAL, State.TIMED_OUT, State.CANCELLED}),
+    State.AWAITING_APPROVAL: frozenset(
+        {State.AWAITING_APPROVAL, State.COMMITTED, State.REJECTED, State.TIMED_OUT, State.CANCELLED}
+    ),
+    State.COMMITTED: frozenset({State.COMMITTED, State.CANCELLED, State.ENDED}),
+    State.TIMED_OUT: frozenset(),
+    State.REJECTED: frozenset(),
+    State.CANCELLED: frozenset(),
+    State.ENDED: frozenset(),
+}
+
+#: States in which an entry occupies its slot tables.
+OCCUPYING: frozenset[State] = frozenset({State.HELD, State.AWAITING_APPROVAL, State.COMMITTED})
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One reservation as the ledger holds it.
+
+    Attributes:
+        handle: opaque, what callers use (GARA §3.1).
+        number: the ledger's own serial number, from 1, never reused: devices' objects are numbered by it.
+        version: counts every change; the API's ETag.
+        paths: one per reserved direction, forward first.
+        hold_until: when a held entry expires by itself; None once committed.
+    """
+
+    handle: str
+    number: int
+    state: State
+    version: int
+    reservation: Reservation
+    paths: tuple[Path, ...]
+    demands: tuple[Demand, ...]
+    created_at: datetime
+    changed_at: datetime
+    hold_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One transition or push, kept for ever. `kind` is dotted: `reservation.committed`, `push.verified`."""
+
+    sequence: int
+    at: datetime
+    kind: str
+    handle: str | None
+    device: str | None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What admission is decided against: the network as the inventory has it now.
+
+    Attributes:
+        capacities: bits per second of every resource (`controller.admission.capacities`).
+        sls: the SLSs by name, for their validity.
+        horizon: how far ahead a nearest window is looked for.
+    """
+
+    capacities: Mapping[str, int]
+    sls: Mapping[str, Sls]
+    horizon: timedelta = timedelta(days=366)
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionRequest:
+    """A request to take a place in the slot tables.
+
+    Attributes:
+        hold_until: hold it until then instead of committing it.
+        needs_approval: it waits for an operator; a hold waits when it is committed.
+        idempotency_key: the same key of the same actor gives the same entry again, and takes nothing twice.
+        fingerprint: what a repeated request must equal; empty for the reservation itself.
+        replaces: handle of the entry that this is the new form of; it keeps its handle, number and state.
+        expected_version: the version that the caller saw of `replaces`.
+    """
+
+    reservation: Reservation
+    paths: tuple[Path, ...]
+    demands: tuple[Demand, ...]
+    actor: str
+    hold_until: datetime | None = None
+    needs_approval: bool = False
+    idempotency_key: str | None = None
+    fingerprint: str = ""
+    replaces: str | None = None
+    expected_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """One step of a plan that is applied whole: a cancel (`request` is None), a change or a create."""
+
+    key: tuple[str, str]
+    request: AdmissionRequest | None = None
+    cancel: str | None = None
+    expected_version: int | None = None

@@ -1,0 +1,98 @@
+"""Reading the ledger; nothing here takes its lock."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, select, text
+
+from controller.ledger import rows, schema
+from controller.ledger.model import OCCUPYING, Entry, Event, State
+from controller.timebase import Window, to_us
+
+_LIVE = tuple(state.value for state in OCCUPYING)
+_entry, _event = schema.entry.c, schema.event.c
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which entries to list; None does not ask.
+
+    Attributes:
+        label: `(key, value)`; an empty value asks for the key alone.
+        overlapping: entries of which some occurrence may lie in the window (from the first start to the last end).
+        after: the number of the last entry of the page before.
+    """
+
+    owner: str | None = None
+    states: Collection[State] | None = None
+    label: tuple[str, str] | None = None
+    overlapping: Window | None = None
+    after: int = 0
+    limit: int = 100
+
+
+def by_handle(connection: Connection, handle: str) -> Entry | None:
+    return _one(connection, rows.SELECT_ENTRY.where(_entry.handle == handle))
+
+
+def by_name(connection: Connection, owner: str, name: str) -> Entry | None:
+    """The live entry of that name, else the latest."""
+    named = rows.SELECT_ENTRY.where(_entry.owner == owner, _entry.name == name)
+    return _one(connection, named.order_by(_entry.state.in_(_LIVE).desc(), _entry.number.desc()).limit(1))
+
+
+def _one(connection: Connection, statement: Select[Any]) -> Entry | None:
+    row = connection.execute(statement).one_or_none()
+    return rows.entry_from_row(row) if row else None
+
+
+def entries(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
+    """By number, at most `limit`."""
+    statement = rows.SELECT_ENTRY.where(_entry.number > wanted.after).order_by(_entry.number).limit(wanted.limit)
+    if wanted.owner is not None:
+        statement = statement.where(_entry.owner == wanted.owner)
+    if wanted.states is not None:
+        statement = statement.where(_entry.state.in_([state.value for state in wanted.states]))
+    if wanted.label is not None:
+        key, value = wanted.label
+        statement = statement.where(_entry.labels.has_key(key) if not value else _entry.labels[key].astext == value)
+    if wanted.overlapping is not None:
+        window = wanted.overlapping
+        statement = statement.where(_entry.start_us < window.end_us, _entry.end_us > window.start_us)
+    return tuple(rows.entry_from_row(row) for row in connection.execute(statement))
+
+
+def live_between(connection: Connection, start: datetime, end: datetime | None) -> tuple[Entry, ...]:
+    """Live entries that may be open in `[start, end)`, by number."""
+    statement = rows.SELECT_ENTRY.where(_entry.state.in_(_LIVE), _entry.end_us > to_us(start)).order_by(_entry.number)
+    if end is not None:
+        statement = statement.where(_entry.start_us < to_us(end))
+    return tuple(rows.entry_from_row(row) for row in connection.execute(statement))
+
+
+def events(
+    connection: Connection, after: int, limit: int, handle: str | None = None, kinds: Collection[str] = ()
+) -> tuple[Event, ...]:
+    """In order; `kinds` are beginnings such as `push.`."""
+    statement = rows.SELECT_EVENT.where(_event.sequence > after).order_by(_event.sequence).limit(limit)
+    if handle is not None:
+        statement = statement.where(_event.handle == handle)
+    for kind in kinds:
+        statement = statement.where(_event.kind.startswith(kind, autoescape=True))
+    return tuple(rows.event_from_row(row) for row in connection.execute(statement))
+
+
+def counters(connection: Connection) -> tuple[int, int]:
+    """The sequences of the occupancy log and of the events."""
+    row = connection.execute(text("SELECT sequence, event FROM head WHERE id = 1")).one()
+    return row.sequence, row.event
+
+
+def states(connection: Connection) -> dict[State, int]:
+    """How many entries there are in each state."""
+    found = connection.execute(select(_entry.state, func.count()).group_by(_entry.state))
+    return {State(state): count for state, count in found}

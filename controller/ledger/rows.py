@@ -1,0 +1,78 @@
+"""Entries and events to rows and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Row, select
+
+from controller.admission.model import Demand
+from controller.ledger import schema
+from controller.ledger.model import Entry, Event, State
+from controller.network.model import InterfaceId
+from controller.path.model import Hop, Path
+from controller.reservation.model import Reservation
+from controller.timebase import Window
+from controller.vocabulary import Service
+
+SELECT_ENTRY = select(schema.entry)
+SELECT_EVENT = select(schema.event)
+
+
+def path_to_row(path: Path) -> dict[str, Any]:
+    return {
+        "source": path.source,
+        "destination": path.destination,
+        "source_address": path.source_address,
+        "destination_address": path.destination_address,
+        "service": path.service.value,
+        "hops": [[hop.device, hop.ingress.name, hop.egress.name] for hop in path.hops],
+        "sls": list(path.sls),
+        "unreserved": sorted(path.unreserved_devices),
+    }
+
+
+def path_from_row(row: dict[str, Any]) -> Path:
+    return Path(
+        source=row["source"],
+        destination=row["destination"],
+        source_address=row["source_address"],
+        destination_address=row["destination_address"],
+        service=Service(row["service"]),
+        hops=tuple(
+            Hop(device, InterfaceId(device=device, name=ingress), InterfaceId(device=device, name=egress))
+            for device, ingress, egress in row["hops"]
+        ),
+        sls=tuple(row["sls"]),
+        unreserved_devices=frozenset(row["unreserved"]),
+    )
+
+
+def paths_json(paths: Sequence[Path]) -> str:
+    return json.dumps([path_to_row(path) for path in paths])
+
+
+def entry_from_row(row: Row[Any]) -> Entry:
+    return Entry(
+        handle=row.handle,
+        number=row.number,
+        state=State(row.state),
+        version=row.version,
+        reservation=Reservation.from_document(row.document),
+        paths=tuple(path_from_row(path) for path in row.paths),
+        demands=tuple(Demand(name, rate) for name, rate in zip(row.resources, row.rates_bps, strict=True)),
+        created_at=row.created_at,
+        changed_at=row.changed_at,
+        hold_until=row.hold_until,
+    )
+
+
+def event_from_row(row: Row[Any]) -> Event:
+    return Event(row.sequence, row.at, row.kind, row.handle, row.device, row.details)
+
+
+def window_rows(windows: Sequence[Window]) -> tuple[list[int], list[int]]:
+    """Starts and ends in microseconds since the epoch."""
+    return [window.start_us for window in windows], [window.end_us for window in windows]

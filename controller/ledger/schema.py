@@ -1,0 +1,79 @@
+"""The tables as SQLAlchemy sees them. The migrations make them; a test compares the two."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, DateTime, Integer, MetaData, SmallInteger, Table, Text
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+metadata = MetaData()
+
+head = Table(
+    "head",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("sequence", BigInteger, nullable=False),
+    Column("event", BigInteger, nullable=False),
+    Column("entry_number", BigInteger, nullable=False),
+)
+
+resource = Table(
+    "resource",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+)
+
+entry = Table(
+    "entry",
+    metadata,
+    Column("number", BigInteger, primary_key=True),
+    Column("handle", Text, nullable=False, unique=True),
+    Column("owner", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("document", JSONB, nullable=False),
+    Column("paths", JSONB, nullable=False),
+    Column("resources", ARRAY(Text), nullable=False),
+    Column("rates_bps", ARRAY(BigInteger), nullable=False),
+    Column("labels", JSONB, nullable=False),
+    Column("start_us", BigInteger, nullable=False),
+    Column("end_us", BigInteger, nullable=False),
+    Column("hold_until", DateTime(timezone=True)),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("changed_at", DateTime(timezone=True), nullable=False),
+)
+
+occupancy = Table(
+    "occupancy",
+    metadata,
+    Column("sequence", BigInteger, primary_key=True),
+    Column("entry", BigInteger, nullable=False),
+    Column("sign", SmallInteger, nullable=False),
+    Column("resources", ARRAY(Integer), nullable=False),
+    Column("rates_bps", ARRAY(BigInteger), nullable=False),
+    Column("starts_us", ARRAY(BigInteger), nullable=False),
+    Column("ends_us", ARRAY(BigInteger), nullable=False),
+    Column("last_end_us", BigInteger, nullable=False),
+)
+
+event = Table(
+    "event",
+    metadata,
+    Column("sequence", BigInteger, primary_key=True),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("handle", Text),
+    Column("device", Text),
+    Column("details", JSONB, nullable=False),
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("actor", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("request", Text, nullable=False),
+    Column("handle", Text, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False),
+)

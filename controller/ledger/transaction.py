@@ -1,0 +1,366 @@
+"""One transaction on the ledger: entries as a batch's operations leave them, and everything to be written at its end.
+
+Nothing reaches the database before `flush`, so an operation that fails is taken back by forgetting what it noted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import psycopg
+from sqlalchemy import Connection, text
+
+from controller.admission import SlotTables
+from controller.admission.model import Demand
+from controller.ledger import rows
+from controller.ledger.cache import TableCache
+from controller.ledger.database import Head
+from controller.ledger.errors import ForbiddenTransition, StaleVersion, UnknownHandle
+from controller.ledger.model import OCCUPYING, TRANSITIONS, Entry, State, Terms
+from controller.timebase import to_us
+
+Key = tuple[str, str]
+_LIVE_STATES = ", ".join(f"'{state.value}'" for state in sorted(OCCUPYING))
+# Two branches and not an OR, states as literals and not parameters, one lookup for each name: so each part keeps its
+# (partial) index whatever the planner believes of a table that has grown since its last ANALYZE.
+_READ_ENTRIES = text(
+    f"""
+    SELECT * FROM entry WHERE handle = ANY(CAST(:handles AS text[]))
+    UNION ALL
+    SELECT found.* FROM unnest(CAST(:owners AS text[]), CAST(:names AS text[])) AS asked (owner, name), LATERAL (
+        SELECT * FROM entry
+        WHERE entry.owner = asked.owner AND entry.name = asked.name AND entry.state IN ({_LIVE_STATES})
+        LIMIT 1
+    ) AS found
+    """
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What an operation will look at, so that a batch reads it at once."""
+
+    handles: tuple[str, ...] = ()
+    keys: tuple[Key, ...] = ()
+    idempotency: tuple[Key, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """An idempotency key that was used: for what request, and what came of it."""
+
+    request: str
+    handle: str
+
+
+@dataclass(slots=True)
+class Notes:
+    """What is to be written."""
+
+    occupancy: list[tuple[int, Entry, int]] = field(default_factory=list)
+    events: list[tuple[datetime, str, str | None, str | None, dict[str, Any]]] = field(default_factory=list)
+    remembered: list[tuple[Key, Remembered, datetime]] = field(default_factory=list)
+
+
+class Transaction:
+    """The ledger under its lock. `tables` are caught up with it and follow what the batch notes."""
+
+    def __init__(self, connection: Connection, head: Head, cache: TableCache, terms: Terms, now_us: int) -> None:
+        self.connection = connection
+        self.head = head
+        self.terms = terms
+        self._cache = cache
+        self._now_us = now_us
+        self._tables: SlotTables | None = None
+        self._entries: dict[str, Entry] = {}
+        self._live: dict[Key, str | None] = {}
+        self._remembered: dict[Key, Remembered | None] = {}
+        self._new: set[str] = set()
+        self._changed: set[str] = set()
+        self._notes = Notes()
+
+    @property
+    def tables(self) -> SlotTables:
+        if self._tables is None:
+            self._tables = self._cache.caught_up(self.connection, self.head.sequence, self.terms, self._now_us)
+        return self._tables
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def prepare(self, needs: Iterable[Needs]) -> None:
+        """Reads what the operations of the batch will look at: one statement for each kind."""
+        listed = list(needs)
+        handles = {handle for need in listed for handle in need.handles}
+        keys = {key for need in listed for key in need.keys}
+        if handles or keys:
+            self._read_entries(handles, keys)
+        asked = {key for need in listed for key in need.idempotency}
+        if asked:
+            self._read_remembered(asked)
+
+    def entry(self, handle: str, expected_version: int | None = None) -> Entry:
+        """
+        Raises:
+            UnknownHandle: there is none. StaleVersion: it is not at the version that the caller saw.
+        """
+        if handle not in self._entries:
+            self._read_entries({handle}, set())
+        entry = self._entries.get(handle)
+        if entry is None:
+            raise UnknownHandle(handle)
+        if expected_version is not None and entry.version != expected_version:
+            raise StaleVersion(handle, expected_version, entry.version)
+        return entry
+
+    def live(self, key: Key) -> Entry | None:
+        """The owner's live entry of that name."""
+        if key not in self._live:
+            self._read_entries(set(), {key})
+        handle = self._live[key]
+        return self._entries[handle] if handle else None
+
+    def remembered(self, key: Key) -> Remembered | None:
+        if key not in self._remembered:
+            self._read_remembered({key})
+        return self._remembered[key]
+
+    def due(self, now: datetime, *, ended: bool) -> tuple[Entry, ...]:
+        """Entries whose hold has run out, or whose slot ended before somebody committed them; with `ended`, also
+        committed ones whose last slot is over."""
+        states = [State.HELD.value, State.AWAITING_APPROVAL.value] + ([State.COMMITTED.value] if ended else [])
+        found = self.connection.execute(
+            text(
+                "SELECT * FROM entry WHERE state = ANY(:states) AND (hold_until <= :now OR end_us <= :now_us)"
+                " ORDER BY number"
+            ),
+            {"states": states, "now": now, "now_us": to_us(now)},
+        )
+        return tuple(self._note_read(rows.entry_from_row(row)) for row in found)
+
+    def _read_entries(self, handles: Collection[str], keys: Collection[Key]) -> None:
+        found = self.connection.execute(
+            _READ_ENTRIES,
+            {
+                "handles": list(handles),
+                "owners": [owner for owner, _ in keys],
+                "names": [name for _, name in keys],
+            },
+        )
+        for row in found:
+            self._note_read(rows.entry_from_row(row))
+        for key in keys:
+            self._live.setdefault(key, None)
+
+    def _note_read(self, entry: Entry) -> Entry:
+        # What the batch has changed already is newer than what the database says.
+        known = self._entries.setdefault(entry.handle, entry)
+        if known.state in OCCUPYING:
+            self._live.setdefault(known.reservation.key, known.handle)
+        return known
+
+    def _read_remembered(self, keys: Collection[Key]) -> None:
+        found = self.connection.execute(
+            text(
+                "SELECT actor, key, request, handle FROM idempotency WHERE (actor, key) IN"
+                " (SELECT * FROM unnest(CAST(:actors AS text[]), CAST(:keys AS text[])))"
+            ),
+            {"actors": [actor for actor, _ in keys], "keys": [key for _, key in keys]},
+        )
+        for row in found:
+            self._remembered.setdefault((row.actor, row.key), Remembered(row.request, row.handle))
+        for key in keys:
+            self._remembered.setdefault(key, None)
+
+    # -- noting --------------------------------------------------------------------------------------------------
+
+    def next_number(self) -> int:
+        self.head.entry_number += 1
+        return self.head.entry_number
+
+    def create(self, entry: Entry) -> None:
+        self._new.add(entry.handle)
+        self._keep(entry)
+
+    def change(self, entry: Entry, state: State, now: datetime, **updates: Any) -> Entry:
+        """The entry in its next state, one version on; its place in the tables is the caller's to take or give back.
+
+        Raises:
+            ForbiddenTransition: the table of states does not allow it (DESIGN rule 12).
+        """
+        if state not in TRANSITIONS[entry.state]:
+            raise ForbiddenTransition(entry.handle, entry.state, state)
+        changed = replace(entry, state=state, version=entry.version + 1, changed_at=now, **updates)
+        self._changed.add(entry.handle)
+        self._keep(changed)
+        return changed
+
+    def _keep(self, entry: Entry) -> None:
+        self._entries[entry.handle] = entry
+        key = entry.reservation.key
+        if entry.state in OCCUPYING:
+            self._live[key] = entry.handle
+        elif self._live.get(key) == entry.handle:
+            self._live[key] = None
+
+    def take(self, entry: Entry) -> None:
+        self._occupy(entry, 1)
+
+    def give_back(self, entry: Entry) -> None:
+        self._occupy(entry, -1)
+
+    def _occupy(self, entry: Entry, sign: int) -> None:
+        if not entry.demands:
+            return
+        tables = self.tables
+        (tables.add if sign == 1 else tables.remove)(entry.demands, entry.reservation.windows)
+        self.head.sequence += 1
+        self._notes.occupancy.append((self.head.sequence, entry, sign))
+
+    def event(
+        self, kind: str, at: datetime, handle: str | None = None, device: str | None = None, **details: Any
+    ) -> None:
+        self._notes.events.append((at, kind, handle, device, details))
+
+    def remember(self, key: Key, remembered: Remembered, at: datetime) -> None:
+        self._remembered[key] = remembered
+        self._notes.remembered.append((key, remembered, at))
+
+    # -- taking back ---------------------------------------------------------------------------------------------
+
+    def mark(self) -> _Mark:
+        return _Mark(
+            entries=dict(self._entries),
+            live=dict(self._live),
+            remembered=dict(self._remembered),
+            new=set(self._new),
+            changed=set(self._changed),
+            lengths=(len(self._notes.occupancy), len(self._notes.events), len(self._notes.remembered)),
+            counters=(self.head.sequence, self.head.entry_number),
+        )
+
+    def take_back(self, mark: _Mark) -> None:
+        """Makes the transaction what it was at the mark."""
+        occupancy, events, remembered = mark.lengths
+        for _, entry, sign in reversed(self._notes.occupancy[occupancy:]):
+            (self.tables.remove if sign == 1 else self.tables.add)(entry.demands, entry.reservation.windows)
+        del self._notes.occupancy[occupancy:], self._notes.events[events:], self._notes.remembered[remembered:]
+        self._entries, self._live, self._remembered = dict(mark.entries), dict(mark.live), dict(mark.remembered)
+        self._new, self._changed = set(mark.new), set(mark.changed)
+        self.head.sequence, self.head.entry_number = mark.counters
+
+    # -- writing -------------------------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Writes all that was noted: changes, then new entries, then what refers to them."""
+        raw = self.connection.connection.driver_connection
+        assert isinstance(raw, psycopg.Connection)
+        with raw.cursor() as cursor:
+            changed = [self._entries[handle] for handle in self._changed - self._new]
+            if changed:
+                cursor.executemany(_UPDATE, [_updated(entry) for entry in changed])
+            new = sorted((self._entries[handle] for handle in self._new), key=lambda entry: entry.number)
+            _copy(cursor, _COPY_ENTRY, [_inserted(entry) for entry in new])
+            _copy(cursor, _COPY_OCCUPANCY, self._occupancy_rows())
+            first = self.head.event + 1
+            self.head.event += len(self._notes.events)
+            _copy(
+                cursor,
+                _COPY_EVENT,
+                [
+                    (number, at, kind, handle, device, json.dumps(details))
+                    for number, (at, kind, handle, device, details) in enumerate(self._notes.events, first)
+                ],
+            )
+            _copy(
+                cursor,
+                _COPY_REMEMBERED,
+                [(*key, what.request, what.handle, at) for key, what, at in self._notes.remembered],
+            )
+        self._cache.sequence = self.head.sequence if self._tables is not None else self._cache.sequence
+
+    def _occupancy_rows(self) -> list[tuple[Any, ...]]:
+        found = []
+        for sequence, entry, sign in self._notes.occupancy:
+            starts, ends = rows.window_rows(entry.reservation.windows)
+            numbers = self._cache.numbers(self.connection, [demand.resource for demand in entry.demands])
+            rates = [demand.rate_bps for demand in entry.demands]
+            columns = (_array(numbers), _array(rates), _array(starts), _array(ends))
+            found.append((sequence, entry.number, sign, *columns, max(ends)))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    entries: dict[str, Entry]
+    live: dict[Key, str | None]
+    remembered: dict[Key, Remembered | None]
+    new: set[str]
+    changed: set[str]
+    lengths: tuple[int, int, int]
+    counters: tuple[int, int]
+
+
+_UPDATE = """
+UPDATE entry SET state = %s, version = %s, document = %s::jsonb, paths = %s::jsonb, resources = %s::text[],
+    rates_bps = %s::bigint[], labels = %s::jsonb, start_us = %s, end_us = %s, hold_until = %s, changed_at = %s
+WHERE number = %s
+"""
+_COPY_ENTRY = """
+COPY entry (number, handle, owner, name, state, version, document, paths, resources, rates_bps, labels, start_us,
+    end_us, hold_until, created_at, changed_at) FROM STDIN
+"""
+_COPY_OCCUPANCY = """
+COPY occupancy (sequence, entry, sign, resources, rates_bps, starts_us, ends_us, last_end_us) FROM STDIN
+"""
+_COPY_EVENT = "COPY event (sequence, at, kind, handle, device, details) FROM STDIN"
+_COPY_REMEMBERED = "COPY idempotency (actor, key, request, handle, at) FROM STDIN"
+
+
+def _copy(cursor: psycopg.Cursor[Any], statement: str, listed: Sequence[tuple[Any, ...]]) -> None:
+    if not listed:
+        return
+    with cursor.copy(statement.encode()) as copy:
+        for row in listed:
+            copy.write_row(row)
+
+
+def _columns(demands: Sequence[Demand]) -> tuple[str, str]:
+    names = [demand.resource.replace("\\", "\\\\").replace('"', '\\"') for demand in demands]
+    return _array([f'"{name}"' for name in names]), _array([demand.rate_bps for demand in demands])
+
+
+def _array(values: Sequence[object]) -> str:
+    """PostgreSQL's own text form, several times faster than the driver's way there; texts come quoted."""
+    return "{" + ",".join(map(str, values)) + "}"
+
+
+def _inserted(entry: Entry) -> tuple[Any, ...]:
+    owner, name = entry.reservation.key
+    return (
+        entry.number, entry.handle, owner, name, entry.state.value, entry.version, *_body(entry), entry.hold_until,
+        entry.created_at, entry.changed_at,
+    )  # fmt: skip
+
+
+def _updated(entry: Entry) -> tuple[Any, ...]:
+    return (
+        entry.state.value, entry.version, *_body(entry), entry.hold_until, entry.changed_at, entry.number,
+    )  # fmt: skip
+
+
+def _body(entry: Entry) -> tuple[Any, ...]:
+    """document, paths, resources, rates_bps, labels, start_us, end_us."""
+    reservation = entry.reservation
+    starts, ends = rows.window_rows(reservation.windows)
+    return (
+        json.dumps(reservation.to_document()),
+        rows.paths_json(entry.paths),
+        *_columns(entry.demands),
+        json.dumps(reservation.labels),
+        starts[0],
+        ends[-1],
+    )
