@@ -1,0 +1,206 @@
+"""From intent to the kernel's objects.
+
+Ingress: a filter for each flow polices and marks (GARA §4.2), each SLS polices its aggregate, and code points that nobody
+gave are reset. Egress: filters by code point choose the class, HTB serves the classes by rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from controller.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent, Queue
+from controller.network.model import Device, Interface, InterfaceId
+from controller.render.linux_tc import numbers
+from controller.render.linux_tc.objects import (
+    PASS,
+    Clsact,
+    Fifo,
+    Filter,
+    Gred,
+    GredProfile,
+    HtbClass,
+    Key,
+    Red,
+    Root,
+    TcObject,
+    code_point,
+    mark,
+    police,
+    steer,
+)
+from controller.render.model import Unrenderable
+from controller.vocabulary import ASSURED_DSCPS, DSCP, Service
+
+MINOR = {Service.IP_PREMIUM: "10", Service.ASSURED_RATE: "20", Service.BEST_EFFORT: "30", Service.QBSS: "40"}
+#: Flows: three preferences for each number of unbound ports, so that the most specific filter is asked first and each
+#: colour of a meter is followed by the next.
+FLOWS_FROM = 20_810
+COLOURS = 3
+AGGREGATES, CLASSIFIERS, RESETS = 20_850, 20_870, 20_890
+#: Longest interface name (IFNAMSIZ), and the handles that a filter can have.
+LONGEST_NAME = 15
+MOST_FLOWS = 2**31
+#: What the kernel counts of an Ethernet frame without being told: the header.
+COUNTED_OVERHEAD_BYTES = 14
+#: How long a class may send at the link's speed before it waits: the kernel's timers are late by some of it.
+BURST_US = 10_000
+LEAST_BURST_BYTES = 3_200
+#: Thresholds of the drop profiles, percent of the queue: green, yellow, red of an assured rate, then best effort.
+PROFILES = {1: (40, 80), 2: (20, 40), 3: (5, 15)}
+RED_PROFILE = (25, 75)
+ECN = True
+
+
+def objects_of(intent: QosIntent, device: Device) -> tuple[TcObject, ...]:
+    """All objects, in the order in which they can be made.
+
+    Raises:
+        Unrenderable: a name or a number that the kernel has no room for.
+    """
+    found: list[TcObject] = []
+    for egress in intent.egress:
+        interface = device.interfaces[egress.interface.name]
+        _check_name(interface)
+        found += [Clsact(interface.id.name), *_queues(egress, interface), *_classifiers(interface.id.name)]
+    for flow in intent.flows:
+        found += _flow(flow)
+    for aggregate in intent.aggregates:
+        found += _aggregate(aggregate)
+    for one in intent.untrusted:
+        promised = {a.service for a in intent.aggregates if a.interface == one}
+        found += _resets(one, promised)
+    return tuple(found)
+
+
+def _check_name(interface: Interface) -> None:
+    if len(interface.id.name) > LONGEST_NAME:
+        raise Unrenderable(f"{interface.id}: Linux has no interface names of more than {LONGEST_NAME} letters")
+
+
+# -- egress ------------------------------------------------------------------------------------------------------------
+
+
+def _queues(egress: Egress, interface: Interface) -> Iterator[TcObject]:
+    name, capacity_bps = interface.id.name, numbers.rate_down(egress.capacity_bps)
+    overhead = max(0, interface.overhead_bytes - COUNTED_OVERHEAD_BYTES)
+    yield Root(name)
+    yield _class(name, "1", None, capacity_bps, capacity_bps, overhead)
+    for queue in egress.queues:
+        minor = MINOR[queue.service]
+        ceil_bps = numbers.rate_down(min(queue.ceiling_bps, capacity_bps))
+        rate_bps = min(numbers.rate_up(queue.rate_bps), ceil_bps)
+        yield _class(name, minor, queue.rank, rate_bps, ceil_bps, overhead)
+        yield from _leaf(name, minor, queue, capacity_bps)
+
+
+def _class(device: str, minor: str, rank: int | None, rate_bps: int, ceil_bps: int, overhead: int) -> HtbClass:
+    return HtbClass(device, minor, rank, rate_bps, ceil_bps, _burst(rate_bps), _burst(ceil_bps), overhead)
+
+
+def _burst(rate_bps: int) -> int:
+    return numbers.bucket_up(rate_bps, max(LEAST_BURST_BYTES, rate_bps * BURST_US // 8_000_000))
+
+
+def _leaf(device: str, minor: str, queue: Queue, bandwidth_bps: int) -> Iterator[TcObject]:
+    limit = queue.queue_bytes
+    if queue.service is Service.ASSURED_RATE:
+        yield Gred(device, minor, limit)
+        for profile, (low, high) in PROFILES.items():
+            yield GredProfile(
+                device,
+                minor,
+                profile,
+                limit_bytes=limit,
+                min_bytes=limit * low // 100,
+                max_bytes=limit * high // 100,
+                priority=profile,
+                ecn=ECN,
+                bandwidth_bps=bandwidth_bps,
+            )
+    elif queue.service is Service.BEST_EFFORT:
+        low, high = RED_PROFILE
+        yield Red(device, minor, limit, limit * low // 100, limit * high // 100, ECN, bandwidth_bps)
+    else:
+        yield Fifo(device, minor, limit)
+
+
+def _classifiers(device: str) -> Iterator[Filter]:
+    """By code point into the class; an assured rate's colour becomes the drop profile."""
+    chosen = [(DSCP[Service.IP_PREMIUM], MINOR[Service.IP_PREMIUM], "")]
+    chosen += [(dscp, MINOR[Service.ASSURED_RATE], f":{n}") for n, dscp in enumerate(ASSURED_DSCPS, 1)]
+    chosen += [(DSCP[Service.QBSS], MINOR[Service.QBSS], "")]
+    for dscp, minor, classid in chosen:
+        yield Filter(device, "egress", CLASSIFIERS, dscp, (code_point(dscp),), steer(minor), classid)
+
+
+# -- ingress -----------------------------------------------------------------------------------------------------------
+
+
+def _flow(flow: EdgeFlow) -> Iterator[Filter]:
+    if not 0 < flow.number < MOST_FLOWS:
+        raise Unrenderable(f"{flow.interface}: flow {flow.number} of {flow.label} has no filter handle")
+    unbound = [flow.match.source_port, flow.match.destination_port].count(None)
+    preference = FLOWS_FROM + COLOURS * unbound
+    for colour, actions in enumerate(_treatments(flow)):
+        yield Filter(flow.interface.name, "ingress", preference + colour, flow.number, _keys(flow), actions)
+
+
+def _treatments(flow: EdgeFlow) -> list[tuple[str, ...]]:
+    """The actions of each filter of the flow, one for each colour of its meter."""
+    rate_bps = numbers.rate_up(flow.cir_bps)
+    burst_bytes = numbers.bucket_up(rate_bps, flow.cbs_bytes)
+    if flow.service is Service.IP_PREMIUM:
+        return [(police(rate_bps, burst_bytes, "drop", "pipe"), *mark(DSCP[flow.service]))]
+    if flow.service is not Service.ASSURED_RATE:
+        return [mark(DSCP[flow.service])]
+    # RFC 2698 by two token buckets in a row: what the first does not take, the second has up to the peak rate.
+    green, yellow, red = ASSURED_DSCPS
+    peak_bps = numbers.rate_up(max(0, flow.pir_bps - flow.cir_bps))
+    peak_bytes = numbers.bucket_up(peak_bps, max(flow.cbs_bytes, flow.pbs_bytes - flow.cbs_bytes))
+    return [
+        (police(rate_bps, burst_bytes, "continue", "pipe"), *mark(green)),
+        (police(peak_bps, peak_bytes, "continue", "pipe"), *mark(yellow)),
+        mark(red),
+    ]
+
+
+def _keys(flow: EdgeFlow) -> tuple[Key, ...]:
+    match = flow.match
+    keys = [
+        Key("ip_proto", match.protocol.value),
+        Key("dst_ip", match.destination_address),
+        Key("src_ip", match.source_address),
+    ]
+    if match.destination_port is not None:
+        keys.append(Key("dst_port", str(match.destination_port)))
+    if match.source_port is not None:
+        keys.append(Key("src_port", str(match.source_port)))
+    return tuple(keys)
+
+
+def _aggregate(aggregate: AggregatePolicer) -> Iterator[Filter]:
+    """The SLS: conforming traffic passes, the rest is dropped or loses its code point.
+
+    Of an assured rate, the agreed rate is that of the committed (green) traffic; yellow and red pass as what they are,
+    first to be dropped.
+    """
+    device, rate_bps = aggregate.interface.name, numbers.rate_up(aggregate.rate_bps)
+    burst_bytes = numbers.bucket_up(rate_bps, aggregate.burst_bytes)
+    dscp = DSCP[aggregate.service]
+    actions: tuple[str, ...]
+    if aggregate.excess == "drop":
+        actions = (police(rate_bps, burst_bytes, "drop", "ok"),)
+    else:
+        actions = (police(rate_bps, burst_bytes, "pipe", "ok"), *mark(DSCP[Service.BEST_EFFORT]))
+    yield Filter(device, "ingress", AGGREGATES, dscp, (code_point(dscp),), actions)
+    if aggregate.service is Service.ASSURED_RATE:
+        for other in ASSURED_DSCPS[1:]:
+            yield Filter(device, "ingress", AGGREGATES, other, (code_point(other),), (PASS,))
+
+
+def _resets(interface: InterfaceId, promised: set[Service]) -> Iterator[Filter]:
+    """Code points that entitle to a service and that neither a flow nor an SLS gave become best effort."""
+    unentitled = [] if Service.IP_PREMIUM in promised else [DSCP[Service.IP_PREMIUM]]
+    unentitled += [] if Service.ASSURED_RATE in promised else list(ASSURED_DSCPS)
+    for dscp in unentitled:
+        yield Filter(interface.name, "ingress", RESETS, dscp, (code_point(dscp),), mark(DSCP[Service.BEST_EFFORT]))
