@@ -1,0 +1,1 @@
+"""What runs as root beside the namespaces, here or inside the guest. Standard library only."""

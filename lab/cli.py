@@ -1,0 +1,135 @@
+"""`slotcar lab …`: the lab's verbs on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from lab import control, requirements, snapshot, topology
+from lab.errors import LabError
+from lab.requirements import Backend
+
+app = typer.Typer(help="The lab: routers that are real Linux kernels.", no_args_is_help=True, add_completion=False)
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+def default_state_dir() -> Path:
+    """Where `inventories/lab` looks for the keys: `lab` in `SLOTCAR_STATE_DIR`, or in `var` beside the code."""
+    return Path(os.environ.get("SLOTCAR_STATE_DIR") or Path(__file__).resolve().parents[1] / "var") / "lab"
+
+
+StateDir = Annotated[Path, typer.Option("--state-dir", help="Keys, facts and the console of the lab.")]
+ChosenBackend = Annotated[Backend | None, typer.Option("--backend", help="Chosen by what this kernel can do.")]
+DEFAULT_DIR = default_state_dir()
+
+
+@app.command()
+def up(state_dir: StateDir = DEFAULT_DIR, backend: ChosenBackend = None) -> None:
+    """Bring the routers up, or leave them alone when they are."""
+    try:
+        lab = control.up(topology.garnet(), state_dir, backend, _progress)
+    except LabError as error:
+        _fail(error)
+    typer.echo(control.status(state_dir).text)
+    typer.echo(f"ssh -F {lab.ssh_config_path} {lab.topology.routers[0]}")
+
+
+@app.command()
+def down(state_dir: StateDir = DEFAULT_DIR) -> None:
+    """Take the routers away; nothing of them stays."""
+    try:
+        was_up = control.down(state_dir)
+    except LabError as error:
+        _fail(error)
+    typer.echo("the lab is down" if was_up else "the lab was not up")
+
+
+@app.command()
+def status(
+    state_dir: StateDir = DEFAULT_DIR, output: Annotated[Format, typer.Option("--format")] = Format.TEXT
+) -> None:
+    """Say whether the lab is up, what it runs on, and how far its clock is off. Exit status 1 when it is down."""
+    try:
+        found = control.status(state_dir)
+    except LabError as error:
+        _fail(error)
+    if output is Format.JSON:
+        typer.echo(json.dumps(asdict(found)))
+    else:
+        typer.echo(found.text)
+        if found.up:
+            typer.echo(f"clock_offset_us {found.clock_offset_us} ± {found.clock_uncertainty_us}")
+    raise typer.Exit(0 if found.up else 1)
+
+
+@app.command(name="exec", context_settings={"ignore_unknown_options": True})
+def execute(
+    node: Annotated[str, typer.Argument(help="A router, a host, or `wire`.")],
+    command: Annotated[list[str], typer.Argument(help="The command, after `--`.")],
+    state_dir: StateDir = DEFAULT_DIR,
+    timeout_s: Annotated[float, typer.Option("--timeout-s")] = 60.0,
+) -> None:
+    """Run a command on a node; standard input goes along unless it is a terminal."""
+    stdin = None if sys.stdin.isatty() else sys.stdin.read()
+    try:
+        done = _attached(state_dir).exec(node, command, timeout_s, stdin)
+    except LabError as error:
+        _fail(error)
+    except subprocess.TimeoutExpired:
+        _fail(LabError(f"{command[0]} on {node} did not end within {timeout_s:g} s and was ended"))
+    sys.stdout.write(done.stdout)
+    sys.stderr.write(done.stderr)
+    raise typer.Exit(done.returncode if done.returncode >= 0 else 128 - done.returncode)
+
+
+@app.command(name="snapshot")
+def take_snapshot(router: str, state_dir: StateDir = DEFAULT_DIR) -> None:
+    """Print a router's configuration as comparable text."""
+    try:
+        sys.stdout.write(snapshot.snapshot(_attached(state_dir), router))
+    except LabError as error:
+        _fail(error)
+
+
+@app.command(name="requirements")
+def check_requirements(
+    backend: ChosenBackend = None,
+    install: Annotated[bool, typer.Option("--install", help="Install what is missing, by apt-get.")] = False,
+) -> None:
+    """Say which packages the lab needs and this machine lacks. Exit status 1 when something is missing."""
+    try:
+        # The probe needs some of the packages itself: only with those can it say whether the guest is needed.
+        requirements.ensure(Backend.NAMESPACES, _progress, install=install)
+        requirements.ensure(backend or control.choose_backend(_progress), _progress, install=install)
+    except LabError as error:
+        _fail(error)
+    typer.echo("the lab has all that it needs")
+
+
+def _attached(state_dir: Path) -> control.Lab:
+    lab = control.attach(state_dir)
+    if lab is None:
+        raise LabError(f"{control.status(state_dir).text}; bring it up with: slotcar lab up")
+    return lab
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        typer.echo(f"lab: {text}", err=True)
+
+
+def _fail(error: LabError) -> NoReturn:
+    typer.echo(f"error: {error}", err=True)
+    raise typer.Exit(2)

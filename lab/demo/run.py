@@ -1,0 +1,208 @@
+"""The demo's run: bring everything up, apply the file, measure before, during and after, and judge what was seen."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from rich.table import Table
+
+from lab import control, requirements, snapshot, topology, traffic
+from lab.control import Lab
+from lab.demo import controller as controllers
+from lab.demo.controller import Controller
+from lab.demo.display import Display
+from lab.demo.figures import Flow, Phase, Sample, Verdict, mean_bps, too_busy, verdicts
+from lab.demo.plot import draw
+from lab.errors import LabError
+
+HOME = Path(__file__).resolve().parents[2]
+INVENTORY = HOME / "inventories" / "lab"
+RESERVATIONS = HOME / "examples" / "lab" / "reservations.yml"
+OWNER = "demo"
+#: GARA §5.2's flows, each with its payload size: a foreground that was reserved for, and a load that congests the VC.
+PREMIUM = ("anl-premium", "lbnl-premium", 5001, 32_000_000, 1_000)
+LOAD = ("anl-traffic", "lbnl-traffic", 5002, 60_000_000, 1_400)
+ALONE_S, AFTER_S = 8.0, 12.0
+READY_S, ROLLED_BACK_S = 120.0, 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    flows: tuple[Flow, ...]
+    phases: tuple[Phase, ...]
+    slot_s: tuple[float, float]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status 0 where everything that the demo claims was seen, 1 where something was not, 2 where it cannot run."""
+    parser = argparse.ArgumentParser(prog="python -m lab.demo", description=__doc__)
+    parser.add_argument("--down", action="store_true", help="end what an earlier demo left running, and nothing else")
+    parser.add_argument("--no-keep", action="store_true", help="leave neither the controller nor the lab running")
+    options = parser.parse_args(arguments)
+    state_dir = Path(os.environ.get("SLOTCAR_STATE_DIR") or HOME / "var").absolute()
+    try:
+        if options.down:
+            _down(state_dir)
+            return 0
+        try:
+            return _run(state_dir, Display(), keep=not options.no_keep)
+        finally:
+            if options.no_keep:
+                _down(state_dir)
+    except LabError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def _down(state_dir: Path) -> None:
+    running = controllers.find(state_dir, INVENTORY)
+    if running is not None:
+        running.stop()
+    control.down(state_dir / "lab")
+
+
+def _run(state_dir: Path, display: Display, *, keep: bool) -> int:
+    backend = control.choose_backend(display.say)
+    requirements.ensure(backend, display.say, install=True)
+    lab = control.up(topology.garnet(), state_dir / "lab", backend, display.say)
+    display.say(f"{len(lab.topology.routers)} routers and {len(lab.topology.hosts)} hosts are up")
+    controller = controllers.start(state_dir, INVENTORY)
+    display.say(f"the controller answers at {controller.address}")
+    controller.wait_settled(READY_S)
+    _cancel_leftovers(controller)
+    before = _snapshots(lab)
+    display.say("the routers have their standing queues; their configuration is kept for comparing")
+    measured = _measure(lab, controller, display)
+    after = _snapshots(lab)
+    return _report(display, controller, measured, before, after, state_dir / "demo", keep=keep)
+
+
+def _cancel_leftovers(controller: Controller) -> None:
+    """A reservation of a demo that was interrupted."""
+    found = controller.get(f"/v1/reservations?owner={OWNER}&state=committed&state=held")["items"]
+    for entry in found:
+        controller.slotcar("cancel", entry["handle"])
+    if found:
+        time.sleep(1.0)
+        controller.wait_settled(READY_S)
+
+
+def _snapshots(lab: Lab) -> dict[str, str]:
+    return {router: snapshot.snapshot(lab, router) for router in lab.topology.routers}
+
+
+def _measure(lab: Lab, controller: Controller, display: Display) -> Measured:
+    out = controller.slotcar("apply", str(RESERVATIONS))
+    display.say(out.strip().splitlines()[-1])
+    start, end = _slot(controller)
+    total_s = end - time.time() + AFTER_S + 3.0
+    with _flow(lab, PREMIUM, total_s) as premium:
+        began = premium.started_at
+        display.watch("the premium flow alone", began + ALONE_S, lambda: _now([("premium", premium)]))
+        with _flow(lab, LOAD, end + AFTER_S + 2.0 - time.time()) as load:
+            both = [("premium", premium), ("best effort", load)]
+            congested = load.started_at
+            display.watch("a best-effort load congests the line", start, lambda: _now(both))
+            display.watch("the slot is open", end, lambda: _now(both))
+            display.watch("the slot is over", end + AFTER_S, lambda: _now(both))
+            flows = (_sampled("premium", premium, began), _sampled("best effort", load, began))
+    controller.wait_settled(ROLLED_BACK_S)
+    bounds = [began, congested, start, end, end + AFTER_S]
+    names = ("alone", "congested", "reserved", "after")
+    phases = tuple(
+        Phase(name, left - began, right - began) for name, left, right in zip(names, bounds, bounds[1:], strict=False)
+    )
+    return Measured(flows, phases, (start - began, end - began))
+
+
+def _slot(controller: Controller) -> tuple[float, float]:
+    (entry,) = controller.get(f"/v1/reservations?owner={OWNER}&state=committed")["items"]
+    (window,) = entry["reservation"]["windows"]
+    start, end = (datetime.fromisoformat(window[key]).timestamp() for key in ("start", "end"))
+    return start, end
+
+
+def _flow(lab: Lab, flow: tuple[str, str, int, int, int], duration_s: float) -> traffic.Flow:
+    source, destination, port, rate_bps, payload_bytes = flow
+    return traffic.start_udp(
+        lab, source, destination, port=port, rate_bps=rate_bps, payload_bytes=payload_bytes, duration_s=duration_s
+    )
+
+
+def _now(flows: Sequence[tuple[str, traffic.Flow]]) -> list[tuple[str, str]]:
+    found = []
+    for name, flow in flows:
+        samples = flow.samples()
+        rate = f"{samples[-1].received_bps / 1e6:5.1f}" if samples else "    –"
+        found.append((name, f"{rate} of {flow.offered_bps / 1e6:.0f} Mb/s"))
+    return found
+
+
+def _sampled(name: str, flow: traffic.Flow, began: float) -> Flow:
+    received, sent = (
+        tuple(Sample(sample.ended_at - began, sample.received_bps) for sample in samples)
+        for samples in (flow.samples(), flow.sent())
+    )
+    return Flow(name, flow.offered_bps, received, sent)
+
+
+def _report(
+    display: Display,
+    controller: Controller,
+    measured: Measured,
+    before: dict[str, str],
+    after: dict[str, str],
+    folder: Path,
+    *,
+    keep: bool,
+) -> int:
+    display.say("the routers were read again")
+    console = display.console
+    console.print(_table(measured))
+    same = [name for name in before if before[name] == after[name]]
+    judged = [
+        *verdicts(measured.flows[0], measured.phases),
+        Verdict(
+            "every router's configuration is byte for byte what it was",
+            len(same) == len(before),
+            f"{len(same)} of {len(before)} routers",
+        ),
+    ]
+    for verdict in judged:
+        mark, style = ("yes", "green") if verdict.holds else ("NO ", "bold red")
+        console.print(f"{mark}  {verdict.claim} ({verdict.evidence})", style=style, markup=False)
+    if any(too_busy(flow, measured.phases) for flow in measured.flows):
+        console.print(
+            "     this machine was too busy to send all that was offered; judged is what was sent", style="dim"
+        )
+    for name in set(before) - set(same):
+        (folder / f"{name}.before.txt").write_text(before[name])
+        (folder / f"{name}.after.txt").write_text(after[name])
+        console.print(f"     compare {folder / name}.before.txt with .after.txt", markup=False)
+    png, svg = draw(measured.flows, measured.slot_s, measured.phases, folder)
+    console.print(f"\nplot   {png}\n       {svg}", markup=False)
+    if keep:
+        console.print(f"API    {controller.address}/docs  (it runs on; `make demo-down` ends it)", markup=False)
+    return 0 if all(verdict.holds for verdict in judged) else 1
+
+
+def _table(measured: Measured) -> Table:
+    table = Table(title="Payload received of payload sent, Mb/s", title_justify="left", pad_edge=False, box=None)
+    table.add_column("flow")
+    table.add_column("offered", justify="right")
+    for phase in measured.phases:
+        table.add_column(phase.name, justify="right")
+    for flow in measured.flows:
+        cells = []
+        for phase in measured.phases:
+            means = mean_bps(flow.samples, phase), mean_bps(flow.sent, phase)
+            cells.append(" of ".join("–" if mean is None else f"{mean / 1e6:.1f}" for mean in means))
+        table.add_row(flow.name, f"{flow.offered_bps / 1e6:.1f}", *cells)
+    return table

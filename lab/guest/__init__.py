@@ -1,0 +1,1 @@
+"""The one QEMU guest whose kernel has what this kernel lacks."""

@@ -1,0 +1,37 @@
+"""A PostgreSQL of the run's own: the embedded server, with a database for each test."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy.engine import make_url
+
+from controller.ledger import Ledger, embedded, open_ledger
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def server_url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder: Path = tmp_path_factory.mktemp("postgres")
+    return embedded.start(folder / "postgres")
+
+
+@pytest.fixture
+def database_url(server_url: str) -> Iterator[str]:
+    name = f"test_{next(_numbers)}"
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def ledger(database_url: str, tmp_path: Path) -> Iterator[Ledger]:
+    with open_ledger(database_url, tmp_path, migrate=True) as opened:
+        yield opened

@@ -1,0 +1,67 @@
+"""A lab of the tests' own: never the one that somebody works with, which may carry a configuration and a controller."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from controller.network import load_network
+from controller.network.model import Network
+from lab import control, requirements, topology
+from lab.control import Lab
+from lab.topology import PORT_BASE_VARIABLE
+
+ROOT = Path(__file__).resolve().parents[2]
+INVENTORY = ROOT / "inventories" / "lab"
+ROUTERS = 4
+
+
+def _free_base() -> int:
+    """The number before a free row of ports."""
+    for base in range(2600, 4000, 10):
+        if all(_is_free(base + number) for number in range(1, ROUTERS + 1)):
+            return base
+    raise RuntimeError("no free row of ports for the lab's routers")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+@pytest.fixture(scope="session")
+def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("state")
+
+
+@pytest.fixture(scope="session")
+def lab(state_dir: Path) -> Iterator[Lab]:
+    """The routers of `inventories/lab`, which finds them through the environment."""
+    before = {name: os.environ.get(name) for name in ("SLOTCAR_STATE_DIR", PORT_BASE_VARIABLE)}
+    os.environ["SLOTCAR_STATE_DIR"] = str(state_dir)
+    os.environ[PORT_BASE_VARIABLE] = str(_free_base())
+    backend = control.choose_backend()
+    requirements.ensure(backend, control.quiet)
+    try:
+        yield control.up(topology.garnet(), state_dir / "lab", backend)
+    finally:
+        control.down(state_dir / "lab")
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@pytest.fixture(scope="session")
+def network(lab: Lab) -> Network:
+    return load_network(INVENTORY)

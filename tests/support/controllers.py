@@ -1,0 +1,105 @@
+"""A controller as a process of its own, for tests that start it, ask it and kill it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+SLOTCAR = Path(sys.executable).with_name("slotcar")
+PATIENCE_S = 120.0
+
+
+def slotcar(*arguments: str, environment: dict[str, str], code: int = 0) -> str:
+    """Standard output of a command line that must end with `code`; its errors where it does not."""
+    done = subprocess.run(
+        [str(SLOTCAR), *arguments], env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert done.returncode == code, f"{arguments} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout if code == 0 else done.stdout + done.stderr
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+class Controller:
+    """`slotcar serve`, from when it answers until the `with` ends."""
+
+    def __init__(self, state_dir: Path, inventory: Path, **settings: str) -> None:
+        self.port = free_port()
+        self.log = state_dir / f"controller-{self.port}.log"
+        self.environment = os.environ | {
+            "SLOTCAR_STATE_DIR": str(state_dir),
+            "SLOTCAR_INVENTORY": str(inventory),
+            "SLOTCAR_LISTEN_PORT": str(self.port),
+            **settings,
+        }
+        with self.log.open("wb") as output:
+            self.process = subprocess.Popen(
+                [str(SLOTCAR), "serve"], env=self.environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL
+            )
+        wait_for(lambda: self.alive() and self.answers(), f"the controller to answer; see {self.log}")
+
+    def __enter__(self) -> Controller:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait(60)
+
+    def alive(self) -> bool:
+        assert self.process.poll() is None, self.log.read_text(errors="replace")
+        return True
+
+    def answers(self) -> bool:
+        try:
+            self.get("/healthz")
+        except (urllib.error.URLError, OSError):
+            return False
+        return True
+
+    def get(self, path: str) -> Any:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=30) as response:
+            return json.load(response)
+
+    def check(self, name: str) -> str:
+        """The message of a check of `/readyz`; empty where there is none."""
+        return next((one["message"] for one in self.get("/readyz")["checks"] if one["name"] == name), "")
+
+    def settled(self) -> bool:
+        return "have what is wanted" in self.check("reconcile")
+
+    def wait_settled(self) -> None:
+        wait_for(self.settled, f"the devices to have what is wanted; see {self.log}")
+
+    def kill(self) -> None:
+        """As a power cut would."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(30)
+
+    def slotcar(self, *arguments: str, code: int = 0) -> str:
+        return slotcar(*arguments, environment=self.environment, code=code)
+
+
+def wait_for(condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
+    deadline = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.1)
