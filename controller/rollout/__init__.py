@@ -1,0 +1,1 @@
+"""Rendered configurations onto devices, through Ansible: read, stage, activate, verify, or roll all back."""

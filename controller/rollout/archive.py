@@ -1,0 +1,156 @@
+"""Revisions on disk: everything that the playbooks need, readable with the controller and the database dead.
+
+`revisions/ID/DEVICE/` holds before.txt, after.txt, apply.txt, undo.txt, device.json, commands.json and, for a Linux router,
+the shell scripts that are staged. `known-good/DEVICE/` is the same of the last push that was verified.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from controller.network.model import Device
+from controller.problems import InvalidInput, Problem
+from controller.render import renderer_for
+from controller.rollout import staging
+from controller.rollout.model import DeviceRevision, Revision
+
+REVISIONS, KNOWN_GOOD, READINGS = "revisions", "known-good", "reading"
+
+
+def revision_id(at: datetime, parts: Mapping[str, DeviceRevision]) -> str:
+    """Sorts by time; two different pushes at one instant differ."""
+    text = json.dumps({name: [part.change.apply, part.guard.id] for name, part in sorted(parts.items())})
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return f"{at.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}-{digest}"
+
+
+class Archive:
+    """The folders below a controller's state folder.
+
+    Raises (every method that writes):
+        InvalidInput: the folder cannot be written, the disk is full.
+    """
+
+    def __init__(self, state_dir: Path) -> None:
+        self._state_dir = state_dir.absolute()
+
+    def folder(self, revision: str) -> Path:
+        return self._state_dir / REVISIONS / revision
+
+    @property
+    def known_good(self) -> Path:
+        return self._state_dir / KNOWN_GOOD
+
+    def write(self, revision: Revision) -> Path:
+        """The whole revision; half-written ones have another name and are never used."""
+        folder = self.folder(revision.id)
+        part = folder.with_name(f"{folder.name}.part")
+        with _writing(part):
+            shutil.rmtree(part, ignore_errors=True)
+            for name, device in revision.devices.items():
+                _write_device(part / name, device, revision.at)
+            part.rename(folder)
+        return folder
+
+    def write_readings(self, devices: Iterable[Device]) -> Path:
+        """A folder for the answers of a reading, with what the playbook needs to ask."""
+        folder = self._state_dir / READINGS
+        with _writing(folder):
+            for device in devices:
+                target = folder / device.name
+                target.mkdir(parents=True, exist_ok=True)
+                (target / "reading.json").unlink(missing_ok=True)
+                (target / "commands.json").write_text(json.dumps(staging.commands(device)))
+                (target / "device.json").write_text(device.model_dump_json())
+        return folder
+
+    def keep_as_good(self, revision: Revision) -> None:
+        """The devices of a verified revision have this from now on."""
+        with _writing(self.known_good):
+            for name in revision.devices:
+                target = self.known_good / name
+                fresh, old = target.with_name(f".{name}.new"), target.with_name(f".{name}.old")
+                shutil.rmtree(fresh, ignore_errors=True)
+                shutil.rmtree(old, ignore_errors=True)
+                shutil.copytree(self.folder(revision.id) / name, fresh)
+                if target.exists():
+                    target.rename(old)
+                fresh.rename(target)
+                shutil.rmtree(old, ignore_errors=True)
+
+    def revisions(self) -> Sequence[str]:
+        """All revisions, oldest first."""
+        folder = self._state_dir / REVISIONS
+        if not folder.is_dir():
+            return ()
+        return sorted(entry.name for entry in folder.iterdir() if not entry.name.endswith(".part"))
+
+    def devices_of(self, revision: str) -> dict[str, Device]:
+        """
+        Raises:
+            InvalidInput: no such revision.
+        """
+        folder = self.folder(revision)
+        if not folder.is_dir():
+            known = self.revisions()
+            hint = f"the latest is {known[-1]}" if known else "nothing was pushed yet"
+            raise InvalidInput([Problem(str(folder), 0, "", "there is no such revision", revision, hint)])
+        return {
+            entry.name: Device.model_validate_json((entry / "device.json").read_text())
+            for entry in sorted(folder.iterdir())
+            if (entry / "device.json").is_file()
+        }
+
+
+def _write_device(folder: Path, part: DeviceRevision, at: datetime) -> None:
+    folder.mkdir(parents=True)
+    change = part.change
+    texts = {
+        "before.txt": change.before.lines,
+        "after.txt": change.after.lines,
+        "apply.txt": change.apply,
+        "undo.txt": change.undo,
+    }
+    for name, lines in texts.items():
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+    (folder / "device.json").write_text(part.device.model_dump_json())
+    (folder / "commands.json").write_text(json.dumps(staging.commands(part.device)))
+    for name, text in staging.scripts(part, at).items():
+        (folder / name).write_text(text)
+
+
+class _writing:  # noqa: N801 - a context manager that reads like a statement
+    """Turns what the disk refuses into a sentence."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> None:
+        try:
+            self._folder.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._sentence(error) from error
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise self._sentence(error) from error
+
+    def _sentence(self, error: OSError) -> InvalidInput:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        hint = "nothing was pushed; make room or set SLOTCAR_STATE_DIR to another folder"
+        return InvalidInput([Problem(str(self._folder), 0, "", f"cannot be written: {why.lower()}", "", hint)])
+
+
+def known_platforms(devices: Iterable[Device]) -> None:
+    """
+    Raises:
+        Unrenderable: a device's platform has no renderer.
+    """
+    for device in devices:
+        renderer_for(device.platform, device.name)

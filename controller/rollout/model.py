@@ -1,0 +1,115 @@
+"""What rollout takes and gives: what devices are to have, revisions, results."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from controller.network.model import Device
+from controller.problems import SlotcarError
+from controller.render.model import Change, Configuration
+
+
+class PushFailed(SlotcarError):
+    """Devices could not be made to carry what the ledger wants.
+
+    `rolled_back` says whether all are as they were, `devices` which of them failed and why (none: all may have).
+    """
+
+    def __init__(
+        self, message: str, *, rolled_back: bool, revision: str = "", devices: Mapping[str, str] | None = None
+    ) -> None:
+        self.rolled_back = rolled_back
+        self.revision = revision
+        self.devices = devices or {}
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a guard: `delay_s` after the activation, run these lines."""
+
+    delay_s: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What is armed on a device: the ends of the slots that are open, in case the controller dies (DESIGN rule 9).
+
+    Attributes:
+        ends: when each step is due, without the grace that the controller has before it.
+        configurations: what the device is to have from then on.
+    """
+
+    ends: tuple[datetime, ...] = ()
+    configurations: tuple[Configuration, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Equal for equal guards; `none` where nothing is armed."""
+        if not self.ends:
+            return "none"
+        text = json.dumps([[end.isoformat(), c.lines] for end, c in zip(self.ends, self.configurations, strict=True)])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one device is to have at an instant."""
+
+    configuration: Configuration
+    guard: Guard = field(default_factory=Guard)
+
+    @property
+    def identity(self) -> tuple[tuple[str, ...], str]:
+        """Equal where a device that has one has the other."""
+        return self.configuration.lines, self.guard.id
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one device has."""
+
+    configuration: Configuration
+    guard_id: str = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRevision:
+    """One device's part of a revision."""
+
+    device: Device
+    change: Change
+    guard: Guard
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One push: named by its instant and its content, kept for ever in the archive."""
+
+    id: str
+    at: datetime
+    devices: Mapping[str, DeviceRevision]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why Ansible could not do something on a device."""
+
+    device: str
+    message: str
+    unreachable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PushResult:
+    """A push that was verified. `changed` are the devices that got another configuration."""
+
+    revision: str
+    changed: tuple[str, ...]
+    rearmed: tuple[str, ...] = ()

@@ -1,0 +1,172 @@
+"""Makes devices equal to what is wanted: read, change from what they have, activate together, verify, or roll all back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from controller.network.model import Device
+from controller.render import renderer_for
+from controller.render.model import Unreadable
+from controller.rollout import staging
+from controller.rollout.archive import Archive, revision_id
+from controller.rollout.model import DeviceRevision, Failure, PushFailed, PushResult, Reading, Revision, Wanted
+from controller.rollout.playbook import TIMEOUT_S, PlaybookResult, Playbooks
+
+#: `record(kind, device, details)`: where a push is written down for ever.
+Record = Callable[[str, str | None, Mapping[str, Any]], None]
+
+
+def _forget(_kind: str, _device: str | None, _details: Mapping[str, Any]) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What devices have, and why others could not be read."""
+
+    found: Mapping[str, Reading]
+    failures: Mapping[str, Failure]
+
+
+@dataclass(frozen=True, slots=True)
+class Pusher:
+    """Pushes to the devices of one inventory."""
+
+    playbooks: Playbooks
+    archive: Archive
+    devices: Mapping[str, Device]
+    record: Record = field(default=_forget)
+
+    def read(self, names: Sequence[str]) -> Readings:
+        """What these devices have at this moment. Changes nothing.
+
+        Raises:
+            Unrenderable: a device's platform cannot be read yet.
+        """
+        devices = [self.devices[name] for name in names]
+        folder = self.archive.write_readings(devices)
+        result = self.playbooks.run("read", names, {"slotcar_revision": str(folder)})
+        found: dict[str, Reading] = {}
+        failures = dict(result.failures)
+        for device in devices:
+            answer = folder / device.name / "reading.json"
+            if device.name in failures:
+                continue
+            if not answer.exists():
+                why = "; ".join(result.notes) or "the inventory has no host of this name in the group domains"
+                failures[device.name] = Failure(device.name, why, unreachable=False)
+                continue
+            try:
+                found[device.name] = reading_of(json.loads(answer.read_text()), device)
+            except Unreadable as error:
+                failures[device.name] = Failure(device.name, str(error), unreachable=False)
+        return Readings(found, failures)
+
+    def push(
+        self,
+        wanted: Mapping[str, Wanted],
+        readings: Mapping[str, Reading],
+        at: datetime,
+        on_task: Callable[[str], None] | None = None,
+    ) -> PushResult:
+        """Gives every device of `wanted` its configuration and guard at the instant `at` (at once where it is past).
+
+        `readings` must hold every device of `wanted`. Devices that have all of it already are left alone.
+
+        Raises:
+            PushFailed: some device failed; all of this push were rolled back, or `rolled_back` is false.
+            Unrenderable: others' objects are in the way on a device; nothing was touched.
+        """
+        parts = self._parts(wanted, readings)
+        if not parts:
+            return PushResult("", ())
+        revision = Revision(revision_id(at, parts), at, parts)
+        folder = self.archive.write(revision)
+        changed = tuple(name for name, part in parts.items() if not part.change.empty)
+        details = {"revision": revision.id, "activate_at": at.astimezone(UTC).isoformat()}
+        for name, part in parts.items():
+            self.record("push.started", name, details | {"lines": len(part.change.apply), "guard": part.guard.id})
+        result = self._run(revision, str(folder), on_task)
+        if not result.ok:
+            self._roll_back(revision, str(folder), result)
+        for name, part in parts.items():
+            self.record("push.verified", name, details | {"lines": len(part.change.apply)})
+        self.archive.keep_as_good(revision)
+        return PushResult(revision.id, changed, tuple(name for name in parts if name not in changed))
+
+    def roll_back(self, revision: str, names: Sequence[str] | None = None) -> None:
+        """Gives the devices of a revision what they had before it.
+
+        Raises:
+            InvalidInput: no such revision. PushFailed: some device could not be rolled back.
+        """
+        devices = self.archive.devices_of(revision)
+        chosen = [name for name in devices if names is None or name in names]
+        result = self.playbooks.run("rollback", chosen, {"slotcar_revision": str(self.archive.folder(revision))})
+        if not result.ok:
+            raise PushFailed(
+                f"revision {revision} could not be rolled back: {_reasons(result)}",
+                rolled_back=False,
+                revision=revision,
+            )
+        for name in chosen:
+            self.record("push.rolled-back", name, {"revision": revision, "by": "operator"})
+
+    def _parts(self, wanted: Mapping[str, Wanted], readings: Mapping[str, Reading]) -> dict[str, DeviceRevision]:
+        parts = {}
+        for name, target in sorted(wanted.items()):
+            device, reading = self.devices[name], readings[name]
+            change = renderer_for(device.platform, name).change(reading.configuration, target.configuration, device)
+            if not change.empty or reading.guard_id != target.guard.id:
+                parts[name] = DeviceRevision(device, change, target.guard, tuple(staging.commands(device)))
+        return parts
+
+    def _run(self, revision: Revision, folder: str, on_task: Callable[[str], None] | None) -> PlaybookResult:
+        wait_s = max(0, int((revision.at - datetime.now(UTC)).total_seconds()))
+        return self.playbooks.run(
+            "push",
+            list(revision.devices),
+            {"slotcar_revision": folder, "slotcar_activate_at": revision.at.timestamp()},
+            timeout_s=TIMEOUT_S + wait_s,
+            on_task=on_task,
+        )
+
+    def _roll_back(self, revision: Revision, folder: str, failed: PlaybookResult) -> None:
+        """Always raises PushFailed."""
+        why = _reasons(failed)
+        for name in revision.devices:
+            failure = failed.failures.get(name)
+            self.record("push.failed", name, {"revision": revision.id, "message": failure.message if failure else why})
+        back = self.playbooks.run("rollback", list(revision.devices), {"slotcar_revision": folder})
+        for name in revision.devices:
+            if name in back.failures or (not back.ok and not back.failures):
+                message = back.failures[name].message if name in back.failures else _reasons(back)
+                self.record("push.not-rolled-back", name, {"revision": revision.id, "message": message})
+            else:
+                self.record("push.rolled-back", name, {"revision": revision.id, "by": "slotcar"})
+        if back.ok:
+            raise PushFailed(
+                f"{why}; all devices of the push were rolled back", rolled_back=True, revision=revision.id
+            )
+        raise PushFailed(
+            f"{why}; and the rollback failed too: {_reasons(back)}", rolled_back=False, revision=revision.id
+        )
+
+
+def reading_of(outputs: Mapping[str, str], device: Device) -> Reading:
+    """
+    Raises:
+        Unreadable: the answers are not the platform's.
+    """
+    configuration = renderer_for(device.platform, device.name).running(outputs, device)
+    words = outputs.get(staging.guard_command(device), "none").split()
+    return Reading(configuration, words[0] if words else "none")
+
+
+def _reasons(result: PlaybookResult) -> str:
+    reasons = [f"{failure.device}: {failure.message}" for failure in result.failures.values()]
+    return "; ".join(reasons + result.notes) or "Ansible failed and gave no reason"

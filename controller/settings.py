@@ -1,0 +1,169 @@
+"""What an operator sets through the environment, `SLOTCAR_…`; every wrong value gets a sentence naming its variable."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from pydantic import BeforeValidator, Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from controller.problems import InvalidInput, Problem, SlotcarError
+from controller.units import parse_duration, parse_rate_bps
+
+PREFIX = "SLOTCAR_"
+
+
+def _rate(value: Any) -> Any:
+    return parse_rate_bps(value) if isinstance(value, str) else value
+
+
+def _duration(value: Any) -> Any:
+    return parse_duration(value) if isinstance(value, str) else value
+
+
+def _optional(value: Any) -> Any:
+    return None if value == "" else value
+
+
+Rate = Annotated[int, NoDecode, BeforeValidator(_rate), Field(ge=0)]
+Duration = Annotated[timedelta, NoDecode, BeforeValidator(_duration), Field(gt=timedelta())]
+OptionalPath = Annotated[Path | None, BeforeValidator(_optional)]
+
+
+class MissingSetting(SlotcarError):
+    """Something that this command needs was not said; the message names the option and the variable."""
+
+
+class Settings(BaseSettings):
+    """Settings of the controller and the CLI. Texts carry their units: `100 Mbit/s`, `PT15M`, `90 min`.
+
+    Attributes:
+        database_url: a PostgreSQL URL; None for the embedded server below `state_dir`.
+        database_password_file: holds the password that goes into `database_url` (a container secret).
+        state_dir: embedded database, archive of configurations, tokens.
+        home: where `playbooks/`, `roles/` and `templates/` are.
+        inventory: the Ansible inventory that describes the network.
+        approval_rate_bps, approval_duration: a reservation above either waits for approval; None for no gate.
+        hold: how long a hold lasts unless the caller says otherwise (issue: 15 minutes).
+        horizon: how far ahead the search for a nearest window looks, and reservations may lie.
+        tokens_file: bearer tokens of the API, hashed; None for `state_dir/tokens.json`.
+        stage_lead: how long before a boundary the rollout begins to stage it.
+        check_interval: how often devices are read though nothing should have changed.
+        vault_password_file: for inventories with Ansible Vault secrets.
+        reconcile: whether `slotcar serve` pushes to devices; off for a controller that only answers.
+        max_body_bytes: the largest request that the API reads.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True)
+
+    database_url: Annotated[str | None, BeforeValidator(_optional)] = None
+    database_password_file: OptionalPath = None
+    state_dir: Path = Path("var")
+    home: Path = Field(default_factory=lambda: default_home())
+    inventory: OptionalPath = None
+    listen_host: str = "127.0.0.1"
+    listen_port: int = Field(default=8470, ge=0, le=65535)
+    approval_rate_bps: Rate | None = Field(default=None, validation_alias=f"{PREFIX}APPROVAL_RATE")
+    approval_duration: Duration | None = None
+    hold: Duration = timedelta(minutes=15)
+    horizon: Duration = timedelta(days=366)
+    tokens_file: OptionalPath = None
+    stage_lead: Duration = timedelta(seconds=15)
+    check_interval: Duration = timedelta(minutes=5)
+    vault_password_file: OptionalPath = None
+    reconcile: bool = True
+    max_body_bytes: int = Field(default=1_000_000, ge=1_000)
+
+    @field_validator("database_url")
+    @classmethod
+    def _is_postgresql(cls, value: str | None) -> str | None:
+        if value is not None and urlsplit(value).scheme.partition("+")[0] not in ("postgresql", "postgres"):
+            raise ValueError("the ledger is kept in PostgreSQL only; say postgresql://USER@HOST:5432/NAME")
+        return value
+
+    @property
+    def tokens_path(self) -> Path:
+        return self.tokens_file or self.state_dir / "tokens.json"
+
+    @property
+    def loopback(self) -> bool:
+        """Whether the API listens to this machine only."""
+        if self.listen_host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.listen_host).is_loopback
+        except ValueError:
+            return False
+
+    def ledger_url(self) -> str | None:
+        """`database_url` with the password from its file, where there is one; None for the embedded server.
+
+        Raises:
+            InvalidInput: the password file cannot be read.
+        """
+        if self.database_url is None or self.database_password_file is None:
+            return self.database_url
+        parts = urlsplit(self.database_url)
+        password = _read_secret(self.database_password_file)
+        host = parts.netloc.rpartition("@")[2]
+        user = parts.username or "slotcar"
+        return urlunsplit(parts._replace(netloc=f"{quote(user, safe='')}:{quote(password, safe='')}@{host}"))
+
+    def has_ledger(self) -> bool:
+        """Whether there is a ledger to ask: a server was named, or the embedded one was made before."""
+        return self.database_url is not None or (self.state_dir / "postgres" / "PG_VERSION").exists()
+
+    def need_inventory(self) -> Path:
+        """The inventory.
+
+        Raises:
+            MissingSetting: none was given.
+        """
+        if self.inventory is None:
+            raise MissingSetting(
+                "no inventory: say --inventory FOLDER or set SLOTCAR_INVENTORY, for example to inventories/lab"
+            )
+        return self.inventory
+
+
+def default_home() -> Path:
+    """The folder that holds `playbooks/` and `templates/`: the checkout that this package lies in."""
+    return Path(__file__).resolve().parents[1]
+
+
+def _read_secret(file: Path) -> str:
+    try:
+        text = file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise InvalidInput([Problem(f"{PREFIX}DATABASE_PASSWORD_FILE", 0, "", reason, str(file))]) from error
+    if not text:
+        raise InvalidInput([Problem(f"{PREFIX}DATABASE_PASSWORD_FILE", 0, "", "the file is empty", str(file))])
+    return text
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Settings from the environment, with the options of a command line over them (None: not given).
+
+    Raises:
+        InvalidInput: one or more values are wrong; all are listed, by variable.
+    """
+    given = {key: value for key, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        problems = [_problem(dict(detail)) for detail in error.errors(include_url=False)]
+        raise InvalidInput(problems) from error
+
+
+def _problem(detail: dict[str, Any]) -> Problem:
+    name = str(detail["loc"][0]) if detail["loc"] else ""
+    variable = name if name.startswith(PREFIX) else f"{PREFIX}{name.upper()}"
+    message = str(detail["msg"]).removeprefix("Value error, ")
+    shown = "" if "PASSWORD" in variable or "URL" in variable else repr(os.environ.get(variable, detail.get("input")))
+    return Problem(variable, 0, "", message[0].lower() + message[1:], shown)
