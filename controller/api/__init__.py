@@ -1,0 +1,1 @@
+"""See model.py for what this room gives."""

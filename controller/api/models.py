@@ -1,0 +1,322 @@
+"""What the API answers with, as models: they are the OpenAPI's schemas, and every answer is checked against them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from controller.ledger.model import State
+from controller.vocabulary import Direction, Platform, Protocol, Service
+
+EXAMPLE_RESERVATION: dict[str, Any] = {
+    "name": "tonight-cms",
+    "owner": "hep",
+    "source": "anl-premium",
+    "destination": "lbnl-premium:5001",
+    "protocol": "tcp",
+    "service": "ip-premium",
+    "rate": "36 Mbit/s",
+    "rtt": "50 ms",
+    "start": "2027-03-01T22:00:00+01:00",
+    "duration": "PT2H",
+}
+EXAMPLE_WINDOW: Any = {"start": "2027-03-01T21:00:00Z", "end": "2027-03-01T23:00:00Z"}
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
+
+
+class WindowOut(Answer):
+    """Half-open, UTC: `[start, end)`."""
+
+    start: datetime
+    end: datetime
+
+
+class EndpointOut(Answer):
+    host: str
+    port: int | None = Field(description="None until it is bound")
+
+
+class ReservationOut(Answer):
+    """What was asked for; integers with their units in their names."""
+
+    name: str
+    owner: str
+    source: EndpointOut
+    destination: EndpointOut
+    protocol: Protocol
+    direction: Direction
+    service: Service
+    rate_bps: int = Field(description="payload rate, bits per second")
+    packet_size_bytes: int
+    rtt_us: int
+    windows: list[WindowOut]
+    recurrence: str | None
+    via: list[str]
+    labels: dict[str, str]
+
+
+class HopOut(Answer):
+    device: str
+    ingress: str
+    egress: str
+    reserved: bool = Field(description="False in a domain that is over-provisioned and has no QoS")
+
+
+class PathOut(Answer):
+    source: str
+    destination: str
+    hops: list[HopOut]
+    sls: list[str]
+
+
+class DemandOut(Answer):
+    resource: str
+    rate_bps: int = Field(description="layer 2 at an interface, layer 3 at an SLS")
+
+
+class EntryOut(Answer):
+    """A reservation as the ledger holds it. `version` is the ETag."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "example": {
+                "handle": "r-7Q2M5K3C",
+                "number": 7,
+                "state": "committed",
+                "version": 1,
+                "reservation": {
+                    "name": "tonight-cms",
+                    "owner": "hep",
+                    "source": {"host": "anl-premium", "port": None},
+                    "destination": {"host": "lbnl-premium", "port": 5001},
+                    "protocol": "tcp",
+                    "direction": "forward",
+                    "service": "ip-premium",
+                    "rate_bps": 36000000,
+                    "packet_size_bytes": 1500,
+                    "rtt_us": 50000,
+                    "windows": [EXAMPLE_WINDOW],
+                    "recurrence": None,
+                    "via": [],
+                    "labels": {},
+                },
+                "paths": [],
+                "demands": [{"resource": "sls:anl-esnet-premium", "rate_bps": 36986302}],
+                "created_at": "2027-03-01T12:00:00Z",
+                "changed_at": "2027-03-01T12:00:00Z",
+                "hold_until": None,
+            }
+        },
+    )
+
+    handle: str
+    number: int
+    state: State
+    version: int
+    reservation: ReservationOut
+    paths: list[PathOut]
+    demands: list[DemandOut]
+    created_at: datetime
+    changed_at: datetime
+    hold_until: datetime | None
+
+
+class EntriesOut(Answer):
+    """One page; `next` is the cursor of the following one, None on the last."""
+
+    items: list[EntryOut]
+    next: str | None
+
+
+class EventOut(Answer):
+    sequence: int
+    at: datetime
+    kind: str
+    handle: str | None
+    device: str | None
+    details: dict[str, Any]
+
+
+class EventsOut(Answer):
+    items: list[EventOut]
+    next: int = Field(description="pass it as `after` (or as Last-Event-ID) to go on from here")
+
+
+class HighestOut(Answer):
+    """The highest payload rate that would be admitted one way."""
+
+    direction: Literal["forward", "reverse"]
+    highest_rate_bps: int
+    limited_by: str | None = Field(description="the resource that runs out first, where the search tells it")
+
+
+class EnquiryOut(Answer):
+    windows: list[WindowOut]
+    directions: list[HighestOut]
+
+
+class ShortfallOut(Answer):
+    resource: str
+    place: str
+    window: WindowOut
+    requested_bps: int
+    free_bps: int
+    capacity_bps: int
+
+
+class RefusalOut(Answer):
+    reason: str
+    shortfalls: list[ShortfallOut]
+    nearest_window: WindowOut | None
+    highest_rate_bps: int
+
+
+class DifferenceOut(Answer):
+    key: str
+    before: Any
+    after: Any
+
+
+class StepOut(Answer):
+    action: Literal["create", "change", "cancel", "no-op"]
+    owner: str
+    name: str
+    handle: str | None
+    expected_version: int | None
+    reservation: ReservationOut | None
+    differences: list[DifferenceOut]
+    refusal: RefusalOut | None
+    note: str
+
+
+class DeviceDiffOut(Answer):
+    device: str
+    diff: list[str] = Field(description="unified diff of the part of the configuration that Slotcar owns")
+
+
+class BoundaryOut(Answer):
+    at: datetime
+    devices: list[DeviceDiffOut]
+
+
+class SummaryOut(Answer):
+    create: int
+    change: int
+    cancel: int
+    unchanged: int
+    refused: int
+
+
+class PlanOut(Answer):
+    format: str
+    made_at: datetime
+    ledger_sequence: int | None
+    network: str
+    set_name: str
+    steps: list[StepOut]
+    boundaries: list[BoundaryOut]
+    boundaries_left_out: int
+    summary: SummaryOut
+
+
+class TimelineItemOut(Answer):
+    at: datetime
+    starting: list[str]
+    ending: list[str]
+    active: int = Field(description="reservations active from this instant on")
+
+
+class TimelineOut(Answer):
+    items: list[TimelineItemOut]
+
+
+class ModifyIn(Answer):
+    """What is left out stays. Either an end or a duration."""
+
+    rate: str | None = Field(default=None, max_length=100, examples=["40 Mbit/s"])
+    start: str | None = Field(default=None, max_length=100, examples=["2027-03-01T23:00:00+01:00"])
+    end: str | None = Field(default=None, max_length=100, examples=["2027-03-02T06:00:00+01:00"])
+    duration: str | None = Field(default=None, max_length=100, examples=["PT3H"])
+
+
+class BindIn(Answer):
+    source_port: int | None = Field(default=None, ge=1, le=65535)
+    destination_port: int | None = Field(default=None, ge=1, le=65535)
+
+
+class ExtendIn(Answer):
+    by: str = Field(description="how long from now", max_length=100, examples=["PT15M"])
+
+
+class ReasonIn(Answer):
+    reason: str = Field(default="", max_length=500, pattern=r"^[^\x00]*$", description="for the audit log")
+
+
+class AppliedOut(Answer):
+    created: int
+    changed: int
+    cancelled: int
+    entries: list[EntryOut]
+
+
+class ConfigurationOut(Answer):
+    device: str
+    platform: Platform
+    at: datetime
+    lines: list[str]
+
+
+class ConfigurationsOut(Answer):
+    items: list[ConfigurationOut]
+
+
+class CheckOut(Answer):
+    name: str
+    ok: bool
+    message: str
+
+
+class HealthOut(Answer):
+    status: Literal["ok", "failing"]
+    checks: list[CheckOut]
+
+
+class ErrorOut(Answer):
+    """One wrong value, in the sentence that the CLI prints."""
+
+    key: str
+    message: str
+    value: str
+    hint: str
+
+
+class ProblemOut(Answer):
+    """RFC 9457 problem details. `errors` lists every wrong value; `refusal` the numbers of a refused request."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "example": {
+                "type": "urn:slotcar:problem:refused",
+                "title": "Refused by admission",
+                "status": 409,
+                "detail": "hep/tonight-cms: refused, 36 Mbit/s of ip-premium does not fit",
+                "instance": "/v1/reservations",
+            }
+        },
+    )
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    errors: list[ErrorOut] | None = None
+    refusal: RefusalOut | None = None
+    current_version: int | None = None

@@ -1,0 +1,112 @@
+"""Errors as RFC 9457 problem details: the sentence that the CLI prints, a type to branch on, and the numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from controller.ledger import errors as ledger_errors
+from controller.path import NoPath
+from controller.problems import InvalidInput, Problem, SlotcarError
+from controller.render.model import Unrenderable
+from controller.units import UnitError
+from controller.verbs import errors
+from controller.verbs.documents import refusal_document
+
+MEDIA_TYPE = "application/problem+json"
+#: Error -> status, type, title; the first that fits.
+_KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
+    (InvalidInput, 422, "invalid-input", "The request is wrong"),
+    (UnitError, 422, "invalid-input", "The request is wrong"),
+    (NoPath, 422, "no-path", "There is no path"),
+    (errors.RefusedByAdmission, 409, "refused", "Refused by admission"),
+    (errors.PlanRefused, 409, "plan-refused", "The plan holds refusals"),
+    (ledger_errors.PlanNotAdmitted, 409, "plan-refused", "The plan does not fit"),
+    (errors.StalePlan, 409, "stale-plan", "The plan is out of date"),
+    (ledger_errors.StaleLedger, 409, "stale-plan", "The plan is out of date"),
+    (ledger_errors.StaleVersion, 412, "stale-version", "The reservation has changed"),
+    (ledger_errors.UnknownHandle, 404, "unknown-reservation", "There is no such reservation"),
+    (ledger_errors.ForbiddenTransition, 409, "forbidden-transition", "The reservation's state does not allow it"),
+    (ledger_errors.NameTaken, 409, "name-taken", "The name is taken"),
+    (ledger_errors.IdempotencyConflict, 409, "idempotency-conflict", "The idempotency key was used otherwise"),
+    (ledger_errors.LedgerUnavailable, 503, "ledger-unavailable", "The ledger's database does not answer"),
+    (errors.NotAllowed, 403, "not-allowed", "Not allowed"),
+    (errors.NoSuchDevice, 404, "unknown-device", "There is no such device"),
+    (errors.NotPossible, 409, "not-possible", "This makes no sense for the reservation"),
+    (Unrenderable, 409, "unrenderable", "A platform cannot express it"),
+    (SlotcarError, 400, "error", "The request cannot be done"),
+)
+_TITLES = {
+    401: ("unauthenticated", "Who asks is not known"),
+    404: ("not-found", "There is nothing here"),
+    405: ("method-not-allowed", "The method is not allowed here"),
+    413: ("too-large", "The request is too large"),
+    415: ("media-type", "The request's media type is not understood"),
+    428: ("precondition-required", "The version must be said"),
+}
+
+
+def problem(request: Request, status: int, kind: str, title: str, detail: str, **more: Any) -> JSONResponse:
+    body = {
+        "type": f"urn:slotcar:problem:{kind}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "instance": request.url.path,
+        "errors": None,
+        "refusal": None,
+        "current_version": None,
+        **more,
+    }
+    headers = {"Retry-After": "5"} if status == 503 else {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return JSONResponse(body, status, headers=headers, media_type=MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Every error of ours, of FastAPI's and of Starlette's becomes a problem."""
+    app.add_exception_handler(SlotcarError, _slotcar)
+    app.add_exception_handler(UnitError, _slotcar)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(HTTPException, _http)
+
+
+async def _slotcar(request: Request, error: Exception) -> JSONResponse:
+    status, kind, title = next((s, k, t) for one, s, k, t in _KINDS if isinstance(error, one))
+    more: dict[str, Any] = {}
+    if isinstance(error, InvalidInput):
+        more["errors"] = [_error(one) for one in error.problems]
+    elif isinstance(error, errors.RefusedByAdmission):
+        more["refusal"] = refusal_document(error.refused)
+    elif isinstance(error, ledger_errors.StaleVersion):
+        more["current_version"] = error.actual
+    return problem(request, status, kind, title, str(error), **more)
+
+
+def _error(one: Problem) -> dict[str, str]:
+    return {"key": one.key, "message": one.message, "value": one.value, "hint": one.hint}
+
+
+async def _validation(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    found = []
+    for detail in error.errors():
+        where, *rest = [str(part) for part in detail["loc"]] or [""]
+        key = ".".join(rest) if where in ("body", "query", "path", "header") else ".".join([where, *rest])
+        value = detail.get("input")
+        shown = "" if value is None or isinstance(value, dict | list) else str(value)[:60]
+        found.append({"key": key, "message": str(detail["msg"]), "value": shown, "hint": ""})
+    words = "; ".join(f"{one['key'] or 'body'}: {one['message']}" for one in found)
+    return problem(request, 422, "invalid-input", "The request is wrong", words, errors=found)
+
+
+async def _http(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    kind, title = _TITLES.get(error.status_code, ("error", "The request cannot be done"))
+    response = problem(request, error.status_code, kind, title, str(error.detail))
+    for name, value in (error.headers or {}).items():
+        response.headers[name] = value
+    return response

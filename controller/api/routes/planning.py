@@ -1,0 +1,56 @@
+"""Declarative: what applying a reservation file would do, and doing exactly that."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Query
+from pydantic import ValidationError
+
+from controller.api.context import TheBroker, TheCaller, now
+from controller.api.models import AppliedOut, PlanOut
+from controller.problems import InvalidInput, Problem
+from controller.reservation import load_text
+from controller.verbs.documents import entry_document
+from controller.verbs.plan_file import PlanFile, plan_document, to_do_of
+from controller.verbs.source import source_of
+
+router = APIRouter(prefix="/v1", tags=["plans"])
+
+
+@router.post("/plans", response_model=PlanOut, summary="Plan")
+def plan(
+    body: Annotated[dict[str, Any], Body()],
+    found: TheBroker,
+    caller: TheCaller,
+    set_name: Annotated[
+        str,
+        Query(alias="set", min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._+-]+$", description="name of the set"),
+    ] = "api",
+) -> dict[str, Any]:
+    """What applying this reservation file would do: admissions, refusals, each device's diff. Writes nothing."""
+    moment = now()
+    reservations = load_text(json.dumps(body), "request", moment)
+    return plan_document(found.broker.plan(source_of(reservations, set_name), caller, moment))
+
+
+@router.post("/applies", response_model=AppliedOut, summary="Apply a plan")
+def apply(body: Annotated[dict[str, Any], Body()], found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+    """Exactly the plan, whole or not at all; refused (409) when the ledger or the inventory has changed since."""
+    try:
+        work = to_do_of(PlanFile.model_validate_json(json.dumps(body)))
+    except ValidationError as error:
+        raise InvalidInput(
+            Problem(
+                "request", 0, ".".join(map(str, detail["loc"])), detail["msg"], hint="say what POST /v1/plans answered"
+            )
+            for detail in error.errors(include_url=False)
+        ) from error
+    done = found.broker.apply(work, caller, now())
+    return {
+        "created": done.created,
+        "changed": done.changed,
+        "cancelled": done.cancelled,
+        "entries": [entry_document(entry) for entry in done.entries],
+    }

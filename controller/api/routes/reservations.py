@@ -1,0 +1,150 @@
+"""GARA's verbs over HTTP: create, status, modify, bind, commit, extend, cancel, approve, reject, enquire."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Header, Query, Response
+
+from controller.api.context import IfMatch, TheBroker, TheCaller, now
+from controller.api.models import BindIn, EnquiryOut, EntriesOut, EntryOut, ExtendIn, ModifyIn, ReasonIn
+from controller.ledger.model import Entry, State
+from controller.ledger.queries import Filter
+from controller.reservation import from_mapping, parse_time
+from controller.units import parse_duration, parse_rate_bps
+from controller.verbs import Modification, Options
+from controller.verbs.access import owner_for
+from controller.verbs.documents import enquiry_document, entry_document
+
+router = APIRouter(prefix="/v1", tags=["reservations"])
+Handle = str
+LONGEST_KEY = 200
+
+
+def answer(entry: Entry, response: Response) -> dict[str, Any]:
+    response.headers["ETag"] = f'"{entry.version}"'
+    return entry_document(entry)
+
+
+@router.post("/reservations", status_code=201, response_model=EntryOut, summary="Reserve")
+def create(
+    body: Annotated[dict[str, Any], Body()],
+    response: Response,
+    found: TheBroker,
+    caller: TheCaller,
+    hold: Annotated[str | None, Query(description="only hold it, for so long (`PT15M`); commit it or lose it")] = None,
+    idempotency_key: Annotated[
+        str | None, Header(alias="Idempotency-Key", min_length=1, max_length=LONGEST_KEY, pattern=r"^[\x21-\x7e]+$")
+    ] = None,
+) -> dict[str, Any]:
+    """Admitted whole, or refused with numbers (409) and nothing held. `owner` may be left out: it is the caller's."""
+    moment = now()
+    owner = owner_for(caller, body.get("owner") if isinstance(body.get("owner"), str) else None)
+    reservation = from_mapping({"owner": owner, **body}, moment)
+    text = json.dumps([body, hold], sort_keys=True)
+    options = Options(
+        hold=parse_duration(hold) if hold is not None else None,
+        idempotency_key=idempotency_key,
+        fingerprint=hashlib.sha256(text.encode()).hexdigest(),
+    )
+    entry = found.broker.create(reservation, caller, moment, options)
+    response.headers["Location"] = f"/v1/reservations/{entry.handle}"
+    return answer(entry, response)
+
+
+@router.get("/reservations", response_model=EntriesOut, summary="List")
+def entries(
+    found: TheBroker,
+    caller: TheCaller,
+    owner: Annotated[str | None, Query(max_length=128)] = None,
+    state: Annotated[list[State] | None, Query(description="may be repeated")] = None,
+    label: Annotated[
+        str | None, Query(description="`KEY` or `KEY=VALUE`", max_length=320, pattern=r"^[^\x00]+$")
+    ] = None,
+    after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> dict[str, Any]:
+    """By number; `next` is the cursor of the following page, null on the last."""
+    key, _, value = (label or "").partition("=")
+    wanted = Filter(owner=owner, states=state, label=(key, value) if label else None, after=after, limit=limit + 1)
+    listed = found.broker.list(wanted, caller)
+    page = listed[:limit]
+    return {
+        "items": [entry_document(entry) for entry in page],
+        "next": str(page[-1].number) if len(listed) > limit else None,
+    }
+
+
+@router.get("/reservations/{handle}", response_model=EntryOut, summary="Status")
+def status(handle: Handle, response: Response, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+    """One reservation; its version is the ETag."""
+    return answer(found.broker.status(handle, caller), response)
+
+
+@router.patch("/reservations/{handle}", response_model=EntryOut, summary="Modify")
+def modify(
+    handle: Handle, body: ModifyIn, response: Response, found: TheBroker, caller: TheCaller, version: IfMatch
+) -> dict[str, Any]:
+    """Another rate or window, atomically: if it is refused (409), the old one stays. Needs If-Match."""
+    moment = now()
+    change = Modification(
+        rate_bps=parse_rate_bps(body.rate) if body.rate is not None else None,
+        start=parse_time(body.start, moment) if body.start is not None else None,
+        end=parse_time(body.end, moment) if body.end is not None else None,
+        duration=parse_duration(body.duration) if body.duration is not None else None,
+    )
+    return answer(found.broker.modify(handle, change, caller, moment, version), response)
+
+
+@router.post("/reservations/{handle}/bind", response_model=EntryOut, summary="Bind ports")
+def bind(
+    handle: Handle, body: BindIn, response: Response, found: TheBroker, caller: TheCaller, version: IfMatch
+) -> dict[str, Any]:
+    """The ports that were not known before. Needs If-Match."""
+    entry = found.broker.bind(handle, caller, now(), body.source_port, body.destination_port, version)
+    return answer(entry, response)
+
+
+@router.post("/reservations/{handle}/commit", response_model=EntryOut, summary="Commit a hold")
+def commit(handle: Handle, response: Response, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+    return answer(found.broker.commit(handle, caller, now()), response)
+
+
+@router.post("/reservations/{handle}/extend", response_model=EntryOut, summary="Extend a hold")
+def extend(handle: Handle, body: ExtendIn, response: Response, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+    return answer(found.broker.extend(handle, parse_duration(body.by), caller, now()), response)
+
+
+@router.post("/reservations/{handle}/cancel", response_model=EntryOut, summary="Cancel")
+def cancel(
+    handle: Handle, response: Response, found: TheBroker, caller: TheCaller, body: ReasonIn | None = None
+) -> dict[str, Any]:
+    """Gives it back at once; the routers follow."""
+    return answer(found.broker.cancel(handle, caller, now(), None, body.reason if body else ""), response)
+
+
+@router.post("/reservations/{handle}/approve", response_model=EntryOut, summary="Approve")
+def approve(handle: Handle, response: Response, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+    """Lets a reservation above the approval gate through. Operators only."""
+    return answer(found.broker.approve(handle, caller, now()), response)
+
+
+@router.post("/reservations/{handle}/reject", response_model=EntryOut, summary="Reject")
+def reject(
+    handle: Handle, response: Response, found: TheBroker, caller: TheCaller, body: ReasonIn | None = None
+) -> dict[str, Any]:
+    """Turns a reservation above the approval gate away. Operators only."""
+    return answer(found.broker.reject(handle, caller, now(), None, body.reason if body else ""), response)
+
+
+@router.post("/enquiries", response_model=EnquiryOut, summary="Enquire")
+def enquire(body: Annotated[dict[str, Any], Body()], found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+    """The highest rate that would be admitted over a window, each way of `direction`. Changes nothing.
+
+    The keys are a reservation's; `name`, `owner`, `rate` and `direction` may be left out.
+    """
+    moment = now()
+    defaults = {"name": "enquiry", "owner": caller.owner or "enquiry", "rate": "1 bit/s", "direction": "both"}
+    return enquiry_document(found.broker.enquire(from_mapping({**defaults, **body}, moment), caller, moment))

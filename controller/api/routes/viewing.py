@@ -1,0 +1,112 @@
+"""The timeline, the wanted configurations, and the audit log as pages or as server-sent events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+import anyio
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import StreamingResponse
+from pydantic import AwareDatetime
+
+from controller.api.context import TheBroker, TheCaller, now
+from controller.api.models import ConfigurationsOut, EventsOut, TimelineOut
+from controller.ledger import Ledger
+from controller.timebase import iso
+from controller.verbs.access import require_overview
+from controller.verbs.documents import event_document, timeline_document
+
+router = APIRouter(prefix="/v1", tags=["views"])
+#: A line that keeps proxies from hanging up, and tells us that the reader has gone.
+KEEP_ALIVE_S = 15.0
+PAGE = 200
+#: Readers of the stream wait in threads of their own, so that they starve no request.
+MOST_STREAMS = 200
+FIRST_YEAR, LAST_YEAR = 1970, 9000
+
+
+@router.get("/timeline", response_model=TimelineOut, summary="Slot boundaries ahead")
+def timeline(
+    found: TheBroker,
+    caller: TheCaller,
+    hours: Annotated[float, Query(gt=0, le=24 * 366)] = 24.0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> dict[str, Any]:
+    moment = now()
+    items = found.broker.timeline(moment, moment + timedelta(hours=hours), caller, limit)
+    return {"items": [timeline_document(item) for item in items]}
+
+
+@router.get("/configurations", response_model=ConfigurationsOut, summary="What the devices are to have")
+def configurations(
+    found: TheBroker,
+    caller: TheCaller,
+    at: Annotated[AwareDatetime | None, Query(description="now, if it is left out")] = None,
+    device: Annotated[list[str] | None, Query(description="only this one; may be repeated")] = None,
+) -> dict[str, Any]:
+    """The part of each device's configuration that is Slotcar's, at an instant: the bytes that a push compares with."""
+    instant = _sane(at) if at else now()
+    wanted = found.broker.configurations(instant, caller, device)
+    return {
+        "items": [
+            {"device": name, "platform": one.platform.value, "at": iso(instant), "lines": list(one.lines)}
+            for name, one in wanted.items()
+        ]
+    }
+
+
+def _sane(at: datetime) -> datetime:
+    """Within what microseconds and every platform's calendar can tell."""
+    year = min(max(at.year, FIRST_YEAR), LAST_YEAR)
+    return at if year == at.year else at.replace(year=year, month=2, day=1)
+
+
+@router.get(
+    "/events",
+    response_model=EventsOut,
+    summary="The audit log",
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+def events(
+    request: Request,
+    found: TheBroker,
+    caller: TheCaller,
+    after: Annotated[int, Query(ge=0, le=2**62)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
+    accept: Annotated[str, Header()] = "application/json",
+) -> Any:
+    """Every transition and every push, in order. With `Accept: text/event-stream`, as server-sent events that go on."""
+    require_overview(caller, "read the audit log")
+    ledger = found.broker.ledger
+    if "text/event-stream" in accept:
+        begin = int(last_event_id) if last_event_id and last_event_id.isdigit() and len(last_event_id) < 18 else after
+        return StreamingResponse(_stream(ledger, begin, request), media_type="text/event-stream")
+    listed = ledger.events(after, limit)
+    return {"items": [event_document(event) for event in listed], "next": listed[-1].sequence if listed else after}
+
+
+async def _stream(ledger: Ledger, after: int, request: Request) -> AsyncIterator[str]:
+    limiter = _limiter()
+    while not await request.is_disconnected():
+        listed = await anyio.to_thread.run_sync(ledger.events, after, PAGE)
+        for event in listed:
+            after = event.sequence
+            yield f"id: {event.sequence}\nevent: {event.kind}\ndata: {json.dumps(event_document(event))}\n\n"
+        if listed:
+            continue
+        there = await anyio.to_thread.run_sync(ledger.wait_for_event, after, KEEP_ALIVE_S, limiter=limiter)
+        if not there:
+            yield ": nothing new\n\n"
+
+
+_limiters: dict[int, anyio.CapacityLimiter] = {}
+
+
+def _limiter() -> anyio.CapacityLimiter:
+    """One for the event loop that asks."""
+    key = id(anyio.lowlevel.current_token())
+    return _limiters.setdefault(key, anyio.CapacityLimiter(MOST_STREAMS))

@@ -1,0 +1,94 @@
+"""`slotcar serve`: the API and the reconcile loop in one process."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+
+import structlog
+import uvicorn
+
+from controller.api.app import create_app
+from controller.api.context import Context
+from controller.ledger import Ledger, open_ledger
+from controller.network import load_network
+from controller.network.model import Network
+from controller.problems import SlotcarError
+from controller.rollout.loop import ReconcileLoop
+from controller.settings import Settings
+from controller.verbs import Broker
+from controller.verbs.rolling import loop_for
+from controller.verbs.tokens import TokenStore
+
+log = structlog.get_logger("slotcar")
+STOP_S = 30.0
+
+
+class OpenToAll(SlotcarError):
+    """The API would listen to other machines with nobody to ask for a token."""
+
+
+def serve(settings: Settings) -> None:
+    """Runs until it is told to stop (SIGTERM, SIGINT).
+
+    Raises:
+        OpenToAll: it would listen wider than this machine, and no token exists.
+        InvalidInput, LedgerUnavailable: before anything is served.
+    """
+    _configure_logs()
+    tokens = TokenStore(settings.tokens_path)
+    if not settings.loopback and not tokens.tokens():
+        raise OpenToAll(
+            f"will not listen on {settings.listen_host} without authentication: make a token with `slotcar token create`"
+            " first, or listen on 127.0.0.1"
+        )
+    network = load_network(settings.need_inventory(), settings.vault_password_file)
+    with open_ledger(settings.ledger_url(), settings.state_dir) as ledger:
+        _serve(settings, network, ledger, tokens)
+
+
+def _serve(settings: Settings, network: Network, ledger: Ledger, tokens: TokenStore) -> None:
+    stopping = threading.Event()
+    loop = loop_for(network, settings, ledger) if settings.reconcile else None
+    context = Context(Broker(ledger, network, settings), tokens, loop.status if loop else None)
+    app = create_app(context, settings.max_body_bytes)
+    config = uvicorn.Config(
+        app, host=settings.listen_host, port=settings.listen_port, log_config=None, access_log=False, server_header=False,
+        timeout_graceful_shutdown=3,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=_run_loop, args=(loop, stopping, server), name="slotcar-loop") if loop else None
+    if thread:
+        thread.start()
+    log.info("serving", address=f"http://{settings.listen_host}:{settings.listen_port}", inventory=network.source)
+    try:
+        server.run()
+    finally:
+        stopping.set()
+        if thread:
+            thread.join(STOP_S)
+
+
+def _run_loop(loop: ReconcileLoop | None, stopping: threading.Event, server: uvicorn.Server) -> None:
+    assert loop is not None
+    try:
+        loop.run(stopping)
+    except Exception:
+        # A controller that answers and does not push is worse than one that its supervisor starts again.
+        log.exception("the reconcile loop failed")
+        server.should_exit = True
+
+
+def _configure_logs() -> None:
+    terminal = sys.stderr.isatty()
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)

@@ -1,0 +1,37 @@
+"""`slotcar`: the verbs at a terminal. `main` turns errors into sentences and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+#: Exit codes (issue section 6).
+OK, ERROR, USAGE, REFUSED, ROLLED_BACK, NOT_ROLLED_BACK = range(6)
+
+
+def main() -> None:
+    """Entry point of the console script; never shows a traceback unless --debug or SLOTCAR_DEBUG asks for it."""
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    debug = len(arguments) < len(sys.argv) - 1 or os.environ.get("SLOTCAR_DEBUG", "") not in ("", "0")
+    try:
+        from controller.cli.app import app
+
+        code = app(arguments, standalone_mode=False)
+    except BaseException as error:
+        if debug and not isinstance(error, SystemExit | KeyboardInterrupt):
+            import traceback
+
+            traceback.print_exc()
+        from controller.cli.failures import exit_code
+
+        code = exit_code(error, debug)
+    _flush()
+    sys.exit(code if isinstance(code, int) else OK)
+
+
+def _flush() -> None:
+    """A reader that went away (`| head`) is no error of ours."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,132 @@
+"""The controller itself: serve, the database, schemas, tokens, the lab."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from controller.cli.options import Inventory, OutputFormat
+from controller.cli.output import Format, emit, print_table, progress, stdout
+from controller.cli.session import now, settings
+
+database = typer.Typer(help="The ledger's database.", no_args_is_help=True)
+token = typer.Typer(help="Bearer tokens of the API.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    from lab.cli import app as lab
+
+    app.command()(serve)
+    app.command()(schema)
+    app.add_typer(database, name="db")
+    app.add_typer(token, name="token")
+    app.add_typer(lab, name="lab")
+
+
+def serve(
+    inventory: Inventory = None,
+    host: Annotated[str | None, typer.Option("--host", help="listen here [env: SLOTCAR_LISTEN_HOST]")] = None,
+    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="[env: SLOTCAR_LISTEN_PORT]")] = None,
+    reconcile: Annotated[
+        bool | None, typer.Option("--reconcile/--no-reconcile", help="push to the devices [env: SLOTCAR_RECONCILE]")
+    ] = None,
+) -> None:
+    """Run the controller: the API, and the loop that pushes at every slot boundary."""
+    from controller.api.serving import serve as run
+
+    run(settings(inventory=inventory, listen_host=host, listen_port=port, reconcile=reconcile))
+
+
+@database.command()
+def upgrade() -> None:
+    """Bring the tables to this version. The embedded database does it by itself."""
+    from controller.ledger import open_ledger
+
+    chosen = settings()
+    with open_ledger(chosen.ledger_url(), chosen.state_dir, migrate=False) as ledger:
+        before, after = ledger.upgrade()
+    stdout().print(
+        f"The ledger is at revision {after}."
+        if before == after
+        else f"Upgraded from {before or 'nothing'} to {after}."
+    )
+
+
+@database.command(name="status")
+def database_status(form: OutputFormat = Format.TABLE) -> None:
+    """Whether the database answers, and of which version its tables are."""
+    from controller.ledger import open_ledger
+
+    chosen = settings()
+    with open_ledger(chosen.ledger_url(), chosen.state_dir, migrate=False) as ledger:
+        state = ledger.schema_state()
+    where = "server" if chosen.database_url else f"embedded in {chosen.state_dir}"
+    emit(
+        {"schema": state.value, "where": where}, form, lambda: stdout().print(f"{state.value} ({where})", markup=False)
+    )
+
+
+def schema(
+    which: Annotated[str, typer.Argument(help="reservation (of reservation files) or openapi (of the API)")],
+) -> None:
+    """Print a JSON Schema, for editors and programs."""
+    if which == "reservation":
+        from controller.reservation import json_schema
+
+        document = json_schema()
+    elif which == "openapi":
+        from controller.api.app import openapi_document
+
+        document = openapi_document()
+    else:
+        raise typer.BadParameter("say reservation or openapi", param_hint="WHICH")
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+@token.command(name="create")
+def token_create(
+    name: Annotated[str, typer.Argument(help="whose program it is for, such as cms-transfers")],
+    role: Annotated[str, typer.Option("--role", help="requester, operator or auditor")] = "requester",
+    owner: Annotated[str | None, typer.Option("--owner", help="whose reservations; the name by default")] = None,
+    valid: Annotated[str | None, typer.Option("--valid", help="for how long, such as `90 d`")] = None,
+) -> None:
+    """Make a token and print it once; only its hash is kept."""
+    from controller.units import parse_duration
+    from controller.verbs.tokens import Role, create_token
+
+    if role not in set(Role):
+        raise typer.BadParameter(f"say one of {', '.join(Role)}", param_hint="--role")
+    moment = now()
+    expires_at = moment + parse_duration(valid) if valid else None
+    sys.stdout.write(create_token(settings().tokens_path, name, Role(role), owner or name, moment, expires_at) + "\n")
+    progress("this is the only time that it is shown")
+
+
+@token.command(name="list")
+def token_list(form: OutputFormat = Format.TABLE) -> None:
+    """Names, roles and owners; never the tokens."""
+    from controller.timebase import iso
+    from controller.verbs.tokens import read_tokens
+
+    found = read_tokens(settings().tokens_path)
+    data = [
+        {"name": one.name, "role": one.role.value, "owner": one.owner, "created_at": iso(one.created_at),
+         "expires_at": iso(one.expires_at) if one.expires_at else None}
+        for one in found
+    ]  # fmt: skip
+    rows = [
+        (d["name"] or "", d["role"] or "", d["owner"] or "", d["created_at"] or "", d["expires_at"] or "never")
+        for d in data
+    ]
+    emit(data, form, lambda: print_table(("name", "role", "owner", "created", "expires"), rows, "No tokens."))
+
+
+@token.command(name="revoke")
+def token_revoke(name: str) -> None:
+    """Take a token away; a running controller sees it at its next request."""
+    from controller.verbs.tokens import revoke_token
+
+    revoke_token(settings().tokens_path, name)

@@ -1,0 +1,131 @@
+"""Routers: what differs, push, roll back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from controller.cli import ERROR
+from controller.cli.options import Devices, Inventory, OutputFormat, Yes
+from controller.cli.output import Format, coloured_diff, complain, emit, print_table, progress, stdout
+from controller.cli.session import broker, now, settings
+
+if TYPE_CHECKING:
+    from controller.verbs.rolling import Comparison
+
+#: `slotcar diff` ends with it where devices differ, as `diff` and `terraform plan -detailed-exitcode` do.
+DIFFERENT = 2
+
+
+def register(app: typer.Typer) -> None:
+    for command in (diff, push, rollback):
+        app.command()(command)
+
+
+def diff(
+    device: Devices = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="end with 2 where a device differs")] = False,
+) -> None:
+    """Read the routers and show where they differ from what the ledger wants now. Changes nothing."""
+    from controller.verbs.documents import comparison_document
+
+    found = _compare(inventory, device)
+    emit(comparison_document(found), form, lambda: _print(found))
+    if found.failures:
+        raise typer.Exit(ERROR)
+    if exit_code and found.diffs:
+        raise typer.Exit(DIFFERENT)
+
+
+def _compare(inventory: object, device: list[str] | None) -> Comparison:
+    from controller.verbs.rolling import compare, pusher_for
+
+    with broker(inventory) as opened:  # type: ignore[arg-type]
+        progress("reading the devices")
+        pusher = pusher_for(opened.network, opened.settings, None)
+        return compare(opened.ledger, opened.network, pusher, now(), device)
+
+
+def _print(found: Comparison) -> None:
+    console = stdout()
+    for one in found.diffs:
+        console.print(one.device, style="cyan")
+        coloured_diff(one.diff)
+    for name in found.equal:
+        console.print(f"{name}: has what is wanted", markup=False)
+    for failure in found.failures:
+        complain(f"{failure.device}: {failure.message}")
+
+
+def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) -> None:
+    """Make the routers equal to what the ledger wants now, all or none.
+
+    Exit code 4: a push failed and was rolled back; 5: it failed and could not be. While a controller leads, it pushes
+    by itself, and this refuses.
+    """
+    from controller.verbs.errors import NotPossible
+    from controller.verbs.rolling import compare, pusher_for
+
+    with broker(inventory) as opened:
+        lease = opened.ledger.try_lead()
+        if lease is None:
+            raise NotPossible("a controller leads and pushes by itself; look with `slotcar diff`, or stop it first")
+        with lease:
+            pusher = pusher_for(opened.network, opened.settings, opened.ledger)
+            progress("reading the devices")
+            found = compare(opened.ledger, opened.network, pusher, now(), device)
+            _print(found)
+            if found.failures:
+                raise typer.Exit(ERROR)
+            if found.diffs:
+                _confirm(yes, "Push this?")
+            result = pusher.push(found.wanted, found.readings.found, now(), on_task=progress)
+    if result.revision:
+        stdout().print(
+            f"Pushed and verified: {', '.join(result.changed) or 'guards only'} (revision {result.revision})."
+        )
+    else:
+        stdout().print("Nothing to push.")
+
+
+def rollback(
+    revision: Annotated[
+        str | None, typer.Argument(help="a revision; without one, the latest", show_default=False)
+    ] = None,
+    device: Devices = None,
+    show: Annotated[bool, typer.Option("--list", help="only list the revisions")] = False,
+    inventory: Inventory = None,
+    yes: Yes = False,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Give the routers what they had before a revision. Needs no database.
+
+    A controller that runs will push what its ledger wants again: stop it first, or cancel the reservation instead.
+    """
+    from controller.network import load_network
+    from controller.verbs.errors import NotPossible
+    from controller.verbs.rolling import pusher_for
+
+    chosen = settings(inventory=inventory)
+    pusher = pusher_for(load_network(chosen.need_inventory(), chosen.vault_password_file), chosen, None)
+    known = pusher.archive.revisions()
+    if show:
+        emit(list(known), form, lambda: print_table(("revision",), [(one,) for one in known], "No revisions."))
+        return
+    if not known and revision is None:
+        raise NotPossible(f"there is no revision in {chosen.state_dir}: nothing was pushed yet")
+    which = revision or known[-1]
+    names = sorted(pusher.archive.devices_of(which))
+    _confirm(yes, f"Roll back {which} on {', '.join(device or names)}?")
+    pusher.roll_back(which, device)
+    stdout().print(f"Rolled back and verified: {', '.join(device or names)}.")
+
+
+def _confirm(yes: bool, question: str) -> None:
+    import sys
+
+    if sys.stdin.isatty() and not yes:
+        typer.confirm(question, abort=True, err=True)

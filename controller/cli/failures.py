@@ -1,0 +1,47 @@
+"""From an error to a sentence on stderr and an exit code."""
+
+from __future__ import annotations
+
+import click
+
+from controller.cli import ERROR, NOT_ROLLED_BACK, REFUSED, ROLLED_BACK, USAGE
+from controller.cli.output import complain
+from controller.problems import SlotcarError
+
+INTERRUPTED = 130
+
+
+def exit_code(error: BaseException, debug: bool = False) -> int:
+    """Says what went wrong, once, and gives the exit code for it."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else ERROR
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        complain("interrupted")
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        return ERROR
+    if isinstance(error, click.ClickException):
+        error.show()
+        return USAGE if isinstance(error, click.UsageError) else ERROR
+    if isinstance(error, SlotcarError):
+        complain(str(error))
+        return _code_of(error)
+    complain(f"unexpected error: {type(error).__name__}: {_first_line(error)}")
+    if not debug:
+        complain("this is a fault in Slotcar; say the command again with --debug to see where")
+    return ERROR
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else "no message"
+
+
+def _code_of(error: SlotcarError) -> int:
+    from controller.verbs.errors import PlanRefused, PushFailed, RefusedByAdmission
+
+    if isinstance(error, RefusedByAdmission | PlanRefused):
+        return REFUSED
+    if isinstance(error, PushFailed):
+        return ROLLED_BACK if error.rolled_back else NOT_ROLLED_BACK
+    return ERROR

@@ -1,0 +1,31 @@
+"""Options that several commands share, and how their texts become values."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from controller.cli.output import Format
+
+Inventory = Annotated[
+    Path | None,
+    typer.Option("--inventory", "-i", help="Ansible inventory of the network [env: SLOTCAR_INVENTORY]"),
+]
+OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="how to print it")]
+At = Annotated[str, typer.Option("--at", help="a time with its zone, `now`, or `now + 10 min`")]
+Devices = Annotated[list[str] | None, typer.Option("--device", "-d", help="only this device; may be repeated")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="do not ask")]
+IfVersion = Annotated[int | None, typer.Option("--if-version", help="only if the reservation still has this version")]
+Files = Annotated[list[Path], typer.Argument(help="reservation files, or folders of them", show_default=False)]
+Which = Annotated[str, typer.Argument(metavar="RESERVATION", help="a handle, or OWNER/NAME", show_default=False)]
+
+
+def actor() -> str:
+    """Who is at the terminal, for the audit log."""
+    for variable in ("SUDO_USER", "LOGNAME", "USER"):
+        if os.environ.get(variable):
+            return f"{os.environ[variable]}@cli"
+    return f"uid{os.getuid()}@cli"

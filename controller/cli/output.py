@@ -1,0 +1,94 @@
+"""How the CLI speaks: data on stdout in the asked format, progress and errors on stderr, colour on terminals only."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Format(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+
+
+def stdout() -> Console:
+    """Rich honours NO_COLOR and a pipe by itself; a pipe gets wide lines so that nothing is cut."""
+    from rich.console import Console
+
+    terminal = sys.stdout.isatty()
+    return Console(highlight=False, soft_wrap=not terminal, width=None if terminal else 200)
+
+
+def stderr() -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def emit(data: Any, form: Format, table: Callable[[], None]) -> None:
+    """`data` as JSON or YAML, or whatever `table` prints."""
+    if form is Format.TABLE:
+        table()
+    elif form is Format.JSON:
+        sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+    else:
+        import yaml
+
+        yaml.safe_dump(data, sys.stdout, sort_keys=False, allow_unicode=True)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], empty: str) -> None:
+    """A table without a frame, one line a row; `empty` where there are none."""
+    from rich.table import Table
+    from rich.text import Text
+
+    listed = list(rows)
+    console = stdout()
+    if not listed:
+        console.print(empty)
+        return
+    if not sys.stdout.isatty():
+        _plain_table(columns, listed)
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in listed:
+        table.add_row(*(Text(cell) for cell in row))
+    console.print(table)
+
+
+def _plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Aligned, whole, one line a row: for `grep` and `awk`."""
+    widths = [max(len(row[index]) for row in (columns, *rows)) for index in range(len(columns))]
+    for row in (columns, *rows):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write(line.rstrip() + "\n")
+
+
+def progress(message: str) -> None:
+    """A line about what is going on, for a person at a terminal only."""
+    if sys.stderr.isatty():
+        stderr().print(message, style="dim", markup=False)
+
+
+def complain(message: str) -> None:
+    """An error for the person."""
+    sys.stderr.write(f"{message}\n")
+
+
+def coloured_diff(lines: Iterable[str], indent: str = "    ") -> None:
+    """A unified diff in git's colours."""
+    from rich.text import Text
+
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    console = stdout()
+    for line in lines:
+        console.print(Text(indent + line, style=styles.get(line[:1], "")))

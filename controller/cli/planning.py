@@ -1,0 +1,162 @@
+"""`plan` and `apply`: files against the ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from controller.cli import REFUSED
+from controller.cli.options import Files, Inventory, OutputFormat, Yes
+from controller.cli.output import Format, coloured_diff, emit, stdout
+from controller.cli.session import broker, caller, network_of, now, settings
+
+if TYPE_CHECKING:
+    from controller.verbs.plan import Plan, Step
+
+SetName = Annotated[
+    str | None,
+    typer.Option("--set", help="name of the set that these files are; by default the folder's or file's name"),
+]
+Owners = Annotated[
+    list[str] | None,
+    typer.Option("--owner", help="also cancel what this owner no longer has in the set; may be repeated"),
+]
+
+SIGNS = {"create": ("+", "green"), "change": ("~", "yellow"), "cancel": ("-", "red"), "no-op": (" ", "dim")}
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(plan)
+    app.command()(apply)
+
+
+def plan(
+    files: Files,
+    inventory: Inventory = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="write the plan for `slotcar apply`")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="plan against an empty ledger, open none")] = False,
+    set_name: SetName = None,
+    owner: Owners = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Show what applying FILES would do: admissions, refusals, and each device's diff at each boundary.
+
+    Exits with 3 if anything is refused. Without a ledger yet, or with --offline, nothing but the inventory and the
+    files is needed.
+    """
+    from controller.verbs.plan_file import plan_document, write_plan
+
+    made = _make(files, inventory, offline, set_name, owner or [])
+    if output:
+        write_plan(made, output)
+    emit(plan_document(made), form, lambda: print_plan(made))
+    if made.refused:
+        raise typer.Exit(REFUSED)
+
+
+def _make(files: list[Path], inventory: Path | None, offline: bool, set_name: str | None, owners: list[str]) -> Plan:
+    from controller.verbs.offline import plan_offline
+    from controller.verbs.source import read_source
+
+    chosen = settings(inventory=inventory)
+    moment = now()
+    source = read_source(files, moment, set_name, owners)
+    if offline or not chosen.has_ledger():
+        return plan_offline(source, network_of(chosen), chosen, moment, no_ledger_yet=not offline)
+    with broker(inventory) as opened:
+        return opened.plan(source, caller(), moment)
+
+
+def apply(
+    files: Files,
+    inventory: Inventory = None,
+    set_name: SetName = None,
+    owner: Owners = None,
+    yes: Yes = False,
+) -> None:
+    """Apply reservation FILES, or exactly the plan in a file that `slotcar plan -o` wrote.
+
+    All or nothing: if anything is refused, nothing is applied (exit code 3).
+    """
+    import sys
+
+    from controller.verbs.plan_file import is_plan_file, read_plan, to_do
+    from controller.verbs.source import read_source
+
+    with broker(inventory) as opened:
+        if is_plan_file(files):
+            work = read_plan(files[0])
+        else:
+            moment = now()
+            made = opened.plan(read_source(files, moment, set_name, owner or []), caller(), moment)
+            print_plan(made)
+            if made.changes_nothing:
+                return
+            if made.refused:
+                raise typer.Exit(REFUSED)
+            if sys.stdin.isatty() and not yes:
+                typer.confirm("Apply this?", abort=True, err=True)
+            work = to_do(made)
+        result = opened.apply(work, caller(), now())
+    for entry in result.entries:
+        reservation = entry.reservation
+        stdout().print(f"{reservation.owner}/{reservation.name}  {entry.handle}  {entry.state.value}")
+    stdout().print(
+        f"Applied: {result.created} created, {result.changed} changed, {result.cancelled} cancelled.", style="bold"
+    )
+
+
+def print_plan(made: Plan) -> None:
+    """As Terraform shows it: each fate with its reasons, then what the devices would be told, then one line."""
+    from controller.timebase import iso
+
+    console = stdout()
+    for step in made.steps:
+        _print_step(step)
+    for boundary in made.boundaries:
+        console.print(f"\nat {iso(boundary.at)}", style="bold")
+        for device in boundary.devices:
+            console.print(f"  {device.device}", style="cyan")
+            coloured_diff(device.diff)
+    if made.boundaries_left_out:
+        console.print(f"\nand {made.boundaries_left_out} more boundaries, not shown", style="dim")
+    console.print(f"\n{made.summary}", style="bold")
+
+
+def _print_step(step: Step) -> None:
+    from rich.text import Text
+
+    from controller.verbs.explain import refusal_sentences
+
+    console = stdout()
+    owner, name = step.match.key
+    reservation = step.match.wanted or (step.match.entry.reservation if step.match.entry else None)
+    assert reservation is not None
+    if step.refused:
+        for line in refusal_sentences(reservation, step.refused):
+            console.print(Text(("! " if not line.startswith(" ") else "  ") + line, style="bold red"))
+        return
+    sign, style = SIGNS[step.act.value]
+    note = f"  ({step.match.note})" if step.match.note else ""
+    console.print(Text(f"{sign} {owner}/{name}  {summary(reservation)}{note}", style=style))
+    for difference in step.match.differences:
+        console.print(Text(f"    {difference.key}: {difference.before} -> {difference.after}", style=style))
+
+
+def summary(reservation: object) -> str:
+    """One line that a person recognises a reservation by."""
+    from controller.reservation.model import Reservation
+    from controller.timebase import iso
+    from controller.units import format_rate
+
+    assert isinstance(reservation, Reservation)
+    times = len(reservation.windows)
+    first = reservation.windows[0]
+    repeated = f", {times} times until {iso(reservation.end)}" if times > 1 else ""
+    return (
+        f"{format_rate(reservation.rate_bps)} {reservation.service.value} {reservation.protocol.value}"
+        f" {reservation.source} to {reservation.destination} ({reservation.direction.value}),"
+        f" {iso(first.start)} to {iso(first.end)}{repeated}"
+    )

@@ -1,0 +1,314 @@
+"""One reservation at a time: enquire, create, modify, bind, commit, extend, cancel, approve, reject, status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from controller.cli.options import IfVersion, Inventory, OutputFormat, Which
+from controller.cli.output import Format, emit, print_table, stdout
+from controller.cli.session import broker, caller, network_of, now, settings
+
+if TYPE_CHECKING:
+    from controller.ledger.model import Entry
+    from controller.verbs.enquiring import EnquiryAnswer
+
+Source = Annotated[
+    str, typer.Option("--source", "-s", help="host of the inventory or address, with an optional :port")
+]
+Destination = Annotated[str, typer.Option("--destination", "-t", help="where to, likewise")]
+Service = Annotated[str, typer.Option("--service", help="ip-premium, assured-rate, best-effort or qbss")]
+Protocol = Annotated[str, typer.Option("--protocol", help="tcp or udp")]
+Way = Annotated[str, typer.Option("--direction", help="forward, reverse or both")]
+Start = Annotated[str, typer.Option("--start", help="`now`, `now + 10 min`, or a time with its zone")]
+End = Annotated[str | None, typer.Option("--end", help="a time with its zone; or say --duration")]
+Duration = Annotated[str | None, typer.Option("--duration", help="`2 h`, `PT90M`; or say --end")]
+PacketSize = Annotated[str | None, typer.Option("--packet-size", help="of the whole IP packet, such as `1500 B`")]
+Rtt = Annotated[str | None, typer.Option("--rtt", help="longest round-trip time, such as `50 ms`")]
+Via = Annotated[list[str] | None, typer.Option("--via", help="a router that the path must cross; may be repeated")]
+
+
+def register(app: typer.Typer) -> None:
+    for command in (enquire, create, modify, bind, commit, extend, cancel, approve, reject, status):
+        app.command()(command)
+
+
+def enquire(
+    source: Source,
+    destination: Destination,
+    service: Service = "ip-premium",
+    protocol: Protocol = "tcp",
+    direction: Way = "both",
+    start: Start = "now",
+    end: End = None,
+    duration: Duration = None,
+    packet_size: PacketSize = None,
+    rtt: Rtt = None,
+    via: Via = None,
+    inventory: Inventory = None,
+    offline: Annotated[bool, typer.Option("--offline", help="ask an empty ledger, open none")] = False,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """The highest rate that would be admitted over a window, each way."""
+    from controller.reservation import from_mapping
+
+    moment = now()
+    data = _mapping(
+        name="enquiry", owner="enquiry", source=source, destination=destination, service=service, protocol=protocol,
+        direction=direction, start=start, end=end, duration=duration, packet_size=packet_size, rtt=rtt, via=via,
+        rate="1 bit/s",
+    )  # fmt: skip
+    asked = from_mapping(data, moment, "enquire")
+    chosen = settings(inventory=inventory)
+    if offline or not chosen.has_ledger():
+        from controller.admission import SlotTables, capacities
+        from controller.verbs.enquiring import ask_tables
+
+        network = network_of(chosen)
+        answer = ask_tables(asked, network, SlotTables(capacities(network)))
+    else:
+        with broker(inventory) as opened:
+            answer = opened.enquire(asked, caller(), moment)
+    _show_enquiry(answer, form)
+
+
+def _show_enquiry(answer: EnquiryAnswer, form: Format) -> None:
+    from controller.admission.model import describe
+    from controller.units import format_rate
+    from controller.verbs.documents import enquiry_document
+
+    rows = [
+        (one.direction.value, format_rate(one.rate_bps), describe(one.limited_by) if one.limited_by else "nothing")
+        for one in answer.directions
+    ]
+    emit(
+        enquiry_document(answer),
+        form,
+        lambda: print_table(("direction", "highest rate", "limited by"), rows, "nothing to say"),
+    )
+
+
+def create(
+    name: Annotated[str, typer.Option("--name", "-n", help="unique for its owner")],
+    owner: Annotated[str, typer.Option("--owner", "-o", help="whose reservation it is")],
+    source: Source,
+    destination: Destination,
+    rate: Annotated[str, typer.Option("--rate", "-r", help="payload rate, such as `36 Mbit/s`")],
+    service: Service = "ip-premium",
+    protocol: Protocol = "tcp",
+    direction: Way = "forward",
+    start: Start = "now",
+    end: End = None,
+    duration: Duration = None,
+    packet_size: PacketSize = None,
+    rtt: Rtt = None,
+    via: Via = None,
+    recurrence: Annotated[str | None, typer.Option("--recurrence", help="an RRULE of RFC 5545")] = None,
+    timezone: Annotated[
+        str | None, typer.Option("--timezone", help="of the recurrence, such as Europe/Zurich")
+    ] = None,
+    hold: Annotated[
+        str | None,
+        typer.Option(
+            "--hold", help="only hold it, for so long (`default` for the usual 15 min); then commit or lose it"
+        ),
+    ] = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option("--idempotency-key", help="say the same again, get the same")
+    ] = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Reserve: admitted whole, or refused with numbers (exit code 3)."""
+    from controller.reservation import from_mapping
+    from controller.units import parse_duration
+    from controller.verbs import Options
+
+    moment = now()
+    data = _mapping(
+        name=name, owner=owner, source=source, destination=destination, rate=rate, service=service, protocol=protocol,
+        direction=direction, start=start, end=end, duration=duration, packet_size=packet_size, rtt=rtt, via=via,
+        recurrence=recurrence, timezone=timezone,
+    )  # fmt: skip
+    reservation = from_mapping(data, moment, "create")
+    with broker(inventory) as opened:
+        held = opened.settings.hold if hold == "default" else parse_duration(hold) if hold else None
+        fingerprint = repr(sorted(data.items())) if idempotency_key else ""
+        options = Options(hold=held, idempotency_key=idempotency_key, fingerprint=fingerprint)
+        _show(opened.create(reservation, caller(), now(), options), form)
+
+
+def modify(
+    which: Which,
+    rate: Annotated[str | None, typer.Option("--rate", "-r", help="new payload rate")] = None,
+    start: Annotated[str | None, typer.Option("--start", help="new start")] = None,
+    end: End = None,
+    duration: Duration = None,
+    if_version: IfVersion = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Change a rate or a window. If the new one is refused, the old one stays (exit code 3)."""
+    from controller.reservation import parse_time
+    from controller.units import parse_duration, parse_rate_bps
+    from controller.verbs import Modification
+
+    moment = now()
+    change = Modification(
+        rate_bps=parse_rate_bps(rate) if rate else None,
+        start=parse_time(start, moment) if start else None,
+        end=parse_time(end, moment) if end else None,
+        duration=parse_duration(duration) if duration else None,
+    )
+    with broker(inventory) as opened:
+        _show(opened.modify(which, change, caller(), now(), if_version), form)
+
+
+def bind(
+    which: Which,
+    source_port: Annotated[int | None, typer.Option("--source-port", min=1, max=65535)] = None,
+    destination_port: Annotated[int | None, typer.Option("--destination-port", min=1, max=65535)] = None,
+    if_version: IfVersion = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Say the ports that were not known when it was created."""
+    with broker(inventory) as opened:
+        _show(opened.bind(which, caller(), now(), source_port, destination_port, if_version), form)
+
+
+def commit(
+    which: Which, if_version: IfVersion = None, inventory: Inventory = None, form: OutputFormat = Format.TABLE
+) -> None:
+    """Make a hold firm."""
+    with broker(inventory) as opened:
+        _show(opened.commit(which, caller(), now(), if_version), form)
+
+
+def extend(
+    which: Which,
+    by: Annotated[str, typer.Option("--by", help="how long from now, such as `15 min`")] = "15 min",
+    if_version: IfVersion = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Keep a hold for longer."""
+    from controller.units import parse_duration
+
+    with broker(inventory) as opened:
+        _show(opened.extend(which, parse_duration(by), caller(), now(), if_version), form)
+
+
+Reason = Annotated[str, typer.Option("--reason", help="for the audit log")]
+
+
+def cancel(
+    which: Which,
+    reason: Reason = "",
+    if_version: IfVersion = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Give it back, now; its routers follow at once."""
+    with broker(inventory) as opened:
+        _show(opened.cancel(which, caller(), now(), if_version, reason), form)
+
+
+def approve(
+    which: Which, if_version: IfVersion = None, inventory: Inventory = None, form: OutputFormat = Format.TABLE
+) -> None:
+    """Let a reservation above the approval gate through."""
+    with broker(inventory) as opened:
+        _show(opened.approve(which, caller(), now(), if_version), form)
+
+
+def reject(
+    which: Which,
+    reason: Reason = "",
+    if_version: IfVersion = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Turn a reservation above the approval gate away."""
+    with broker(inventory) as opened:
+        _show(opened.reject(which, caller(), now(), if_version, reason), form)
+
+
+def status(
+    which: Annotated[str | None, typer.Argument(metavar="[RESERVATION]", help="a handle, or OWNER/NAME")] = None,
+    owner: Annotated[str | None, typer.Option("--owner", help="only of this owner")] = None,
+    label: Annotated[str | None, typer.Option("--label", help="only with this label: KEY or KEY=VALUE")] = None,
+    every: Annotated[bool, typer.Option("--all", "-a", help="also those that are over")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """One reservation with its path, or a list of those that live."""
+    from controller.ledger.model import OCCUPYING
+    from controller.ledger.queries import Filter
+    from controller.verbs.documents import entry_document
+
+    with broker(inventory) as opened:
+        if which:
+            _show(opened.status(which, caller()), form)
+            return
+        key, _, value = (label or "").partition("=")
+        wanted = Filter(
+            owner=owner, states=None if every else OCCUPYING, label=(key, value) if label else None, limit=limit
+        )
+        entries = opened.list(wanted, caller())
+    emit([entry_document(entry) for entry in entries], form, lambda: _print_list(entries))
+
+
+def _print_list(entries: tuple[Entry, ...]) -> None:
+    from controller.timebase import iso
+    from controller.units import format_rate
+
+    rows = [
+        (
+            f"{e.reservation.owner}/{e.reservation.name}",
+            e.handle,
+            e.state.value,
+            format_rate(e.reservation.rate_bps),
+            e.reservation.service.value,
+            f"{e.reservation.source} > {e.reservation.destination}",
+            iso(e.reservation.start),
+            iso(e.reservation.end),
+        )
+        for e in entries
+    ]
+    columns = ("reservation", "handle", "state", "rate", "service", "flow", "start", "end")
+    print_table(columns, rows, "No reservations.")
+
+
+def _show(entry: Entry, form: Format) -> None:
+    from controller.verbs.documents import entry_document
+
+    emit(entry_document(entry), form, lambda: _print_entry(entry))
+
+
+def _print_entry(entry: Entry) -> None:
+    from controller.admission.model import describe
+    from controller.cli.planning import summary
+    from controller.timebase import iso
+    from controller.units import format_rate
+
+    console = stdout()
+    reservation = entry.reservation
+    console.print(f"{reservation.owner}/{reservation.name}  {entry.handle}", style="bold")
+    until = f" until {iso(entry.hold_until)}" if entry.hold_until else ""
+    lines = [f"state    {entry.state.value}{until}, version {entry.version}", f"asks     {summary(reservation)}"]
+    for path in entry.paths:
+        ways = [path.source, *(hop.device for hop in path.hops), path.destination]
+        lines.append(f"path     {' > '.join(ways)}")
+    lines += [f"takes    {format_rate(demand.rate_bps)} of {describe(demand.resource)}" for demand in entry.demands]
+    if reservation.labels:
+        lines.append(f"labels   {', '.join(f'{key}={value}' for key, value in reservation.labels.items())}")
+    for line in lines:
+        console.print(f"  {line}", markup=False)
+
+
+def _mapping(**given: Any) -> dict[str, object]:
+    """What was said, in the keys of a reservation file."""
+    return {key: list(value) if isinstance(value, list) else value for key, value in given.items() if value}

@@ -1,0 +1,55 @@
+"""What a command works on: settings, network, and the ledger where it needs one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from controller.cli.options import actor
+from controller.cli.output import progress
+
+if TYPE_CHECKING:
+    from controller.network.model import Network
+    from controller.settings import Settings
+    from controller.verbs import Broker
+    from controller.verbs.tokens import Caller
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def settings(**overrides: Any) -> Settings:
+    from controller.settings import load_settings
+
+    return load_settings(**overrides)
+
+
+def network_of(chosen: Settings) -> Network:
+    from controller.network import load_network
+
+    progress(f"reading the inventory {chosen.need_inventory()}")
+    return load_network(chosen.need_inventory(), chosen.vault_password_file)
+
+
+def caller() -> Caller:
+    """Whoever may open the ledger's database is an operator: the database is what is protected."""
+    from controller.verbs.tokens import Caller, Role
+
+    return Caller(name=actor(), role=Role.OPERATOR)
+
+
+@contextmanager
+def broker(inventory: Path | None = None) -> Iterator[Broker]:
+    """The verbs over the ledger that the settings name."""
+    from controller.ledger import open_ledger
+    from controller.verbs import Broker
+
+    chosen = settings(inventory=inventory)
+    network = network_of(chosen)
+    progress("opening the ledger")
+    with open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
+        yield Broker(ledger, network, chosen)

@@ -1,0 +1,34 @@
+"""A reservation made ready for admission: its paths, its demands, and the decision over given slot tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from controller.admission import SlotTables, decide, demands
+from controller.admission.model import Admitted, Demand, Refused
+from controller.network.model import Network
+from controller.path import find_paths
+from controller.path.model import Path
+from controller.reservation.model import Reservation
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a reservation asks of the network."""
+
+    reservation: Reservation
+    paths: tuple[Path, ...]
+    demands: tuple[Demand, ...]
+
+    def decide(self, tables: SlotTables, network: Network, horizon: datetime) -> Admitted | Refused:
+        return decide(tables, self.demands, self.reservation.windows, sls=network.sls, horizon=horizon)
+
+
+def ask_for(reservation: Reservation, network: Network) -> Ask:
+    """
+    Raises:
+        NoPath: the endpoints are not connected, or not known.
+    """
+    paths = find_paths(reservation, network)
+    return Ask(reservation, paths, demands(reservation, paths, network))

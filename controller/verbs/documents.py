@@ -1,0 +1,129 @@
+"""JSON-ready forms of what the verbs give: one form for the API, for `--format json|yaml` and for plan files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from controller.admission.model import Refused, describe
+from controller.ledger.model import Entry, Event
+from controller.path.model import Path
+from controller.reservation.model import Reservation
+from controller.timebase import Window, iso
+
+if TYPE_CHECKING:
+    from controller.verbs.enquiring import EnquiryAnswer
+    from controller.verbs.rolling import Comparison
+    from controller.verbs.viewing import TimelineItem
+
+
+def window_document(window: Window) -> dict[str, str]:
+    return {"start": iso(window.start), "end": iso(window.end)}
+
+
+def reservation_document(reservation: Reservation) -> dict[str, Any]:
+    """Integers with units in their names; times in UTC."""
+    return {
+        "name": reservation.name,
+        "owner": reservation.owner,
+        "source": {"host": reservation.source.host, "port": reservation.source.port},
+        "destination": {"host": reservation.destination.host, "port": reservation.destination.port},
+        "protocol": reservation.protocol.value,
+        "direction": reservation.direction.value,
+        "service": reservation.service.value,
+        "rate_bps": reservation.rate_bps,
+        "packet_size_bytes": reservation.packet_size_bytes,
+        "rtt_us": reservation.rtt_us,
+        "windows": [window_document(window) for window in reservation.windows],
+        "recurrence": reservation.recurrence,
+        "via": list(reservation.via),
+        "labels": dict(reservation.labels),
+    }
+
+
+def path_document(path: Path) -> dict[str, Any]:
+    return {
+        "source": path.source,
+        "destination": path.destination,
+        "hops": [
+            {
+                "device": hop.device,
+                "ingress": hop.ingress.name,
+                "egress": hop.egress.name,
+                "reserved": hop.device not in path.unreserved_devices,
+            }
+            for hop in path.hops
+        ],
+        "sls": list(path.sls),
+    }
+
+
+def entry_document(entry: Entry) -> dict[str, Any]:
+    return {
+        "handle": entry.handle,
+        "number": entry.number,
+        "state": entry.state.value,
+        "version": entry.version,
+        "reservation": reservation_document(entry.reservation),
+        "paths": [path_document(path) for path in entry.paths],
+        "demands": [{"resource": demand.resource, "rate_bps": demand.rate_bps} for demand in entry.demands],
+        "created_at": iso(entry.created_at),
+        "changed_at": iso(entry.changed_at),
+        "hold_until": iso(entry.hold_until) if entry.hold_until else None,
+    }
+
+
+def event_document(event: Event) -> dict[str, Any]:
+    return {
+        "sequence": event.sequence,
+        "at": iso(event.at),
+        "kind": event.kind,
+        "handle": event.handle,
+        "device": event.device,
+        "details": event.details,
+    }
+
+
+def refusal_document(refused: Refused) -> dict[str, Any]:
+    return {
+        "reason": refused.reason,
+        "shortfalls": [
+            {
+                "resource": shortfall.resource,
+                "place": describe(shortfall.resource),
+                "window": window_document(shortfall.window),
+                "requested_bps": shortfall.requested_bps,
+                "free_bps": shortfall.free_bps,
+                "capacity_bps": shortfall.capacity_bps,
+            }
+            for shortfall in refused.shortfalls
+        ],
+        "nearest_window": window_document(refused.nearest_window) if refused.nearest_window else None,
+        "highest_rate_bps": refused.highest_rate_bps,
+    }
+
+
+def enquiry_document(answer: EnquiryAnswer) -> dict[str, Any]:
+    return {
+        "windows": [window_document(window) for window in answer.windows],
+        "directions": [
+            {"direction": one.direction.value, "highest_rate_bps": one.rate_bps, "limited_by": one.limited_by or None}
+            for one in answer.directions
+        ],
+    }
+
+
+def timeline_document(item: TimelineItem) -> dict[str, Any]:
+    return {
+        "at": iso(item.at),
+        "starting": list(item.starting),
+        "ending": list(item.ending),
+        "active": item.active,
+    }
+
+
+def comparison_document(found: Comparison) -> dict[str, Any]:
+    return {
+        "different": [{"device": one.device, "diff": list(one.diff)} for one in found.diffs],
+        "equal": list(found.equal),
+        "failed": [{"device": one.device, "message": one.message} for one in found.failures],
+    }

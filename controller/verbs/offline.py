@@ -1,0 +1,52 @@
+"""Plan, enquire and render from an inventory and files alone: no server, no database (for CI)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from controller.admission import SlotTables, capacities
+from controller.ledger.model import Entry, State
+from controller.network.model import Network
+from controller.reservation.model import Reservation
+from controller.settings import Settings
+from controller.verbs.asking import ask_for
+from controller.verbs.matching import match
+from controller.verbs.plan import Plan, make_plan
+from controller.verbs.source import Source
+
+
+def plan_offline(source: Source, network: Network, settings: Settings, now: datetime, *, no_ledger_yet: bool) -> Plan:
+    """A plan against an empty ledger. `no_ledger_yet`: there is none, so the plan can be applied to the first one."""
+    matches = match(source.reservations, (), source.scope, now, source.relative)
+    return make_plan(
+        matches,
+        (),
+        SlotTables(capacities(network)),
+        network,
+        now=now,
+        sequence=0 if no_ledger_yet else None,
+        set_name=source.scope.set_name,
+        horizon=now + settings.horizon,
+    )
+
+
+def entries_of(reservations: Sequence[Reservation], network: Network, now: datetime) -> tuple[Entry, ...]:
+    """Reservations as if all were committed, numbered in the files' order: what `render` shows offline."""
+    entries = []
+    for number, reservation in enumerate(reservations, 1):
+        ask = ask_for(reservation, network)
+        entries.append(
+            Entry(
+                handle=f"offline-{number}",
+                number=number,
+                state=State.COMMITTED,
+                version=1,
+                reservation=reservation,
+                paths=ask.paths,
+                demands=ask.demands,
+                created_at=now,
+                changed_at=now,
+            )
+        )
+    return tuple(entries)

@@ -1,0 +1,169 @@
+"""Plans as documents: what `plan --format json` prints is what `plan -o` writes and `apply plan.json` reads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from controller.problems import InvalidInput, Problem
+from controller.reservation.model import Reservation
+from controller.timebase import iso
+from controller.verbs.configurations import Boundary
+from controller.verbs.documents import refusal_document, reservation_document
+from controller.verbs.matching import Act
+from controller.verbs.plan import Plan, Step
+
+FORMAT = "slotcar-plan/1"
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "made_at": iso(plan.made_at),
+        "ledger_sequence": plan.sequence,
+        "network": plan.network_digest,
+        "set_name": plan.set_name,
+        "steps": [_step_document(step) for step in plan.steps],
+        "boundaries": [boundary_document(boundary) for boundary in plan.boundaries],
+        "boundaries_left_out": plan.boundaries_left_out,
+        "summary": {
+            "create": plan.count(Act.CREATE),
+            "change": plan.count(Act.CHANGE),
+            "cancel": plan.count(Act.CANCEL),
+            "unchanged": plan.count(Act.NO_OP),
+            "refused": len(plan.refused),
+        },
+    }
+
+
+def _step_document(step: Step) -> dict[str, Any]:
+    match = step.match
+    owner, name = match.key
+    return {
+        "action": match.act.value,
+        "owner": owner,
+        "name": name,
+        "handle": match.entry.handle if match.entry else None,
+        "expected_version": match.entry.version if match.entry else None,
+        "reservation": reservation_document(match.wanted) if match.wanted else None,
+        "differences": [{"key": d.key, "before": d.before, "after": d.after} for d in match.differences],
+        "refusal": refusal_document(step.refused) if step.refused else None,
+        "note": match.note,
+    }
+
+
+def boundary_document(boundary: Boundary) -> dict[str, Any]:
+    return {
+        "at": iso(boundary.at),
+        "devices": [{"device": device.device, "diff": list(device.diff)} for device in boundary.devices],
+    }
+
+
+class PlannedStep(BaseModel):
+    """One step as a plan file holds it; what is only there to be read is ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    action: Act
+    owner: str
+    name: str
+    handle: str | None
+    expected_version: int | None
+    reservation: Reservation | None
+    refusal: dict[str, Any] | None
+
+
+class PlanFile(BaseModel):
+    """A plan file, checked."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    format: Literal["slotcar-plan/1"]
+    made_at: AwareDatetime
+    ledger_sequence: Annotated[int, Field(ge=0)] | None
+    network: str
+    steps: tuple[PlannedStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepToDo:
+    """What apply needs of a step, whether the plan came from a file or was made this moment."""
+
+    act: Act
+    key: tuple[str, str]
+    handle: str | None
+    expected_version: int | None
+    reservation: Reservation | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanToDo:
+    """What apply needs of a plan."""
+
+    made_at: datetime
+    sequence: int | None
+    network_digest: str
+    steps: tuple[StepToDo, ...]
+    refused: tuple[str, ...]
+
+
+def to_do(plan: Plan) -> PlanToDo:
+    """The plan as apply takes it. It goes through the file's form, so that both ways are one."""
+    return to_do_of(PlanFile.model_validate(plan_document(plan)))
+
+
+def to_do_of(plan: PlanFile) -> PlanToDo:
+    return PlanToDo(
+        made_at=plan.made_at,
+        sequence=plan.ledger_sequence,
+        network_digest=plan.network,
+        steps=tuple(
+            StepToDo(step.action, (step.owner, step.name), step.handle, step.expected_version, step.reservation)
+            for step in plan.steps
+        ),
+        refused=tuple(f"{step.owner}/{step.name}" for step in plan.steps if step.refusal),
+    )
+
+
+def write_plan(plan: Plan, file: Path) -> None:
+    """
+    Raises:
+        InvalidInput: the file cannot be written.
+    """
+    try:
+        file.write_text(json.dumps(plan_document(plan), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput([Problem(str(file), 0, "", f"cannot be written: {error.strerror}")]) from error
+
+
+def is_plan_file(paths: list[Path]) -> bool:
+    """A single `.json` file whose top is a plan's; reservation files are YAML or JSON too, so the name is not enough."""
+    if len(paths) != 1 or paths[0].suffix != ".json" or not paths[0].is_file():
+        return False
+    try:
+        document = json.loads(paths[0].read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and "ledger_sequence" in document
+
+
+def read_plan(file: Path) -> PlanToDo:
+    """
+    Raises:
+        InvalidInput: it is no plan file, or not one of this version.
+    """
+    try:
+        return to_do_of(PlanFile.model_validate_json(file.read_text(encoding="utf-8")))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput([Problem(str(file), 0, "", f"cannot be read: {error}")]) from error
+    except ValidationError as error:
+        hint = "make the plan again with: slotcar plan FILES -o plan.json"
+        raise InvalidInput(
+            Problem(str(file), 0, ".".join(map(str, detail["loc"])), detail["msg"], hint=hint)
+            for detail in error.errors(include_url=False)
+        ) from error

@@ -1,0 +1,98 @@
+"""The way to the devices: the pusher and the reconcile loop for a network, and what an operator does by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from controller.intent import intents_at
+from controller.ledger import Ledger
+from controller.network.model import Network
+from controller.render import renderer_for
+from controller.render.model import Configuration
+from controller.rollout.archive import Archive
+from controller.rollout.guard import wanted_with_guards
+from controller.rollout.loop import ReconcileLoop
+from controller.rollout.model import Failure, Wanted
+from controller.rollout.playbook import Playbooks
+from controller.rollout.pusher import Pusher, Readings
+from controller.settings import Settings
+from controller.timeline import Active, active_at
+from controller.verbs.configurations import DeviceDiff
+from controller.verbs.errors import NotPossible
+
+
+def wanted_for(network: Network) -> Callable[[Sequence[Active]], Mapping[str, Wanted]]:
+    """Configurations and guards of all devices, as a function of what is active."""
+
+    def configure(active: Sequence[Active]) -> dict[str, Configuration]:
+        return {
+            name: renderer_for(intent.platform, name).configuration(intent, network.devices[name])
+            for name, intent in intents_at(active, network).items()
+        }
+
+    return lambda active: wanted_with_guards(active, configure)
+
+
+def pusher_for(network: Network, settings: Settings, ledger: Ledger | None) -> Pusher:
+    """Records what it does in the ledger's audit log, where there is a ledger."""
+
+    def record(kind: str, device: str | None, details: Mapping[str, Any]) -> None:
+        if ledger is not None:
+            ledger.append_event(kind, datetime.now(UTC), device=device, details=details)
+
+    return Pusher(
+        Playbooks(settings.home, settings.need_inventory(), settings.vault_password_file),
+        Archive(settings.state_dir),
+        network.devices,
+        record,
+    )
+
+
+def loop_for(network: Network, settings: Settings, ledger: Ledger) -> ReconcileLoop:
+    return ReconcileLoop(
+        ledger=ledger,
+        pusher=pusher_for(network, settings, ledger),
+        wanted_for=wanted_for(network),
+        lead=settings.stage_lead,
+        check=settings.check_interval,
+        clock=lambda: datetime.now(UTC),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What devices have against what they are to have; `failures` are those that could not be read."""
+
+    diffs: tuple[DeviceDiff, ...]
+    equal: tuple[str, ...]
+    failures: tuple[Failure, ...]
+    wanted: Mapping[str, Wanted]
+    readings: Readings
+
+
+def compare(
+    ledger: Ledger, network: Network, pusher: Pusher, now: datetime, devices: Collection[str] | None = None
+) -> Comparison:
+    """Reads the devices, changes nothing.
+
+    Raises:
+        NoSuchDevice, Unrenderable.
+    """
+    wanted = {
+        name: one
+        for name, one in wanted_for(network)(active_at(ledger.live_between(now), now)).items()
+        if not devices or name in devices
+    }
+    if not wanted:
+        raise NotPossible("there is no device to look at: the inventory has no managed device of that name")
+    readings = pusher.read(sorted(wanted))
+    diffs, equal = [], []
+    for name, reading in sorted(readings.found.items()):
+        if reading.configuration.lines == wanted[name].configuration.lines:
+            equal.append(name)
+        else:
+            diffs.append(DeviceDiff(name, reading.configuration, wanted[name].configuration))
+    return Comparison(tuple(diffs), tuple(equal), tuple(readings.failures.values()), wanted, readings)

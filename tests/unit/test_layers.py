@@ -1,0 +1,63 @@
+"""Imports run down the rooms' order and never back (docs/architecture.md)."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+#: Lower first. A room imports itself and what stands before it.
+ORDER = [
+    "problems",
+    "timebase",
+    "vocabulary",
+    "units",
+    "located_yaml",
+    "reservation",
+    "network",
+    "path",
+    "admission",
+    "ledger",
+    "timeline",
+    "intent",
+    "render",
+    "rollout",
+    "settings",
+    "verbs",
+    "api",
+    "cli",
+]
+MODULES = sorted((ROOT / "controller").rglob("*.py"))
+
+
+def imported(source: str) -> set[str]:
+    """Rooms that a module imports, at its top or inside a function."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module] + [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "controller" and len(parts) > 1:
+                found.add(parts[1])
+    return found & set(ORDER)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_run_down_the_rooms(module: Path) -> None:
+    parts = module.relative_to(ROOT / "controller").with_suffix("").parts
+    room = parts[0]
+    if room == "__init__":
+        return
+    assert room in ORDER, f"{room} is no known room: give it its place in ORDER and in docs/architecture.md"
+    above = {name for name in imported(module.read_text()) if ORDER.index(name) > ORDER.index(room)}
+    assert not above, f"{module.name} in {room} imports {sorted(above)}, which stand above it"
+
+
+def test_the_check_sees_an_import_that_runs_back() -> None:
+    assert imported("def f():\n    from controller.api import app\n") == {"api"}
