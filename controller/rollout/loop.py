@@ -152,6 +152,7 @@ class ReconcileLoop:
 
     def _try(self, targets: Mapping[str, Wanted], at: datetime) -> bool:
         """Whether the devices have it now; those that failed are put aside."""
+        self.status.settled = False
         try:
             readings = self.pusher.read(sorted(targets))
             for failure in readings.failures.values():

@@ -93,9 +93,9 @@ class Pusher:
         result = self._run(revision, str(folder), on_task)
         if not result.ok:
             self._roll_back(revision, str(folder), result)
+        self.archive.keep_as_good(revision)
         for name, part in parts.items():
             self.record("push.verified", name, details | {"lines": len(part.change.apply)})
-        self.archive.keep_as_good(revision)
         return PushResult(revision.id, changed, tuple(name for name in parts if name not in changed))
 
     def roll_back(self, revision: str, names: Sequence[str] | None = None) -> None:

@@ -44,7 +44,7 @@ def scripts(part: DeviceRevision, at: datetime) -> dict[str, str]:
         "apply.txt": _text(part.change.apply),
         "undo.txt": _text(part.change.undo),
         **{f"end-{number}.txt": _text(step.lines) for number, step in enumerate(ends, 1)},
-        "activate.sh": f"exec tc -batch {place}/apply.txt\n",
+        "activate.sh": _activate(place),
         "disarm.sh": _disarm(place),
         "guard.sh": _guard(place, [step.delay_s for step in ends]),
         "arm.sh": _arm(place, part.guard.id),
@@ -55,6 +55,11 @@ def scripts(part: DeviceRevision, at: datetime) -> dict[str, str]:
 
 def _text(lines: tuple[str, ...]) -> str:
     return "".join(f"{line}\n" for line in lines)
+
+
+def _activate(place: str) -> str:
+    """Arms the guard before the change: whoever dies in between, what begins here ends here."""
+    return f"sh {place}/arm.sh\nexec tc -batch {place}/apply.txt\n"
 
 
 def _guard(place: str, delays_s: list[int]) -> str:

@@ -89,6 +89,11 @@ class Controller:
     def wait_settled(self) -> None:
         wait_for(self.settled, f"the devices to have what is wanted; see {self.log}")
 
+    def verified(self) -> int:
+        """The number of the last event that tells of a verified push; 0 before the first."""
+        events = self.get("/v1/events?limit=1000")["items"]
+        return max((event["sequence"] for event in events if event["kind"] == "push.verified"), default=0)
+
     def kill(self) -> None:
         """As a power cut would."""
         self.process.send_signal(signal.SIGKILL)
