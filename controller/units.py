@@ -128,8 +128,8 @@ def parse_duration(text: str) -> timedelta:
 
 
 def format_rate(rate_bps: int) -> str:
-    """`36 Mbit/s`, exactly what `parse_rate_bps` reads back; the largest unit that needs at most three decimals."""
-    return _format(rate_bps, "bit/s")
+    """`36 Mbit/s`, exactly what `parse_rate_bps` reads back; the largest unit that needs at most six decimals."""
+    return _format(rate_bps, "bit/s", decimals=6)
 
 
 def format_bytes(size_bytes: int) -> str:
@@ -239,14 +239,15 @@ def _plain_microseconds(text: str) -> Fraction:
     return total
 
 
-def _format(value: int, base: str) -> str:
-    return _format_scaled(value, tuple((prefix + base, factor) for prefix, factor in reversed(_DECIMAL.items())))
+def _format(value: int, base: str, decimals: int = 3) -> str:
+    scales = tuple((prefix + base, factor) for prefix, factor in reversed(_DECIMAL.items()))
+    return _format_scaled(value, scales, decimals)
 
 
-def _format_scaled(value: int, scales: tuple[tuple[str, int], ...]) -> str:
+def _format_scaled(value: int, scales: tuple[tuple[str, int], ...], decimals: int = 3) -> str:
     sign, value = ("-", -value) if value < 0 else ("", value)
     for unit, factor in scales:
-        if value >= factor and value * 1000 % factor == 0:
+        if value >= factor and value * 10**decimals % factor == 0:
             return f"{sign}{_decimal(value, factor)} {unit}"
     return f"{sign}{value} {scales[-1][0]}"
 

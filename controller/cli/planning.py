@@ -128,7 +128,7 @@ def print_plan(made: Plan) -> None:
 def _print_step(step: Step) -> None:
     from rich.text import Text
 
-    from controller.verbs.explain import refusal_sentences
+    from controller.verbs.explain import difference_sentence, refusal_sentences
 
     console = stdout()
     owner, name = step.match.key
@@ -142,7 +142,8 @@ def _print_step(step: Step) -> None:
     note = f"  ({step.match.note})" if step.match.note else ""
     console.print(Text(f"{sign} {owner}/{name}  {summary(reservation)}{note}", style=style))
     for difference in step.match.differences:
-        console.print(Text(f"    {difference.key}: {difference.before} -> {difference.after}", style=style))
+        words = difference_sentence(difference.key, difference.before, difference.after)
+        console.print(Text(f"    {words}", style=style))
 
 
 def summary(reservation: object) -> str:

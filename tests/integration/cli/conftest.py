@@ -1,0 +1,81 @@
+"""The command line in this process, over a database of the test's own and the inventory of the lab."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.cli import main
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        """What `--format json` printed: all of standard output."""
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Done]
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
+    """`slotcar …` with the lab's inventory and no database."""
+    for name, value in {
+        "SLOTCAR_STATE_DIR": str(tmp_path / "state"),
+        "SLOTCAR_INVENTORY": str(ROOT / "inventories" / "lab"),
+        "COLUMNS": "200",
+        "USER": "tester",
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("SLOTCAR_DATABASE_URL", raising=False)
+
+    def run(*arguments: str | Path) -> Done:
+        monkeypatch.setattr(sys, "argv", ["slotcar", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capfd.readouterr()
+        return Done(int(ended.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def cli(offline: Cli, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """`slotcar …` over a ledger of its own."""
+    monkeypatch.setenv("SLOTCAR_DATABASE_URL", database_url)
+    assert offline("db", "upgrade").code == 0
+    return offline
+
+
+@pytest.fixture
+def reservations(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a file of reservations on the lab; keys given override the first one's, None takes one away."""
+
+    def write(*entries: dict[str, Any], name: str = "reservations.yml") -> Path:
+        usual = {
+            "name": "cms", "owner": "hep", "source": "anl-premium", "destination": "lbnl-premium:5001",
+            "protocol": "udp", "service": "ip-premium", "rate": "20 Mbit/s", "start": "2027-03-01T22:00:00+01:00",
+            "duration": "PT2H",
+        }  # fmt: skip
+        listed = [{k: v for k, v in (usual | entry).items() if v is not None} for entry in entries or ({},)]
+        file = tmp_path / name
+        file.write_text(json.dumps({"version": 1, "reservations": listed}, indent=1))
+        return file
+
+    return write

@@ -1,0 +1,125 @@
+"""`plan` and `apply` as an operator and a pipeline use them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.integration.cli.conftest import Cli
+
+Write = Callable[..., Path]
+
+
+def names(cli: Cli) -> list[str]:
+    return [entry["reservation"]["name"] for entry in cli("status", "--format", "json").data]
+
+
+def test_a_plan_needs_no_database_and_shows_each_routers_diff(offline: Cli, reservations: Write) -> None:
+    done = offline("plan", reservations(), "--offline")
+    assert done.code == 0
+    assert "+ hep/cms" in done.out
+    assert "at 2027-03-01T21:00:00Z" in done.out
+    assert "at 2027-03-01T23:00:00Z" in done.out
+    for router in ("anl-edge", "lbnl-edge"):
+        assert router in done.out
+    assert "dst_port 5001" in done.out
+    assert "1 to create" in done.out.splitlines()[-1]
+
+
+def test_apply_then_the_same_again_changes_nothing(cli: Cli, reservations: Write) -> None:
+    file = reservations({}, {"name": "atlas", "rate": "4 Mbit/s"})
+    assert "Applied: 2 created, 0 changed, 0 cancelled." in cli("apply", file).out
+    again = cli("apply", file)
+    assert again.code == 0
+    assert "Applied" not in again.out
+    assert len(cli("status", "--format", "json").data) == 2
+
+
+def test_what_changed_in_the_file_changes_and_what_left_it_is_cancelled(cli: Cli, reservations: Write) -> None:
+    cli("apply", reservations({}, {"name": "atlas", "rate": "4 Mbit/s"}))
+    changed = reservations({"rate": "21 Mbit/s"})
+    plan = cli("plan", changed)
+    assert "~ hep/cms" in plan.out
+    assert "rate: 20 Mbit/s -> 21 Mbit/s" in plan.out
+    assert "- hep/atlas" in plan.out
+    assert "Applied: 0 created, 1 changed, 1 cancelled." in cli("apply", changed).out
+    assert names(cli) == ["cms"]
+
+
+def test_nothing_is_applied_if_one_is_refused_and_the_refusal_has_numbers(cli: Cli, reservations: Write) -> None:
+    file = reservations({}, {"name": "greedy", "rate": "70 Mbit/s"})
+    for command in ("plan", "apply"):
+        done = cli(command, file)
+        assert done.code == 3
+        assert "! hep/greedy" in done.out
+        assert "free" in done.out
+        assert "Mbit/s" in done.out
+    assert cli("status", "--format", "json").data == []
+
+
+def test_a_written_plan_is_applied_exactly(cli: Cli, reservations: Write, tmp_path: Path) -> None:
+    file, plan = reservations(), tmp_path / "plan.json"
+    assert cli("plan", file, "-o", plan).code == 0
+    file.unlink()
+    assert "Applied: 1 created" in cli("apply", plan).out
+
+
+def test_a_plan_made_on_an_older_ledger_is_refused(cli: Cli, reservations: Write, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    cli("plan", reservations(), "-o", plan)
+    cli("apply", reservations({"name": "other", "rate": "1 Mbit/s"}, name="other.yml"))
+    done = cli("apply", plan)
+    assert done.code == 1
+    assert "plan again" in done.err
+    assert names(cli) == ["other"]
+
+
+def test_a_plan_file_that_was_edited_to_ask_for_more_is_admitted_anew(
+    cli: Cli, reservations: Write, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.json"
+    cli("plan", reservations(), "-o", plan)
+    plan.write_text(plan.read_text().replace("20000000", "90000000"))
+    done = cli("apply", plan)
+    assert done.code == 3
+    assert "hep/cms" in done.err
+    assert "free of" in done.err
+    assert cli("status", "--format", "json").data == []
+
+
+@pytest.mark.parametrize(("form", "load"), [("json", json.loads), ("yaml", yaml.safe_load)])
+def test_data_goes_to_standard_output_alone(
+    cli: Cli, reservations: Write, form: str, load: Callable[[str], Any]
+) -> None:
+    cli("apply", reservations())
+    for command in (
+        ["plan", reservations({"rate": "5 Mbit/s"})], ["status"], ["status", "hep/cms"], ["events"],
+        ["timeline", "--hours", "8000"], ["render", "--device", "anl-edge"],
+        ["enquire", "-s", "anl-premium", "-t", "lbnl-premium", "--duration", "1 h"],
+    ):  # fmt: skip
+        done = cli(*command, "--format", form)
+        assert done.code == 0, done.err
+        assert load(done.out), command
+
+
+def test_the_rendered_configuration_is_the_plans(offline: Cli, reservations: Write) -> None:
+    file = reservations()
+    planned = offline("plan", file, "--offline", "--format", "json").data
+    lines = {
+        (device["device"], line[1:])
+        for boundary in planned["boundaries"][:1]
+        for device in boundary["devices"]
+        for line in device["diff"]
+        if line.startswith("+")
+    }
+    assert lines
+    for device, line in lines:
+        rendered = offline(
+            "render", file, "--at", "2027-03-01T21:00:00Z", "--device", device, "--format", "json"
+        ).data
+        assert line in rendered[0]["lines"]
