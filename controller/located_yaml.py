@@ -131,10 +131,8 @@ def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
     mark, position = getattr(error, "problem_mark", None), getattr(error, "position", None)
     if "end of stream" in words or "<stream end>" in words:
         mark, words = getattr(error, "context_mark", None) or mark, "the end of stream comes too early"
-    if mark is not None:
-        line = mark.line + 1
-    else:
-        line = text.count("\n", 0, position) + 1 if isinstance(position, int) else 0
+    at = text.count("\n", 0, position) + 1 if isinstance(position, int) else 0
+    line = at if mark is None else mark.line + 1
     hint = next((hint for part, hint in _SYNTAX_HINTS.items() if part in words), "")
     return Problem(file, line, "", f"is not YAML: {words}", "", hint)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from controller.cli.options import Inventory, OutputFormat
+from controller.cli.options import Inventory, OutputFormat, parsed
 from controller.cli.output import Format, emit, print_table, progress, stdout
 from controller.cli.session import now, settings
 
@@ -100,7 +100,7 @@ def token_create(
     if role not in set(Role):
         raise typer.BadParameter(f"say one of {', '.join(Role)}", param_hint="--role")
     moment = now()
-    expires_at = moment + parse_duration(valid) if valid else None
+    expires_at = moment + parsed("--valid", parse_duration, valid) if valid else None
     sys.stdout.write(create_token(settings().tokens_path, name, Role(role), owner or name, moment, expires_at) + "\n")
     progress("this is the only time that it is shown")
 

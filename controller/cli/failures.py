@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import click
+import typer
 
 from controller.cli import ERROR, NOT_ROLLED_BACK, REFUSED, ROLLED_BACK, USAGE
 from controller.cli.output import complain
@@ -15,14 +15,14 @@ def exit_code(error: BaseException, debug: bool = False) -> int:
     """Says what went wrong, once, and gives the exit code for it."""
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else ERROR
-    if isinstance(error, KeyboardInterrupt | click.Abort):
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
         complain("interrupted")
         return INTERRUPTED
     if isinstance(error, BrokenPipeError):
         return ERROR
-    if isinstance(error, click.ClickException):
-        error.show()
-        return USAGE if isinstance(error, click.UsageError) else ERROR
+    if isinstance(error, typer.TyperException):
+        error.show()  # type: ignore[attr-defined]
+        return USAGE
     if isinstance(error, SlotcarError):
         complain(str(error))
         return _code_of(error)

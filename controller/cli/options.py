@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -21,6 +22,18 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="do not ask")]
 IfVersion = Annotated[int | None, typer.Option("--if-version", help="only if the reservation still has this version")]
 Files = Annotated[list[Path], typer.Argument(help="reservation files, or folders of them", show_default=False)]
 Which = Annotated[str, typer.Argument(metavar="RESERVATION", help="a handle, or OWNER/NAME", show_default=False)]
+
+Value = TypeVar("Value")
+
+
+def parsed(option: str, parse: Callable[[str], Value], text: str) -> Value:
+    """The option's value; a text that is none is a wrong use of the command (exit code 2)."""
+    from controller.units import UnitError
+
+    try:
+        return parse(text)
+    except UnitError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from error
 
 
 def actor() -> str:

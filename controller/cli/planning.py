@@ -62,11 +62,12 @@ def _make(files: list[Path], inventory: Path | None, offline: bool, set_name: st
 
     chosen = settings(inventory=inventory)
     moment = now()
-    source = read_source(files, moment, set_name, owners)
     if offline or not chosen.has_ledger():
-        return plan_offline(source, network_of(chosen), chosen, moment, no_ledger_yet=not offline)
+        network = network_of(chosen)
+        source = read_source(files, moment, network, set_name, owners)
+        return plan_offline(source, network, chosen, moment, no_ledger_yet=not offline)
     with broker(inventory) as opened:
-        return opened.plan(source, caller(), moment)
+        return opened.plan(read_source(files, moment, opened.network, set_name, owners), caller(), moment)
 
 
 def apply(
@@ -90,7 +91,8 @@ def apply(
             work = read_plan(files[0])
         else:
             moment = now()
-            made = opened.plan(read_source(files, moment, set_name, owner or []), caller(), moment)
+            source = read_source(files, moment, opened.network, set_name, owner or [])
+            made = opened.plan(source, caller(), moment)
             print_plan(made)
             if made.changes_nothing:
                 return

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from controller.cli.options import IfVersion, Inventory, OutputFormat, Which
+from controller.cli.options import IfVersion, Inventory, OutputFormat, Which, parsed
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.session import broker, caller, network_of, now, settings
 
@@ -132,8 +132,9 @@ def create(
         recurrence=recurrence, timezone=timezone,
     )  # fmt: skip
     reservation = from_mapping(data, moment, "create")
+    held = None if hold in (None, "default") else parsed("--hold", parse_duration, hold or "")
     with broker(inventory) as opened:
-        held = opened.settings.hold if hold == "default" else parse_duration(hold) if hold else None
+        held = opened.settings.hold if hold == "default" else held
         fingerprint = repr(sorted(data.items())) if idempotency_key else ""
         options = Options(hold=held, idempotency_key=idempotency_key, fingerprint=fingerprint)
         _show(opened.create(reservation, caller(), now(), options), form)
@@ -156,10 +157,10 @@ def modify(
 
     moment = now()
     change = Modification(
-        rate_bps=parse_rate_bps(rate) if rate else None,
-        start=parse_time(start, moment) if start else None,
-        end=parse_time(end, moment) if end else None,
-        duration=parse_duration(duration) if duration else None,
+        rate_bps=parsed("--rate", parse_rate_bps, rate) if rate else None,
+        start=parsed("--start", lambda text: parse_time(text, moment), start) if start else None,
+        end=parsed("--end", lambda text: parse_time(text, moment), end) if end else None,
+        duration=parsed("--duration", parse_duration, duration) if duration else None,
     )
     with broker(inventory) as opened:
         _show(opened.modify(which, change, caller(), now(), if_version), form)
@@ -196,8 +197,9 @@ def extend(
     """Keep a hold for longer."""
     from controller.units import parse_duration
 
+    longer = parsed("--by", parse_duration, by)
     with broker(inventory) as opened:
-        _show(opened.extend(which, parse_duration(by), caller(), now(), if_version), form)
+        _show(opened.extend(which, longer, caller(), now(), if_version), form)
 
 
 Reason = Annotated[str, typer.Option("--reason", help="for the audit log")]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from controller.cli.options import At, Devices, Inventory, OutputFormat
+from controller.cli.options import At, Devices, Inventory, OutputFormat, parsed
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.session import broker, caller, network_of, now, settings
 
@@ -71,12 +71,12 @@ def render(
     from controller.verbs.offline import entries_of
 
     moment = now()
-    instant = parse_time(at, moment)
+    instant = parsed("--at", lambda text: parse_time(text, moment), at)
     if files:
-        from controller.reservation import load_files
+        from controller.verbs.source import read_source
 
         network = network_of(settings(inventory=inventory))
-        entries = entries_of(load_files(files, moment), network, moment)
+        entries = entries_of(read_source(files, moment, network).reservations, network, moment)
         found = configurations_at(entries, network, instant, device)
     else:
         with broker(inventory) as opened:

@@ -80,8 +80,9 @@ def answering() -> Iterator[None]:
         psycopg.InterfaceError,
     ) as error:
         cause = getattr(error, "orig", None) or error
-        words = " ".join(str(cause).split())
-        raise LedgerUnavailable(f"the ledger's database does not answer: {words}") from error
+        words = " ".join(str(cause).split()).rstrip("?. ")
+        hint = "is SLOTCAR_DATABASE_URL right, and does the server run?"
+        raise LedgerUnavailable(f"the ledger's database does not answer: {words}; {hint}") from error
     except sqlalchemy.exc.ProgrammingError as error:
         if isinstance(error.orig, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
             raise LedgerUnavailable("the database lacks the ledger's tables: run slotcar db upgrade") from error

@@ -43,11 +43,13 @@ def find_paths(reservation: Reservation, network: Network) -> tuple[Path, ...]:
             by a service that needs one (D7.3 §3.2.1: none where a side is over-provisioned).
     """
     topology = topology_of(network)
-    source = _end(reservation.source, topology)
-    destination = _end(reservation.destination, topology)
+    source = _end("source", reservation.source, topology)
+    destination = _end("destination", reservation.destination, topology)
     if source.edge == destination.edge:
         both = f"{source.name} and {destination.name}"
-        raise NoPath(f"{both} are both behind {source.edge}: what they send each other crosses no router")
+        raise NoPath(
+            f"{both} are both behind {source.edge}: what they send each other crosses no router", "destination"
+        )
     _check_via(reservation.via, network)
     paths = []
     if reservation.direction is not Direction.REVERSE:
@@ -57,21 +59,23 @@ def find_paths(reservation: Reservation, network: Network) -> tuple[Path, ...]:
     return tuple(paths)
 
 
-def _end(endpoint: Endpoint, topology: Topology) -> _End:
+def _end(key: str, endpoint: Endpoint, topology: Topology) -> _End:
     name, address = endpoint.host, endpoint.address
     host = topology.network.hosts.get(name)
     if host is not None:
         return _End(name, host.address, host.attached_to)
     if address is None:
-        raise NoPath(_unknown_name(name, topology.network))
+        raise NoPath(_unknown_name(name, topology.network), key)
     if not isinstance(address, IPv4Address):
-        raise NoPath(f"{name} is an IPv6 address, and this network is IPv4: name the end system or its IPv4 address")
+        raise NoPath(
+            f"{name} is an IPv6 address, and this network is IPv4: name the end system or its IPv4 address", key
+        )
     edge = topology.locate(address)
     if edge is None:
-        raise NoPath(f"{name} is behind no edge interface of this network; {_edges(topology)}")
+        raise NoPath(f"{name} is behind no edge interface of this network; {_edges(topology)}", key)
     interface = topology.network.interface(edge)
     if interface.address is not None and interface.address.ip == address:
-        raise NoPath(f"{name} is the address of the router interface {edge}, not of an end system behind it")
+        raise NoPath(f"{name} is the address of the router interface {edge}, not of an end system behind it", key)
     return _End(name, address, edge)
 
 
@@ -100,11 +104,11 @@ def _some(names: Iterable[str]) -> str:
 def _check_via(via: Sequence[str], network: Network) -> None:
     for index, name in enumerate(via):
         if name in via[:index]:
-            raise NoPath(f"the path is to go via {name} twice, and a path crosses a router once")
+            raise NoPath(f"the path is to go via {name} twice, and a path crosses a router once", "via")
         if name not in network.devices:
             close = get_close_matches(name, sorted(network.devices), n=3, cutoff=0.6)
             hint = f"did you mean {' or '.join(close)}?" if close else f"routers are {_some(network.devices)}"
-            raise NoPath(f"the path is to go via {name}, and there is no such router; {hint}")
+            raise NoPath(f"the path is to go via {name}, and there is no such router; {hint}", "via")
 
 
 def _path(reservation: Reservation, source: _End, destination: _End, via: Sequence[str], topology: Topology) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -18,12 +18,20 @@ VERSION = 1
 TOP = ("version", "defaults", "reservations")
 _TOP_HINT = "a reservation file has the keys version, defaults (if any) and reservations"
 
+#: What a reservation that reads well may still have wrong in the caller's eyes: the keys and why.
+Check = Callable[[Reservation], Iterable[tuple[str, str]]]
+
+
+def _nothing_wrong(_reservation: Reservation) -> Iterable[tuple[str, str]]:
+    return ()
+
 
 @dataclass(slots=True)
 class Loaded:
     """What was read so far."""
 
     now: datetime
+    check: Check = _nothing_wrong
     reservations: list[Reservation] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     places: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -34,13 +42,13 @@ class Loaded:
         return tuple(self.reservations)
 
 
-def load_files(paths: Sequence[Path], now: datetime) -> tuple[Reservation, ...]:
-    """All reservations of these files, and of the files in these folders, in order.
+def load_files(paths: Sequence[Path], now: datetime, check: Check = _nothing_wrong) -> tuple[Reservation, ...]:
+    """All reservations of these files, and of the files in these folders, in order; each passes `check` too.
 
     Raises:
         InvalidInput: anything in any of them is wrong; all of it is listed, and nothing is given.
     """
-    loaded = Loaded(now)
+    loaded = Loaded(now, check)
     for path in _files(paths, loaded):
         try:
             document = load(read_text(path), str(path))
@@ -161,7 +169,7 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
         loaded.problems.append(Problem(document.file, document.line(place), place, message, value, hint))
 
     # An end in an entry speaks against a default duration, and the other way round.
-    rest = {key: one for key, one in defaults.items() if not ({key} & _OPPOSITE.keys() and _OPPOSITE[key] in entry)}
+    rest = {key: one for key, one in defaults.items() if _OPPOSITE.get(key) not in entry}
     reservation = Reader({**rest, **entry}, complain, loaded.now).reservation()
     if reservation is None:
         return
@@ -171,6 +179,8 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
         hint = f"{owner} has one of this name at {loaded.places[reservation.key]}; names are unique per owner"
         complain("name", "is given twice", name, hint)
         return
+    for key, why in loaded.check(reservation):
+        complain(key, why, "", "")
     loaded.places[reservation.key] = place
     loaded.reservations.append(reservation)
 

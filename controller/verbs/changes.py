@@ -51,10 +51,7 @@ def _window(old: Reservation, change: Modification, now: datetime) -> Window:
     start = change.start or window.start
     if change.start is not None and window.start <= now and change.start != window.start:
         raise NotPossible(f"the slot began at {iso(window.start)}: its start cannot change any more, its end can")
-    if change.duration is not None:
-        end = start + change.duration
-    else:
-        end = change.end or (start + window.duration)
+    end = change.end or start + (change.duration or window.duration)
     if end <= start:
         raise NotPossible(f"the window would end at {iso(end)}, not after its start at {iso(start)}")
     if end <= now:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from controller.network.model import Network
+from controller.path import NoPath, find_paths
 from controller.reservation import load_files
 from controller.reservation.model import Reservation
 from controller.verbs.matching import Scope
@@ -27,16 +29,27 @@ class Source:
 
 
 def read_source(
-    paths: Sequence[Path], now: datetime, set_name: str | None = None, owners: Iterable[str] = ()
+    paths: Sequence[Path],
+    now: datetime,
+    network: Network,
+    set_name: str | None = None,
+    owners: Iterable[str] = (),
 ) -> Source:
     """
     Raises:
-        InvalidInput: anything in any file is wrong; all of it is listed.
+        InvalidInput: anything in any file is wrong, or names what the network has not; all of it is listed.
     """
-    wanted = load_files(paths, now)
+    wanted = load_files(paths, now, lambda reservation: _no_path(reservation, network))
     later = {reservation.key: reservation.windows for reservation in load_files(paths, now + _PROBE)}
     relative = frozenset(r.key for r in wanted if later.get(r.key) != r.windows)
     return source_of(wanted, set_name or default_set_name(paths), owners, relative)
+
+
+def _no_path(reservation: Reservation, network: Network) -> Iterator[tuple[str, str]]:
+    try:
+        find_paths(reservation, network)
+    except NoPath as error:
+        yield error.key, str(error)
 
 
 def source_of(

@@ -119,7 +119,5 @@ def test_the_rendered_configuration_is_the_plans(offline: Cli, reservations: Wri
     }
     assert lines
     for device, line in lines:
-        rendered = offline(
-            "render", file, "--at", "2027-03-01T21:00:00Z", "--device", device, "--format", "json"
-        ).data
+        rendered = offline("render", file, "--at", "2027-03-01T21:00:00Z", "--device", device, "--format", "json").data
         assert line in rendered[0]["lines"]

@@ -1,0 +1,143 @@
+"""An honest mistake in every input gets its sentence and its exit code, and no traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.conftest import ROOT, Cli
+
+Write = Callable[..., Path]
+FLOW = ("-s", "anl-premium", "-t", "lbnl-premium", "-n", "cms", "-o", "hep")
+
+
+def says(done: object, code: int, *words: str) -> None:
+    assert done.code == code, done  # type: ignore[attr-defined]
+    for word in words:
+        assert word in done.err, done  # type: ignore[attr-defined]
+    assert "Traceback" not in done.err  # type: ignore[attr-defined]
+    assert "fault in Slotcar" not in done.err  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"rate": "36 mb"}, ("reservations[0].rate", "36 mb", "Mbit/s")),
+        ({"rate": 36}, ("reservations[0].rate", "has no unit")),
+        ({"rate": None}, ("rate", "missing")),
+        ({"start": "2027-03-01T22:00:00"}, ("start", "zone")),
+        ({"start": "2020-03-01T22:00:00Z"}, ("start", "past")),
+        ({"source": "anl-premum"}, ("anl-premum", "did you mean anl-premium")),
+        ({"service": "gold"}, ("service", "gold", "ip-premium")),
+        ({"duration": None}, ("end", "duration")),
+        ({"bandwidth": "3 Mbit/s"}, ("bandwidth",)),
+        ({"destination": "lbnl-premium:99999"}, ("destination", "99999")),
+    ],
+    ids=[
+        "wrong-unit", "no-unit", "missing-key", "no-zone", "past-date", "unknown-host", "unknown-service",
+        "no-end", "unknown-key", "port-out-of-range",
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_reservation_file(
+    offline: Cli, reservations: Write, entry: dict[str, object], words: tuple[str, ...]
+) -> None:
+    file = reservations(entry)
+    says(offline("plan", file, "--offline"), 1, str(file), *words)
+
+
+def test_all_mistakes_of_all_files_come_in_one_pass(offline: Cli, reservations: Write, tmp_path: Path) -> None:
+    reservations({"rate": "36 mb"}, {"name": "other", "service": "gold"}, name="a.yml")
+    reservations({"name": "third", "start": "yesterday"}, name="b.yml")
+    done = offline("plan", tmp_path, "--offline")
+    says(done, 1, "a.yml", "36 mb", "gold", "b.yml", "yesterday")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("enquire", *FLOW[:4]), ("duration",)),
+        (("enquire", *FLOW[:4], "--duration", "1 fortnight"), ("fortnight",)),
+        (("enquire", "-s", "anl-premium", "-t", "nowhere", "--duration", "1 h"), ("nowhere",)),
+        (("create", *FLOW, "-r", "10 Mb", "--duration", "1 h"), ("10 Mb", "Mbit/s")),
+        (("create", *FLOW, "-r", "10 Mbit/s", "--duration", "1 h", "--hold", "soon"), ("soon",)),
+        (("status", "hep/nothing"), ("hep/nothing",)),
+        (("modify", "hep/nothing", "-r", "1 Mbit/s"), ("hep/nothing",)),
+        (("cancel", "0000"), ("0000",)),
+        (("render", "--device", "anl-egde"), ("anl-egde", "anl-edge")),
+        (("render", "--at", "tomorrowish"), ("tomorrowish",)),
+        (("events", "--reservation", "hep/nothing"), ("hep/nothing",)),
+        (("apply", "no-such-file.yml"), ("no-such-file.yml",)),
+    ],
+    ids=lambda value: " ".join(value[:2]) if len(value) > 1 else "",
+)
+def test_a_mistake_in_an_argument(cli: Cli, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
+    done = cli(*arguments)
+    assert done.code in (1, 2)
+    says(done, done.code, *words)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("plan",), ("bogus",), ("enquire", "--sorce", "a"), ("schema", "rservation"), ("status", "--limit", "0")],
+    ids=lambda arguments: " ".join(arguments),
+)
+def test_a_wrong_use_ends_with_2(offline: Cli, arguments: tuple[str, ...]) -> None:
+    says(offline(*arguments), 2)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("SLOTCAR_INVENTORY", "", ("no inventory", "--inventory")),
+        ("SLOTCAR_INVENTORY", "/nowhere/inventory", ("/nowhere/inventory",)),
+        ("SLOTCAR_DATABASE_URL", "mysql://root@127.0.0.1/x", ("SLOTCAR_DATABASE_URL", "PostgreSQL")),
+        ("SLOTCAR_DATABASE_URL", "postgresql://nobody@127.0.0.1:9/x", ("127.0.0.1", "SLOTCAR_DATABASE_URL")),
+        ("SLOTCAR_HOLD", "15", ("SLOTCAR_HOLD", "15")),
+        ("SLOTCAR_LISTEN_PORT", "http", ("SLOTCAR_LISTEN_PORT",)),
+        ("SLOTCAR_DATABASE_PASSWORD_FILE", "/nowhere/password", ("SLOTCAR_DATABASE_PASSWORD_FILE",)),
+    ],
+    ids=["no-inventory", "no-such-inventory", "mysql", "no-database", "no-unit", "no-port", "no-password-file"],
+)
+def test_a_mistake_in_a_setting(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv(variable, value)
+    says(cli("status", "--all"), 1, *words)
+
+
+def test_a_database_without_tables_says_what_makes_them(
+    offline: Cli, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLOTCAR_DATABASE_URL", database_url)
+    says(offline("status"), 1, "slotcar db upgrade")
+
+
+def test_a_state_folder_that_cannot_be_written(offline: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SLOTCAR_STATE_DIR", str(tmp_path / "file" / "state"))
+    says(offline("status"), 1, str(tmp_path / "file"))
+
+
+def test_a_full_disk_under_the_plan_file(offline: Cli, reservations: Write) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    says(offline("plan", reservations(), "--offline", "-o", "/dev/full"), 1, "/dev/full", "No space left")
+
+
+def test_a_program_that_reads_only_the_first_lines_is_no_error(offline: Cli) -> None:
+    assert offline("schema", "reservation").code == 0
+
+
+@pytest.mark.parametrize("name", ["garnet", "lab", "datagrid"])
+def test_each_inventory_answers_what_it_has_room_for(offline: Cli, name: str) -> None:
+    ends = {"garnet": ("anl-premium", "lbnl-premium"), "lab": ("anl-premium", "lbnl-premium"),
+            "datagrid": ("cern-se", "ral-se")}[name]  # fmt: skip
+    done = offline(
+        "enquire", "-s", ends[0], "-t", ends[1], "--duration", "2 h", "--offline", "-i", ROOT / "inventories" / name,
+        "--format", "json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert [one["direction"] for one in done.data["directions"]] == ["forward", "reverse"]
+    assert all(one["highest_rate_bps"] > 1_000_000 for one in done.data["directions"])
