@@ -43,8 +43,12 @@ class Window:
             raise ValueError("a window's times need a time zone")
         if self.start >= self.end:
             raise ValueError(f"a window must end after it starts: {iso(self.start)} .. {iso(self.end)}")
-        object.__setattr__(self, "start", self.start.astimezone(UTC))
-        object.__setattr__(self, "end", self.end.astimezone(UTC))
+        try:
+            start, end = self.start.astimezone(UTC), self.end.astimezone(UTC)
+        except OverflowError:
+            raise ValueError("a window's times lie beyond the calendar") from None
+        object.__setattr__(self, "start", start)
+        object.__setattr__(self, "end", end)
 
     @classmethod
     def of_us(cls, start_us: int, end_us: int) -> Window:

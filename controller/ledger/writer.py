@@ -14,7 +14,7 @@ from controller.ledger.cache import TableCache
 from controller.ledger.database import writing
 from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.model import Terms
-from controller.ledger.operations import Admit, ApplyPlan, Operation, expire
+from controller.ledger.operations import Admit, ApplyPlan, ExtendHold, Move, Operation, Rebind, expire
 from controller.ledger.transaction import Transaction
 from controller.problems import SlotcarError
 from controller.timebase import to_us
@@ -22,6 +22,8 @@ from controller.timebase import to_us
 T = TypeVar("T")
 #: A batch longer than this makes its first requests wait for its last.
 LONGEST_BATCH = 256
+#: What takes a place, or would keep one: for these a hold that ran out is over.
+_MINDS_HOLDS = (Admit, ApplyPlan, Move, ExtendHold, Rebind)
 
 
 class Waiting:
@@ -113,7 +115,7 @@ class Writer:
         with writing(self._engine) as (connection, head):
             transaction = Transaction(connection, head, self.cache, self._terms(), to_us(now))
             transaction.prepare(operation.needs for operation in operations)
-            if any(isinstance(operation, Admit | ApplyPlan) for operation in operations):
+            if any(isinstance(operation, _MINDS_HOLDS) for operation in operations):
                 # A hold counts while it lives and not after, whether or not somebody swept it away.
                 for entry in transaction.due(now, ended=False):
                     expire(transaction, entry, now)

@@ -6,11 +6,26 @@ from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
 
 from controller.timebase import Window
+from controller.units import MAX_RATE_BPS
 from controller.vocabulary import Direction, Protocol, Service
 
+
+def is_storable(text: str) -> bool:
+    """Whether the ledger can hold it: PostgreSQL's texts know no NUL and no half of a surrogate pair."""
+    return not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _storable(text: str) -> str:
+    if not is_storable(text):
+        raise PydanticCustomError("storable", "has a character that cannot be kept (NUL, or half of a pair)")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_storable)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$")]
 Owner = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9@._-]{0,126}[A-Za-z0-9])?$")]
 
@@ -27,7 +42,7 @@ class Frozen(BaseModel):
 class Endpoint(Frozen):
     """An end of a flow: an inventory host's name or an address, and a port that may be bound later (GARA bind)."""
 
-    host: str
+    host: Text
     port: int | None = Field(default=None, ge=1, le=65535)
 
     @property
@@ -64,14 +79,14 @@ class Reservation(Frozen):
     protocol: Protocol
     direction: Direction = Direction.FORWARD
     service: Service
-    rate_bps: int = Field(ge=0)
+    rate_bps: int = Field(ge=0, le=MAX_RATE_BPS)
     packet_size_bytes: int = Field(default=DEFAULT_PACKET_SIZE_BYTES, ge=64, le=65535)
     rtt_us: int = Field(default=DEFAULT_RTT_US, ge=1, le=60_000_000)
     windows: tuple[Window, ...] = Field(min_length=1)
-    recurrence: str | None = None
-    timezone: str | None = None
-    via: tuple[str, ...] = ()
-    labels: dict[str, str] = Field(default_factory=dict)
+    recurrence: Text | None = None
+    timezone: Text | None = None
+    via: tuple[Text, ...] = ()
+    labels: dict[Text, Text] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _windows_are_ordered(self) -> Self:

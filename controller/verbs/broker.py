@@ -17,7 +17,7 @@ from controller.ledger.errors import UnknownHandle
 from controller.ledger.model import AdmissionRequest, Entry, PlanStep, State, Terms
 from controller.network.model import Network
 from controller.render.model import Configuration
-from controller.reservation.model import Endpoint, Reservation
+from controller.reservation.model import Endpoint, Reservation, is_storable
 from controller.settings import Settings
 from controller.timebase import MICROSECOND, iso
 from controller.verbs import access
@@ -72,6 +72,8 @@ class Broker:
         Raises:
             UnknownHandle: there is none that the caller may see.
         """
+        if not is_storable(which):
+            raise UnknownHandle(which)
         owner, slash, name = which.partition("/")
         entry = self.ledger.find(owner, name) if slash else self.ledger.get(which)
         if entry is None:
@@ -256,6 +258,8 @@ class Broker:
 
     def _plan_step(self, step: StepToDo, caller: Caller, now: datetime) -> PlanStep:
         access.owner_for(caller, step.key[0])
+        if step.handle is not None and self._changeable(step.handle, caller).reservation.key != step.key:
+            raise StalePlan(f"{step.handle} is not {'/'.join(step.key)}: make the plan again")
         if step.act is Act.CANCEL:
             return PlanStep(step.key, cancel=step.handle, expected_version=step.expected_version)
         assert step.reservation is not None
@@ -313,7 +317,7 @@ class Broker:
         if entry.state is not State.HELD:
             raise NotPossible(f"reservation {entry.handle} is {entry.state.value}: only a hold can be extended")
         return self.ledger.extend_hold(
-            entry.handle, now + by, now, actor=caller.name, expected_version=expected_version or entry.version
+            entry.handle, now + by, now, actor=caller.name, expected_version=expected_version
         )
 
     def _changeable(self, which: str, caller: Caller) -> Entry:

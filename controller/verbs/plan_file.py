@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from controller.problems import InvalidInput, Problem
 from controller.reservation.model import Reservation
@@ -76,6 +76,19 @@ class PlannedStep(BaseModel):
     expected_version: int | None
     reservation: Reservation | None
     refusal: dict[str, Any] | None
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.action in (Act.CREATE, Act.CHANGE):
+            if self.reservation is None:
+                raise ValueError(f"a step that is to {self.action.value} has no reservation")
+            if self.reservation.key != (self.owner, self.name):
+                raise ValueError(
+                    f"the reservation is {'/'.join(self.reservation.key)}, the step {self.owner}/{self.name}"
+                )
+        if self.action in (Act.CHANGE, Act.CANCEL) and (self.handle is None or self.expected_version is None):
+            raise ValueError(f"a step that is to {self.action.value} has no handle or no version")
+        return self
 
 
 class PlanFile(BaseModel):
