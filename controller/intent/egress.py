@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from controller.admission.arithmetic import scaled_up
 from controller.intent.flows import committed, first_ingress
 from controller.intent.model import Egress, Queue
 from controller.ledger.model import Entry
@@ -32,7 +33,7 @@ RANK: dict[Service, int] = {
 class Load:
     """Sums over the active set. Keys are `if:DEVICE:INTERFACE:out:SERVICE`.
 
-    `premium_burst_bytes`: what conforming premium flows may send at once, so what their queue must hold.
+    `premium_burst_bytes`: what conforming premium flows may send at once, as frames, so what their queue must hold.
     """
 
     rate_bps: dict[str, int] = field(default_factory=dict)
@@ -62,8 +63,10 @@ def _add_bursts(bursts: dict[str, int], entry: Entry, network: Network) -> None:
             continue
         _, burst = committed(entry.reservation, network.devices[ingress.device])
         for hop in path.hops:
-            name = resource(network.interface(hop.egress), Service.IP_PREMIUM)
-            bursts[name] = bursts.get(name, 0) + burst
+            interface = network.interface(hop.egress)
+            name = resource(interface, Service.IP_PREMIUM)
+            size = entry.reservation.packet_size_bytes
+            bursts[name] = bursts.get(name, 0) + scaled_up(burst, size + interface.overhead_bytes, size)
 
 
 def egress_of(interface: Interface, load: Load) -> Egress:

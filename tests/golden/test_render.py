@@ -3,8 +3,8 @@ changes, the change that makes it so, and the undo.
 
 `case.yml` says which inventory, which instant, and where the meaning comes from; `reservations.yml` what is reserved.
 The change starts from the network without reservations, unless `before_at` (and `before.yml`) say otherwise, or
-`unmanaged` that Slotcar was never there. A device without files is one that the case leaves alone. What a case promises in numbers is asserted in `test_promises.py` of
-`tests/unit/render`.
+`unmanaged` that Slotcar was never there. A device without files is one that the case leaves alone. That the numbers
+promise no less than was reserved is asserted in `tests/unit/render/test_promises.py`.
 
 After a wanted change: `UPDATE_GOLDEN=1 .venv/bin/pytest tests/golden/test_render.py`, then read the diff.
 """

@@ -9,7 +9,7 @@ from controller.network.model import Device
 from controller.render.cisco_car.build import lines_of
 from controller.render.cisco_car.change import change_lines
 from controller.render.cisco_car.running import SHOW, owned_lines
-from controller.render.model import Change, Configuration, Unreadable
+from controller.render.model import Change, Configuration, Unreadable, Unrenderable
 from controller.vocabulary import Platform
 
 
@@ -36,6 +36,11 @@ class CiscoCar:
         return Configuration(device.name, self.platform, lines, foreign)
 
     def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
+        """
+        Raises:
+            Unrenderable: an interface's output is served in an operator's way.
+        """
+        _check_clear(before, after)
         return Change(
             device=device.name,
             platform=self.platform,
@@ -48,3 +53,19 @@ class CiscoCar:
     def purge(self, device: Device, running: Configuration) -> tuple[str, ...]:
         """Lines that take away everything that is Slotcar's on the device."""
         return change_lines(running.lines, ())
+
+
+def _check_clear(before: Configuration, after: Configuration) -> None:
+    """Slotcar never takes another's queueing away: `fair-queue tos` would, and its undo would not give it back."""
+    queued, name = set(), ""
+    for line in after.lines:
+        name = line.removeprefix("interface ") if line.startswith("interface ") else name
+        if line == " fair-queue tos":
+            queued.add(name)
+    for note in before.foreign:
+        name, _, what = note.partition(": the queueing ")
+        if what and name in queued:
+            raise Unrenderable(
+                f"{before.device}: {name} has {what}, which is not Slotcar's;"
+                " take it away, or leave this interface out of the inventory"
+            )

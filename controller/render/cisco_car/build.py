@@ -21,6 +21,8 @@ FIRST_PRECEDENCE_ACL = 60
 GRAIN_BPS = 8_000
 #: What CAR polices when everything is to exceed.
 NOTHING_BPS, NOTHING_BYTES = 8_000, 1_500
+#: IOS takes no burst of less than the rate divided by this.
+RATE_OVER_BURST = 2_000
 #: ToS-based WFQ sorts by the two low bits of the precedence (IOS, "fair-queue tos").
 TOS_BITS = 0b11
 
@@ -47,7 +49,7 @@ def lines_of(intent: QosIntent, device: Device) -> tuple[str, ...]:
     for interface in intent.untrusted:
         promised = {a.service for a in intent.aggregates if a.interface == interface}
         inputs.setdefault(interface.name, []).extend(_reset_lines(promised, device))
-    outputs = {egress.interface.name: _queueing_lines(egress, device) for egress in intent.egress}
+    outputs = _outputs(intent.egress)
     lines = [*_acl_lines(intent.flows, numbers), *_precedence_lines(device)]
     for name in sorted({*inputs, *outputs}):
         lines += [f"interface {name}", *(f" {line}" for line in (*inputs.get(name, ()), *outputs.get(name, ())))]
@@ -59,6 +61,13 @@ _CONFORM = {
     Service.IP_PREMIUM: f"set-prec-transmit {PRECEDENCE[Service.IP_PREMIUM]}",
     Service.ASSURED_RATE: f"set-prec-transmit {PRECEDENCE[Service.ASSURED_RATE]}",
 }
+#: Precedences that ToS-based WFQ cannot tell from a service's own, so that they would be served as it is: 1 and 7.
+RIVALS = frozenset(
+    precedence
+    for precedence in range(8)
+    for service in _CONFORM
+    if precedence != PRECEDENCE[service] and precedence & TOS_BITS == PRECEDENCE[service] & TOS_BITS
+)
 _EXCEED = {Service.IP_PREMIUM: "drop", Service.ASSURED_RATE: "set-prec-transmit 0"}
 
 
@@ -109,7 +118,7 @@ def _acl_lines(flows: Iterable[EdgeFlow], numbers: dict[int, int]) -> list[str]:
 
 
 def _precedence_lines(device: Device) -> list[str]:
-    precedences = sorted(PRECEDENCE[service] for service in _CONFORM)
+    precedences = sorted({PRECEDENCE[service] for service in _CONFORM} | RIVALS)
     return [TEMPLATES.line("car-precedence", acl=precedence_acl(device, one), precedence=one) for one in precedences]
 
 
@@ -120,11 +129,12 @@ def _most_specific_first(flow: EdgeFlow) -> tuple[int, int]:
 
 
 def _flow_line(flow: EdgeFlow, acl: int, device: Device) -> str:
-    burst = _burst(flow.cbs_bytes)
+    rate_bps = _rate(flow.cir_bps)
+    burst = _burst(flow.cbs_bytes, rate_bps)
     return TEMPLATES.line(
         "car-flow",
         acl=acl,
-        rate_bps=_rate(flow.cir_bps),
+        rate_bps=rate_bps,
         burst_bytes=burst,
         excess_burst_bytes=burst,  # GARA §5.1: both bursts alike
         conform=_CONFORM[flow.service],
@@ -133,11 +143,12 @@ def _flow_line(flow: EdgeFlow, acl: int, device: Device) -> str:
 
 
 def _aggregate_line(aggregate: AggregatePolicer, device: Device) -> str:
-    burst = _burst(aggregate.burst_bytes)
+    rate_bps = _rate(aggregate.rate_bps)
+    burst = _burst(aggregate.burst_bytes, rate_bps)
     return TEMPLATES.line(
         "car-aggregate",
         acl=precedence_acl(device, PRECEDENCE[aggregate.service]),
-        rate_bps=_rate(aggregate.rate_bps),
+        rate_bps=rate_bps,
         burst_bytes=burst,
         excess_burst_bytes=burst,
         conform="transmit",
@@ -146,23 +157,46 @@ def _aggregate_line(aggregate: AggregatePolicer, device: Device) -> str:
 
 
 def _reset_lines(promised: Iterable[Service], device: Device) -> list[str]:
-    """Precedences that entitle to a service are reset where neither a flow nor an SLS gave them."""
+    """Precedences that lead into a service's queue are reset where neither a flow nor an SLS gave them."""
+    promises = {PRECEDENCE[service] for service in promised}
     return [
         TEMPLATES.line(
             "car-aggregate",
-            acl=precedence_acl(device, PRECEDENCE[service]),
+            acl=precedence_acl(device, precedence),
             rate_bps=NOTHING_BPS,
             burst_bytes=NOTHING_BYTES,
             excess_burst_bytes=NOTHING_BYTES,
             conform="set-prec-transmit 0",
             exceed="set-prec-transmit 0",
         )
-        for service in sorted(_CONFORM, key=PRECEDENCE.__getitem__)
-        if service not in set(promised)
+        for precedence in sorted({PRECEDENCE[service] for service in _CONFORM} | RIVALS)
+        if precedence not in promises
     ]
 
 
-def _queueing_lines(egress: Egress, device: Device) -> tuple[str, ...]:
+def physical(interface: str) -> str:
+    """The interface that a subinterface is on: WFQ on a VIP is set there only (IOS, "Distributed WFQ", Restrictions)."""
+    return interface.partition(".")[0]
+
+
+def _outputs(egresses: Iterable[Egress]) -> dict[str, tuple[str, ...]]:
+    """
+    Raises:
+        Unrenderable: subinterfaces of one interface need different weights.
+    """
+    found: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for egress in egresses:
+        lines = _queueing_lines(egress)
+        other, others = found.setdefault(physical(egress.interface.name), (str(egress.interface), lines))
+        if others != lines:
+            raise Unrenderable(
+                f"{egress.interface} and {other} are on one interface, which has one set of weights of fair-queue tos;"
+                " give them the same shares"
+            )
+    return {name: lines for name, (_, lines) in found.items()}
+
+
+def _queueing_lines(egress: Egress) -> tuple[str, ...]:
     """Weights from the configured shares: WFQ stays as it is while reservations come and go (GARA §5.1)."""
     shares = {queue.service: queue.share_ppm for queue in egress.queues}
     percents = dict.fromkeys(range(1, TOS_BITS + 1), 1)
@@ -170,7 +204,9 @@ def _queueing_lines(egress: Egress, device: Device) -> tuple[str, ...]:
         percents[PRECEDENCE[service] & TOS_BITS] = max(1, -(-shares.get(service, 0) // 10_000))
     if sum(percents.values()) > 99:
         raise Unrenderable(
-            f"{egress.interface}: the shares need the weights {percents} of fair-queue tos, which are 99 at most together"
+            f"{egress.interface}: the shares need {sum(percents.values())} % in weights of fair-queue tos"
+            f" ({', '.join(f'tos {tos}: {percent}' for tos, percent in sorted(percents.items()))}),"
+            " which are 99 at most together"
         )
     weights = [Weight(tos, percent) for tos, percent in sorted(percents.items())]
     return TEMPLATES.lines("car-queueing", weights=weights)
@@ -180,5 +216,5 @@ def _rate(rate_bps: int) -> int:
     return max(GRAIN_BPS, -(-rate_bps // GRAIN_BPS) * GRAIN_BPS)
 
 
-def _burst(burst_bytes: int) -> int:
-    return max(NOTHING_BYTES, burst_bytes)
+def _burst(burst_bytes: int, rate_bps: int) -> int:
+    return max(NOTHING_BYTES, burst_bytes, -(-rate_bps // RATE_OVER_BURST))

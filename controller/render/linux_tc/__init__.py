@@ -57,7 +57,7 @@ class LinuxTc:
             Unrenderable: a root qdisc or an ingress qdisc of somebody else's is in the way.
         """
         _check_clear(before, after)
-        shared = tuple({note.partition(" ")[0] for note in before.foreign if ": filter " in note})
+        shared = _shared(before)
         return Change(
             device=device.name,
             platform=self.platform,
@@ -77,7 +77,8 @@ class LinuxTc:
                     for preference in range(FIRST_PREFERENCE, LAST_PREFERENCE + 1)
                     if any(f"dev {name} {hook} protocol ip pref {preference} " in line for line in running.lines)
                 ]
-        return tuple(lines) + change_lines([line for line in running.lines if not line.startswith("filter")], ())
+        rest = [line for line in running.lines if not line.startswith("filter")]
+        return tuple(lines) + change_lines(rest, (), _shared(running))
 
 
 def _lines(objects: Iterable[TcObject]) -> tuple[str, ...]:
@@ -90,6 +91,11 @@ def _rank(one: TcObject) -> tuple[object, ...]:
     if isinstance(one, Filter):
         return one.hook, one.preference, one.handle
     return tuple(str(getattr(one, name)) for name in ("minor", "profile") if hasattr(one, name))
+
+
+def _shared(running: Configuration) -> tuple[str, ...]:
+    """Interfaces whose clsact carries others' filters."""
+    return tuple(sorted({note.partition(" ")[0] for note in running.foreign if ": filter " in note}))
 
 
 def _check_clear(before: Configuration, after: Configuration) -> None:

@@ -87,7 +87,7 @@ def _queues(egress: Egress, interface: Interface) -> Iterator[TcObject]:
     yield _class(name, "1", None, capacity_bps, capacity_bps, overhead)
     for queue in egress.queues:
         minor = MINOR[queue.service]
-        ceil_bps = numbers.rate_down(min(queue.ceiling_bps, capacity_bps))
+        ceil_bps = min(numbers.rate_up(queue.ceiling_bps), capacity_bps)  # up: all of the share may be promised
         rate_bps = min(numbers.rate_up(queue.rate_bps), ceil_bps)
         yield _class(name, minor, queue.rank, rate_bps, ceil_bps, overhead)
         yield from _leaf(name, minor, queue, capacity_bps)

@@ -11,14 +11,17 @@ _CLSACT = re.compile(r"^qdisc dev (\S+) clsact$")
 _ROOT = re.compile(r"^qdisc dev (\S+) root handle (\S+) htb")
 _CLASS = re.compile(r"^class dev (\S+) parent (\S+) classid (\S+)")
 _LEAF = re.compile(r"^qdisc dev (\S+) parent (\S+) handle (\S+) (\S+)(?: (?:setup|.* DP (\d+)))?")
-_FILTER = re.compile(r"^filter dev (\S+) (\S+) protocol ip pref (\d+) handle (\S+) flower")
+_FILTER = re.compile(
+    r"^filter dev (\S+) (\S+) protocol ip pref (\d+) handle (\S+) flower(?P<packets>.*?)(?: classid \S+)? action "
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Object:
     """A line, which object it is about, and how that one is made, changed and taken away.
 
-    `key` is equal for the line before and after a change. `kind` orders: what is needed by others comes first.
+    `key` is equal for the line before and after a change. `kind` orders: what is needed by others comes first. `packets`
+    is what a filter matches, where the kernel has room for it once: in its preference.
     """
 
     key: tuple[str, ...]
@@ -27,6 +30,7 @@ class Object:
     add: str
     change: str
     delete: str
+    packets: tuple[str, ...] = ()
 
 
 CLSACT, ROOT, CLASS, LEAF, PROFILE, FILTER = range(6)
@@ -39,19 +43,23 @@ def change_lines(before: Sequence[str], after: Sequence[str], shared: Sequence[s
     """
     old = {one.key: one for one in map(parse, before)}
     new = {one.key: one for one in map(parse, after)}
-    lines = []
+    gone = [one for key, one in old.items() if key not in new]
+    # The kernel refuses a filter for packets that another filter of the preference has: the other goes just before.
+    making_room = {one.packets: one for one in gone if one.packets}
+    lines: list[tuple[int, bool, tuple[str, ...]]] = []
     for key, one in new.items():
         if key not in old:
-            lines.append((one.kind, one.add))
+            room = making_room.pop(one.packets, None) if one.packets else None
+            lines.append((one.kind, True, (room.delete, one.add) if room else (one.add,)))
+            gone = [other for other in gone if other is not room]
         elif old[key].line != one.line:
-            lines.append((one.kind, one.change))
-    lines.sort(key=lambda entry: entry[0])
-    gone = [one for key, one in old.items() if key not in new]
+            lines.append((one.kind, False, (one.change,)))
+    lines.sort(key=lambda entry: entry[:2])
     rootless = {one.key[0] for one in gone if one.kind == ROOT}
     removed = [one for one in gone if one.delete and not _goes_with_its_root(one, rootless)]
     removed = [one for one in removed if not (one.kind == CLSACT and one.key[0] in shared)]
     removed.sort(key=lambda one: (-one.kind, one.key))
-    return tuple([line for _, line in lines] + [one.delete for one in removed])
+    return (*(line for *_, step in lines for line in step), *(one.delete for one in removed))
 
 
 def _goes_with_its_root(one: Object, rootless: set[str]) -> bool:
@@ -83,8 +91,8 @@ def parse(line: str) -> Object:
         return Object(key, LEAF, line, f"qdisc add {rest}", f"qdisc change {rest}",
                       f"qdisc del dev {device} parent {parent} handle {handle}")  # fmt: skip
     if match := _FILTER.match(line):
-        device, hook, preference, handle = match.groups()
+        device, hook, preference, handle, packets = match.groups()
         place = f"dev {device} {hook} protocol ip pref {preference} handle {handle} flower"
         return Object((device, hook, preference.zfill(6), handle), FILTER, line, f"{what} add {rest}",
-                      f"{what} change {rest}", f"{what} del {place}")  # fmt: skip
+                      f"{what} change {rest}", f"{what} del {place}", (device, hook, preference, packets))  # fmt: skip
     raise ValueError(f"no line of Slotcar's: {line!r}")

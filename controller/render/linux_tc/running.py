@@ -166,16 +166,13 @@ def _classes(name: str, lines: Sequence[str]) -> Iterator[HtbClass]:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
-    """The lines of each filter that has a handle; the others only announce a preference."""
-    block: list[str] = []
+    """The lines of each filter that has a handle (u32 calls it `fh`); the others only announce a preference."""
+    blocks: list[list[str]] = []
     for line in lines:
-        if line.startswith("filter "):
-            if block and " handle " in block[0]:
-                yield block
-            block = []
-        block.append(line)
-    if block and " handle " in block[0]:
-        yield block
+        if line.startswith("filter ") or not blocks:
+            blocks.append([])
+        blocks[-1].append(line)
+    return (block for block in blocks if " handle " in block[0] or " fh " in block[0])
 
 
 def _filter(name: str, hook: str, block: Sequence[str]) -> Filter | None:
