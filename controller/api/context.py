@@ -6,13 +6,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated
 
+import structlog
 from fastapi import Depends, Header, HTTPException, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from controller.problems import InvalidInput
 from controller.rollout.loop import LoopStatus
 from controller.verbs import Broker
 from controller.verbs.tokens import Caller, Role, TokenStore
 
+log = structlog.get_logger("slotcar.api")
 bearer = HTTPBearer(auto_error=False, description="A token of `slotcar token create`")
 #: Without any token configured the API listens to this machine alone, and whoever can reach it is an operator.
 LOCAL = Caller(name="local", role=Role.OPERATOR)
@@ -44,11 +47,17 @@ def caller(
     """Whoever the bearer token stands for.
 
     Raises:
-        HTTPException: 401, no token, or one that is not known or has expired.
+        HTTPException: 401, no token, or one that is not known or has expired; also where the last token was revoked
+            and other machines can reach the API. 503, the token file cannot be used.
     """
-    if not found.tokens.tokens():
-        return LOCAL
-    who = found.tokens.caller(credentials.credentials, now()) if credentials else None
+    try:
+        if not found.tokens.tokens() and found.broker.settings.loopback:
+            return LOCAL
+        who = found.tokens.caller(credentials.credentials, now()) if credentials else None
+    except InvalidInput as error:
+        # Whom to trust is not known: nobody, until the operator has mended the file.
+        log.error("the token file is not in order", problem=str(error))
+        raise HTTPException(503, "the controller's token file is not in order; its log says why") from error
     if who is None:
         raise HTTPException(
             401, "say `Authorization: Bearer TOKEN` with a token of this controller that has not expired"

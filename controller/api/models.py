@@ -10,20 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from controller.ledger.model import State
 from controller.vocabulary import Direction, Platform, Protocol, Service
 
-EXAMPLE_RESERVATION: dict[str, Any] = {
-    "name": "tonight-cms",
-    "owner": "hep",
-    "source": "anl-premium",
-    "destination": "lbnl-premium:5001",
-    "protocol": "tcp",
-    "service": "ip-premium",
-    "rate": "36 Mbit/s",
-    "rtt": "50 ms",
-    "start": "2027-03-01T22:00:00+01:00",
-    "duration": "PT2H",
-}
-EXAMPLE_WINDOW: Any = {"start": "2027-03-01T21:00:00Z", "end": "2027-03-01T23:00:00Z"}
-
 
 class Answer(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
@@ -81,39 +67,6 @@ class DemandOut(Answer):
 
 class EntryOut(Answer):
     """A reservation as the ledger holds it. `version` is the ETag."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "example": {
-                "handle": "r-7Q2M5K3C",
-                "number": 7,
-                "state": "committed",
-                "version": 1,
-                "reservation": {
-                    "name": "tonight-cms",
-                    "owner": "hep",
-                    "source": {"host": "anl-premium", "port": None},
-                    "destination": {"host": "lbnl-premium", "port": 5001},
-                    "protocol": "tcp",
-                    "direction": "forward",
-                    "service": "ip-premium",
-                    "rate_bps": 36000000,
-                    "packet_size_bytes": 1500,
-                    "rtt_us": 50000,
-                    "windows": [EXAMPLE_WINDOW],
-                    "recurrence": None,
-                    "via": [],
-                    "labels": {},
-                },
-                "paths": [],
-                "demands": [{"resource": "sls:anl-esnet-premium", "rate_bps": 36986302}],
-                "created_at": "2027-03-01T12:00:00Z",
-                "changed_at": "2027-03-01T12:00:00Z",
-                "hold_until": None,
-            }
-        },
-    )
 
     handle: str
     number: int
@@ -276,6 +229,13 @@ class ConfigurationsOut(Answer):
     items: list[ConfigurationOut]
 
 
+class DifferenceOfDeviceOut(Answer):
+    device: str
+    state: Literal["equal", "different", "failed"]
+    diff: list[str] = Field(description="unified diff from what the device has to what is wanted")
+    message: str = Field(description="why the device could not be read")
+
+
 class CheckOut(Answer):
     name: str
     ok: bool
@@ -298,19 +258,6 @@ class ErrorOut(Answer):
 
 class ProblemOut(Answer):
     """RFC 9457 problem details. `errors` lists every wrong value; `refusal` the numbers of a refused request."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "example": {
-                "type": "urn:slotcar:problem:refused",
-                "title": "Refused by admission",
-                "status": 409,
-                "detail": "hep/tonight-cms: refused, 36 Mbit/s of ip-premium does not fit",
-                "instance": "/v1/reservations",
-            }
-        },
-    )
 
     type: str
     title: str

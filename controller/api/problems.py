@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -18,6 +19,7 @@ from controller.verbs import errors
 from controller.verbs.documents import refusal_document
 
 MEDIA_TYPE = "application/problem+json"
+PREFIX = "urn:slotcar:problem:"
 #: Error -> status, type, title; the first that fits.
 _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (InvalidInput, 422, "invalid-input", "The request is wrong"),
@@ -38,21 +40,43 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (errors.NoSuchDevice, 404, "unknown-device", "There is no such device"),
     (errors.NotPossible, 409, "not-possible", "This makes no sense for the reservation"),
     (Unrenderable, 409, "unrenderable", "A platform cannot express it"),
-    (SlotcarError, 400, "error", "The request cannot be done"),
+    (SlotcarError, 409, "not-possible", "This makes no sense for the reservation"),
 )
+INTERNAL = (500, "internal", "There is a fault in Slotcar")
 _TITLES = {
+    400: ("malformed", "The request cannot be read"),
     401: ("unauthenticated", "Who asks is not known"),
     404: ("not-found", "There is nothing here"),
     405: ("method-not-allowed", "The method is not allowed here"),
     413: ("too-large", "The request is too large"),
     415: ("media-type", "The request's media type is not understood"),
+    412: ("stale-version", "The reservation has changed"),
     428: ("precondition-required", "The version must be said"),
+    503: ("unavailable", "The controller cannot do it now"),
 }
 
 
-def problem(request: Request, status: int, kind: str, title: str, detail: str, **more: Any) -> JSONResponse:
+class ProblemResponse(JSONResponse):
+    """What a request said may be told back to it even where UTF-8 has no form for it (half of a surrogate pair)."""
+
+    media_type = MEDIA_TYPE
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def known_types() -> dict[str, tuple[frozenset[int], str]]:
+    """Every `type` that this API answers with, without its prefix: its statuses, and its title."""
+    found: dict[str, tuple[frozenset[int], str]] = {}
+    listed = [(status, kind, title) for _, status, kind, title in _KINDS]
+    for status, kind, title in [*listed, *((status, *words) for status, words in _TITLES.items()), INTERNAL]:
+        found[kind] = (found.get(kind, (frozenset(), ""))[0] | {status}, title)
+    return found
+
+
+def problem(request: Request, status: int, kind: str, title: str, detail: str, **more: Any) -> ProblemResponse:
     body = {
-        "type": f"urn:slotcar:problem:{kind}",
+        "type": f"{PREFIX}{kind}",
         "title": title,
         "status": status,
         "detail": detail,
@@ -63,7 +87,15 @@ def problem(request: Request, status: int, kind: str, title: str, detail: str, *
         **more,
     }
     headers = {"Retry-After": "5"} if status == 503 else {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return JSONResponse(body, status, headers=headers, media_type=MEDIA_TYPE)
+    return ProblemResponse(body, status, headers=headers)
+
+
+def too_large_words(most_bytes: int) -> str:
+    return f"at most {most_bytes} bytes"
+
+
+def too_large(request: Request, most_bytes: int) -> ProblemResponse:
+    return problem(request, 413, *_TITLES[413], too_large_words(most_bytes))
 
 
 def install(app: FastAPI) -> None:
@@ -72,6 +104,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(UnitError, _slotcar)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RecursionError, _too_deep)
+    app.add_exception_handler(Exception, _internal)
 
 
 async def _slotcar(request: Request, error: Exception) -> JSONResponse:
@@ -93,6 +127,8 @@ def _error(one: Problem) -> dict[str, str]:
 async def _validation(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     found = []
+    if any(detail["type"] == "json_invalid" for detail in error.errors()):
+        return problem(request, 400, *_TITLES[400], "the body is no JSON")
     for detail in error.errors():
         where, *rest = [str(part) for part in detail["loc"]] or [""]
         key = ".".join(rest) if where in ("body", "query", "path", "header") else ".".join([where, *rest])
@@ -103,10 +139,30 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
     return problem(request, 422, "invalid-input", "The request is wrong", words, errors=found)
 
 
+#: Starlette's and FastAPI's own phrases, which say less than ours.
+_BARE = ("Not Found", "Method Not Allowed", "There was an error parsing the body")
+_WORDS = {
+    400: "the body is no JSON",
+    404: "nothing is at this path; /openapi.json lists what is",
+    405: "this path does not know this method; the Allow header lists those that it does",
+}
+
+
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     kind, title = _TITLES.get(error.status_code, ("error", "The request cannot be done"))
-    response = problem(request, error.status_code, kind, title, str(error.detail))
+    words = _WORDS.get(error.status_code, str(error.detail)) if error.detail in _BARE else str(error.detail)
+    response = problem(request, error.status_code, kind, title, words)
     for name, value in (error.headers or {}).items():
         response.headers[name] = value
     return response
+
+
+async def _too_deep(request: Request, _error: Exception) -> JSONResponse:
+    return problem(request, 400, *_TITLES[400], "the body is nested too deep")
+
+
+async def _internal(request: Request, _error: Exception) -> JSONResponse:
+    """The server's log has the rest: what went wrong inside is nobody's business outside."""
+    status, kind, title = INTERNAL
+    return problem(request, status, kind, title, "nothing is known to have been done; the controller's log says more")

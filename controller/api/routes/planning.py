@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query
+from fastapi import APIRouter, Body, Depends, Query
 from pydantic import ValidationError
 
 from controller.api.context import TheBroker, TheCaller, now
+from controller.api.limits import json_only
 from controller.api.models import AppliedOut, PlanOut
 from controller.problems import InvalidInput, Problem
 from controller.reservation import load_text
@@ -19,7 +21,17 @@ from controller.verbs.source import source_of
 router = APIRouter(prefix="/v1", tags=["plans"])
 
 
-@router.post("/plans", response_model=PlanOut, summary="Plan")
+#: Characters that YAML folds, refuses or takes for halves of others unless they are escaped.
+_UNLIKE_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+def _yaml(body: dict[str, Any]) -> str:
+    """As YAML, which the reader of reservation files takes, and which is JSON but for a few characters."""
+    text = json.dumps(body, ensure_ascii=False)
+    return _UNLIKE_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+@router.post("/plans", response_model=PlanOut, summary="Plan", dependencies=[Depends(json_only)])
 def plan(
     body: Annotated[dict[str, Any], Body()],
     found: TheBroker,
@@ -31,11 +43,11 @@ def plan(
 ) -> dict[str, Any]:
     """What applying this reservation file would do: admissions, refusals, each device's diff. Writes nothing."""
     moment = now()
-    reservations = load_text(json.dumps(body), "request", moment)
+    reservations = load_text(_yaml(body), "request", moment)
     return plan_document(found.broker.plan(source_of(reservations, set_name), caller, moment))
 
 
-@router.post("/applies", response_model=AppliedOut, summary="Apply a plan")
+@router.post("/applies", response_model=AppliedOut, summary="Apply a plan", dependencies=[Depends(json_only)])
 def apply(body: Annotated[dict[str, Any], Body()], found: TheBroker, caller: TheCaller) -> dict[str, Any]:
     """Exactly the plan, whole or not at all; refused (409) when the ledger or the inventory has changed since."""
     try:

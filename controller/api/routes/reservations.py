@@ -4,23 +4,41 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Body, Header, Query, Response
+from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 
 from controller.api.context import IfMatch, TheBroker, TheCaller, now
+from controller.api.limits import json_only
 from controller.api.models import BindIn, EnquiryOut, EntriesOut, EntryOut, ExtendIn, ModifyIn, ReasonIn
 from controller.ledger.model import Entry, State
 from controller.ledger.queries import Filter
+from controller.problems import InvalidInput, Problem
 from controller.reservation import from_mapping, parse_time
-from controller.units import parse_duration, parse_rate_bps
+from controller.units import UnitError, parse_duration, parse_rate_bps
 from controller.verbs import Modification, Options
 from controller.verbs.access import owner_for
 from controller.verbs.documents import enquiry_document, entry_document
 
 router = APIRouter(prefix="/v1", tags=["reservations"])
-Handle = str
+T = TypeVar("T")
+Handle = Annotated[str, Path(description="what `create` answered with", examples=["r-7q2m5k3c9d4e8f1a"])]
 LONGEST_KEY = 200
+#: PostgreSQL's texts know no NUL.
+NO_NUL = r"^[^\x00]*$"
+JSON = [Depends(json_only)]
+
+
+def parsed(key: str, parse: Callable[[str], T], text: str | None) -> T | None:
+    """
+    Raises:
+        InvalidInput: the text is wrong; it names the key.
+    """
+    try:
+        return parse(text) if text is not None else None
+    except UnitError as error:
+        raise InvalidInput([Problem("request", 0, key, error.message, error.value, error.hint)]) from error
 
 
 def answer(entry: Entry, response: Response) -> dict[str, Any]:
@@ -28,7 +46,7 @@ def answer(entry: Entry, response: Response) -> dict[str, Any]:
     return entry_document(entry)
 
 
-@router.post("/reservations", status_code=201, response_model=EntryOut, summary="Reserve")
+@router.post("/reservations", status_code=201, response_model=EntryOut, summary="Reserve", dependencies=JSON)
 def create(
     body: Annotated[dict[str, Any], Body()],
     response: Response,
@@ -45,7 +63,7 @@ def create(
     reservation = from_mapping({"owner": owner, **body}, moment)
     text = json.dumps([body, hold], sort_keys=True)
     options = Options(
-        hold=parse_duration(hold) if hold is not None else None,
+        hold=parsed("hold", parse_duration, hold),
         idempotency_key=idempotency_key,
         fingerprint=hashlib.sha256(text.encode()).hexdigest(),
     )
@@ -54,11 +72,11 @@ def create(
     return answer(entry, response)
 
 
-@router.get("/reservations", response_model=EntriesOut, summary="List")
+@router.get("/reservations", response_model=EntriesOut, summary="List", name="list")
 def entries(
     found: TheBroker,
     caller: TheCaller,
-    owner: Annotated[str | None, Query(max_length=128)] = None,
+    owner: Annotated[str | None, Query(max_length=128, pattern=NO_NUL)] = None,
     state: Annotated[list[State] | None, Query(description="may be repeated")] = None,
     label: Annotated[
         str | None, Query(description="`KEY` or `KEY=VALUE`", max_length=320, pattern=r"^[^\x00]+$")
@@ -79,26 +97,26 @@ def entries(
 
 @router.get("/reservations/{handle}", response_model=EntryOut, summary="Status")
 def status(handle: Handle, response: Response, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
-    """One reservation; its version is the ETag."""
+    """One reservation; its version is the ETag. A requester sees its own only: another's is as good as absent (404)."""
     return answer(found.broker.status(handle, caller), response)
 
 
-@router.patch("/reservations/{handle}", response_model=EntryOut, summary="Modify")
+@router.patch("/reservations/{handle}", response_model=EntryOut, summary="Modify", dependencies=JSON)
 def modify(
     handle: Handle, body: ModifyIn, response: Response, found: TheBroker, caller: TheCaller, version: IfMatch
 ) -> dict[str, Any]:
     """Another rate or window, atomically: if it is refused (409), the old one stays. Needs If-Match."""
     moment = now()
     change = Modification(
-        rate_bps=parse_rate_bps(body.rate) if body.rate is not None else None,
-        start=parse_time(body.start, moment) if body.start is not None else None,
-        end=parse_time(body.end, moment) if body.end is not None else None,
-        duration=parse_duration(body.duration) if body.duration is not None else None,
+        rate_bps=parsed("rate", parse_rate_bps, body.rate),
+        start=parsed("start", lambda text: parse_time(text, moment), body.start),
+        end=parsed("end", lambda text: parse_time(text, moment), body.end),
+        duration=parsed("duration", parse_duration, body.duration),
     )
     return answer(found.broker.modify(handle, change, caller, moment, version), response)
 
 
-@router.post("/reservations/{handle}/bind", response_model=EntryOut, summary="Bind ports")
+@router.post("/reservations/{handle}/bind", response_model=EntryOut, summary="Bind ports", dependencies=JSON)
 def bind(
     handle: Handle, body: BindIn, response: Response, found: TheBroker, caller: TheCaller, version: IfMatch
 ) -> dict[str, Any]:
@@ -109,15 +127,19 @@ def bind(
 
 @router.post("/reservations/{handle}/commit", response_model=EntryOut, summary="Commit a hold")
 def commit(handle: Handle, response: Response, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+    """Makes a hold firm, or leaves it to approval above the operator's gate. Refused (409) once it has run out."""
     return answer(found.broker.commit(handle, caller, now()), response)
 
 
-@router.post("/reservations/{handle}/extend", response_model=EntryOut, summary="Extend a hold")
+@router.post("/reservations/{handle}/extend", response_model=EntryOut, summary="Extend a hold", dependencies=JSON)
 def extend(handle: Handle, body: ExtendIn, response: Response, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
-    return answer(found.broker.extend(handle, parse_duration(body.by), caller, now()), response)
+    """Keeps a hold until `by` from now. Refused (409) for what is not held, or not any more."""
+    by = parsed("by", parse_duration, body.by)
+    assert by is not None
+    return answer(found.broker.extend(handle, by, caller, now()), response)
 
 
-@router.post("/reservations/{handle}/cancel", response_model=EntryOut, summary="Cancel")
+@router.post("/reservations/{handle}/cancel", response_model=EntryOut, summary="Cancel", dependencies=JSON)
 def cancel(
     handle: Handle, response: Response, found: TheBroker, caller: TheCaller, body: ReasonIn | None = None
 ) -> dict[str, Any]:
@@ -131,7 +153,7 @@ def approve(handle: Handle, response: Response, found: TheBroker, caller: TheCal
     return answer(found.broker.approve(handle, caller, now()), response)
 
 
-@router.post("/reservations/{handle}/reject", response_model=EntryOut, summary="Reject")
+@router.post("/reservations/{handle}/reject", response_model=EntryOut, summary="Reject", dependencies=JSON)
 def reject(
     handle: Handle, response: Response, found: TheBroker, caller: TheCaller, body: ReasonIn | None = None
 ) -> dict[str, Any]:
@@ -139,7 +161,7 @@ def reject(
     return answer(found.broker.reject(handle, caller, now(), None, body.reason if body else ""), response)
 
 
-@router.post("/enquiries", response_model=EnquiryOut, summary="Enquire")
+@router.post("/enquiries", response_model=EnquiryOut, summary="Enquire", dependencies=JSON)
 def enquire(body: Annotated[dict[str, Any], Body()], found: TheBroker, caller: TheCaller) -> dict[str, Any]:
     """The highest rate that would be admitted over a window, each way of `direction`. Changes nothing.
 

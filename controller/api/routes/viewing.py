@@ -15,6 +15,7 @@ from pydantic import AwareDatetime
 from controller.api.context import TheBroker, TheCaller, now
 from controller.api.models import ConfigurationsOut, EventsOut, TimelineOut
 from controller.ledger import Ledger
+from controller.ledger.errors import LedgerUnavailable
 from controller.timebase import iso
 from controller.verbs.access import require_overview
 from controller.verbs.documents import event_document, timeline_document
@@ -22,6 +23,8 @@ from controller.verbs.documents import event_document, timeline_document
 router = APIRouter(prefix="/v1", tags=["views"])
 #: A line that keeps proxies from hanging up, and tells us that the reader has gone.
 KEEP_ALIVE_S = 15.0
+#: How often a quiet stream looks whether its reader or the server has gone.
+LOOK_S = 2.0
 PAGE = 200
 #: Readers of the stream wait in threads of their own, so that they starve no request.
 MOST_STREAMS = 200
@@ -32,9 +35,10 @@ FIRST_YEAR, LAST_YEAR = 1970, 9000
 def timeline(
     found: TheBroker,
     caller: TheCaller,
-    hours: Annotated[float, Query(gt=0, le=24 * 366)] = 24.0,
+    hours: Annotated[float, Query(gt=0, le=24 * 366, description="how far ahead")] = 24.0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
+    """What starts and ends at each instant at which some device's configuration changes, soonest first."""
     moment = now()
     items = found.broker.timeline(moment, moment + timedelta(hours=hours), caller, limit)
     return {"items": [timeline_document(item) for item in items]}
@@ -74,15 +78,16 @@ def events(
     request: Request,
     found: TheBroker,
     caller: TheCaller,
-    after: Annotated[int, Query(ge=0, le=2**62)] = 0,
+    after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    last_event_id: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
-    accept: Annotated[str, Header()] = "application/json",
+    last_event_id: Annotated[
+        str | None, Header(alias="Last-Event-ID", description="of a stream that broke: it goes on after this one")
+    ] = None,
 ) -> Any:
     """Every transition and every push, in order. With `Accept: text/event-stream`, as server-sent events that go on."""
     require_overview(caller, "read the audit log")
     ledger = found.broker.ledger
-    if "text/event-stream" in accept:
+    if "text/event-stream" in request.headers.get("accept", ""):
         begin = int(last_event_id) if last_event_id and last_event_id.isdigit() and len(last_event_id) < 18 else after
         return StreamingResponse(_stream(ledger, begin, request), media_type="text/event-stream")
     listed = ledger.events(after, limit)
@@ -90,17 +95,23 @@ def events(
 
 
 async def _stream(ledger: Ledger, after: int, request: Request) -> AsyncIterator[str]:
-    limiter = _limiter()
+    """Ends where the database does not answer: the reader comes back with the last number that it got."""
+    limiter, quiet_s = _limiter(), 0.0
     while not await request.is_disconnected():
-        listed = await anyio.to_thread.run_sync(ledger.events, after, PAGE)
+        try:
+            listed = await anyio.to_thread.run_sync(ledger.events, after, PAGE, limiter=limiter)
+            there = bool(listed) or await anyio.to_thread.run_sync(
+                ledger.wait_for_event, after, LOOK_S, limiter=limiter, abandon_on_cancel=True
+            )
+        except LedgerUnavailable:
+            return
         for event in listed:
             after = event.sequence
             yield f"id: {event.sequence}\nevent: {event.kind}\ndata: {json.dumps(event_document(event))}\n\n"
-        if listed:
-            continue
-        there = await anyio.to_thread.run_sync(ledger.wait_for_event, after, KEEP_ALIVE_S, limiter=limiter)
-        if not there:
+        quiet_s = 0.0 if there else quiet_s + LOOK_S
+        if quiet_s >= KEEP_ALIVE_S:
             yield ": nothing new\n\n"
+            quiet_s = 0.0
 
 
 _limiters: dict[int, anyio.CapacityLimiter] = {}

@@ -1,0 +1,288 @@
+"""One request and one answer of each operation, and one problem of each status: one evening in the GARNET inventory.
+
+A test holds every example against its schema.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+HANDLE = "r-7q2m5k3c9d4e8f1a"
+AT = f"/v1/reservations/{HANDLE}"
+WINDOW: Json = {"start": "2027-03-01T21:00:00Z", "end": "2027-03-01T23:00:00Z"}
+
+RESERVATION_IN: Json = {
+    "name": "tonight-cms",
+    "owner": "hep",
+    "source": "anl-premium",
+    "destination": "lbnl-premium:5001",
+    "protocol": "tcp",
+    "service": "ip-premium",
+    "rate": "36 Mbit/s",
+    "rtt": "50 ms",
+    "start": "2027-03-01T22:00:00+01:00",
+    "duration": "PT2H",
+}
+ENQUIRY_IN: Json = {key: RESERVATION_IN[key] for key in RESERVATION_IN if key not in ("name", "owner", "rate", "rtt")}
+
+RESERVATION: Json = {
+    "name": "tonight-cms",
+    "owner": "hep",
+    "source": {"host": "anl-premium", "port": None},
+    "destination": {"host": "lbnl-premium", "port": 5001},
+    "protocol": "tcp",
+    "direction": "forward",
+    "service": "ip-premium",
+    "rate_bps": 36_000_000,
+    "packet_size_bytes": 1500,
+    "rtt_us": 50_000,
+    "windows": [WINDOW],
+    "recurrence": None,
+    "via": [],
+    "labels": {},
+}
+_HOPS = [
+    ("anl-7507-1", "FastEthernet4/0/0", "ATM1/0/0"),
+    ("anl-7507-2", "ATM1/0/0", "ATM2/0/0.60"),
+    ("esnet-7507", "ATM1/0/0.60", "ATM1/1/0.60"),
+    ("lbnl-7507", "ATM1/0/0.60", "FastEthernet4/0/0"),
+]
+_SLS = ["anl-esnet-ip-premium", "esnet-lbnl-ip-premium"]
+ENTRY: Json = {
+    "handle": HANDLE,
+    "number": 7,
+    "state": "committed",
+    "version": 1,
+    "reservation": RESERVATION,
+    "paths": [
+        {
+            "source": "anl-premium",
+            "destination": "lbnl-premium",
+            "hops": [
+                {"device": device, "ingress": ingress, "egress": egress, "reserved": True}
+                for device, ingress, egress in _HOPS
+            ],
+            "sls": _SLS,
+        }
+    ],
+    "demands": [
+        {"resource": "if:anl-7507-1:ATM1/0/0:out:ip-premium", "rate_bps": 41_819_179},
+        *({"resource": f"sls:{name}", "rate_bps": 36_986_302} for name in _SLS),
+    ],
+    "created_at": "2027-03-01T12:00:00Z",
+    "changed_at": "2027-03-01T12:00:00Z",
+    "hold_until": None,
+}
+
+
+def _later(state: str, **reservation: Any) -> Json:
+    return ENTRY | {
+        "state": state,
+        "version": 2,
+        "changed_at": "2027-03-01T12:10:00Z",
+        "reservation": RESERVATION | reservation,
+    }
+
+
+_FLOW = (
+    "access-list 2602 remark slotcar hep/tonight-cms forward",
+    "access-list 2602 permit tcp host 10.20.11.2 host 10.20.21.2 eq 5001",
+)
+_POLICER = (
+    " rate-limit input access-group 2602 36992000 231165 231165 conform-action set-prec-transmit 5 exceed-action drop"
+)
+_REFUSAL: Json = {
+    "reason": "",
+    "shortfalls": [
+        {
+            "resource": "sls:anl-esnet-ip-premium",
+            "place": "SLS anl-esnet-ip-premium",
+            "window": WINDOW,
+            "requested_bps": 36_986_302,
+            "free_bps": 8_013_698,
+            "capacity_bps": 45_000_000,
+        }
+    ],
+    "nearest_window": {"start": "2027-03-01T23:00:00Z", "end": "2027-03-02T01:00:00Z"},
+    "highest_rate_bps": 2_738_262,
+}
+_PLAN: Json = {
+    "format": "slotcar-plan/1",
+    "made_at": "2027-03-01T12:00:00Z",
+    "ledger_sequence": 6,
+    "network": "sha256:6599c560a2f7ad89572ab25b3cf60c50150dceeaf387aa05fdab320fc1f82e02",
+    "set_name": "tonight",
+    "steps": [
+        {
+            "action": "create",
+            "owner": "hep",
+            "name": "tonight-cms",
+            "handle": None,
+            "expected_version": None,
+            "reservation": RESERVATION | {"labels": {"slotcar/set": "tonight"}},
+            "differences": [],
+            "refusal": None,
+            "note": "",
+        }
+    ],
+    "boundaries": [
+        {
+            "at": WINDOW["start"],
+            "devices": [{"device": "anl-7507-1", "diff": [f"+{line}" for line in (*_FLOW, _POLICER)]}],
+        }
+    ],
+    "boundaries_left_out": 0,
+    "summary": {"create": 1, "change": 0, "cancel": 0, "unchanged": 0, "refused": 0},
+}
+_EVENT: Json = {
+    "sequence": 11,
+    "at": "2027-03-01T12:10:00Z",
+    "kind": "reservation.cancelled",
+    "handle": HANDLE,
+    "device": None,
+    "details": {"actor": "cms-transfers", "owner": "hep", "name": "tonight-cms", "version": 2, "reason": "not needed"},
+}
+_STREAM = (
+    "id: 11\nevent: reservation.cancelled\n"
+    f'data: {{"sequence": 11, "at": "2027-03-01T12:10:00Z", "kind": "reservation.cancelled", "handle": "{HANDLE}",'
+    ' "device": null, "details": {"actor": "cms-transfers"}}\n\n'
+)
+_METRICS = (
+    "# HELP slotcar_reservations Reservations by state\n# TYPE slotcar_reservations gauge\n"
+    'slotcar_reservations{state="committed"} 7.0\n'
+)
+_JSON = "application/json"
+
+#: Operation -> what is asked (None: no body), and what is answered by media type.
+EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
+    "create": (RESERVATION_IN, {_JSON: ENTRY}),
+    "list": (None, {_JSON: {"items": [ENTRY], "next": "7"}}),
+    "status": (None, {_JSON: ENTRY}),
+    "modify": ({"rate": "40 Mbit/s"}, {_JSON: _later("committed", rate_bps=40_000_000)}),
+    "bind": (
+        {"source_port": 40_000},
+        {_JSON: _later("committed", source={"host": "anl-premium", "port": 40_000})},
+    ),
+    "commit": (None, {_JSON: _later("committed")}),
+    "extend": ({"by": "PT15M"}, {_JSON: _later("held") | {"hold_until": "2027-03-01T12:25:00Z"}}),
+    "cancel": ({"reason": "not needed"}, {_JSON: _later("cancelled")}),
+    "approve": (None, {_JSON: _later("committed")}),
+    "reject": ({"reason": "the link is being maintained"}, {_JSON: _later("rejected")}),
+    "enquire": (
+        ENQUIRY_IN,
+        {
+            _JSON: {
+                "windows": [WINDOW],
+                "directions": [
+                    {"direction": way, "highest_rate_bps": rate_bps, "limited_by": f"if:{interface}:out:ip-premium"}
+                    for way, rate_bps, interface in (
+                        ("forward", 38_738_263, "anl-7507-1:ATM1/0/0"),
+                        ("reverse", 38_738_263, "anl-7507-2:ATM1/0/0"),
+                    )
+                ],
+            }
+        },
+    ),
+    "plan": ({"version": 1, "reservations": [RESERVATION_IN]}, {_JSON: _PLAN}),
+    "apply": (_PLAN, {_JSON: {"created": 1, "changed": 0, "cancelled": 0, "entries": [ENTRY]}}),
+    "timeline": (
+        None,
+        {
+            _JSON: {
+                "items": [
+                    {"at": WINDOW["start"], "starting": ["hep/tonight-cms"], "ending": [], "active": 1},
+                    {"at": WINDOW["end"], "starting": [], "ending": ["hep/tonight-cms"], "active": 0},
+                ]
+            }
+        },
+    ),
+    "configurations": (
+        None,
+        {
+            _JSON: {
+                "items": [
+                    {
+                        "device": "anl-7507-1",
+                        "platform": "cisco-car",
+                        "at": WINDOW["start"],
+                        "lines": [*_FLOW, "interface FastEthernet4/0/0", _POLICER],
+                    }
+                ]
+            }
+        },
+    ),
+    "difference": (
+        None,
+        {
+            _JSON: {
+                "device": "anl-7507-1",
+                "state": "different",
+                "diff": [f"+{line}" for line in _FLOW],
+                "message": "",
+            }
+        },
+    ),
+    "events": (None, {_JSON: {"items": [_EVENT], "next": 11}, "text/event-stream": _STREAM}),
+    "healthz": (None, {_JSON: {"status": "ok", "checks": []}}),
+    "readyz": (
+        None,
+        {_JSON: {"status": "ok", "checks": [{"name": "ledger", "ok": True, "message": "schema is current"}]}},
+    ),
+    "metrics": (None, {"text/plain": _METRICS}),
+}
+
+
+def _problem(status: int, kind: str, title: str, detail: str, instance: str = AT, **more: Any) -> Json:
+    return {
+        "type": f"urn:slotcar:problem:{kind}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "instance": instance,
+        "errors": None,
+        "refusal": None,
+        "current_version": None,
+        **more,
+    }
+
+
+_NO_UNIT = {"key": "rate", "message": "has no unit", "value": "36", "hint": "did you mean `36 Mbit/s`?"}
+PROBLEMS: dict[int, Json] = {
+    400: _problem(400, "malformed", "The request cannot be read", "the body is no JSON"),
+    401: _problem(
+        401, "unauthenticated", "Who asks is not known",
+        "say `Authorization: Bearer TOKEN` with a token of this controller that has not expired",
+    ),
+    403: _problem(
+        403, "not-allowed", "Not allowed", "night-shift has the role auditor, which only reads; ask an operator"
+    ),
+    404: _problem(
+        404, "unknown-reservation", "There is no such reservation", f"no reservation has the handle {HANDLE}"
+    ),
+    409: _problem(
+        409, "refused", "Refused by admission",
+        "hep/tonight-cms: refused, 36 Mbit/s of ip-premium does not fit", "/v1/reservations", refusal=_REFUSAL,
+    ),
+    412: _problem(
+        412, "stale-version", "The reservation has changed",
+        f"reservation {HANDLE} is at version 2, not 1: read it again", current_version=2,
+    ),
+    413: _problem(413, "too-large", "The request is too large", "at most 1000000 bytes"),
+    415: _problem(
+        415, "media-type", "The request's media type is not understood",
+        "say `Content-Type: application/json`, not text/plain",
+    ),
+    422: _problem(
+        422, "invalid-input", "The request is wrong",
+        "request: rate: has no unit (got 36); did you mean `36 Mbit/s`?", "/v1/reservations", errors=[_NO_UNIT],
+    ),
+    428: _problem(
+        428, "precondition-required", "The version must be said",
+        "say If-Match with the ETag of the version that you saw, or `*` for whichever it is",
+    ),
+    503: _problem(
+        503, "ledger-unavailable", "The ledger's database does not answer",
+        "the ledger's database does not answer: connection refused",
+    ),
+}  # fmt: skip
