@@ -6,6 +6,7 @@ are always text. Duplicate keys, tags, merge keys and runaway aliases are proble
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ _CONSTANTS: dict[str, bool | None] = {"": None, "~": None}
 _CONSTANTS |= dict.fromkeys(("null", "Null", "NULL"))
 _CONSTANTS |= dict.fromkeys(("true", "True", "TRUE"), True)
 _CONSTANTS |= dict.fromkeys(("false", "False", "FALSE"), False)
+_YAML_TAG = "tag:yaml.org,2002:"
+_HALVES = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -112,8 +115,16 @@ def _events(text: str) -> Iterator[Any]:
     """Parser events; libyaml's where it can, and PyYAML's own for its clearer words where there is an error."""
     try:
         yield from list(yaml.parse(text, Loader=_LOADER))
-    except (yaml.YAMLError, UnicodeEncodeError):
-        yield from list(yaml.parse(text, Loader=yaml.SafeLoader))
+    except (yaml.YAMLError, UnicodeEncodeError) as first:
+        # JSON escapes a character beyond U+FFFF as two halves, which YAML has not.
+        whole = _HALVES.sub(lambda match: json.loads(f'"{match[0]}"'), text)
+        if whole != text:
+            yield from _events(whole)
+            return
+        try:
+            yield from list(yaml.parse(text, Loader=yaml.SafeLoader))
+        except (ValueError, OverflowError):  # PyYAML's own, of an escape such as `\UFFFFFFFF`
+            raise first from None
 
 
 _SYNTAX_HINTS = {
@@ -121,7 +132,7 @@ _SYNTAX_HINTS = {
     "mapping values": "quote a value that holds a colon and a space, and check the indentation",
     "block end": "check the indentation, and quote a value that begins with `[`, `{`, `*`, `&`, `!` or `@`",
     "cannot start any token": "quote a value that begins with `@`, `%` or a backquote",
-    "end of stream": "something begins here that does not end: a quote, a `[` or a `{`",
+    "end of stream": "here or above it begins something that does not end: a quote, a `[` or a `{`",
     "a second document": "remove the `---` between them, or make them two files",
 }
 
@@ -182,12 +193,14 @@ class _Builder:
     def _node(self, event: Any, events: Iterator[Any], key: str, depth: int) -> _Node:
         line = event.start_mark.line + 1
         if depth > MAX_DEPTH:
-            raise InvalidInput([Problem(self.file, line, key[:200], f"is nested deeper than {MAX_DEPTH} levels")])
+            raise InvalidInput([Problem(self.file, line, key[:60], f"is nested deeper than {MAX_DEPTH} levels")])
         self.nodes += 1
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, key, line)
-        if event.tag is not None and event.tag not in ("!", "tag:yaml.org,2002:str"):
-            self._complain(line, key, "has a tag", event.tag, "tags are not used here: leave it out")
+        if event.tag is not None and event.tag not in ("!", f"{_YAML_TAG}str"):
+            self._complain(
+                line, key, "has a tag", event.tag.replace(_YAML_TAG, "!!", 1), "tags are not used here: leave it out"
+            )
         if isinstance(event, yaml.SequenceStartEvent):
             node = _Node(line, items=[])
             self._sequence(node, events, key, depth)
@@ -195,6 +208,7 @@ class _Builder:
             node = _Node(line, pairs={})
             self._mapping(node, events, key, depth)
         else:
+            self._no_halves(event, key, line)
             node = _Node(line, value=_scalar(event))
         if event.anchor is not None:
             # Only now, when it is complete: an alias inside its own anchor is unknown, so that no loop can form.
@@ -223,31 +237,38 @@ class _Builder:
                 return
             line = event.start_mark.line + 1
             name = self._name(event, events, key, depth)
-            inner = _join(key, name)
+            inner = key if name is None else _join(key, name)
             value = self._node(next(events), events, inner, depth + 1)
-            if name in node.pairs:
+            if name is not None and name in node.pairs:
                 hint = f"it stands on line {node.pairs[name][0]} already: keep one of the two"
                 self._complain(line, inner, "is given twice", "", hint)
             elif name == "<<" and self.strict:
                 self._complain(line, inner, "is a merge key", "", "merge keys are not used here: write the keys out")
-            else:
+            elif name is not None:
                 node.pairs[name] = (line, value)
 
-    def _name(self, event: Any, events: Iterator[Any], key: str, depth: int) -> str:
-        if isinstance(event, yaml.ScalarEvent):
-            return str(event.value)
+    def _no_halves(self, event: Any, key: str, line: int) -> None:
+        """PyYAML's own parser reads an escape such as `\\ud83d` alone, which no text can be written with."""
+        mended = event.value.encode(errors="replace").decode()
+        if mended != event.value:
+            event.value = mended
+            self._complain(line, key, "holds half a character", "", "write the character itself")
+
+    def _name(self, event: Any, events: Iterator[Any], key: str, depth: int) -> str | None:
         line = event.start_mark.line + 1
+        if isinstance(event, yaml.ScalarEvent):
+            self._no_halves(event, key, line)
+            return str(event.value)
         self._node(event, events, key, depth + 1)
-        self._complain(
-            line, key, "has a key that is no plain text", "", "quote a key that begins with `[`, `{` or `*`"
-        )
-        return f"?{line}"
+        hint = "quote a text that begins with `[`, `{` or `*`"
+        self._complain(line, key, "has a key that is no plain text", "", hint)
+        return None
 
     def _flatten(self, node: _Node, key: str, depth: int, lines: dict[str, int]) -> Any:
         self.visited += 1
         if depth > 2 * MAX_DEPTH or self.visited > self.nodes + MAX_ALIASED_NODES:
             problem = Problem(
-                self.file, node.line, key[:200], "grows too large through its aliases", "", "write it out"
+                self.file, node.line, key[:60], "grows too large through its aliases", "", "write it out"
             )
             raise InvalidInput([problem])
         lines.setdefault(key, node.line)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+#: Stands for a character that cannot be shown.
+_REPLACED = "\ufffd"
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
@@ -19,6 +22,13 @@ class Problem:
     message: str
     value: str = ""
     hint: str = ""
+
+    def __post_init__(self) -> None:
+        """What was read may hold line breaks, terminal codes or half characters; what is told is a line of text."""
+        for name in ("file", "key", "message", "value", "hint"):
+            text = getattr(self, name)
+            if not text.isprintable():
+                object.__setattr__(self, name, "".join(c if c.isprintable() else _REPLACED for c in text))
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file

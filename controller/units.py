@@ -179,7 +179,7 @@ def _parse(
     else:
         raise UnitError(f"is not a {what}", text, hint)
     if exact <= 0:
-        raise UnitError(f"is no {what} above zero", text, hint)
+        raise UnitError(f"is no {what} above zero", text, f"say more than 0 {base}")
     if exact.denominator != 1:
         raise UnitError(f"is no whole number of {base}", text, f"{float(exact):.10g} {base} has a fraction")
     if exact > largest:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,8 +16,10 @@ from pydantic import ValidationError
 
 from controller.reservation import times
 from controller.reservation.model import DEFAULT_PACKET_SIZE_BYTES, DEFAULT_RTT_US, Endpoint, Reservation
+from controller.reservation.recurrence import check_rule, expand
 from controller.timebase import Window, iso
 from controller.units import (
+    MAX_DURATION,
     UnitError,
     format_duration,
     parse_duration,
@@ -44,9 +47,13 @@ _MEANT = {
 NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?")
 OWNER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9@._-]{0,126}[A-Za-z0-9])?")
 HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
+#: Digits and points are meant as an address, never as a host's name.
+_NUMBERS = re.compile(r"[0-9]+(\.[0-9]+)+")
+_PORT = re.compile(r"[0-9]{1,5}")
 _HEADERS_BYTES = {Protocol.UDP: 28, Protocol.TCP: 40}
 _RESERVED = (Service.IP_PREMIUM, Service.ASSURED_RATE)
 MOST_LABELS = 64
+LONGEST_LABEL_KEY, LONGEST_LABEL = 63, 255
 
 
 @dataclass(slots=True)
@@ -65,9 +72,9 @@ class Reader:
         protocol = self._enum("protocol", Protocol, None)
         fields = {
             "name": self._text(
-                "name", NAME, "1 to 63 of a-z, 0-9, `.`, `_`, `-`, beginning and ending with a letter or digit"
+                "name", NAME, "say 1 to 63 of a-z, 0-9, `.`, `_`, `-`, beginning and ending with a letter or digit"
             ),
-            "owner": self._text("owner", OWNER, "letters, digits, `@`, `.`, `_` and `-`, at most 128"),
+            "owner": self._text("owner", OWNER, "say letters, digits, `@`, `.`, `_` and `-`, at most 128"),
             "source": self._endpoint("source"),
             "destination": self._endpoint("destination"),
             "protocol": protocol,
@@ -75,7 +82,7 @@ class Reader:
             "service": service,
             "rate_bps": self._rate(service),
             "packet_size_bytes": self._packet_size(protocol),
-            "rtt_us": self._unit("rtt", parse_latency_us, DEFAULT_RTT_US),
+            "rtt_us": self._unit("rtt", _with_unit(parse_latency_us, "ms"), DEFAULT_RTT_US),
             "via": self._via(),
             "labels": self._labels(),
         }
@@ -97,16 +104,12 @@ class Reader:
 
     def _wrong(self, key: str, message: str, value: object = "", hint: str = "") -> None:
         self.failed.add(key)
-        self.complain(key, message, _shown(value), hint)
+        self.complain(key, message, shown(value), hint)
 
     def _unknown_keys(self) -> None:
         for key in self.data:
-            if key in KEYS:
-                continue
-            near = next(iter(get_close_matches(key.lower(), (*KEYS, *_MEANT), n=1, cutoff=0.7)), "")
-            close = _MEANT.get(near, near)
-            hint = f"did you mean `{close}`?" if close else f"the keys are {', '.join(KEYS)}"
-            self._wrong(key, "is no key that is known here", "", hint)
+            if key not in KEYS:
+                self._wrong(key, *unknown_key(key))
 
     def _required(self, key: str, hint: str) -> Any:
         value = self.data.get(key)
@@ -117,7 +120,8 @@ class Reader:
     def _text(self, key: str, pattern: re.Pattern[str], rule: str) -> str | None:
         value = self._required(key, rule)
         if value is not None and not (isinstance(value, str) and pattern.fullmatch(value)):
-            self._wrong(key, f"is no {key}", value, rule)
+            hint = "quote it, so that it is text" if isinstance(value, int | float) else rule
+            self._wrong(key, f"is no {key}", value, hint)
         return value if isinstance(value, str) else None
 
     def _enum(self, key: str, kind: type[E], default: E | None) -> E | None:
@@ -128,7 +132,7 @@ class Reader:
             return default
         if value in choices:
             return kind(value)
-        close = get_close_matches(str(value).lower(), choices, n=1, cutoff=0.5)
+        close = get_close_matches(str(value).lower(), choices, n=1, cutoff=0.7)
         self._wrong(key, f"is no {key}", value, f"did you mean `{close[0]}`? {hint}" if close else hint)
         return None
 
@@ -139,7 +143,7 @@ class Reader:
         try:
             return parse(value)
         except UnitError as error:
-            self._wrong(key, error.message, error.value, error.hint)
+            self._wrong(key, error.message, error.value if isinstance(value, str) else value, error.hint)
             return None
 
     # -- keys with rules of their own ----------------------------------------------------------------------------
@@ -151,8 +155,8 @@ class Reader:
             return None
         if isinstance(value, Mapping):
             host, port, extra = value.get("host"), value.get("port"), set(value) - {"host", "port"}
-            if extra:
-                self._wrong(f"{key}.{sorted(extra)[0]}", "is no key that is known here", "", "the keys are host, port")
+            for one in sorted(extra):
+                self._wrong(f"{key}.{one}", "is no key that is known here", "", "the keys are host, port")
         elif isinstance(value, str):
             host, port = _split(value)
         else:
@@ -160,11 +164,19 @@ class Reader:
         if not isinstance(host, str) or not (HOST.fullmatch(host) or _is_address(host)):
             self._wrong(key, "is no endpoint", value, hint)
             return None
-        number = int(port) if isinstance(port, str) and port.isdigit() else port
+        if _NUMBERS.fullmatch(host) and not _is_address(host):
+            self._wrong(key, "is no address", value, "an address has four numbers from 0 to 255: `10.10.21.2`")
+            return None
+        number = int(port) if isinstance(port, str) and _PORT.fullmatch(port) else port
         if number is not None and not (
             isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= 65535
         ):
-            self._wrong(key, "has no port from 1 to 65535", port, "leave the port out to bind it later")
+            self._wrong(
+                key,
+                "has no port from 1 to 65535",
+                value if port == "" else port,
+                "leave the port out to bind it later",
+            )
             return None
         return Endpoint(host=host, port=number)
 
@@ -173,7 +185,9 @@ class Reader:
         if service is not None and service not in _RESERVED:
             return self._unit("rate", _with_unit(parse_rate_bps, "Mbit/s"), 0)
         if value is None:
-            self._wrong("rate", "is missing", "", "say the payload rate, such as `36 Mbit/s`")
+            self._wrong(
+                "rate", "is missing", "", "say the payload rate, such as `36 Mbit/s`; best-effort and qbss need none"
+            )
             return None
         return self._unit("rate", _with_unit(parse_rate_bps, "Mbit/s"))
 
@@ -204,7 +218,10 @@ class Reader:
         value = self.data.get("labels")
         if value is None:
             return {}
-        hint = "say `KEY: VALUE` pairs, each a short text"
+        hint = (
+            f"say at most {MOST_LABELS} `KEY: VALUE` pairs of one line each, "
+            f"{LONGEST_LABEL_KEY} and {LONGEST_LABEL} characters at most"
+        )
         if not isinstance(value, Mapping) or len(value) > MOST_LABELS:
             self._wrong("labels", "is no mapping of labels", value, hint)
             return {}
@@ -212,8 +229,8 @@ class Reader:
             if (
                 not isinstance(one, str | int | float)
                 or isinstance(one, bool)
-                or len(str(one)) > 255
-                or len(str(key)) > 63
+                or not _is_short_line(str(one), LONGEST_LABEL)
+                or not _is_short_line(str(key), LONGEST_LABEL_KEY)
             ):
                 self._wrong(f"labels.{key}", "is no label", one, hint)
         return {str(key): str(one) for key, one in value.items()}
@@ -226,26 +243,27 @@ class Reader:
         start = self._unit("start", lambda text: times.parse_time(text, self.now))
         duration = self._duration(start)
         zone = self._unit("timezone", times.parse_zone)
-        if start is None or duration is None or "timezone" in self.failed:
-            return None
         rule = self.data.get("recurrence")
+        if start is None or duration is None or "timezone" in self.failed:
+            self._unit("recurrence", check_rule)
+            return None
         if rule is None:
             if zone is not None:
                 self._wrong("timezone", "has no meaning without a recurrence", self.data["timezone"], "leave it out")
             return self._not_past((Window(start, start + duration),))
         if zone is None:
             zone = times.parse_zone(times.zone_name(start))
-        expanded = self._unit("recurrence", lambda text: times.expand(text, start, duration, zone))
+        expanded = self._unit("recurrence", lambda text: expand(text, start, duration, zone))
         return self._not_past(expanded) if expanded else None
 
     def _duration(self, start: datetime | None) -> timedelta | None:
         end_given, duration_given = (self.data.get(key) is not None for key in ("end", "duration"))
         if end_given == duration_given:
-            message = "and duration are both given" if end_given else "is missing, and so is duration"
+            message = "is given, and so is duration" if end_given else "is missing, and so is duration"
             self._wrong("end", message, "", "say either `end` or `duration`")
             return None
         if duration_given:
-            return self._unit("duration", parse_duration)
+            return self._unit("duration", _with_unit(parse_duration, "min"))
         end = self._unit("end", lambda text: times.parse_time(text, self.now))
         if end is None or start is None:
             return None
@@ -254,6 +272,9 @@ class Reader:
                 "end", f"is not after the start at {iso(start)}", self.data["end"], "a slot ends after it starts"
             )
             return None
+        if end - start > MAX_DURATION:
+            self._wrong("end", "is too late for one slot", self.data["end"], f"at most {MAX_DURATION.days} d long")
+            return None
         return end - start
 
     def _not_past(self, windows: tuple[Window, ...]) -> tuple[Window, ...]:
@@ -261,7 +282,10 @@ class Reader:
         if last <= self.now:
             key = "recurrence" if len(windows) > 1 else "end" if self.data.get("end") is not None else "start"
             ago = format_duration(timedelta(seconds=max(1, round((self.now - last).total_seconds()))))
-            self._wrong(key, f"is past: the slot ended at {iso(last)}, {ago} ago", self.data.get(key), times.TIME_HINT)
+            which, hint = "the slot", times.TIME_HINT
+            if key == "recurrence":
+                which, hint = "its last slot", "start it later, or let it recur for longer"
+            self._wrong(key, f"is past: {which} ended at {iso(last)}, {ago} ago", self.data.get(key), hint)
         return windows
 
     def _zone_name(self) -> str:
@@ -269,13 +293,13 @@ class Reader:
         return str(given) if given is not None else times.zone_name(times.parse_time(self.data["start"], self.now))
 
 
-def _with_unit(parse: Callable[[Any], int], unit: str) -> Callable[[Any], int]:
+def _with_unit(parse: Callable[[Any], T], unit: str) -> Callable[[Any], T]:
     """A bare number has no unit, and a wrong guess is a wrong router configuration."""
 
-    def parse_text(value: Any) -> int:
+    def parse_text(value: Any) -> T:
         if not isinstance(value, str):
             bare = isinstance(value, int | float) and not isinstance(value, bool)
-            hint = f"did you mean `{value} {unit}`?" if bare else f"say a text such as `36 {unit}`"
+            hint = f"did you mean `{shown(value)} {unit}`?" if bare else f"say a text such as `36 {unit}`"
             raise UnitError("has no unit" if bare else "is no quantity", value, hint)
         return parse(value)
 
@@ -299,11 +323,26 @@ def _is_address(text: str) -> bool:
         ip_address(text)
     except ValueError:
         return False
-    return True
+    return "%" not in text  # a zone (fe80::1%eth0) means something on one machine only
 
 
-def _shown(value: object) -> str:
+def _is_short_line(text: str, most: int) -> bool:
+    """What the ledger can keep and a terminal can show."""
+    return len(text) <= most and text.isprintable()
+
+
+def unknown_key(key: str) -> tuple[str, str, str]:
+    """What is said of a key that is none: message, value, hint."""
+    near = next(iter(get_close_matches(key.lower()[:64], (*KEYS, *_MEANT), n=1, cutoff=0.7)), "")
+    close = _MEANT.get(near, near)
+    hint = f"did you mean `{close}`?" if close else f"the keys are {', '.join(KEYS)}"
+    return "is no key that is known here" if key.strip() else "has a key without a name", "", hint
+
+
+def shown(value: object) -> str:
+    """A value as it may have been written, on one line, not too long."""
     if value is None or value == "":
         return ""
-    text = " ".join(str(value).split())
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = " ".join(text.split())
     return text if len(text) <= 60 else f"{text[:57]}..."

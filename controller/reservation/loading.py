@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,7 +11,7 @@ from typing import Any
 
 from controller.located_yaml import Document, load, read_text
 from controller.problems import InvalidInput, Problem
-from controller.reservation.entry import KEYS, Reader
+from controller.reservation.entry import KEYS, Reader, shown, unknown_key
 from controller.reservation.model import Reservation
 
 SUFFIXES = (".yml", ".yaml", ".json")
@@ -93,16 +94,17 @@ def _files(paths: Sequence[Path], loaded: Loaded) -> Iterator[Path]:
             found = sorted(
                 one
                 for one in path.rglob("*")
-                if one.suffix in SUFFIXES
-                and one.is_file()
+                if one.suffix.lower() in SUFFIXES
+                and not one.is_dir()  # a link to nothing is told, not passed over
                 and not any(part.startswith(".") for part in one.relative_to(path).parts)
             )
             if not found:
                 hint = f"put files that end in {', '.join(SUFFIXES)} there"
                 loaded.problems.append(Problem(str(path), 0, "", "holds no reservation files", "", hint))
         for one in found:
-            if one.resolve() not in seen:
-                seen.add(one.resolve())
+            real = Path(os.path.realpath(one))  # `Path.resolve` raises at a link to itself
+            if real not in seen:
+                seen.add(real)
                 yield one
 
 
@@ -110,7 +112,9 @@ def _read(document: Document, loaded: Loaded) -> None:
     loaded.problems.extend(document.problems)
     data = document.data
     if not isinstance(data, Mapping):
-        loaded.problems.append(Problem(document.file, 1, "", "is no reservation file", "", _TOP_HINT))
+        message = "is empty" if data is None else "is no reservation file"
+        hint = "put the list below `reservations:`, and `version: 1` above it" if isinstance(data, list) else _TOP_HINT
+        loaded.problems.append(Problem(document.file, 1, "", message, "", hint))
         return
     for key in data:
         if key not in TOP:
@@ -118,9 +122,10 @@ def _read(document: Document, loaded: Loaded) -> None:
             loaded.problems.append(
                 Problem(document.file, document.line(key), key, "is no key that is known here", "", hint)
             )
-    if data.get("version") != VERSION:
-        value = "" if data.get("version") is None else str(data["version"])
-        message = "is no version that is known here" if value else "is missing"
+    version = data.get("version")
+    if version != VERSION or isinstance(version, bool):
+        value = shown(version)
+        message = "is missing" if version is None else "is no version that is known here"
         loaded.problems.append(
             Problem(document.file, document.line("version"), "version", message, value, "say `version: 1`")
         )
@@ -129,9 +134,8 @@ def _read(document: Document, loaded: Loaded) -> None:
     if not isinstance(entries, list):
         hint = "say a list: each reservation begins with `- name: …`"
         message = "is missing" if entries is None else "is no list"
-        loaded.problems.append(
-            Problem(document.file, document.line("reservations"), "reservations", message, "", hint)
-        )
+        line = document.line("reservations")
+        loaded.problems.append(Problem(document.file, line, "reservations", message, shown(entries), hint))
         return
     for index, entry in enumerate(entries):
         _read_entry(document, index, entry, defaults, loaded)
@@ -143,15 +147,19 @@ def _defaults(document: Document, value: Any, loaded: Loaded) -> Mapping[str, An
     line = document.line("defaults")
     if not isinstance(value, Mapping):
         loaded.problems.append(
-            Problem(document.file, line, "defaults", "is no mapping", str(value)[:60], "say `KEY: VALUE` lines")
+            Problem(document.file, line, "defaults", "is no mapping", shown(value), "say `KEY: VALUE` lines")
         )
         return {}
-    if "name" in value:
-        hint = "every reservation has a name of its own"
-        loaded.problems.append(
-            Problem(document.file, document.line("defaults.name"), "defaults.name", "is no default", "", hint)
-        )
-    return {key: one for key, one in value.items() if key != "name"}
+    for key in value:
+        if key == "name":
+            words = ("is no default", "", "every reservation has a name of its own")
+        elif key not in KEYS:
+            words = unknown_key(key)
+        else:
+            continue
+        place = f"defaults.{key}"
+        loaded.problems.append(Problem(document.file, document.line(place), place, *words))
+    return {key: one for key, one in value.items() if key in KEYS and key != "name"}
 
 
 def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[str, Any], loaded: Loaded) -> None:
@@ -159,7 +167,7 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
     if not isinstance(entry, Mapping):
         hint = "each reservation is a mapping that begins with `- name: …`"
         loaded.problems.append(
-            Problem(document.file, document.line(above), above, "is no reservation", str(entry)[:60], hint)
+            Problem(document.file, document.line(above), above, "is no reservation", shown(entry), hint)
         )
         return
 
@@ -169,19 +177,22 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
         loaded.problems.append(Problem(document.file, document.line(place), place, message, value, hint))
 
     # An end in an entry speaks against a default duration, and the other way round.
-    rest = {key: one for key, one in defaults.items() if _OPPOSITE.get(key) not in entry}
-    reservation = Reader({**rest, **entry}, complain, loaded.now).reservation()
+    rest = {key: one for key, one in defaults.items() if entry.get(_OPPOSITE.get(key)) is None}
+    whole = {**rest, **entry}
+    reservation = Reader(whole, complain, loaded.now).reservation()
+    owner, name = whole.get("owner"), whole.get("name")
+    if isinstance(owner, str) and isinstance(name, str):
+        # Also of a reservation that is wrong otherwise, so that mending it brings no new complaint.
+        place = f"{document.file}:{document.line(f'{above}.name')}"
+        first = loaded.places.setdefault((owner, name), place)
+        if first != place:
+            hint = f"{owner} has one of this name at {first}; names are unique per owner"
+            complain("name", "is given twice", shown(name), hint)
+            return
     if reservation is None:
         return
-    place = f"{document.file}:{document.line(f'{above}.name')}"
-    if reservation.key in loaded.places:
-        owner, name = reservation.key
-        hint = f"{owner} has one of this name at {loaded.places[reservation.key]}; names are unique per owner"
-        complain("name", "is given twice", name, hint)
-        return
-    for key, why in loaded.check(reservation):
-        complain(key, why, "", "")
-    loaded.places[reservation.key] = place
+    for wrong, why in loaded.check(reservation):
+        complain(wrong, why, "", "")
     loaded.reservations.append(reservation)
 
 

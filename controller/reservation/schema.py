@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.reservation.entry import HOST, NAME, OWNER
-from controller.reservation.times import MOST_OCCURRENCES
+from controller.reservation.entry import HOST, LONGEST_LABEL, LONGEST_LABEL_KEY, MOST_LABELS, NAME, OWNER
+from controller.reservation.recurrence import MOST_OCCURRENCES
 from controller.vocabulary import Direction, Protocol, Service
 
 ID = "urn:slotcar:schema:reservation-file:1"
@@ -15,6 +15,7 @@ def json_schema() -> dict[str, Any]:
     """The schema of a whole file."""
     entry = reservation_schema()
     defaults = {key: value for key, value in entry["properties"].items() if key != "name"}
+    needed = [{"required": [key]} for key in entry["required"] if key != "name"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": ID,
@@ -30,13 +31,27 @@ def json_schema() -> dict[str, Any]:
                 "description": "Keys that every reservation of the file has unless it says otherwise.",
                 "additionalProperties": False,
                 "properties": defaults,
+                "not": _BOTH_ENDS,
             },
             "reservations": {
                 "type": "array",
                 "description": "The reservations.",
-                "items": entry | {"required": ["name"]},
+                "items": entry | {"required": ["name"], "not": _BOTH_ENDS},
             },
         },
+        "allOf": [_in_defaults_or_each(one) for one in (*needed, _AN_END)],
+    }
+
+
+_BOTH_ENDS = {"required": ["end", "duration"]}
+_AN_END = {"anyOf": [{"required": ["end"]}, {"required": ["duration"]}]}
+
+
+def _in_defaults_or_each(needed: dict[str, Any]) -> dict[str, Any]:
+    """What the defaults have, the reservations need not."""
+    return {
+        "if": {"required": ["defaults"], "properties": {"defaults": needed}},
+        "else": {"properties": {"reservations": {"items": needed}}},
     }
 
 
@@ -91,7 +106,9 @@ def reservation_schema() -> dict[str, Any]:
             },
             "labels": {
                 "type": "object",
-                "additionalProperties": {"type": ["string", "number"]},
+                "propertyNames": {"maxLength": LONGEST_LABEL_KEY},
+                "additionalProperties": {"type": ["string", "number"], "maxLength": LONGEST_LABEL},
+                "maxProperties": MOST_LABELS,
                 "description": "Texts of your own, to find it by.",
             },
         },
@@ -127,5 +144,5 @@ def _endpoint(description: str) -> dict[str, Any]:
                 },
             },
         ],
-        "examples": ["lbnl-premium:5001", "10.10.21.2", "[2001:db8::1]:5001"],
+        "examples": ["lbnl-premium:5001", "10.10.21.2"],
     }
