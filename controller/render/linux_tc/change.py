@@ -39,7 +39,7 @@ CLSACT, ROOT, CLASS, LEAF, PROFILE, FILTER = range(6)
 def change_lines(before: Sequence[str], after: Sequence[str], shared: Sequence[str] = ()) -> tuple[str, ...]:
     """Lines of a `tc -batch` that make a device that has `before` have `after`; none where nothing differs.
 
-    `shared` are devices whose clsact carries others' filters, and so stays.
+    `shared` are interfaces whose clsact carries others' filters: it is there, and it stays.
     """
     old = {one.key: one for one in map(parse, before)}
     new = {one.key: one for one in map(parse, after)}
@@ -48,6 +48,8 @@ def change_lines(before: Sequence[str], after: Sequence[str], shared: Sequence[s
     making_room = {one.packets: one for one in gone if one.packets}
     lines: list[tuple[int, bool, tuple[str, ...]]] = []
     for key, one in new.items():
+        if one.kind == CLSACT and key[0] in shared:
+            continue
         if key not in old:
             room = making_room.pop(one.packets, None) if one.packets else None
             lines.append((one.kind, True, (room.delete, one.add) if room else (one.add,)))

@@ -1,0 +1,135 @@
+"""Every change of a 7500 is taken by IOS, gives what was wanted, opens no hole on the way, and is undone exactly."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.intent import intents_at
+from controller.network import load_network
+from controller.network.model import Device, Network
+from controller.render import Configuration, renderer_of
+from controller.reservation.model import Endpoint, Reservation
+from tests.unit.render.ios import Ios, Port
+from tests.unit.render.worlds import active, population, successions
+
+#: What an operator has on the same devices: other lists, other CAR lines, limits of WFQ's queues.
+LISTS = {101: ["permit icmp any any"], 2599: ["remark ours", "permit ip any any"], 150: ["permit tcp any any eq 80"]}
+RATE_LISTS = {5: "5", 20: "1"}
+CAR = (
+    "rate-limit input access-group 101 128000 8000 8000 conform-action transmit exceed-action drop",
+    "rate-limit output access-group 2599 96000 8000 8000 conform-action transmit exceed-action drop",
+    "rate-limit input access-group rate-limit 5 8000 1500 1500 conform-action transmit exceed-action transmit",
+)
+OTHERS = ("description to the lab", "ip access-group 101 in", "fair-queue tos 1 limit 64", "random-detect")
+TOP = ["ip access-list extended OURS", " permit ip any any", "!", "snmp-server community x"]
+
+
+@cache
+def garnet() -> Network:
+    return load_network(Path(__file__).parents[2] / "inventories" / "garnet")
+
+
+operators = st.dictionaries(
+    st.sampled_from(["FastEthernet4/0/0", "ATM1/0/0", "ATM1/0/0.60", "ATM2/0/0"]),
+    st.tuples(st.lists(st.sampled_from(CAR), unique=True), st.lists(st.sampled_from(OTHERS), unique=True)),
+)
+DEVICES = ("anl-7507-1", "anl-7507-2", "anl-7507-3")
+ENDS = {"src": "anl-premium", "dst": "anl-sink"}
+
+
+def start(device: Device, brownfield: dict[str, tuple[list[str], list[str]]]) -> Ios:
+    names = {*device.interfaces, *(name.partition(".")[0] for name in device.interfaces)}
+    ios = Ios(names)
+    ios.state.lists |= {number: list(entries) for number, entries in LISTS.items()}
+    ios.state.rate_lists |= RATE_LISTS
+    ios.state.others = list(TOP)
+    for name, (car, others) in brownfield.items():
+        if name in names:
+            ios.state.ports[name] = Port(list(car), None, list(others))
+    return ios
+
+
+def read(ios: Ios, device: Device) -> Configuration:
+    renderer = renderer_of(device)
+    (command,) = renderer.readback_commands(device)
+    return renderer.running({command: ios.text()}, device)
+
+
+def wanted(device: Device, chosen: dict[int, Reservation]) -> Configuration:
+    there = {
+        number: one.model_copy(
+            update={end: Endpoint(host=ENDS[getattr(one, end).host], port=getattr(one, end).port) for end in one_ends}
+        )
+        for number, one in chosen.items()
+    }
+    where = garnet()
+    return renderer_of(device).configuration(intents_at(active(population(where, there)), where)[device.name], device)
+
+
+one_ends = ("source", "destination")
+
+
+@given(name=st.sampled_from(DEVICES), succession=successions(), brownfield=operators)
+@settings(max_examples=60, deadline=None)
+def test_a_change_is_taken_by_ios_and_its_undo_gives_back_what_was(
+    name: str,
+    succession: tuple[dict[int, Reservation], dict[int, Reservation]],
+    brownfield: dict[str, tuple[list[str], list[str]]],
+) -> None:
+    device = garnet().devices[name]
+    renderer = renderer_of(device)
+    first, second = (wanted(device, chosen) for chosen in succession)
+    ios = start(device, brownfield)
+    bare = ios.snapshot()
+
+    manage = renderer.change(read(ios, device), first, device)
+    ios.run(manage.apply)
+    managed = ios.snapshot()
+    assert read(ios, device) == first
+
+    change = renderer.change(read(ios, device), second, device)
+    ios.run(change.apply)
+    assert read(ios, device) == second
+    assert renderer.change(read(ios, device), second, device).empty
+
+    ios.run(change.undo)
+    assert ios.state == managed
+    ios.run(manage.undo)
+    assert ios.state == bare
+
+
+@given(name=st.sampled_from(DEVICES), succession=successions(), brownfield=operators)
+@settings(max_examples=20, deadline=None)
+def test_a_purge_takes_everything_of_slotcars_and_nothing_of_others(
+    name: str,
+    succession: tuple[dict[int, Reservation], dict[int, Reservation]],
+    brownfield: dict[str, tuple[list[str], list[str]]],
+) -> None:
+    device = garnet().devices[name]
+    renderer = renderer_of(device)
+    ios = start(device, brownfield)
+    bare = ios.snapshot()
+    ios.run(renderer.change(read(ios, device), wanted(device, succession[0]), device).apply)
+    ios.run(renderer.purge(device, read(ios, device)))
+    assert ios.state == bare
+
+
+@given(weights=st.tuples(*[st.integers(1, 33)] * 3), brownfield=operators)
+@settings(max_examples=30, deadline=None)
+def test_weights_that_an_operator_had_come_back(
+    weights: tuple[int, int, int], brownfield: dict[str, tuple[list[str], list[str]]]
+) -> None:
+    device = garnet().devices["anl-7507-1"]
+    renderer = renderer_of(device)
+    ios = start(device, brownfield)
+    ios.state.ports["ATM1/0/0"].weights = dict(enumerate(weights, 1))
+    bare = ios.snapshot()
+    change = renderer.change(read(ios, device), wanted(device, {}), device)
+    ios.run(change.apply)
+    assert read(ios, device) == wanted(device, {})
+    ios.run(change.undo)
+    assert ios.state == bare

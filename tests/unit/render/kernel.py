@@ -1,0 +1,254 @@
+"""A pure model of what a Linux kernel keeps of tc's commands: takes a batch line by line, refuses what the kernel would
+refuse, and prints itself as tc does. Written from the kernel's and iproute2's behaviour, not from the renderer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+from controller.network.model import Device
+from tests.unit.render.tc_words import rate_text, shown_bucket, size_text
+
+OWN = range(20_800, 20_900)
+
+
+class Refused(AssertionError):
+    """RTNETLINK answers with an error."""
+
+
+@dataclass(slots=True)
+class Port:
+    """One interface. A filter is kept under its hook, preference and handle, as (what it matches, classid, actions);
+    an operator's, under its hook, as tc prints it."""
+
+    clsact: bool = False
+    root: str = ""
+    classes: dict[str, dict[str, str]] = field(default_factory=dict)
+    leaves: dict[str, dict[str, Any]] = field(default_factory=dict)
+    filters: dict[tuple[str, int, str], tuple[str, str, tuple[str, ...]]] = field(default_factory=dict)
+    others: list[tuple[str, str]] = field(default_factory=list)
+
+
+def refuse_unless(condition: object, why: str, line: str) -> None:
+    if not condition:
+        raise Refused(f"{why}: {line}")
+
+
+class Kernel:
+    def __init__(self, names: Iterable[str]) -> None:
+        self.ports = {name: Port() for name in names}
+        self.roots_deleted: list[str] = []
+
+    def snapshot(self) -> dict[str, Port]:
+        return deepcopy(self.ports)
+
+    def run(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            what, verb, word, name, *rest = line.split()
+            refuse_unless(word == "dev" and name in self.ports, "Cannot find device", line)
+            getattr(self, f"_{what}")(verb, self.ports[name], name, rest, line)
+
+    # -- queues --------------------------------------------------------------------------------------------------------
+
+    def _qdisc(self, verb: str, port: Port, name: str, rest: list[str], line: str) -> None:
+        if rest == ["clsact"]:
+            refuse_unless((verb == "add") != port.clsact, "File exists or No such file", line)
+            port.clsact = verb == "add"
+            if verb == "del":
+                port.filters.clear()
+                port.others.clear()
+        elif rest[0] == "root":
+            self._root(verb, port, name, rest, line)
+        else:
+            self._leaf(verb, port, rest, line)
+
+    def _root(self, verb: str, port: Port, name: str, rest: list[str], line: str) -> None:
+        if verb == "add":
+            refuse_unless(not port.root, "File exists", line)
+            port.root = " ".join(rest[1:])
+            return
+        refuse_unless(verb == "del" and port.root.startswith("handle 51c0: htb"), "Cannot delete qdisc", line)
+        port.root = ""
+        port.classes.clear()
+        port.leaves.clear()
+        self.roots_deleted.append(name)
+
+    def _leaf(self, verb: str, port: Port, rest: list[str], line: str) -> None:
+        parent, handle = rest[1], rest[3]
+        refuse_unless(rest[0] == "parent" and rest[2] == "handle", "Unknown place", line)
+        refuse_unless(parent in port.classes, "Class not found", line)
+        there = port.leaves.get(parent)
+        if verb == "add":
+            refuse_unless(not there, "File exists", line)
+            refuse_unless(all(leaf["handle"] != handle for leaf in port.leaves.values()), "Handle in use", line)
+            port.leaves[parent] = {"handle": handle, "kind": rest[4], "args": words(rest[5:]), "profiles": {}}
+            return
+        refuse_unless(there and there["handle"] == handle, "No such file", line)
+        if verb == "del":
+            del port.leaves[parent]
+            return
+        refuse_unless(verb == "change" and there["kind"] == rest[4], "Change operation not supported", line)
+        if "DP" in rest:
+            refuse_unless(there["args"].get("DPs"), "GRED is not set up", line)
+            args = words(rest[5:])
+            there["profiles"][int(args["DP"])] = args
+        else:
+            there["args"] = words(rest[5:])
+
+    def _class(self, verb: str, port: Port, name: str, rest: list[str], line: str) -> None:
+        if verb == "del":
+            classid = rest[1]
+            refuse_unless(classid in port.classes, "No such class", line)
+            children = [one for one in port.classes.values() if one["parent"] == classid]
+            steered = [one for one in port.filters.values() if any(f"priority {classid} " in act for act in one[2])]
+            refuse_unless(not children and not steered, "Device or resource busy", line)
+            del port.classes[classid]
+            port.leaves.pop(classid, None)
+            return
+        parent, classid = rest[1], rest[3]
+        refuse_unless(rest[0] == "parent" and rest[2] == "classid" and rest[4] == "htb", "Unknown class", line)
+        refuse_unless(port.root and (parent == "51c0:" or parent in port.classes), "Parent not found", line)
+        refuse_unless((verb == "change") == (classid in port.classes), "File exists or No such class", line)
+        args = words(rest[5:]) | {"parent": parent}
+        refuse_unless(bits(args["rate"]) <= bits(args["ceil"]), "a ceil below the rate", line)
+        port.classes[classid] = args
+
+    # -- filters -------------------------------------------------------------------------------------------------------
+
+    def _filter(self, verb: str, port: Port, name: str, rest: list[str], line: str) -> None:
+        refuse_unless(port.clsact, "Parent Qdisc doesn't exist", line)
+        found = re.fullmatch(
+            r"(\w+) protocol ip pref (\d+)(?: handle (\w+) flower ?(.*?)(?: classid (\S+))?((?: action .*)?))?",
+            " ".join(rest),
+        )
+        refuse_unless(found, "Unknown filter", line)
+        assert found is not None
+        hook, preference, handle = found[1], int(found[2]), found[3]
+        if handle is None:
+            gone = [key for key in port.filters if key[:2] == (hook, preference)]
+            refuse_unless(verb == "del" and gone, "No such file", line)
+            for key in gone:
+                del port.filters[key]
+            return
+        key = (hook, preference, handle)
+        refuse_unless((verb == "add") != (key in port.filters), "File exists or No such filter", line)
+        if verb == "del":
+            del port.filters[key]
+            return
+        actions = tuple(found[6].strip().removeprefix("action ").split(" action "))
+        if verb == "add":
+            same = [k for k, one in port.filters.items() if k[:2] == key[:2] and one[0] == found[4]]
+            refuse_unless(not same, "File exists (fl_ht_insert_unique)", line)
+        for steered in re.findall(r"priority (\S+)", found[6]):
+            refuse_unless(steered in port.classes, "leads to a class that is not there", line)
+        port.filters[key] = (found[4], found[5] or "", actions)
+
+    # -- what tc prints ------------------------------------------------------------------------------------------------
+
+    def outputs(self, commands: tuple[str, ...], device: Device) -> dict[str, str]:
+        qdiscs, listing = commands
+        return {
+            qdiscs: json.dumps([one for name, port in self.ports.items() for one in _qdiscs(name, port)]),
+            listing: "".join(f"{line}\n" for name in sorted(device.interfaces) for line in _listing(self.ports[name])),
+        }
+
+
+def words(rest: list[str]) -> dict[str, str]:
+    """`limit 30000b ecn` as a dictionary; words that stand alone are given themselves."""
+    alone = {"setup", "grio", "ecn"}
+    found, rest = {}, list(rest)
+    while rest:
+        word = rest.pop(0)
+        found[word] = word if word in alone else rest.pop(0)
+    return found
+
+
+def bits(text: str) -> int:
+    return int(text.removesuffix("bit"))
+
+
+def octets(text: str) -> int:
+    return int(text.removesuffix("b"))
+
+
+def _qdiscs(name: str, port: Port) -> Iterator[dict[str, Any]]:
+    if not port.root:
+        yield {"kind": "noqueue", "handle": "0:", "dev": name, "root": True, "options": {}}
+    else:
+        _, handle, kind, *_rest = port.root.split()
+        yield {"kind": kind, "handle": handle, "dev": name, "root": True, "options": {}}
+    for parent, leaf in port.leaves.items():
+        args = leaf["args"]
+        options: dict[str, Any] = {"limit": octets(args["limit"])}
+        if leaf["kind"] == "red":
+            options |= {"min": octets(args["min"]), "max": octets(args["max"]), "ecn": "ecn" in args}
+        if leaf["kind"] == "gred":
+            options |= {"dp_cnt": int(args["DPs"]), "dp_default": int(args["default"]), "grio": "grio" in args}
+            options["vqs"] = [
+                {"vq": n, "prio": int(p["prio"]), "ecn": "ecn" in p}
+                | {key: octets(p[key]) for key in ("limit", "min", "max")}
+                for n, p in sorted(leaf["profiles"].items())
+            ]
+        yield {"kind": leaf["kind"], "handle": leaf["handle"], "dev": name, "parent": parent, "options": options}
+    if port.clsact:
+        yield {"kind": "clsact", "handle": "ffff:", "dev": name, "parent": "ffff:fff1", "options": {}}
+
+
+def _listing(port: Port) -> Iterator[str]:
+    for classid, args in port.classes.items():
+        yield _class_text(classid, args, port.leaves.get(classid))
+    yield "qdisc noqueue 0: dev lo root refcnt 2 "
+    for hook in ("ingress", "egress"):
+        for _, text in (one for one in port.others if one[0] == hook):
+            yield from text.splitlines()
+        for (at, preference, handle), (packets, classid, actions) in sorted(port.filters.items()):
+            if at == hook:
+                yield f"filter protocol ip pref {preference} flower chain 0 "
+                yield f"filter protocol ip pref {preference} flower chain 0 handle {handle} " + (
+                    f"classid {classid} " if classid else ""
+                )
+                yield from _filter_text(packets, actions)
+        yield "qdisc noqueue 0: dev lo root refcnt 2 "
+
+
+def _class_text(classid: str, args: dict[str, str], leaf: dict[str, Any] | None) -> str:
+    rate, ceil = bits(args["rate"]), bits(args["ceil"])
+    place = "root" if args["parent"] == "51c0:" else f"parent {args['parent']}"
+    text = f"class htb {classid} {place} " + (f"leaf {leaf['handle']} " if leaf else "")
+    text += f"prio {args['prio']} quantum {args['quantum']} " if "prio" in args else ""
+    text += f"rate {rate_text(rate)} " + (f"overhead {args['overhead']} " if "overhead" in args else "")
+    text += f"ceil {rate_text(ceil)} linklayer ethernet burst {shown_bucket(rate, octets(args['burst']))}/1 mpu 0b "
+    return text + f"cburst {shown_bucket(ceil, octets(args['cburst']))}/1 mpu 0b level 0 "
+
+
+def _filter_text(packets: str, actions: tuple[str, ...]) -> Iterator[str]:
+    yield "  eth_type ipv4"
+    told = iter(packets.split())
+    for key in told:
+        yield f"  {key} {next(told)}"
+    yield "  not_in_hw"
+    for order, action in enumerate(actions, 1):
+        yield from (f"\taction order {order}: {_action_text(action)}".splitlines())
+
+
+def _action_text(action: str) -> str:
+    if found := re.fullmatch(r"police rate (\d+)bit burst (\d+)b mtu 16Kb conform-exceed (\w+)/(\w+)", action):
+        rate = int(found[1])
+        verdicts = "/".join("pass" if word == "ok" else word for word in found.groups()[2:])
+        bucket = shown_bucket(rate, int(found[2]))
+        return f" police 0x1 rate {rate_text(rate)} burst {bucket} mtu {size_text(16384)} action {verdicts} overhead 0b \n\tref 1 bind 1 "
+    if found := re.fullmatch(r"pedit ex munge ip dsfield set (\w+) retain 0xfc pipe", action):
+        value = int(found[1], 16)
+        return f" pedit action pipe keys 1\n \t index 1 ref 1 bind 1\n\t key #0  at ipv4+0: val 00{value:02x}0000 mask ff03ffff"
+    if action == "csum ip4h":
+        return "csum (iph) action pass\n\tindex 1 ref 1 bind 1"
+    if action == "ok":
+        return "gact action pass\n\t random type none pass val 0\n\t index 1 ref 1 bind 1"
+    if found := re.fullmatch(r"skbedit priority (\S+) pipe", action):
+        return f"skbedit  priority {found[1]} pipe\n\t index 1 ref 1 bind 1"
+    raise Refused(f'What is "{action}"?')
