@@ -40,7 +40,9 @@ def wanted_with_guards(active: Sequence[Active], configure: Configure) -> dict[s
     return {
         name: Wanted(
             configuration,
-            Guard(tuple(end for end, _ in guards[name]), tuple(later for _, later in guards[name])),
+            Guard(
+                tuple(end for end, _ in guards[name]), tuple(later for _, later in guards[name]), configuration.lines
+            ),
         )
         for name, configuration in now.items()
     }

@@ -12,6 +12,9 @@ from controller.network.model import Device
 from controller.problems import SlotcarError
 from controller.render.model import Change, Configuration
 
+#: What a device answers that has no guard armed.
+NO_GUARD = "none"
+
 
 class PushFailed(SlotcarError):
     """Devices could not be made to carry what the ledger wants.
@@ -43,17 +46,20 @@ class Guard:
     Attributes:
         ends: when each step is due, without the grace that the controller has before it.
         configurations: what the device is to have from then on.
+        standing: the lines that it has until the first of them.
     """
 
     ends: tuple[datetime, ...] = ()
     configurations: tuple[Configuration, ...] = ()
+    standing: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
         """Equal for equal guards; `none` where nothing is armed."""
         if not self.ends:
-            return "none"
-        text = json.dumps([[end.isoformat(), c.lines] for end, c in zip(self.ends, self.configurations, strict=True)])
+            return NO_GUARD
+        later = [[end.isoformat(), c.lines] for end, c in zip(self.ends, self.configurations, strict=True)]
+        text = json.dumps([self.standing, later])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -75,7 +81,7 @@ class Reading:
     """What one device has."""
 
     configuration: Configuration
-    guard_id: str = "none"
+    guard_id: str = NO_GUARD
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,16 @@ from controller.render import renderer_for
 from controller.render.model import Unreadable
 from controller.rollout import staging
 from controller.rollout.archive import Archive, revision_id
-from controller.rollout.model import DeviceRevision, Failure, PushFailed, PushResult, Reading, Revision, Wanted
+from controller.rollout.model import (
+    NO_GUARD,
+    DeviceRevision,
+    Failure,
+    PushFailed,
+    PushResult,
+    Reading,
+    Revision,
+    Wanted,
+)
 from controller.rollout.playbook import TIMEOUT_S, PlaybookResult, Playbooks
 
 #: `record(kind, device, details)`: where a push is written down for ever.
@@ -81,10 +90,10 @@ class Pusher:
             PushFailed: some device failed; all of this push were rolled back, or `rolled_back` is false.
             Unrenderable: others' objects are in the way on a device; nothing was touched.
         """
-        parts = self._parts(wanted, readings)
-        if not parts:
+        revision = self.prepare(wanted, readings, at)
+        if revision is None:
             return PushResult("", ())
-        revision = Revision(revision_id(at, parts), at, parts)
+        parts = revision.devices
         folder = self.archive.write(revision)
         changed = tuple(name for name, part in parts.items() if not part.change.empty)
         details = {"revision": revision.id, "activate_at": at.astimezone(UTC).isoformat()}
@@ -97,6 +106,20 @@ class Pusher:
         for name, part in parts.items():
             self.record("push.verified", name, details | {"lines": len(part.change.apply)})
         return PushResult(revision.id, changed, tuple(name for name in parts if name not in changed))
+
+    def prepare(self, wanted: Mapping[str, Wanted], readings: Mapping[str, Reading], at: datetime) -> Revision | None:
+        """What a push at `at` would carry; None where every device has all of it already. Touches nothing.
+
+        Raises:
+            Unrenderable: others' objects are in the way on a device.
+        """
+        parts = {}
+        for name, target in sorted(wanted.items()):
+            device, reading = self.devices[name], readings[name]
+            change = renderer_for(device.platform, name).change(reading.configuration, target.configuration, device)
+            if not change.empty or reading.guard_id != target.guard.id:
+                parts[name] = DeviceRevision(device, change, target.guard, tuple(staging.commands(device)))
+        return Revision(revision_id(at, parts), at, parts) if parts else None
 
     def roll_back(self, revision: str, names: Sequence[str] | None = None) -> None:
         """Gives the devices of a revision what they had before it.
@@ -115,15 +138,6 @@ class Pusher:
             )
         for name in chosen:
             self.record("push.rolled-back", name, {"revision": revision, "by": "operator"})
-
-    def _parts(self, wanted: Mapping[str, Wanted], readings: Mapping[str, Reading]) -> dict[str, DeviceRevision]:
-        parts = {}
-        for name, target in sorted(wanted.items()):
-            device, reading = self.devices[name], readings[name]
-            change = renderer_for(device.platform, name).change(reading.configuration, target.configuration, device)
-            if not change.empty or reading.guard_id != target.guard.id:
-                parts[name] = DeviceRevision(device, change, target.guard, tuple(staging.commands(device)))
-        return parts
 
     def _run(self, revision: Revision, folder: str, on_task: Callable[[str], None] | None) -> PlaybookResult:
         wait_s = max(0, int((revision.at - datetime.now(UTC)).total_seconds()))
@@ -163,8 +177,8 @@ def reading_of(outputs: Mapping[str, str], device: Device) -> Reading:
         Unreadable: the answers are not the platform's.
     """
     configuration = renderer_for(device.platform, device.name).running(outputs, device)
-    words = outputs.get(staging.guard_command(device), "none").split()
-    return Reading(configuration, words[0] if words else "none")
+    words = outputs.get(staging.guard_command(device), NO_GUARD).split()
+    return Reading(configuration, words[0] if words else NO_GUARD)
 
 
 def _reasons(result: PlaybookResult) -> str:
