@@ -167,18 +167,12 @@ class Reader:
         if _NUMBERS.fullmatch(host) and not _is_address(host):
             self._wrong(key, "is no address", value, "an address has four numbers from 0 to 255: `10.10.21.2`")
             return None
-        number = int(port) if isinstance(port, str) and _PORT.fullmatch(port) else port
-        if number is not None and not (
-            isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= 65535
-        ):
-            self._wrong(
-                key,
-                "has no port from 1 to 65535",
-                value if port == "" else port,
-                "leave the port out to bind it later",
-            )
+        if port is not None and not (isinstance(port, int) and not isinstance(port, bool) and 1 <= port <= 65535):
+            bare = isinstance(value, Mapping) and isinstance(port, str) and _PORT.fullmatch(port)
+            hint = "write the number without quotes" if bare else "leave the port out to bind it later"
+            self._wrong(key, "has no port from 1 to 65535", value if port == "" else port, hint)
             return None
-        return Endpoint(host=host, port=number)
+        return Endpoint(host=host, port=port)
 
     def _rate(self, service: Service | None) -> int | None:
         value = self.data.get("rate")
@@ -306,16 +300,23 @@ def _with_unit(parse: Callable[[Any], T], unit: str) -> Callable[[Any], T]:
     return parse_text
 
 
-def _split(text: str) -> tuple[str | None, str | None]:
-    """`host`, `host:port`, `[v6]:port` or a bare IPv6 address."""
+def _split(text: str) -> tuple[str | None, int | str | None]:
+    """`host`, `host:port`, `[v6]:port` or a bare IPv6 address; the port stays a text where it is no number."""
     stripped = text.strip()
     if _is_address(stripped):
         return stripped, None
     if stripped.startswith("["):
         host, bracket, rest = stripped[1:].partition("]")
-        return (host if bracket else None), (rest[1:] if rest.startswith(":") else None if not rest else "")
-    host, colon, port = stripped.rpartition(":")
-    return (host, port) if colon else (stripped, None)
+        colon, port = rest[:1], rest[1:]
+        if not bracket or not _is_address(host):
+            return None, None
+        if colon not in ("", ":"):
+            return host, ""
+    else:
+        host, colon, port = stripped.rpartition(":") if ":" in stripped else (stripped, "", "")
+    if not colon:
+        return host, None
+    return host, int(port) if _PORT.fullmatch(port) else port
 
 
 def _is_address(text: str) -> bool:
