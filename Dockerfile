@@ -2,9 +2,11 @@
 # the second carries that venv, the ssh client that Ansible needs, and a user without privileges.
 FROM python:3.12.11-slim-bookworm AS build
 WORKDIR /src
-COPY requirements/runtime.txt requirements/runtime.in requirements/
+COPY requirements/runtime.txt requirements/collections.txt requirements/
+COPY tools/install_collections.py tools/
 RUN python -m venv /opt/slotcar/venv \
- && /opt/slotcar/venv/bin/pip install --no-cache-dir --require-hashes -r requirements/runtime.txt
+ && /opt/slotcar/venv/bin/pip install --no-cache-dir --require-hashes -r requirements/runtime.txt \
+ && /opt/slotcar/venv/bin/python tools/install_collections.py requirements/collections.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY controller controller
 COPY lab lab

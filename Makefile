@@ -2,11 +2,12 @@
 SHELL := /bin/bash
 PYTHON_BIN := .venv/bin/python
 
-.PHONY: help demo demo-down test test-unit test-lab lint bench lab lab-down setup setup-dev lock clean
+.PHONY: help demo demo-down test test-slow test-unit test-lab lint bench lab lab-down setup setup-dev generate lock clean
 
 help:
 	@echo "make demo    set up, then run the main job: reservations become QoS on the lab's routers for exactly their slot"
 	@echo "make test    set up, then run every test"
+	@echo "make test-slow  the cases that make test leaves out for their length"
 	@echo "make lab     bring the lab's routers up and leave them up (make lab-down takes them away)"
 	@echo "make bench   measure, print a table, write benchmarks/out/NAME.json"
 	@echo "make lint    ruff, mypy, yamllint, ansible-lint"
@@ -26,6 +27,10 @@ demo-down: setup
 test: setup-dev
 	@$(PYTHON_BIN) -m lab requirements --install
 	@$(PYTHON_BIN) -m pytest $(PYTEST_ARGS)
+
+test-slow: setup-dev
+	@$(PYTHON_BIN) -m lab requirements --install
+	@$(PYTHON_BIN) -m pytest -m slow $(PYTEST_ARGS)
 
 test-unit: setup-dev
 	@$(PYTHON_BIN) -m pytest tests/unit tests/property tests/golden $(PYTEST_ARGS)
@@ -49,6 +54,12 @@ lab: setup
 
 lab-down: setup
 	@.venv/bin/slotcar lab down
+
+# What is in the repository for editors and readers, out of the code; tests hold it equal.
+generate: setup-dev
+	@.venv/bin/slotcar schema reservation > schemas/reservation.schema.json
+	@.venv/bin/slotcar schema openapi > schemas/openapi.json
+	@.venv/bin/typer controller.cli.app utils docs --name slotcar --output docs/reference/cli.md
 
 # Pins every package with its hashes; names no index.
 lock:

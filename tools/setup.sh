@@ -46,7 +46,7 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
 fi
 
 # A venv made for the tests serves the product too, so `dev` satisfies `runtime`.
-stamp() { echo ".venv/.slotcar-$1-$(sha256sum "requirements/$1.txt" pyproject.toml | sha256sum | cut -c1-16)"; }
+stamp() { echo ".venv/.slotcar-$1-$(sha256sum "requirements/$1.txt" requirements/collections.txt requirements/yang.txt pyproject.toml | sha256sum | cut -c1-16)"; }
 [ -e "$(stamp "$set_of_packages")" ] && exit 0
 [ "$set_of_packages" = runtime ] && [ -e "$(stamp dev)" ] && exit 0
 
@@ -54,6 +54,10 @@ echo "slotcar: making .venv from $requirements (the first time takes about a min
 [ -x .venv/bin/python ] || "$python" -m venv .venv || fail "could not make .venv; is the disk full?"
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$requirements" ||
   fail "could not install $requirements; pip's own words are above"
+.venv/bin/python tools/install_collections.py requirements/collections.txt ||
+  fail "could not install Ansible's collections; pip's own words are above"
+[ "$set_of_packages" = runtime ] || .venv/bin/python tools/install_yang.py requirements/yang.txt ||
+  fail "could not install the YANG models; pip's own words are above"
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ||
   fail "could not install slotcar itself into .venv; pip's own words are above"
 touch "$(stamp "$set_of_packages")"
