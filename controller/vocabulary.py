@@ -38,6 +38,10 @@ class Platform(StrEnum):
     CISCO_IOSXE_NETCONF = "cisco-iosxe-netconf"
 
 
+#: Platforms whose configuration is IOS's command line.
+IOS = frozenset({Platform.CISCO_CAR, Platform.CISCO_MQC, Platform.CISCO_GSR, Platform.CISCO_CAT6500})
+
+
 class InterfaceRole(StrEnum):
     """Where an interface stands in RFC 2475's picture.
 

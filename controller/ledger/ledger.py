@@ -194,8 +194,9 @@ class Ledger:
         self._writer.submit(AppendEvent(now, kind, handle, device, details or {}))
 
     def events(
-        self, after: int = 0, limit: int = 100, handle: str | None = None, kinds: Collection[str] = ()
+        self, after: int | None = 0, limit: int = 100, handle: str | None = None, kinds: Collection[str] = ()
     ) -> tuple[Event, ...]:
+        """In order: the first `limit` after the number `after`, or the last ones of all where it is None."""
         with database.reading(self._engine) as connection:
             return queries.events(connection, after, limit, handle, kinds)
 

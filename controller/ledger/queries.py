@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select, text
+from sqlalchemy import Connection, Select, func, or_, select, text
 
 from controller.ledger import rows, schema
 from controller.ledger.model import OCCUPYING, Entry, Event, State
@@ -75,15 +75,20 @@ def live_between(connection: Connection, start: datetime, end: datetime | None) 
 
 
 def events(
-    connection: Connection, after: int, limit: int, handle: str | None = None, kinds: Collection[str] = ()
+    connection: Connection, after: int | None, limit: int, handle: str | None = None, kinds: Collection[str] = ()
 ) -> tuple[Event, ...]:
-    """In order; `kinds` are beginnings such as `push.`."""
-    statement = rows.SELECT_EVENT.where(_event.sequence > after).order_by(_event.sequence).limit(limit)
+    """In order, the first ones after `after` or the last ones of all; `kinds` are beginnings such as `push.`."""
+    statement = rows.SELECT_EVENT.limit(limit)
+    if after is None:
+        statement = statement.order_by(_event.sequence.desc())
+    else:
+        statement = statement.where(_event.sequence > after).order_by(_event.sequence)
     if handle is not None:
         statement = statement.where(_event.handle == handle)
-    for kind in kinds:
-        statement = statement.where(_event.kind.startswith(kind, autoescape=True))
-    return tuple(rows.event_from_row(row) for row in connection.execute(statement))
+    if kinds:
+        statement = statement.where(or_(*(_event.kind.startswith(kind, autoescape=True) for kind in kinds)))
+    found = [rows.event_from_row(row) for row in connection.execute(statement)]
+    return tuple(reversed(found) if after is None else found)
 
 
 def counters(connection: Connection) -> tuple[int, int]:

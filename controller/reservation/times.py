@@ -20,7 +20,7 @@ _OFFSET = re.compile(r"([+-])([01][0-9]|2[0-3]):?([0-5][0-9])")
 
 
 def parse_time(text: object, now: datetime) -> datetime:
-    """The instant, in the zone that was written.
+    """The instant, in the zone that was written; `now` is the next whole second, so that people can read and repeat it.
 
     Raises:
         UnitError: no time, or one without a zone.
@@ -30,7 +30,8 @@ def parse_time(text: object, now: datetime) -> datetime:
     stripped = text.strip()
     if match := _NOW.fullmatch(stripped):
         try:
-            return now + parse_duration(match[1]) if match[1] else now
+            whole = _next_whole_second(now)
+            return whole + parse_duration(match[1]) if match[1] else whole
         except UnitError as error:
             raise UnitError(f"{error.message} after `now +`", text, error.hint) from None
     try:
@@ -46,6 +47,10 @@ def parse_time(text: object, now: datetime) -> datetime:
     if not FIRST_YEAR <= moment.year <= LAST_YEAR:
         raise UnitError("is beyond the calendar", text, f"say a year from {FIRST_YEAR} to {LAST_YEAR}")
     return moment
+
+
+def _next_whole_second(moment: datetime) -> datetime:
+    return moment.replace(microsecond=0) + timedelta(seconds=1 if moment.microsecond else 0)
 
 
 def parse_zone(text: object) -> tzinfo:

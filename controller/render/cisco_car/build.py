@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from controller.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent
-from controller.network.model import Device
+from controller.network.model import Device, InterfaceId
+from controller.render.cisco_car.limits import CAR, RATE_OVER_BURST
 from controller.render.model import Unrenderable
 from controller.render.text import Family
 from controller.vocabulary import PRECEDENCE, Service
@@ -17,12 +18,8 @@ FIRST_FLOW_ACL = 2600
 FLOW_ACLS = 100
 #: ... and precedence ACLs of CAR (1 to 99), one for each precedence.
 FIRST_PRECEDENCE_ACL = 60
-#: CAR takes rates in steps of 8 kb/s, and bursts from 1000 bytes to 512 MB.
-GRAIN_BPS = 8_000
-#: What CAR polices when everything is to exceed.
-NOTHING_BPS, NOTHING_BYTES = 8_000, 1_500
-#: IOS takes no burst of less than the rate divided by this.
-RATE_OVER_BURST = 2_000
+#: What CAR polices when everything is to exceed: its least rate, and a full packet.
+NOTHING_BPS, NOTHING_BYTES = CAR.police_bps.floor, 1_500
 #: ToS-based WFQ sorts by the two low bits of the precedence (IOS, "fair-queue tos").
 TOS_BITS = 0b11
 
@@ -129,8 +126,8 @@ def _most_specific_first(flow: EdgeFlow) -> tuple[int, int]:
 
 
 def _flow_line(flow: EdgeFlow, acl: int, device: Device) -> str:
-    rate_bps = _rate(flow.cir_bps)
-    burst = _burst(flow.cbs_bytes, rate_bps)
+    rate_bps = CAR.rate(flow.cir_bps, str(flow.interface))
+    burst = _burst(flow.cbs_bytes, rate_bps, flow.interface)
     return TEMPLATES.line(
         "car-flow",
         acl=acl,
@@ -143,8 +140,8 @@ def _flow_line(flow: EdgeFlow, acl: int, device: Device) -> str:
 
 
 def _aggregate_line(aggregate: AggregatePolicer, device: Device) -> str:
-    rate_bps = _rate(aggregate.rate_bps)
-    burst = _burst(aggregate.burst_bytes, rate_bps)
+    rate_bps = CAR.rate(aggregate.rate_bps, str(aggregate.interface))
+    burst = _burst(aggregate.burst_bytes, rate_bps, aggregate.interface)
     return TEMPLATES.line(
         "car-aggregate",
         acl=precedence_acl(device, PRECEDENCE[aggregate.service]),
@@ -199,22 +196,22 @@ def _outputs(egresses: Iterable[Egress]) -> dict[str, tuple[str, ...]]:
 def _queueing_lines(egress: Egress) -> tuple[str, ...]:
     """Weights from the configured shares: WFQ stays as it is while reservations come and go (GARA §5.1)."""
     shares = {queue.service: queue.share_ppm for queue in egress.queues}
-    percents = dict.fromkeys(range(1, TOS_BITS + 1), 1)
+    percents = dict.fromkeys(range(1, CAR.queues), CAR.weight.floor)
     for service in _CONFORM:
-        percents[PRECEDENCE[service] & TOS_BITS] = max(1, -(-shares.get(service, 0) // 10_000))
-    if sum(percents.values()) > 99:
+        percents[PRECEDENCE[service] & TOS_BITS] = max(CAR.weight.floor, -(-shares.get(service, 0) // 10_000))
+    if sum(percents.values()) > CAR.weight.ceiling:
         raise Unrenderable(
             f"{egress.interface}: the shares need {sum(percents.values())} % in weights of fair-queue tos"
             f" ({', '.join(f'tos {tos}: {percent}' for tos, percent in sorted(percents.items()))}),"
-            " which are 99 at most together"
+            f" which are {CAR.weight.ceiling} at most together"
         )
     weights = [Weight(tos, percent) for tos, percent in sorted(percents.items())]
     return TEMPLATES.lines("car-queueing", weights=weights)
 
 
-def _rate(rate_bps: int) -> int:
-    return max(GRAIN_BPS, -(-rate_bps // GRAIN_BPS) * GRAIN_BPS)
-
-
-def _burst(burst_bytes: int, rate_bps: int) -> int:
-    return max(NOTHING_BYTES, burst_bytes, -(-rate_bps // RATE_OVER_BURST))
+def _burst(burst_bytes: int, rate_bps: int, interface: InterfaceId) -> int:
+    """
+    Raises:
+        Unrenderable: more than CAR's largest burst.
+    """
+    return CAR.burst(max(NOTHING_BYTES, burst_bytes, -(-rate_bps // RATE_OVER_BURST)), str(interface))

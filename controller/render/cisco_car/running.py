@@ -46,7 +46,7 @@ def owned_lines(text: str, device: Device) -> tuple[tuple[str, ...], tuple[str, 
     for interface, line in _lines(text):
         if interface is None:
             if (match := _ACL.match(line)) and int(match[1]) in flows:
-                acls.append((int(match[1]), _with_numbers(line)))
+                acls.append((int(match[1]), match[0] + ports_as_numbers(line.removeprefix(match[0]))))
             elif (match := _PRECEDENCE_ACL.match(line)) and int(match[1]) in precedences:
                 rates.append((int(match[1]), line))
         elif interface in queued and (line == "fair-queue tos" or _WEIGHT.match(line)):
@@ -75,12 +75,12 @@ def _with_weights(lines: list[str]) -> list[str]:
     return [*car, "fair-queue tos", *weights]
 
 
-def _with_numbers(line: str) -> str:
-    """Ports as the numbers that Slotcar wrote."""
-    words = line.split(" ")
-    if words[2] == "remark" or len(words) < 4:
-        return line
-    names = _NUMBERS.get(words[3], {})
+def ports_as_numbers(entry: str) -> str:
+    """An ACL's entry (`permit tcp host 10.0.0.1 host 10.0.0.2 eq www`) with ports as the numbers that Slotcar wrote."""
+    words = entry.split(" ")
+    if len(words) < 2 or words[0] == "remark":
+        return entry
+    names = _NUMBERS.get(words[1], {})
     return " ".join(names.get(word, word) if before == "eq" else word for before, word in pairwise(["", *words]))
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from controller.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent, Queue
 from controller.network.model import Device, Interface, InterfaceId
 from controller.render.linux_tc import numbers
+from controller.render.linux_tc.limits import LINUX
 from controller.render.linux_tc.objects import (
     PASS,
     Clsact,
@@ -48,7 +49,6 @@ LEAST_BURST_BYTES = 3_200
 #: Thresholds of the drop profiles, percent of the queue: green, yellow, red of an assured rate, then best effort.
 PROFILES = {1: (40, 80), 2: (20, 40), 3: (5, 15)}
 RED_PROFILE = (25, 75)
-ECN = True
 
 
 def objects_of(intent: QosIntent, device: Device) -> tuple[TcObject, ...]:
@@ -81,6 +81,7 @@ def _check_name(interface: Interface) -> None:
 
 
 def _queues(egress: Egress, interface: Interface) -> Iterator[TcObject]:
+    LINUX.check_queues(len(egress.queues), str(interface.id))
     name, capacity_bps = interface.id.name, numbers.rate_down(egress.capacity_bps)
     overhead = max(0, interface.overhead_bytes - COUNTED_OVERHEAD_BYTES)
     yield Root(name)
@@ -114,12 +115,12 @@ def _leaf(device: str, minor: str, queue: Queue, bandwidth_bps: int) -> Iterator
                 min_bytes=limit * low // 100,
                 max_bytes=limit * high // 100,
                 priority=profile,
-                ecn=ECN,
+                ecn=LINUX.ecn,
                 bandwidth_bps=bandwidth_bps,
             )
     elif queue.service is Service.BEST_EFFORT:
         low, high = RED_PROFILE
-        yield Red(device, minor, limit, limit * low // 100, limit * high // 100, ECN, bandwidth_bps)
+        yield Red(device, minor, limit, limit * low // 100, limit * high // 100, LINUX.ecn, bandwidth_bps)
     else:
         yield Fifo(device, minor, limit)
 
@@ -147,8 +148,9 @@ def _flow(flow: EdgeFlow) -> Iterator[Filter]:
 
 def _treatments(flow: EdgeFlow) -> list[tuple[str, ...]]:
     """The actions of each filter of the flow, one for each colour of its meter."""
-    rate_bps = numbers.rate_up(flow.cir_bps)
-    burst_bytes = numbers.bucket_up(rate_bps, flow.cbs_bytes)
+    where = str(flow.interface)
+    rate_bps = numbers.rate_up(LINUX.rate(flow.cir_bps, where))
+    burst_bytes = numbers.bucket_up(rate_bps, LINUX.burst(flow.cbs_bytes, where))
     if flow.service is Service.IP_PREMIUM:
         return [(police(rate_bps, burst_bytes, "drop", "pipe"), *mark(DSCP[flow.service]))]
     if flow.service is not Service.ASSURED_RATE:
@@ -184,8 +186,9 @@ def _aggregate(aggregate: AggregatePolicer) -> Iterator[Filter]:
     Of an assured rate, the agreed rate is that of the committed (green) traffic; yellow and red pass as what they are,
     first to be dropped.
     """
-    device, rate_bps = aggregate.interface.name, numbers.rate_up(aggregate.rate_bps)
-    burst_bytes = numbers.bucket_up(rate_bps, aggregate.burst_bytes)
+    device, where = aggregate.interface.name, str(aggregate.interface)
+    rate_bps = numbers.rate_up(LINUX.rate(aggregate.rate_bps, where))
+    burst_bytes = numbers.bucket_up(rate_bps, LINUX.burst(aggregate.burst_bytes, where))
     dscp = DSCP[aggregate.service]
     actions: tuple[str, ...]
     if aggregate.excess == "drop":

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 
+from controller.render.linux_tc.limits import LEAST_RATE_BPS
+
 #: Ticks of the packet scheduler's clock in a microsecond (64 ns each, `/proc/net/psched`).
 TICKS_IN_US = 15.625
 #: A bucket is stored as at most 2**32 ticks; 200 s stays clear of it.
 LONGEST_BUCKET_S = 200
-#: The least rate of a standing class, bit/s: one full packet in about 1.5 s, so practically nothing.
-LEAST_RATE_BPS = 8_000
 
 _UNITS = {"": 1, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000, "T": 1_000_000_000_000}
 _RATE = re.compile(r"^([0-9]+)([KMGT]?)bit$")

@@ -1,0 +1,1 @@
+"""What the platforms of IOS's modular QoS have in common: their tree, what is owned in it, and the least change of it."""

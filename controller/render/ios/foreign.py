@@ -1,0 +1,63 @@
+"""What of an operator's stands where Slotcar would put its own: noted when read, refused when in the way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable
+
+from controller.render.ios.owned import PREFIX, Owned
+from controller.render.ios.tree import Node
+from controller.render.model import Unrenderable
+
+#: Ways to serve an interface's output that exclude a queueing policy there (IOS, "service-policy", Usage Guidelines).
+_QUEUEING = re.compile(
+    r"^(fair-queue|fair-queue .*|priority-group .*|custom-queue-list .*|random-detect|random-detect .*"
+    r"|traffic-shape .*|tx-cos .*)$"
+)
+_POLICY = re.compile(r"^service-policy (input|output) \S+$")
+_NOTE = re.compile(r"^(\S+): `(.*)`$")
+
+
+def foreign_in(
+    nodes: Iterable[Node], interfaces: Collection[str], taken: Callable[[list[str]], str | None] = lambda _: None
+) -> tuple[str, ...]:
+    """Lines of an operator's that serve or police `interfaces`, each as "INTERFACE: `line`".
+
+    `taken` says of the words of a global line what it takes of the device that Slotcar may want too, if anything.
+    """
+    found: list[str] = []
+    for node in nodes:
+        said = node.line.split()
+        what = taken(said)
+        if what is not None and what not in found:
+            found.append(what)
+        if said[0] == "interface" and said[1] in interfaces:
+            for child in node.children:
+                others = child.line.split()[-1].startswith(PREFIX)
+                if not others and (_POLICY.match(child.line) or _QUEUEING.match(child.line)):
+                    found.append(f"{said[1]}: `{child.line}`")
+    return tuple(found)
+
+
+def check_clear(device: str, foreign: Iterable[str], after: Owned) -> None:
+    """Slotcar never takes another's policy away, and its own beside it IOS would refuse.
+
+    Raises:
+        Unrenderable: an operator's line stands where one of `after` would go.
+    """
+    for note in foreign:
+        found = _NOTE.match(note)
+        if found is None:
+            continue
+        name, line = found.groups()
+        way = "input" if line.startswith("service-policy input") else "output"
+        ours = [one for one in after.interfaces.get(name, ()) if _way(one) == way]
+        if ours:
+            raise Unrenderable(
+                f"{device} {name}: `{ours[0]}` is wanted where `{line}` stands, which is not Slotcar's;"
+                " take it away, or leave this interface out of the inventory"
+            )
+
+
+def _way(line: str) -> str:
+    return "input" if line.startswith("service-policy input") else "output"
