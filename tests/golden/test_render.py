@@ -4,7 +4,7 @@ changes, the change that makes it so, and the undo.
 `case.yml` says which inventory, which instant, and where the meaning comes from; `reservations.yml` what is reserved.
 The change starts from the network without reservations, unless `before_at` (and `before.yml`) say otherwise, or
 `unmanaged` that Slotcar was never there. A device without files is one that the case leaves alone. That the numbers
-promise no less than was reserved is asserted in `tests/unit/render/test_promises.py`.
+promise no less than was reserved is asserted in `tests/unit/render/` (`test_mqc_promises.py`, `test_limits_car_linux.py`).
 
 After a wanted change: `UPDATE_GOLDEN=1 .venv/bin/pytest tests/golden/test_render.py`, then read the diff.
 """

@@ -241,10 +241,12 @@ def _action_text(action: str) -> str:
         rate = int(found[1])
         verdicts = "/".join("pass" if word == "ok" else word for word in found.groups()[2:])
         bucket = shown_bucket(rate, int(found[2]))
-        return f" police 0x1 rate {rate_text(rate)} burst {bucket} mtu {size_text(16384)} action {verdicts} overhead 0b \n\tref 1 bind 1 "
+        text = f" police 0x1 rate {rate_text(rate)} burst {bucket} mtu {size_text(16384)} action {verdicts}"
+        return f"{text} overhead 0b \n\tref 1 bind 1 "
     if found := re.fullmatch(r"pedit ex munge ip dsfield set (\w+) retain 0xfc pipe", action):
         value = int(found[1], 16)
-        return f" pedit action pipe keys 1\n \t index 1 ref 1 bind 1\n\t key #0  at ipv4+0: val 00{value:02x}0000 mask ff03ffff"
+        key = f"at ipv4+0: val 00{value:02x}0000 mask ff03ffff"
+        return f" pedit action pipe keys 1\n \t index 1 ref 1 bind 1\n\t key #0  {key}"
     if action == "csum ip4h":
         return "csum (iph) action pass\n\tindex 1 ref 1 bind 1"
     if action == "ok":

@@ -79,7 +79,7 @@ reservations = st.builds(
     protocol=st.sampled_from(Protocol),
     direction=st.sampled_from(Direction),
     service=st.sampled_from(Service),
-    rate_bps=st.one_of(st.integers(0, 3_000_000), st.sampled_from([999_999, 1_000_001, 8_000_000])),
+    rate_bps=st.one_of(st.integers(0, 3_000_000), st.sampled_from([999_999, 1_000_001, 36_000_000])),
     packet_size_bytes=st.sampled_from([128, 1028, 1499, 1500]),
     rtt_us=st.sampled_from([1, 1_000, 50_000, 300_000]),
 )

@@ -1,0 +1,54 @@
+"""docs/reference/reservation.md and the code say the same: every key, its default, the example and the error."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from controller.located_yaml import load
+from controller.problems import InvalidInput
+from controller.reservation import json_schema, load_text
+from controller.vocabulary import Service
+
+TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "reservation.md").read_text(encoding="utf-8")
+NOW = datetime(2027, 1, 1, tzinfo=UTC)
+EXAMPLE = next(block for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL) if "# example.yml" in block)
+
+
+def rows(section: str) -> dict[str, list[str]]:
+    part = next(one for one in re.split(r"^## ", TEXT, flags=re.MULTILINE) if one.startswith(f"{section}\n"))
+    cells = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if line.startswith("| `")
+    ]
+    return {row[0].strip("`"): row for row in cells}
+
+
+def test_every_key_is_there_with_its_default() -> None:
+    schema = json_schema()
+    assert set(rows("Keys of the file")) == set(schema["properties"])
+    entry = schema["properties"]["reservations"]["items"]["properties"]
+    table = rows("Keys of a reservation")
+    assert list(table) == list(entry)
+    for key, row in table.items():
+        if default := entry[key].get("default"):
+            assert row[3] == f"`{default}`"
+
+
+def test_the_services_are_those_of_the_vocabulary() -> None:
+    assert set(rows("Services")) == set(Service)
+
+
+def test_the_example_is_a_good_file() -> None:
+    assert [one.name for one in load_text(EXAMPLE, "example.yml", NOW)] == ["nightly-raw", "bulk"]
+    Draft202012Validator(json_schema()).validate(load(EXAMPLE, "example.yml").data)
+
+
+def test_the_error_is_what_the_example_with_that_slip_is_told() -> None:
+    told = re.findall(r"```text\n(.*?)\n```", TEXT, re.DOTALL)[0]
+    with pytest.raises(InvalidInput) as refusal:
+        load_text(EXAMPLE.replace("12 Mbit/s", "12 mb"), "example.yml", NOW)
+    assert str(refusal.value) == told
