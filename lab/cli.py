@@ -30,7 +30,9 @@ def default_state_dir() -> Path:
     return Path(os.environ.get("SLOTCAR_STATE_DIR") or Path(__file__).resolve().parents[1] / "var") / "lab"
 
 
-StateDir = Annotated[Path, typer.Option("--state-dir", help="Keys, facts and the console of the lab.")]
+StateDir = Annotated[
+    Path, typer.Option("--state-dir", show_default="var/lab", help="Keys, facts and the console of the lab.")
+]
 ChosenBackend = Annotated[Backend | None, typer.Option("--backend", help="Chosen by what this kernel can do.")]
 DEFAULT_DIR = default_state_dir()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 
 from lab.errors import LabError
@@ -40,6 +40,14 @@ FOR_THE_GUEST = {
     "depmod": "kmod",
     "dpkg-deb": "dpkg",
 }
+#: What the tests of NETCONF talk to and check with.
+FOR_NETCONF = {
+    "sshd": "openssh-server",
+    "ssh-keygen": "openssh-client",
+    "netconfd": "netconfd",
+    "netconf-subsystem": "netconfd",
+    "yanglint": "libyang-tools",
+}
 
 
 def which(command: str) -> str | None:
@@ -49,7 +57,10 @@ def which(command: str) -> str | None:
 
 def missing(backend: Backend) -> tuple[str, ...]:
     """Packages that the backend needs and this machine has not."""
-    needed = EVERYWHERE | (FOR_THE_GUEST if backend is Backend.GUEST else {})
+    return _absent(EVERYWHERE | (FOR_THE_GUEST if backend is Backend.GUEST else {}))
+
+
+def _absent(needed: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted({package for command, package in needed.items() if which(command) is None}))
 
 
@@ -68,19 +79,34 @@ def ensure(backend: Backend, progress: Callable[[str], None], *, install: bool =
     Raises:
         LabError: something is missing and cannot be installed from here; names the packages.
     """
-    packages = missing(backend)
+    _ensure(f"the lab ({backend})", lambda: missing(backend), progress, install=install)
+
+
+def ensure_netconf(progress: Callable[[str], None], *, install: bool = True) -> None:
+    """The same for the tests of NETCONF.
+
+    Raises:
+        LabError: something is missing and cannot be installed from here; names the packages.
+    """
+    _ensure("a NETCONF server", lambda: _absent(FOR_NETCONF), progress, install=install)
+
+
+def _ensure(
+    what: str, absent: Callable[[], tuple[str, ...]], progress: Callable[[str], None], *, install: bool
+) -> None:
+    packages = absent()
     if not packages:
         return
     root = as_root()
     if not install or root is None or which("apt-get") is None:
         raise LabError(
-            f"the lab ({backend}) needs packages that this machine lacks: {' '.join(packages)}; "
+            f"{what} needs packages that this machine lacks: {' '.join(packages)}; "
             f"install them (Debian, Ubuntu: sudo apt-get install {' '.join(packages)}) and try again"
         )
     progress(f"installing {', '.join(packages)}")
     _apt(root, ["update", "-qq"], fatal=False)
     _apt(root, ["install", "-y", "-qq", "--no-install-recommends", *packages])
-    left = missing(backend)
+    left = absent()
     if left:
         raise LabError(f"installed, but commands of these packages are still missing: {' '.join(left)}")
 

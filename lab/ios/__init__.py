@@ -1,0 +1,32 @@
+"""Cisco routers in software, for tests, measurements and the lab: a command line over SSH with IOS's manners.
+
+NAPALM's `ios` driver and `cisco.ios` drive it as they are. It forwards no packet. What it takes is data:
+`lab/ios/grammar/*.yml`.
+"""
+
+from __future__ import annotations
+
+from lab.ios.counters import Counters
+from lab.ios.faults import DropOnCopy, DropOnLine, Fault, FullFlash, HangAfter, RefuseLine, Slow, WrongPassword
+from lab.ios.fleet import Router, Routers
+from lab.ios.grammar import PLATFORMS, Problem, check, refused
+from lab.ios.machine import Received
+
+__all__ = [
+    "PLATFORMS",
+    "Counters",
+    "DropOnCopy",
+    "DropOnLine",
+    "Fault",
+    "FullFlash",
+    "HangAfter",
+    "Problem",
+    "Received",
+    "RefuseLine",
+    "Router",
+    "Routers",
+    "Slow",
+    "WrongPassword",
+    "check",
+    "refused",
+]

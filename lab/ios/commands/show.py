@@ -1,0 +1,115 @@
+"""`show …`."""
+
+from __future__ import annotations
+
+import time
+
+from lab.ios import counters, tree
+from lab.ios.commands.registry import command
+from lab.ios.shell import Shell
+from lab.ios.tree import Node
+
+Given = dict[str, str]
+
+
+@command("show version", level=1)
+async def version(shell: Shell, given: Given) -> str:
+    machine = shell.machine
+    facts = machine.running.grammar.facts
+    minutes = (time.time_ns() - machine.booted_ns) // 60_000_000_000
+    return (
+        "Cisco Internetwork Operating System Software \n"
+        f"IOS (tm) Software ({facts['image'].upper()}), Version {facts['release']}, RELEASE SOFTWARE (fc1)\n"
+        "\n"
+        f"{machine.running.hostname} uptime is {minutes} minutes\n"
+        "System returned to ROM by power-on\n"
+        f'System image file is "{facts["flash"]}{facts["image"]}.bin"\n'
+        "\n"
+        f"{facts['processor']}\n"
+        f"Processor board ID {machine.name.upper()}\n"
+        "\n"
+        "Configuration register is 0x2102\n\n"
+    )
+
+
+@command("show clock [detail]", level=1)
+async def clock(shell: Shell, given: Given) -> str:
+    now = shell.machine.now()
+    return (
+        f"{now.strftime('%H:%M:%S')}.{now.microsecond // 1000:03} {now.strftime('UTC %a %b')} {now.day} {now.year}\n"
+    )
+
+
+@command("show running-config [all|full|brief]")
+async def running(shell: Shell, given: Given) -> str:
+    text = shell.machine.running.text()
+    changes = [one for one in shell.machine.history if one.taken]
+    last = f"! Last configuration change by {changes[-1].user or 'the revert timer'}\n" if changes else ""
+    size = len(text.encode())
+    return f"Building configuration...\n\nCurrent configuration : {size} bytes\n!\n{last}{text}\n"
+
+
+@command("show running-config interface <name:interface>")
+async def running_interface(shell: Shell, given: Given) -> str:
+    node = shell.machine.running.top.child(f"interface {given['name']}")
+    if node is None:
+        return "% Invalid interface\n"
+    body = "".join(f"{line}\n" for line in _section(node, shell))
+    return f"Building configuration...\n\nCurrent configuration : {len(body)} bytes\n!\n{body}end\n\n"
+
+
+@command("show startup-config")
+async def startup(shell: Shell, given: Given) -> str:
+    text = shell.machine.startup
+    return f"Using {len(text.encode())} out of 129016 bytes\n!\n{text}"
+
+
+@command("show class-map [<name:word>]", "show policy-map [<name:word>]")
+async def maps(shell: Shell, given: Given) -> str:
+    words = shell.machine.commands[-1][2].split()
+    kind = "class-map" if words[1].startswith("c") else "policy-map"
+    wanted = given.get("name")
+    found = [
+        node
+        for node in shell.machine.running.top.printed()
+        if node.text.startswith(f"{kind} ") and wanted in (None, node.captures["name"])
+    ]
+    return "".join(f" {line}\n" for node in found for line in _section(node, shell)) + "\n"
+
+
+@command("show access-lists [<name:word>]", "show ip access-lists [<name:word>]")
+async def access_lists(shell: Shell, given: Given) -> str:
+    told: list[str] = []
+    heading = ""
+    for node in shell.machine.running.top.printed():
+        if node.rule.special == "numbered":
+            number, entry = node.captures["number"], node.text.split(maxsplit=2)[2]
+            kind = "Standard" if int(number) < 100 or 1300 <= int(number) < 2000 else "Extended"
+            told += [f"{kind} IP access list {number}"] if heading != number else []
+            heading = number
+            told += [f"    {entry}"] if not entry.startswith("remark ") else []
+        elif node.mode.startswith("access-list-"):
+            told.append(f"{node.mode.rpartition('-')[2].capitalize()} IP access list {node.captures['name']}")
+            entries = [child for child in node.printed() if not child.text.startswith("remark ")]
+            told += [f"    {child.sequence} {child.text}" for child in entries]
+    return "".join(f"{line}\n" for line in told)
+
+
+@command("show interfaces [<name:interface>] rate-limit", level=1)
+async def rate_limits(shell: Shell, given: Given) -> str:
+    machine = shell.machine
+    told = counters.rate_limits(machine.running.top, machine.counters, given.get("name", ""))
+    return "".join(f"{line}\n" for line in told)
+
+
+@command("show policy-map interface [<name:interface>] [<direction:input|output>]", level=1)
+async def policies(shell: Shell, given: Given) -> str:
+    machine = shell.machine
+    told = counters.policies(machine.running.top, machine.counters, given.get("name", ""), given.get("direction", ""))
+    return "".join(f"{line}\n" for line in told)
+
+
+def _section(node: Node, shell: Shell) -> list[str]:
+    grammar = shell.machine.running.grammar
+    below = tree.lines(node, grammar, grammar.modes[node.mode].indent, sequences=shell.machine.sequences)
+    return [node.text, *below]
