@@ -129,7 +129,9 @@ _PLAN: Json = {
     "boundaries": [
         {
             "at": WINDOW["start"],
-            "devices": [{"device": "anl-7507-1", "diff": [f"+{line}" for line in (*_FLOW, _POLICER)]}],
+            "devices": [
+                {"device": "anl-7507-1", "diff": [f"+{line}" for line in (*_FLOW, _POLICER)], "approximations": []}
+            ],
         }
     ],
     "boundaries_left_out": 0,

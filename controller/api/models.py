@@ -151,6 +151,7 @@ class StepOut(Answer):
 class DeviceDiffOut(Answer):
     device: str
     diff: list[str] = Field(description="unified diff of the part of the configuration that Slotcar owns")
+    approximations: list[str] = Field(description="what the platform does otherwise than it should, and by how much")
 
 
 class BoundaryOut(Answer):

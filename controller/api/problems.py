@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -155,7 +156,18 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     response = problem(request, error.status_code, kind, title, words)
     for name, value in (error.headers or {}).items():
         response.headers[name] = value
+    if error.status_code == 405:
+        response.headers["Allow"] = ", ".join(_methods(request))
     return response
+
+
+def _methods(request: Request) -> list[str]:
+    """What the path knows: Starlette tells of the first route alone, and here each method has its own."""
+    found = set()
+    for template, operations in request.app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\{[^}]+\}", "[^/]+", template), request.url.path):
+            found |= {method.upper() for method in operations}
+    return sorted(found or {"GET"})
 
 
 async def _too_deep(request: Request, _error: Exception) -> JSONResponse:

@@ -12,6 +12,9 @@ from controller.cli.output import Format, coloured_diff, complain, emit, print_t
 from controller.cli.session import broker, now, settings
 
 if TYPE_CHECKING:
+    from controller.network.model import Network
+    from controller.rollout.pusher import Pusher
+    from controller.verbs.configurations import DeviceDiff
     from controller.verbs.rolling import Comparison
 
 #: `slotcar diff` ends with it where devices differ, as `diff` and `terraform plan -detailed-exitcode` do.
@@ -19,7 +22,7 @@ DIFFERENT = 2
 
 
 def register(app: typer.Typer) -> None:
-    for command in (diff, push, rollback):
+    for command in (diff, drift, push, rollback):
         app.command()(command)
 
 
@@ -95,25 +98,39 @@ def rollback(
     revision: Annotated[
         str | None, typer.Argument(help="a revision; without one, the latest", show_default=False)
     ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to", help="to what routers had after a revision, to what they had at a time, or to `baseline`"
+        ),
+    ] = None,
     device: Devices = None,
     show: Annotated[bool, typer.Option("--list", help="only list the revisions")] = False,
     inventory: Inventory = None,
     yes: Yes = False,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Give the routers what they had before a revision. Needs no database.
+    """Give the routers what they had before a revision, or what --to says. Needs no database.
 
-    A controller that runs will push what its ledger wants again: stop it first, or cancel the reservation instead.
+    `baseline` is the standing configuration without any reservation. Routers that do not answer are named (exit code 1)
+    and the others are done. A controller that runs will push what its ledger wants again: stop it first, or cancel the
+    reservation instead. With the database dead, slots that this leaves open have no guard that ends them.
     """
     from controller.network import load_network
     from controller.verbs.errors import NotPossible
     from controller.verbs.rolling import pusher_for
 
+    if to and revision:
+        raise typer.BadParameter("say either a revision, for what was before it, or --to", param_hint="--to")
     chosen = settings(inventory=inventory)
-    pusher = pusher_for(load_network(chosen.need_inventory(), chosen.vault_password_file), chosen, None)
+    network = load_network(chosen.need_inventory(), chosen.vault_password_file)
+    pusher = pusher_for(network, chosen, None)
     known = pusher.archive.revisions()
     if show:
         emit(list(known), form, lambda: print_table(("revision",), [(one,) for one in known], "No revisions."))
+        return
+    if to:
+        _rewind(pusher, network, to, device, yes)
         return
     if not known and revision is None:
         raise NotPossible(f"there is no revision in {chosen.state_dir}: nothing was pushed yet")
@@ -122,6 +139,62 @@ def rollback(
     _confirm(yes, f"Roll back {which} on {', '.join(device or names)}?")
     pusher.roll_back(which, device)
     stdout().print(f"Rolled back and verified: {', '.join(device or names)}.")
+
+
+def _rewind(pusher: Pusher, network: Network, to: str, device: list[str] | None, yes: bool) -> None:
+    from controller.verbs.rewinding import rewind
+
+    progress("reading the devices")
+    found = rewind(pusher, network, to, now(), device)
+    for one in found.diffs:
+        stdout().print(one.device, style="cyan")
+        coloured_diff(one.diff)
+    for failure in found.failures:
+        complain(f"{failure.device}: {failure.message}")
+    if found.wanted:
+        if found.diffs:
+            _confirm(yes, f"Roll {', '.join(one.device for one in found.diffs)} back to {to}?")
+        pusher.push(found.wanted, found.readings.found, now(), on_task=progress)
+        stdout().print(f"Verified: {', '.join(sorted(found.wanted))}.")
+    if found.failures:
+        raise typer.Exit(ERROR)
+
+
+def drift(
+    device: Devices = None,
+    repair: Annotated[bool, typer.Option("--repair", help="make them equal again; asks before it does")] = False,
+    inventory: Inventory = None,
+    yes: Yes = False,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Which routers no longer have what they should have now. Ends with 2 where one differs, 1 where one does not answer.
+
+    Only what is Slotcar's is looked at. A controller that leads looks by itself, every SLOTCAR_CHECK_INTERVAL, writes an
+    event `device.drifted` and repairs it.
+    """
+    from controller.verbs.documents import comparison_document
+
+    found = _compare(inventory, device)
+    rows = [
+        *((one.device, "drifted", _count(one)) for one in found.diffs),
+        *((name, "as wanted", "") for name in found.equal),
+        *((failure.device, "unknown", failure.message) for failure in found.failures),
+    ]
+    emit(
+        comparison_document(found), form, lambda: print_table(("device", "state", "what"), sorted(rows), "No devices.")
+    )
+    if repair and found.diffs:
+        push([one.device for one in found.diffs], inventory, yes)
+    elif found.diffs and not found.failures:
+        raise typer.Exit(DIFFERENT)
+    if found.failures:
+        raise typer.Exit(ERROR)
+
+
+def _count(one: DeviceDiff) -> str:
+    lines = [line for line in one.diff if not line.startswith("@@")]
+    missing, foreign = (sum(line.startswith(sign) for line in lines) for sign in "+-")
+    return f"{missing} lines missing or changed, {foreign} that should not be there"
 
 
 def _confirm(yes: bool, question: str) -> None:

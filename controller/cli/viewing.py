@@ -96,7 +96,9 @@ def _print(found: dict[str, Configuration]) -> None:
 
 
 def events(
-    after: Annotated[int, typer.Option("--after", min=0, help="only those after this number")] = 0,
+    after: Annotated[
+        int | None, typer.Option("--after", min=0, help="from the one after this number on; the last ones by default")
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
     reservation: Annotated[str | None, typer.Option("--reservation", help="a handle, or OWNER/NAME")] = None,
     inventory: Inventory = None,

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from controller.network.model import Device
 from controller.problems import InvalidInput, Problem
-from controller.render import renderer_for
 from controller.rollout import staging
 from controller.rollout.model import DeviceRevision, Revision
 
@@ -55,6 +54,7 @@ class Archive:
             shutil.rmtree(part, ignore_errors=True)
             for name, device in revision.devices.items():
                 _write_device(part / name, device, revision.at)
+            shutil.rmtree(folder, ignore_errors=True)  # of an earlier try
             part.rename(folder)
         return folder
 
@@ -145,12 +145,3 @@ class _writing:  # noqa: N801 - a context manager that reads like a statement
         why = os.strerror(error.errno) if error.errno else str(error)
         hint = "nothing was pushed; make room or set SLOTCAR_STATE_DIR to another folder"
         return InvalidInput([Problem(str(self._folder), 0, "", f"cannot be written: {why.lower()}", "", hint)])
-
-
-def known_platforms(devices: Iterable[Device]) -> None:
-    """
-    Raises:
-        Unrenderable: a device's platform has no renderer.
-    """
-    for device in devices:
-        renderer_for(device.platform, device.name)

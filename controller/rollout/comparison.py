@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.network.model import Device
-from controller.render import renderer_for
+from controller.render import renderer_of
 from controller.render.model import Configuration
 
 
@@ -43,7 +43,7 @@ def compare(folder: Path, target: str, outputs: Mapping[str, str]) -> Comparison
         OSError: the folder is not whole.
     """
     device = Device.model_validate_json((folder / "device.json").read_text())
-    renderer = renderer_for(device.platform, device.name)
+    renderer = renderer_of(device)
     running = renderer.running(outputs, device)
     lines = tuple((folder / target).read_text().splitlines()) if target else ()
     wanted = Configuration(device.name, device.platform, lines)

@@ -17,7 +17,7 @@ from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.listening import Lease
 from controller.ledger.model import Entry
 from controller.problems import SlotcarError
-from controller.rollout.model import PushFailed, Wanted
+from controller.rollout.model import Outlook, PushFailed, Reading, Wanted
 from controller.rollout.pusher import Pusher
 from controller.timeline import Active, active_at, next_boundary
 
@@ -29,8 +29,8 @@ DOZE = timedelta(seconds=30)
 FIRST_RETRY = timedelta(seconds=10)
 LAST_RETRY = timedelta(minutes=5)
 
-#: Each device's configuration and guard while a set of reservations is active.
-WantedFor = Callable[[Sequence[Active]], Mapping[str, Wanted]]
+#: Each device's configuration and guard while a set of reservations is active at an instant.
+WantedFor = Callable[[Sequence[Active], datetime], Outlook]
 
 
 @dataclass(slots=True)
@@ -65,6 +65,7 @@ class ReconcileLoop:
         lead: how long before a boundary it is prepared.
         check: how often the devices are read though nothing should have changed (a router that restarted).
         clock: the present instant, aware UTC.
+        instants: when the network itself changes what is wanted (an SLS begins or ends to be valid).
     """
 
     ledger: Ledger
@@ -73,8 +74,10 @@ class ReconcileLoop:
     lead: timedelta
     check: timedelta
     clock: Callable[[], datetime]
+    instants: Sequence[datetime] = ()
     status: LoopStatus = field(default_factory=LoopStatus)
     _verified: dict[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
+    _believed: dict[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
     _carried: set[str] = field(default_factory=set)
     _withheld: set[str] = field(default_factory=set)
     _troubles: dict[str, Trouble] = field(default_factory=dict)
@@ -102,6 +105,7 @@ class ReconcileLoop:
         log.info("leading")
         self.status.leading, self.status.error = True, ""
         self._verified.clear()
+        self._believed.clear()
         self._carried.clear()
         self._checked_at = self.clock()
         while not stopping.is_set() and lease.held():
@@ -124,7 +128,7 @@ class ReconcileLoop:
         entries = self.ledger.live_between(now)
         self.reconcile(entries, now)
         self.status.settled = not self._troubles
-        boundary = next_boundary(entries, max(now, self._handled or now))
+        boundary = self._next_boundary(entries, max(now, self._handled or now))
         self.status.next_boundary = boundary
         if boundary is not None and boundary - self.clock() <= self.lead:
             self._handled = boundary
@@ -135,15 +139,25 @@ class ReconcileLoop:
             waits.append(boundary - self.lead)
         return min(waits)
 
+    def _next_boundary(self, entries: Sequence[Entry], after: datetime) -> datetime | None:
+        instants = [one for one in self.instants if one > after]
+        slot = next_boundary(entries, after)
+        return min([*instants, slot] if slot else instants, default=None)
+
     def reconcile(self, entries: Sequence[Entry], at: datetime) -> None:
         """Makes the devices have at `at` what is wanted then; leaves devices in trouble, and who needs them, for later."""
         # Each round that fails puts a device aside, so there are at most as many rounds as devices.
         for _ in range(len(self.pusher.devices) + 1):
             active = self._admissible(active_at(entries, at))
-            wanted = self.wanted_for(active)
+            outlook = self.wanted_for(active, at)
+            fresh = {name: why for name, why in outlook.unrenderable.items() if not self._waiting(name)}
+            for name, why in fresh.items():
+                self._put_aside(name, why)
+            if fresh:
+                continue
             targets = {
                 name: one
-                for name, one in wanted.items()
+                for name, one in outlook.wanted.items()
                 if self._verified.get(name) != one.identity and not self._waiting(name)
             }
             if not targets or self._try(targets, at):
@@ -157,6 +171,7 @@ class ReconcileLoop:
             readings = self.pusher.read(sorted(targets))
             for failure in readings.failures.values():
                 self._put_aside(failure.device, failure.message)
+            self._tell_drift(readings.found)
             if readings.failures:
                 return False
             result = self.pusher.push(targets, readings.found, at)
@@ -168,6 +183,7 @@ class ReconcileLoop:
                 self._put_aside(name, why)
             for name in targets:
                 self._verified.pop(name, None)
+                self._believed.pop(name, None)
             return False
         except SlotcarError as error:
             log.error("push impossible", error=str(error))
@@ -175,7 +191,7 @@ class ReconcileLoop:
                 self._put_aside(name, str(error))
             return False
         for name, one in targets.items():
-            self._verified[name] = one.identity
+            self._verified[name] = self._believed[name] = one.identity
             self._troubles.pop(name, None)
             self.status.troubles.pop(name, None)
         if result.revision:
@@ -183,6 +199,18 @@ class ReconcileLoop:
             self.status.last_revision, self.status.last_push_at = result.revision, self.clock()
             log.info("pushed", revision=result.revision, changed=result.changed, rearmed=result.rearmed)
         return True
+
+    def _tell_drift(self, found: Mapping[str, Reading]) -> None:
+        """A device that has not what it was seen to have was changed by somebody else, or restarted."""
+        for name, reading in found.items():
+            believed = self._believed.pop(name, None)
+            if believed is None or believed == (reading.configuration.lines, reading.guard_id):
+                continue
+            message = (
+                "its guard is gone" if believed[0] == reading.configuration.lines else "its configuration differs"
+            )
+            log.warning("device drifted", device=name, what=message)
+            self.ledger.append_event("device.drifted", self.clock(), device=name, details={"message": message})
 
     def _waiting(self, name: str) -> bool:
         trouble = self._troubles.get(name)

@@ -77,6 +77,14 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
+class Outlook:
+    """What devices are to have at an instant; `unrenderable` says why others cannot have what they should."""
+
+    wanted: Mapping[str, Wanted]
+    unrenderable: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What one device has."""
 

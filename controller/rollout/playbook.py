@@ -102,12 +102,21 @@ def _note(event: Mapping[str, Any], result: PlaybookResult, on_task: Callable[[s
     elif kind == "runner_on_unreachable":
         words = data.get("res", {}).get("msg", "")
         result.failures.setdefault(host, Failure(host, _sentence(words, "it does not answer"), unreachable=True))
+    elif told := _told(data):
+        for name, words in told.items():
+            result.failures.setdefault(name, Failure(name, _sentence(words, "it gave no reason"), unreachable=False))
     elif kind == "runner_on_failed" and not data.get("ignore_errors"):
         words = data.get("res", {}).get("msg", "")
         result.failures.setdefault(host, Failure(host, _sentence(words, "Ansible gave no reason"), unreachable=False))
     elif kind == "runner_on_ok" and data.get("res", {}).get("changed"):
         result.changed.add(host)
     return True
+
+
+def _told(data: Mapping[str, Any]) -> Mapping[str, str]:
+    """Failures of a task that serves many devices at once (`slotcar_ios`)."""
+    found = data.get("res", {}).get("failures") if str(data.get("task_action", "")).startswith("slotcar_") else None
+    return found if isinstance(found, dict) else {}
 
 
 def _sentence(words: object, otherwise: str) -> str:

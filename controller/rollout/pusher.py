@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from controller.network.model import Device
-from controller.render import renderer_for
+from controller.render import renderer_of
 from controller.render.model import Unreadable
 from controller.rollout import staging
 from controller.rollout.archive import Archive, revision_id
@@ -24,6 +24,7 @@ from controller.rollout.model import (
     Wanted,
 )
 from controller.rollout.playbook import TIMEOUT_S, PlaybookResult, Playbooks
+from controller.vocabulary import IOS
 
 #: `record(kind, device, details)`: where a push is written down for ever.
 Record = Callable[[str, str | None, Mapping[str, Any]], None]
@@ -56,6 +57,8 @@ class Pusher:
         Raises:
             Unrenderable: a device's platform cannot be read yet.
         """
+        if not names:  # to Ansible, no limit is all hosts
+            return Readings({}, {})
         devices = [self.devices[name] for name in names]
         folder = self.archive.write_readings(devices)
         result = self.playbooks.run("read", names, {"slotcar_revision": str(folder)})
@@ -116,7 +119,7 @@ class Pusher:
         parts = {}
         for name, target in sorted(wanted.items()):
             device, reading = self.devices[name], readings[name]
-            change = renderer_for(device.platform, name).change(reading.configuration, target.configuration, device)
+            change = renderer_of(device).change(reading.configuration, target.configuration, device)
             if not change.empty or reading.guard_id != target.guard.id:
                 parts[name] = DeviceRevision(device, change, target.guard, tuple(staging.commands(device)))
         return Revision(revision_id(at, parts), at, parts) if parts else None
@@ -141,8 +144,9 @@ class Pusher:
 
     def _run(self, revision: Revision, folder: str, on_task: Callable[[str], None] | None) -> PlaybookResult:
         wait_s = max(0, int((revision.at - datetime.now(UTC)).total_seconds()))
+        at_once = all(part.device.platform in IOS for part in revision.devices.values())
         return self.playbooks.run(
-            "push",
+            "push-ios" if at_once else "push",
             list(revision.devices),
             {"slotcar_revision": folder, "slotcar_activate_at": revision.at.timestamp()},
             timeout_s=TIMEOUT_S + wait_s,
@@ -162,13 +166,11 @@ class Pusher:
                 self.record("push.not-rolled-back", name, {"revision": revision.id, "message": message})
             else:
                 self.record("push.rolled-back", name, {"revision": revision.id, "by": "slotcar"})
-        if back.ok:
-            raise PushFailed(
-                f"{why}; all devices of the push were rolled back", rolled_back=True, revision=revision.id
-            )
-        raise PushFailed(
-            f"{why}; and the rollback failed too: {_reasons(back)}", rolled_back=False, revision=revision.id
+        outcome = (
+            "all devices of the push were rolled back" if back.ok else f"and the rollback failed too: {_reasons(back)}"
         )
+        guilty = {name: failure.message for name, failure in (back.failures | failed.failures).items()}
+        raise PushFailed(f"{why}; {outcome}", rolled_back=back.ok, revision=revision.id, devices=guilty)
 
 
 def reading_of(outputs: Mapping[str, str], device: Device) -> Reading:
@@ -176,7 +178,7 @@ def reading_of(outputs: Mapping[str, str], device: Device) -> Reading:
     Raises:
         Unreadable: the answers are not the platform's.
     """
-    configuration = renderer_for(device.platform, device.name).running(outputs, device)
+    configuration = renderer_of(device).running(outputs, device)
     words = outputs.get(staging.guard_command(device), NO_GUARD).split()
     return Reading(configuration, words[0] if words else NO_GUARD)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from controller.network.model import Device
-from controller.render import renderer_for
+from controller.render import renderer_of
 from controller.rollout.guard import steps
 from controller.rollout.model import NO_GUARD, DeviceRevision
 from controller.vocabulary import Platform
@@ -30,7 +30,7 @@ def guard_command(device: Device) -> str:
 
 def commands(device: Device) -> list[str]:
     """What a reading asks: the renderer's questions, and which guard is armed."""
-    asked = list(renderer_for(device.platform, device.name).readback_commands(device))
+    asked = list(renderer_of(device).readback_commands(device))
     return [*asked, guard_command(device)] if device.platform is Platform.LINUX_TC else asked
 
 

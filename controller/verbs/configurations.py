@@ -10,7 +10,7 @@ from datetime import datetime
 from controller.intent import intents_at
 from controller.ledger.model import Entry
 from controller.network.model import Network
-from controller.render import renderer_for
+from controller.render import renderer_of
 from controller.render.model import Configuration
 from controller.timebase import MICROSECOND
 from controller.timeline import active_at
@@ -53,9 +53,9 @@ def configurations_at(
             f"the inventory {network.source or ''} has no managed device {', '.join(unknown)};"
             f" it has {', '.join(sorted(network.devices))}".replace("  ", " ")
         )
-    intents = intents_at(active_at(entries, at), network)
+    intents = intents_at(active_at(entries, at), network, at)
     return {
-        name: renderer_for(intent.platform).configuration(intent, network.devices[name])
+        name: renderer_of(network.devices[name]).configuration(intent, network.devices[name])
         for name, intent in sorted(intents.items())
         if devices is None or name in devices
     }

@@ -60,7 +60,10 @@ def _step_document(step: Step) -> dict[str, Any]:
 def boundary_document(boundary: Boundary) -> dict[str, Any]:
     return {
         "at": iso(boundary.at),
-        "devices": [{"device": device.device, "diff": list(device.diff)} for device in boundary.devices],
+        "devices": [
+            {"device": one.device, "diff": list(one.diff), "approximations": list(one.after.approximations)}
+            for one in boundary.devices
+        ],
     }
 
 

@@ -10,12 +10,12 @@ from typing import Any
 from controller.intent import intents_at
 from controller.ledger import Ledger
 from controller.network.model import Network
-from controller.render import renderer_for
-from controller.render.model import Configuration
+from controller.render import renderer_of
+from controller.render.model import Configuration, Unrenderable
 from controller.rollout.archive import Archive
 from controller.rollout.guard import wanted_with_guards
 from controller.rollout.loop import ReconcileLoop
-from controller.rollout.model import Failure, Wanted
+from controller.rollout.model import Failure, Outlook, Wanted
 from controller.rollout.playbook import Playbooks
 from controller.rollout.pusher import Pusher, Readings
 from controller.settings import Settings
@@ -24,16 +24,27 @@ from controller.verbs.configurations import DeviceDiff
 from controller.verbs.errors import NotPossible
 
 
-def wanted_for(network: Network) -> Callable[[Sequence[Active]], Mapping[str, Wanted]]:
-    """Configurations and guards of all devices, as a function of what is active."""
+def wanted_for(network: Network) -> Callable[[Sequence[Active], datetime], Outlook]:
+    """Configurations and guards of all devices, as a function of what is active and of the instant."""
 
-    def configure(active: Sequence[Active]) -> dict[str, Configuration]:
-        return {
-            name: renderer_for(intent.platform, name).configuration(intent, network.devices[name])
-            for name, intent in intents_at(active, network).items()
-        }
+    def configure(active: Sequence[Active], at: datetime) -> tuple[dict[str, Configuration], dict[str, str]]:
+        found: dict[str, Configuration] = {}
+        unrenderable: dict[str, str] = {}
+        for name, intent in intents_at(active, network, at).items():
+            device = network.devices[name]
+            try:
+                found[name] = renderer_of(device).configuration(intent, device)
+            except Unrenderable as error:
+                unrenderable[name] = str(error)
+        return found, unrenderable
 
-    return lambda active: wanted_with_guards(active, configure)
+    return lambda active, at: wanted_with_guards(active, at, configure)
+
+
+def instants_of(network: Network) -> tuple[datetime, ...]:
+    """When the network itself changes what is wanted: the edges of the validity of its SLSs."""
+    windows = [sls.validity for sls in network.sls.values() if sls.validity is not None]
+    return tuple(sorted({instant for window in windows for instant in (window.start, window.end)}))
 
 
 def pusher_for(network: Network, settings: Settings, ledger: Ledger | None) -> Pusher:
@@ -59,6 +70,7 @@ def loop_for(network: Network, settings: Settings, ledger: Ledger) -> ReconcileL
         lead=settings.stage_lead,
         check=settings.check_interval,
         clock=lambda: datetime.now(UTC),
+        instants=instants_of(network),
     )
 
 
@@ -79,14 +91,16 @@ def compare(
     """Reads the devices, changes nothing.
 
     Raises:
-        NoSuchDevice, Unrenderable.
+        NotPossible: none of `devices` is managed.
     """
-    wanted = {
-        name: one
-        for name, one in wanted_for(network)(active_at(ledger.live_between(now), now)).items()
+    outlook = wanted_for(network)(active_at(ledger.live_between(now), now), now)
+    wanted = {name: one for name, one in outlook.wanted.items() if not devices or name in devices}
+    failures = [
+        Failure(name, why, unreachable=False)
+        for name, why in outlook.unrenderable.items()
         if not devices or name in devices
-    }
-    if not wanted:
+    ]
+    if not wanted and not failures:
         raise NotPossible("there is no device to look at: the inventory has no managed device of that name")
     readings = pusher.read(sorted(wanted))
     diffs, equal = [], []
@@ -95,4 +109,4 @@ def compare(
             equal.append(name)
         else:
             diffs.append(DeviceDiff(name, reading.configuration, wanted[name].configuration))
-    return Comparison(tuple(diffs), tuple(equal), tuple(readings.failures.values()), wanted, readings)
+    return Comparison(tuple(diffs), tuple(equal), (*failures, *readings.failures.values()), wanted, readings)

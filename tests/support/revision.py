@@ -1,5 +1,6 @@
-"""Writes a revision for the lab's routers without a ledger: `python -m tests.support.revision FILE STATE_DIR` prints its folder.
+"""Writes a revision for the lab's routers without a ledger.
 
+`python -m tests.support.revision FILE STATE_DIR` prints its folder.
 The file's reservations count as admitted, and the slot is open from now.
 """
 
@@ -23,7 +24,7 @@ def write(file: Path, state_dir: Path, now: datetime) -> Path:
     """The revision's folder; one that was prepared must be needed."""
     network = load_network(LAB)
     entries = entries_of(read_source([file], now, network).reservations, network, now)
-    wanted = wanted_for(network)(active_at(entries, now))
+    wanted = wanted_for(network)(active_at(entries, now), now).wanted
     pusher = pusher_for(network, load_settings(inventory=LAB, state_dir=state_dir), None)
     readings = pusher.read(sorted(wanted))
     if readings.failures:

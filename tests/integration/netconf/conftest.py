@@ -1,0 +1,139 @@
+"""A NETCONF server with the router of the golden cases on it, and revisions for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.network import load_network
+from controller.network.model import Device
+from controller.render import Change, Configuration, renderer_of
+from controller.rollout.archive import Archive, revision_id
+from controller.rollout.model import DeviceRevision, Guard, Revision
+from controller.rollout.netconf import Job, Order, Outcome, Step, fan_out, netconf_login
+from controller.rollout.netconf.session import Session
+from controller.rollout.staging import commands
+from lab import control, requirements
+from tests.golden.test_render import change_of
+from tests.integration.netconf.server import YANG, Server
+
+RENDER = Path(__file__).parents[2] / "golden" / "render"
+NAME = "north-edge"
+
+
+@dataclass(slots=True)
+class Peer:
+    """The golden cases' `north-edge`, on a server of its own."""
+
+    server: Server
+    device: Device
+    archive: Archive
+    confirm_s: int | None = None
+    _observer: Session | None = None
+
+    def case(self, name: str, device: str = NAME) -> Change:
+        return change_of(RENDER / f"netconf-{name}", device)
+
+    def revision(self, change: Change) -> Path:
+        """The folder of a revision that carries this change."""
+        parts = {self.device.name: DeviceRevision(self.device, change, Guard(), tuple(commands(self.device)))}
+        now = datetime.now(UTC)
+        return self.archive.write(Revision(revision_id(now, parts), now, parts))
+
+    def job(self, folder: Path, **order: Any) -> Job:
+        login = netconf_login(self.device.name, self.server.variables)
+        return Job(self.device.name, login, Order(folder / self.device.name, **order), self.confirm_s)
+
+    def take(self, step: str, folder: Path, **order: Any) -> Outcome:
+        (outcome,) = fan_out(Step(step), [self.job(folder, **order)]).values()
+        return outcome
+
+    def push(self, change: Change) -> Path:
+        """Stage, activate, verify; every step must do."""
+        folder = self.revision(change)
+        for step in ("stage", "activate", "verify"):
+            assert self.take(step, folder).error == ""
+        return folder
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """Somebody else's."""
+        opened = Session("somebody", netconf_login("somebody", self.server.variables))
+        opened.open()
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+    def everything(self, source: str = "running") -> str:
+        """Slotcar's and others'."""
+        if self._observer is None:
+            self._observer = Session("observer", netconf_login("observer", self.server.variables))
+            self._observer.open()
+        return str(self._observer.do("get_config", source=source).data_xml)
+
+    def stop(self) -> None:
+        if self._observer is not None:
+            self._observer.close()
+        self.server.stop()
+
+    def owned(self) -> Configuration:
+        (command,) = commands(self.device)
+        return renderer_of(self.device).running({command: self.everything()}, self.device)
+
+    def check_left_clean(self) -> None:
+        """The candidate is as `running` is, and anybody may lock it."""
+        with self.session() as session:
+            session.do("lock", target="candidate")
+            session.do("unlock", target="candidate")
+        assert self.everything("candidate") == self.everything()
+
+
+@pytest.fixture(scope="session")
+def device() -> Device:
+    return load_network(RENDER / "netconf-inventory").devices[NAME]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def needs() -> None:
+    """Debian's server and yanglint, and Cisco's models, which the set-up brings."""
+    requirements.ensure_netconf(control.quiet)
+    if not (YANG / "Cisco-IOS-XE-native.yang").exists():
+        pytest.fail(f"no Cisco models in {YANG}: run `make setup-dev`, or name their folder in SLOTCAR_YANG_DIR")
+
+
+@pytest.fixture
+def make_peer(tmp_path: Path, device: Device) -> Iterator[Any]:
+    """Makes peers; takes netconfd's options."""
+    opened: list[Peer] = []
+
+    def make(*options: str, name: str = NAME) -> Peer:
+        folder = tmp_path / name
+        server = Server(folder / "server", *options)
+        peer = Peer(server, device.model_copy(update={"name": name}), Archive(folder / "state"))
+        opened.append(peer)
+        server.start()
+        return peer
+
+    yield make
+    for peer in opened:
+        peer.stop()
+
+
+@pytest.fixture
+def peer(make_peer: Any) -> Peer:
+    made: Peer = make_peer()
+    return made
+
+
+@pytest.fixture
+def managed(peer: Peer) -> Peer:
+    """It has what stands without reservations."""
+    peer.push(peer.case("standing"))
+    return peer

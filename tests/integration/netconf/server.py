@@ -1,0 +1,127 @@
+"""A real NETCONF server with Cisco's own models: Debian's netconfd behind an sshd of its own, on a port of loopback.
+
+The models come with the environment (`SLOTCAR_YANG_DIR`, by default `.venv/share/yang`). netconfd's pattern compiler does
+not know the repetition `{,3}`, which one pattern of the access-list model has; a copy that says `{0,3}` stands before it.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+
+from lab.requirements import which
+
+ROOT = Path(__file__).resolve().parents[3]
+YANG = Path(os.environ.get("SLOTCAR_YANG_DIR", ROOT / ".venv" / "share" / "yang"))
+MODULES = ("Cisco-IOS-XE-native", "Cisco-IOS-XE-policy", "Cisco-IOS-XE-acl")
+YUMA = Path("/usr/share/yuma/modules")
+LOOPBACK = "127.0.0.1"
+READY_S = 30.0
+
+
+class Server:
+    """One server, from `start` to `stop`; `options` are netconfd's, such as `--target=running`."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.folder = folder
+        self.user = getpass.getuser()
+        self.port = _free_port()
+        self.options = options or ("--target=candidate",)
+        self.key_file, self.known_hosts = folder / "client", folder / "known_hosts"
+        self._running: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._keys()
+        log = (self.folder / "netconfd.log").open("wb")
+        for argv, ready in ((self._netconfd(), self._listens), (self._sshd(), self._answers)):
+            self._running.append(
+                subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder)
+            )
+            deadline = time.monotonic() + READY_S
+            while not ready():
+                if self._running[-1].poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError(
+                        f"{argv[0]} did not start: {(self.folder / 'netconfd.log').read_text()[-2000:]}"
+                    )
+                time.sleep(0.02)
+        log.close()
+
+    def stop(self) -> None:
+        for process in reversed(self._running):
+            process.kill()  # netconfd takes a second to end by itself, and nothing of it is kept
+            process.wait(10)
+        self._running.clear()
+
+    @property
+    def variables(self) -> dict[str, object]:
+        """What an inventory says of it."""
+        return {
+            "ansible_host": LOOPBACK,
+            "ansible_port": self.port,
+            "ansible_user": self.user,
+            "ansible_ssh_private_key_file": str(self.key_file),
+            "slotcar_known_hosts": str(self.known_hosts),
+        }
+
+    def _netconfd(self) -> list[str]:
+        models = self.folder / "models"
+        models.mkdir(exist_ok=True)
+        name = "Cisco-IOS-XE-acl.yang"
+        (models / name).write_text((YANG / name).read_text().replace("{,3}", "{0,3}"))
+        startup = self.folder / "startup.xml"
+        startup.write_text('<config xmlns="urn:ietf:params:xml:ns:netconf:base:1.0"/>\n')
+        return [
+            str(which("netconfd")),
+            *self.options,
+            f"--modpath={models}:{YANG}:{YUMA}",
+            *(f"--module={module}" for module in MODULES),
+            f"--startup={startup}",
+            f"--ncxserver-sockname={self._socket}",
+            f"--port={self.port}",
+            f"--superuser={self.user}",
+            "--warn-off=438",
+            "--log-level=info",
+        ]
+
+    @property
+    def _socket(self) -> Path:
+        return self.folder / "netconfd.sock"
+
+    def _sshd(self) -> list[str]:
+        config = self.folder / "sshd_config"
+        config.write_text(
+            f"ListenAddress {LOOPBACK}\nPort {self.port}\nHostKey {self.folder / 'host'}\n"
+            f"AuthorizedKeysFile {self.key_file}.pub\nAuthenticationMethods publickey\nStrictModes no\nUsePAM no\n"
+            "PermitRootLogin prohibit-password\nUseDNS no\nPidFile none\nMaxStartups 100\n"
+            f"Subsystem netconf {which('netconf-subsystem')} --ncxserver-sockname={self.port}@{self._socket}\n"
+        )
+        if os.geteuid() == 0:
+            Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+        return [str(which("sshd")), "-D", "-e", "-f", str(config)]
+
+    def _keys(self) -> None:
+        for file in (self.key_file, self.folder / "host"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", file], check=True)
+        kind, key, *_ = (self.folder / "host.pub").read_text().split()
+        self.known_hosts.write_text(f"[{LOOPBACK}]:{self.port} {kind} {key}\n")
+
+    def _listens(self) -> bool:
+        with closing(socket.socket(socket.AF_UNIX)) as trial:
+            return trial.connect_ex(str(self._socket)) == 0
+
+    def _answers(self) -> bool:
+        with closing(socket.socket()) as trial:
+            return trial.connect_ex((LOOPBACK, self.port)) == 0
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as trial:
+        trial.bind((LOOPBACK, 0))
+        port: int = trial.getsockname()[1]
+        return port

@@ -1,0 +1,138 @@
+"""Peers that can less, peers that are not who they should be, and what is said of logins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from controller.render import Configuration
+from controller.rollout.netconf import Step, fan_out
+from controller.rollout.netconf.session import Feature, Session
+from controller.rollout.netconf.transport import PERSIST_ID, NetconfTransport
+from controller.rollout.staging import commands
+from tests.integration.netconf.conftest import Peer
+
+SECRET = "no-real-password-of-anybody"
+
+# -- peers that can less -----------------------------------------------------------------------------------------------
+
+
+def test_without_a_candidate_the_change_goes_into_running_and_the_controller_undoes_it(make_peer: Any) -> None:
+    peer: Peer = make_peer("--target=running")
+    change = peer.case("standing")
+    folder = peer.revision(change)
+    assert peer.take("stage", folder).error == ""
+    assert peer.owned().lines == ()
+    outcome = peer.take("activate", folder)
+    assert outcome.error == ""
+    assert outcome.notes == ["no revert timer: a change that is not verified is taken back by the controller alone"]
+    assert peer.take("verify", folder).error == ""
+    assert peer.owned() == change.after
+    assert peer.take("restore", folder, target="before.txt").error == ""
+    assert peer.owned().lines == ()
+
+
+def test_without_a_candidate_a_refused_change_leaves_running_as_it_was(make_peer: Any) -> None:
+    peer: Peer = make_peer("--target=running")
+    peer.push(peer.case("standing"))
+    before = peer.everything()
+    folder = peer.revision(peer.case("premium"))
+    apply = folder / peer.device.name / "apply.txt"
+    apply.write_text(apply.read_text().replace("<cir>4112000<", "<cir>1<"))
+    assert "`edit-config`" in peer.take("stage", folder).error
+    transport = NetconfTransport("peer", peer.job(folder).login)
+    transport._session.open()
+    with pytest.raises(Exception, match="cir"):
+        transport._activate(apply.read_text())
+    transport._session.close()
+    assert peer.everything() == before
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """The server is as able as before; its greeting is read as that of one which is less."""
+    has = Session.has
+
+    def told(*features: Feature) -> None:
+        monkeypatch.setattr(Session, "has", lambda self, feature: feature not in features and has(self, feature))
+
+    return told
+
+
+def test_without_validation_the_commit_alone_decides(peer: Peer, without: Callable[..., None]) -> None:
+    without(Feature.VALIDATE, Feature.VALIDATE_1_1)
+    change = peer.case("standing")
+    peer.push(change)
+    assert peer.owned() == change.after
+    peer.check_left_clean()
+
+
+def test_without_a_candidate_and_a_running_that_can_be_edited_nothing_is_tried(
+    peer: Peer, without: Callable[..., None]
+) -> None:
+    without(Feature.CANDIDATE, Feature.VALIDATE_1_1)
+    outcome = peer.take("activate", peer.revision(peer.case("standing")))
+    assert "neither a candidate nor a running configuration that can be edited" in outcome.error
+    assert peer.owned().lines == ()
+
+
+def test_without_confirmed_commits_that_outlive_a_session_the_commit_is_final(
+    managed: Peer, without: Callable[..., None]
+) -> None:
+    without(Feature.CONFIRMED_COMMIT)
+    change = managed.case("premium")
+    folder = managed.revision(change)
+    outcome = managed.take("activate", folder)
+    assert (outcome.error, len(outcome.notes)) == ("", 1)
+    with managed.session() as session, pytest.raises(Exception, match="cancel-commit"):
+        session.do("cancel_commit", persist_id=PERSIST_ID)
+    assert managed.take("verify", folder).error == ""
+    assert managed.take("restore", folder, target="before.txt").error == ""
+    assert managed.owned() == change.before
+
+
+# -- logins ------------------------------------------------------------------------------------------------------------
+
+
+def test_another_host_key_is_not_believed(peer: Peer) -> None:
+    lines = peer.server.known_hosts.read_text().split()
+    client = (peer.server.folder / "client.pub").read_text().split()[1]
+    peer.server.known_hosts.write_text(f"{lines[0]} {lines[1]} {client}\n")
+    outcome = peer.take("stage", peer.revision(peer.case("standing")))
+    assert outcome.unreachable
+    assert "the host key of 127.0.0.1" in outcome.error
+    assert str(peer.server.known_hosts) in outcome.error
+
+
+def test_a_host_that_is_in_no_file_is_not_believed(peer: Peer) -> None:
+    peer.server.known_hosts.write_text("")
+    outcome = peer.take("stage", peer.revision(peer.case("standing")))
+    assert outcome.unreachable
+    assert "the host key" in outcome.error
+
+
+def test_a_secret_is_in_no_answer_and_no_log(peer: Peer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    job = peer.job(peer.revision(peer.case("standing")))
+    for key_file in (job.login.key_file, None):
+        told = replace(job, login=replace(job.login, password=SECRET, key_file=key_file))
+        outcome = fan_out(Step.STAGE, [told])[peer.device.name]
+        assert outcome.unreachable is (key_file is None)
+        assert SECRET not in f"{outcome} {told}"
+    assert "does not let" in outcome.error
+    assert SECRET not in caplog.text
+    assert caplog.text
+
+
+def test_a_question_of_another_platform_is_refused(peer: Peer) -> None:
+    folder = peer.revision(peer.case("standing"))
+    (folder / peer.device.name / "commands.json").write_text('["show running-config"]')
+    assert "nothing that a NETCONF peer is asked" in peer.take("verify", folder).error
+
+
+def test_an_empty_configuration_is_the_unmanaged_router(peer: Peer) -> None:
+    assert peer.owned() == Configuration(peer.device.name, peer.device.platform, ())
+    assert len(commands(peer.device)) == 1

@@ -1,0 +1,49 @@
+"""Revisions of the line network, from reservations to what is staged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from controller.network.model import Network
+from controller.render import renderer_of
+from controller.render.model import Configuration
+from controller.rollout import staging
+from controller.rollout.archive import revision_id
+from controller.rollout.model import DeviceRevision, Revision, Wanted
+from controller.timeline import Active
+from controller.verbs.offline import entries_of
+from controller.verbs.rolling import wanted_for
+from tests.support.networks import line_network
+from tests.support.requests import T0, reservation
+
+NETWORK = line_network()
+
+
+def active(number: int, end: int, rate_bps: int = 1_000_000, network: Network = NETWORK) -> Active:
+    """A reservation that is open until `end` minutes after T0."""
+    asked = reservation(f"n{number}", rate_bps, 0, end)
+    (entry,) = entries_of([asked], network, T0)
+    return Active(replace(entry, handle=f"h{number}", number=number), asked.windows[0])
+
+
+def configure(some: Sequence[Active]) -> Mapping[str, Configuration]:
+    return {name: one.configuration for name, one in wanted(*some).items()}
+
+
+def wanted(*some: Active, network: Network = NETWORK) -> Mapping[str, Wanted]:
+    outlook = wanted_for(network)(some, T0)
+    assert not outlook.unrenderable
+    return outlook.wanted
+
+
+def revision(at: datetime, *some: Active, network: Network = NETWORK) -> Revision:
+    """What a push at `at` carries to unmanaged devices."""
+    parts = {}
+    for name, one in wanted(*some, network=network).items():
+        device = network.devices[name]
+        before = Configuration(name, device.platform, ())
+        change = renderer_of(device).change(before, one.configuration, device)
+        parts[name] = DeviceRevision(device, change, one.guard, tuple(staging.commands(device)))
+    return Revision(revision_id(at, parts), at, parts)

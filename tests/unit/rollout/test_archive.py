@@ -1,0 +1,92 @@
+"""The archive: whole revisions or none, readable without anything else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from controller.problems import InvalidInput
+from controller.render.linux_tc.running import QDISCS
+from controller.render.model import Configuration
+from controller.rollout.archive import Archive, revision_id
+from controller.rollout.comparison import compare
+from tests.support.requests import T0, at
+from tests.unit.rollout.support import NETWORK, active, revision
+
+REVISION = revision(T0, active(1, 10))
+
+
+def test_a_revision_keeps_all_that_a_rollback_needs(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    folder = archive.write(REVISION)
+    assert archive.revisions() == [REVISION.id]
+    assert archive.devices_of(REVISION.id) == dict(NETWORK.devices)
+    for name, part in REVISION.devices.items():
+        assert (folder / name / "before.txt").read_text() == part.change.before.text == ""
+        assert (folder / name / "after.txt").read_text() == part.change.after.text
+        assert (folder / name / "undo.txt").read_text().splitlines() == list(part.change.undo)
+        assert json.loads((folder / name / "commands.json").read_text()) == list(part.commands)
+
+
+def test_a_revision_that_was_not_written_whole_is_none(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    archive.folder(f"{REVISION.id}.part").mkdir(parents=True)
+    assert archive.revisions() == []
+    archive.write(REVISION)
+    assert archive.revisions() == [REVISION.id]
+
+
+def test_a_revision_may_be_written_again(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    assert archive.write(REVISION) == archive.write(REVISION)
+    assert archive.revisions() == [REVISION.id]
+
+
+def test_what_is_known_good_is_the_last_verified_push_of_each_device(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    later = revision(at(1), active(1, 10), active(2, 20))
+    for one in (REVISION, later):
+        archive.write(one)
+        archive.keep_as_good(one)
+    for name, part in later.devices.items():
+        assert (archive.known_good / name / "after.txt").read_text() == part.change.after.text
+    assert {entry.name for entry in archive.known_good.iterdir()} == set(later.devices)
+
+
+def test_a_revisions_name_sorts_by_time_and_tells_its_content() -> None:
+    parts, others = REVISION.devices, revision(T0, active(1, 11)).devices
+    assert revision_id(T0, parts) == revision_id(T0, parts) != revision_id(T0, others)
+    assert revision_id(T0, parts) < revision_id(at(1), parts)
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_words(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file where the folder should be")
+    with pytest.raises(
+        InvalidInput, match=r"cannot be written: not a directory; nothing was pushed; make room or set"
+    ):
+        Archive(tmp_path / "state").write(REVISION)
+
+
+def test_an_unknown_revision_names_the_latest(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    with pytest.raises(InvalidInput, match="nothing was pushed yet"):
+        archive.devices_of("20200101")
+    archive.write(REVISION)
+    with pytest.raises(InvalidInput, match=f"the latest is {REVISION.id}"):
+        archive.devices_of("20200101")
+
+
+def test_the_playbooks_compare_from_the_folder_alone(tmp_path: Path) -> None:
+    folder = Archive(tmp_path).write(REVISION) / "r1"
+    unmanaged = dict.fromkeys(REVISION.devices["r1"].commands, "qdisc noqueue 0: dev lo root refcnt 2\n" * 6)
+    unmanaged[QDISCS] = "[]"
+    assert compare(folder, "before.txt", unmanaged).equal
+    found = compare(folder, "after.txt", unmanaged)
+    assert not found.equal
+    assert found.apply == REVISION.devices["r1"].change.apply
+    assert found.difference.splitlines()[:2] == ["--- device", "+++ wanted"]
+    assert compare(folder, "", unmanaged).equal
+    empty = Configuration("r1", REVISION.devices["r1"].device.platform, ())
+    assert found.before == empty.text
