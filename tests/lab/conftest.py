@@ -1,4 +1,7 @@
-"""A lab of the tests' own: never the one that somebody works with, which may carry a configuration and a controller."""
+"""A lab of the tests' own: never the one that somebody works with, which may carry a configuration and a controller.
+
+The tests share it in the order of their files' names: what looks at bare routers comes before what leaves standing queues.
+"""
 
 from __future__ import annotations
 

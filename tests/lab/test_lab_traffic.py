@@ -60,7 +60,9 @@ def test_tcp_fills_no_more_than_the_vc(lab: Lab) -> None:
     with start_tcp(lab, "anl-traffic", "lbnl-traffic", port=5331, duration_s=2) as flow:
         totals = flow.wait(60)
     assert 0 < totals.received_bytes <= totals.sent_bytes
-    assert max(sample.received_bps for sample in flow.samples()) <= 1.05 * VC_BPS
+    # The mean: a receiver that had to wait for its turn on the processor catches up in the sample after.
+    samples = [sample.received_bps for sample in flow.samples()]
+    assert 0 < sum(samples) / len(samples) <= 1.02 * VC_BPS
 
 
 def test_a_flow_that_is_stopped_keeps_what_it_counted(lab: Lab) -> None:

@@ -23,7 +23,7 @@ from tests.support.controllers import SLOTCAR, free_port, wait_for
 
 ROOT = Path(__file__).parents[3]
 COMPOSE = ROOT / "docker-compose.yml"
-PASSWORD = "of this test only"  # noqa: S105
+PASSWORD = "of this test only"
 #: Where an image's user keeps what `useradd` and `VOLUME` of the Dockerfile make.
 IN_IMAGE = "/var/lib/slotcar"
 

@@ -220,6 +220,8 @@ def test_every_transition_is_an_event_that_nobody_can_change(book: Ledger, datab
     assert events[1].details["actor"] == "night-shift"
     assert [event.sequence for event in events] == [1, 2, 3]
     assert [event.kind for event in book.events(kinds=["push."])] == ["push.verified"]
+    assert book.events(kinds=["push.", "reservation."]) == events
+    assert book.events(after=None, limit=2) == events[-2:], "the last ones, in order"
     engine = make_engine(database_url)
     for statement in ("UPDATE event SET kind = 'x'", "DELETE FROM event", "TRUNCATE event", "DELETE FROM occupancy"):
         with pytest.raises(sqlalchemy.exc.DBAPIError, match="append-only"), engine.begin() as connection:

@@ -1,0 +1,198 @@
+"""The real application on a loopback port, over a database of the test's own and the inventory of GARNET."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+import uvicorn
+from sqlalchemy.engine import make_url
+
+from controller.api.app import create_app
+from controller.api.context import Context
+from controller.ledger import Ledger, open_ledger
+from controller.network import load_network
+from controller.network.model import Network
+from controller.settings import Settings
+from controller.verbs import Broker
+from controller.verbs.tokens import Role, TokenStore, create_token
+from tests.support.controllers import free_port
+
+ROOT = Path(__file__).resolve().parents[3]
+GARNET = ROOT / "inventories" / "garnet"
+_numbers = itertools.count(1)
+START = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)
+Body = dict[str, Any]
+#: Starts the API with settings of the test's choice and gives a client of it.
+Serve = Callable[..., httpx.Client]
+#: A client with a token of this name, role and owner.
+As = Callable[..., httpx.Client]
+
+
+@pytest.fixture(scope="session")
+def network() -> Network:
+    return load_network(GARNET, None)
+
+
+@pytest.fixture(scope="session")
+def migrated(server_url: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The name of a database with the ledger's tables, to be copied: quicker than migrating one for each test."""
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE api_template")
+    url = make_url(server_url).set(database="api_template").render_as_string(hide_password=False)
+    open_ledger(url, tmp_path_factory.mktemp("template"), migrate=True).close()
+    return "api_template"
+
+
+@contextmanager
+def copied(server_url: str, migrated: str) -> Iterator[str]:
+    name = f"api_{next(_numbers)}"
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {migrated}")
+    yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def database_url(server_url: str, migrated: str) -> Iterator[str]:
+    with copied(server_url, migrated) as url:
+        yield url
+
+
+@pytest.fixture
+def ledger(database_url: str, tmp_path: Path) -> Iterator[Ledger]:
+    with open_ledger(database_url, tmp_path) as opened:
+        yield opened
+
+
+class Running:
+    """APIs on loopback ports, until the end of whoever started them."""
+
+    def __init__(self) -> None:
+        self._servers: list[tuple[uvicorn.Server, threading.Thread, httpx.Client]] = []
+
+    def start(self, ledger: Ledger, network: Network, settings: Settings, **how: Any) -> httpx.Client:
+        context = Context(Broker(ledger, network, settings), TokenStore(settings.tokens_path))
+        port = free_port()
+        server = uvicorn.Server(
+            uvicorn.Config(
+                create_app(context, **how), host="127.0.0.1", port=port, log_config=None, lifespan="off",
+                timeout_graceful_shutdown=1,
+            )
+        )  # fmt: skip
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        while not server.started:
+            assert thread.is_alive(), "the API ended before it listened"
+            time.sleep(0.01)
+        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
+        self._servers.append((server, thread, client))
+        return client
+
+    def stop(self) -> None:
+        for server, _, client in self._servers:
+            client.close()
+            server.should_exit = True
+        for _, thread, _ in self._servers:
+            thread.join()
+
+
+@pytest.fixture
+def serve(ledger: Ledger, network: Network, tmp_path: Path) -> Iterator[Serve]:
+    """An API of the test's own, over a ledger of its own."""
+    running = Running()
+
+    def start(inventory: Path = GARNET, max_body_bytes: int = 1_000_000, **settings: Any) -> httpx.Client:
+        chosen = Settings(state_dir=tmp_path, inventory=inventory, **settings)
+        known = network if inventory == GARNET else load_network(inventory, None)
+        return running.start(ledger, known, chosen, max_body_bytes=max_body_bytes)
+
+    yield start
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def shared(
+    server_url: str, migrated: str, network: Network, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[httpx.Client]:
+    state_dir, running = tmp_path_factory.mktemp("shared"), Running()
+    with copied(server_url, migrated) as url, open_ledger(url, state_dir) as ledger:
+        yield running.start(ledger, network, Settings(state_dir=state_dir, inventory=GARNET))
+        running.stop()
+
+
+@pytest.fixture
+def api(shared: httpx.Client) -> Iterator[httpx.Client]:
+    """The API as it is on a fresh machine: no token, loopback, whoever asks is an operator. Nothing is reserved yet."""
+    yield shared
+    for entry in live(shared):
+        shared.post(at(entry, "cancel")).raise_for_status()
+
+
+@pytest.fixture
+def as_(serve: Serve, tmp_path: Path) -> Iterator[As]:
+    anyone = None
+    clients: list[httpx.Client] = []
+
+    def client_of(name: str, role: Role, owner: str = "hep", valid: timedelta | None = None) -> httpx.Client:
+        nonlocal anyone
+        now = datetime.now(UTC)
+        token = create_token(tmp_path / "tokens.json", name, role, owner, now, now + valid if valid else None)
+        anyone = anyone or serve()
+        clients.append(
+            httpx.Client(base_url=anyone.base_url, headers={"Authorization": f"Bearer {token}"}, timeout=60)
+        )
+        return clients[-1]
+
+    yield client_of
+    for client in clients:
+        client.close()
+
+
+def body(name: str = "cms", **more: Any) -> Body:
+    """A reservation that begins in an hour; None takes a key away."""
+    usual = {
+        "name": name, "owner": "hep", "source": "anl-premium", "destination": "lbnl-premium:5001", "protocol": "udp",
+        "service": "ip-premium", "rate": "10 Mbit/s", "start": START.isoformat(), "duration": "PT2H",
+    }  # fmt: skip
+    return {key: value for key, value in (usual | more).items() if value is not None}
+
+
+def live(client: httpx.Client) -> list[Body]:
+    """Everything that takes a place."""
+    wanted = {"state": ["held", "awaiting-approval", "committed"], "limit": "1000"}
+    found: list[Body] = client.get("/v1/reservations", params=wanted).json()["items"]
+    return found
+
+
+def created(client: httpx.Client, name: str = "cms", hold: str | None = None, **more: Any) -> Body:
+    answer = client.post("/v1/reservations", json=body(name, **more), params={"hold": hold} if hold else {})
+    assert answer.status_code == 201, answer.text
+    found: Body = answer.json()
+    return found
+
+
+def at(entry: Body, verb: str = "") -> str:
+    return f"/v1/reservations/{entry['handle']}" + (f"/{verb}" if verb else "")
+
+
+def problem(answer: httpx.Response, status: int, kind: str) -> Body:
+    """The problem details of a refused request, which must be what RFC 9457 and this API's document say."""
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
+    found: Body = answer.json()
+    assert found["type"] == f"urn:slotcar:problem:{kind}"
+    assert found["status"] == status
+    assert found["instance"] == answer.request.url.path
+    assert found["title"]
+    assert found["detail"]
+    return found

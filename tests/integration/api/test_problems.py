@@ -1,0 +1,215 @@
+"""Requests that are wrong: each gets problem details (RFC 9457) that say what would be right, and changes nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.integration.api.conftest import Serve, at, body, created, live, problem
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize("handle", ["r-0000000000000000", "x", "a%00b", "%ff%fe", "r-" + "0" * 3000])
+@pytest.mark.parametrize("verb", ["", "commit", "cancel"])
+def test_an_unknown_handle_is_not_found(api: httpx.Client, handle: str, verb: str) -> None:
+    answer = api.post(f"/v1/reservations/{handle}/{verb}") if verb else api.get(f"/v1/reservations/{handle}")
+    found = answer.json()
+    assert (answer.status_code, found["type"]) == (404, "urn:slotcar:problem:unknown-reservation")
+
+
+def test_what_is_nowhere_and_a_method_that_is_not_known_are_problems_too(api: httpx.Client) -> None:
+    assert "/openapi.json" in problem(api.get("/v1/nothing"), 404, "not-found")["detail"]
+    answer = api.delete("/v1/reservations")
+    problem(answer, 405, "method-not-allowed")
+    assert set(answer.headers["allow"].split(", ")) == {"GET", "POST"}
+
+
+def test_every_wrong_key_is_listed_with_what_would_be_right(api: httpx.Client) -> None:
+    wrong = body(rate="36", protocol="sctp", bandwidth="1 Mbit/s", source=None)
+    found = problem(api.post("/v1/reservations", json=wrong), 422, "invalid-input")
+    errors = {one["key"]: one for one in found["errors"]}
+    assert set(errors) == {"rate", "protocol", "bandwidth", "source"}
+    assert (errors["rate"]["value"], errors["rate"]["hint"].split(" say ")[0]) == ("36", "did you mean `36 Mbit/s`?")
+    assert "did you mean `rate`?" in errors["bandwidth"]["hint"]
+    assert "is missing" in errors["source"]["message"]
+    assert live(api) == []
+
+
+def test_wrong_keys_of_a_file_are_named_by_their_place_in_it(api: httpx.Client) -> None:
+    file = {"version": 1, "reservations": [body(), body("b", rate="fast")]}
+    found = problem(api.post("/v1/plans", json=file), 422, "invalid-input")
+    assert [one["key"] for one in found["errors"]] == ["reservations[1].rate"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "sent", "key"),
+    [
+        ("extend", {"by": "soon"}, "by"),
+        ("extend", {}, "by"),
+        ("bind", {"source_port": 0}, "source_port"),
+        ("bind", {"source_port": "x"}, "source_port"),
+        ("bind", {"port": 5001}, "port"),
+        ("cancel", {"reason": "x" * 501}, "reason"),
+        ("cancel", {"reason": "\0"}, "reason"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_a_wrong_value_of_a_verb_is_named_by_its_key(
+    api: httpx.Client, verb: str, sent: dict[str, Any], key: str
+) -> None:
+    answer = api.post(at(created(api), verb), json=sent, headers={"If-Match": "*"})
+    assert [one["key"] for one in problem(answer, 422, "invalid-input")["errors"]] == [key]
+
+
+@pytest.mark.parametrize("key", ["rate", "start", "end", "duration"])
+def test_a_wrong_change_is_named_by_its_key(api: httpx.Client, key: str) -> None:
+    answer = api.patch(at(created(api)), json={key: "much"}, headers={"If-Match": "*"})
+    error = problem(answer, 422, "invalid-input")["errors"][0]
+    assert (error["key"], error["value"]) == (key, "much")
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        ("/v1/reservations?limit=0", "limit"),
+        ("/v1/reservations?after=x", "after"),
+        ("/v1/reservations?state=open", "state.0"),
+        ("/v1/reservations?owner=%00", "owner"),
+        ("/v1/reservations?label=%00", "label"),
+        ("/v1/timeline?hours=nan", "hours"),
+        ("/v1/configurations?at=2027-03-01T00:00:00", "at"),
+        ("/v1/events?after=-1", "after"),
+    ],
+)
+def test_a_wrong_parameter_is_named(api: httpx.Client, path: str, key: str) -> None:
+    answer = api.get(path)
+    assert answer.status_code == 422
+    assert [one["key"] for one in answer.json()["errors"]] == [key]
+
+
+def test_a_wrong_hold_is_named(api: httpx.Client) -> None:
+    answer = api.post("/v1/reservations", json=body(), params={"hold": "15"})
+    assert problem(answer, 422, "invalid-input")["errors"][0]["key"] == "hold"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"{", b"\xff\xfe", b"", b'{"name": 1' + b"0" * 5000 + b"}", b"[" * 20_000 + b"]" * 20_000, b"{'name': 'cms'}"],
+    ids=["cut off", "no text", "empty", "endless number", "nested too deep", "Python"],
+)
+@pytest.mark.parametrize("path", ["/v1/reservations", "/v1/plans", "/v1/applies", "/v1/enquiries"])
+def test_what_is_no_json_is_told_apart_from_what_is_wrong_json(api: httpx.Client, path: str, sent: bytes) -> None:
+    answer = api.post(path, content=sent, headers=JSON)
+    if sent:
+        problem(answer, 400, "malformed")
+    else:
+        problem(answer, 422, "invalid-input")
+
+
+@pytest.mark.parametrize("sent", [[], "cms", 7, None, True])
+@pytest.mark.parametrize("path", ["/v1/reservations", "/v1/plans", "/v1/applies", "/v1/enquiries"])
+def test_json_of_another_kind_is_wrong(api: httpx.Client, path: str, sent: object) -> None:
+    problem(api.post(path, content=json.dumps(sent), headers=JSON), 422, "invalid-input")
+
+
+@pytest.mark.parametrize("depth", [200, 600, 980])
+def test_deep_values_are_refused_wherever_they_stand(api: httpx.Client, depth: int) -> None:
+    deep = b'{"labels": ' + b'{"a":' * depth + b"1" + b"}" * depth + b"}"
+    for path in ("/v1/reservations", "/v1/plans", "/v1/applies", "/v1/enquiries"):
+        answer = api.post(path, content=deep, headers=JSON)
+        assert answer.status_code in (400, 422), (path, answer.text[:200])
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "application/yaml", None])
+def test_another_media_type_is_refused(api: httpx.Client, kind: str | None) -> None:
+    entry = created(api)
+    headers = {"Content-Type": kind} if kind else {}
+    for path in ("/v1/reservations", "/v1/plans", "/v1/applies", "/v1/enquiries", at(entry, "cancel")):
+        problem(api.post(path, content=json.dumps(body("b")), headers=headers), 415, "media-type")
+    assert api.get(at(entry)).json() == entry
+
+
+@pytest.mark.parametrize(
+    "kind", ["application/json; charset=utf-8", "application/merge-patch+json", "Application/JSON"]
+)
+def test_every_form_of_json_is_taken(api: httpx.Client, kind: str) -> None:
+    answer = api.post("/v1/reservations", content=json.dumps(body()), headers={"Content-Type": kind})
+    assert answer.status_code == 201, answer.text
+
+
+def test_a_body_above_the_limit_is_refused_whether_or_not_it_says_its_length(serve: Serve) -> None:
+    api = serve(max_body_bytes=2_000)
+    large = json.dumps(body(labels={"note": "x" * 2_000})).encode()
+    assert (
+        "2000 bytes" in problem(api.post("/v1/reservations", content=large, headers=JSON), 413, "too-large")["detail"]
+    )
+
+    def pieces() -> Any:
+        yield from (large[:700], large[700:1400], large[1400:])
+
+    problem(api.post("/v1/reservations", content=pieces(), headers=JSON), 413, "too-large")
+    small = json.dumps(body()).encode()
+    assert api.post("/v1/reservations", content=iter([small[:50], small[50:]]), headers=JSON).status_code == 201
+
+
+@pytest.mark.parametrize("text", ["\0", "a\0b", "\ud800", "\udfff x"])
+def test_texts_that_the_ledger_cannot_keep_are_wrong_and_no_fault(api: httpx.Client, text: str) -> None:
+    for labels in ({"a": text}, {text: "a"}):
+        wrong = body(labels=labels)
+        error = problem(api.post("/v1/reservations", content=json.dumps(wrong), headers=JSON), 422, "invalid-input")
+        assert error["errors"][0]["key"].startswith("labels")
+        file = json.dumps({"version": 1, "reservations": [wrong]})
+        problem(api.post("/v1/plans", content=file, headers=JSON), 422, "invalid-input")
+    for key in ("name", "owner", "source", "via", "rate", "start", "recurrence", "service"):
+        wrong = body() | {key: [text] if key == "via" else text}
+        found = problem(api.post("/v1/reservations", content=json.dumps(wrong), headers=JSON), 422, "invalid-input")
+        assert key in {one["key"] for one in found["errors"]}
+
+
+@pytest.mark.parametrize("text", ["line\u2028break\u0085", "tab\tand\nline"])
+def test_a_label_is_one_line(api: httpx.Client, text: str) -> None:
+    found = problem(api.post("/v1/reservations", json=body(labels={"note": text})), 422, "invalid-input")
+    assert "one line each" in found["detail"]
+
+
+@pytest.mark.parametrize("text", ["Zürich – 東京", "🚄 on time", "a: b # c", "'\"{{ x }}"])
+def test_labels_keep_every_letter_on_both_ways_in(api: httpx.Client, text: str) -> None:
+    assert created(api, labels={"note": text})["reservation"]["labels"]["note"] == text
+    plan = api.post("/v1/plans", json={"version": 1, "reservations": [body("b", labels={"note": text})]}).json()
+    assert plan["steps"][0]["reservation"]["labels"]["note"] == text
+    assert api.post("/v1/applies", json=plan).json()["entries"][0]["reservation"]["labels"]["note"] == text
+
+
+def test_there_is_no_path_to_what_is_not_in_the_network(api: httpx.Client) -> None:
+    found = problem(api.post("/v1/reservations", json=body(destination="nowhere")), 422, "no-path")
+    assert "nowhere" in found["detail"]
+
+
+def _broken(plan: dict[str, Any], **step: Any) -> dict[str, Any]:
+    return plan | {"steps": [plan["steps"][0] | step]}
+
+
+def test_a_plan_that_is_not_whole_is_wrong_and_no_fault(api: httpx.Client) -> None:
+    plan = api.post("/v1/plans", json={"version": 1, "reservations": [body()]}).json()
+    reservation = plan["steps"][0]["reservation"]
+    year_one = {"start": "0001-01-01T00:00:00+10:00", "end": "2030-01-01T00:00:00Z"}
+    for wrong in (
+        {"format": "slotcar-plan/1"},
+        plan | {"steps": [{}]},
+        plan | {"ledger_sequence": -1},
+        _broken(plan, reservation=None),
+        _broken(plan, action="change"),
+        _broken(plan, action="cancel"),
+        _broken(plan, owner="astro"),
+        _broken(plan, reservation=reservation | {"rate_bps": 2**70}),
+        _broken(plan, reservation=reservation | {"labels": {"a": "\0"}}),
+        _broken(plan, reservation=reservation | {"windows": [year_one]}),
+    ):
+        assert problem(api.post("/v1/applies", json=wrong), 422, "invalid-input")["errors"]
+    unknown = _broken(plan, action="cancel", handle="r-\0", expected_version=1)
+    problem(api.post("/v1/applies", json=unknown), 404, "unknown-reservation")
+    assert live(api) == []

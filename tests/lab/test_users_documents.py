@@ -1,0 +1,68 @@
+"""What the how-tos tell an operator to do is done here, in their order, on the lab's routers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lab.control import Lab
+from tests.lab.conftest import INVENTORY, ROOT
+from tests.support.controllers import SLOTCAR, Controller, wait_for
+from tests.support.documents import File, steps
+
+pytestmark = pytest.mark.lab
+HOWTO = ROOT / "docs" / "howto"
+OVER = ("--owner", "hep", "--all")
+
+
+def follow(document: Path, folder: Path, environment: dict[str, str]) -> list[str]:
+    """Writes the document's files and runs its commands in `folder`; what each command printed."""
+    path = os.pathsep.join((str(SLOTCAR.parent), environment.get("PATH", os.defpath)))
+    printed = []
+    for step in steps(document):
+        if isinstance(step, File):
+            file = folder / step.path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(step.text, encoding="utf-8")
+            continue
+        done = subprocess.run(
+            ["bash", "-c", step.line], cwd=folder, env=environment | {"PATH": path}, capture_output=True, text=True,
+            stdin=subprocess.DEVNULL, timeout=180, check=False,
+        )  # fmt: skip
+        assert done.returncode == step.code, f"{step.line}\n{done.stdout}\n{done.stderr}"
+        printed.append(done.stdout)
+    assert printed
+    return printed
+
+
+def test_an_operators_how_to(lab: Lab, state_dir: Path, tmp_path: Path) -> None:
+    with Controller(state_dir, INVENTORY) as controller:
+        controller.wait_settled()
+        printed = "".join(follow(HOWTO / "operate.md", tmp_path, controller.environment))
+        assert "hep/greedy" in printed
+        assert "nearest window" in printed or "would fit" in printed
+        states = {line.split()[0]: line.split()[2] for line in controller.slotcar("status", *OVER).splitlines()[1:]}
+        assert states == {"hep/cms": "cancelled", "hep/atlas": "cancelled", "hep/lhcb": "cancelled"}
+
+
+@pytest.mark.slow
+def test_the_how_to_of_an_emergency(lab: Lab, state_dir: Path) -> None:
+    def queues(router: str) -> bool:
+        return "51c0" in lab.check(router, ["tc", "qdisc", "show"])
+
+    flow = ("--source", "anl-premium", "--destination", "lbnl-premium:5001", "--protocol", "udp", "--owner", "night")
+    with Controller(state_dir, INVENTORY) as controller:
+        controller.wait_settled()
+        before = controller.verified()
+        controller.slotcar("create", "--name", "open", *flow, "--rate", "10 Mbit/s", "--duration", "1 h")
+        wait_for(lambda: controller.verified() > before, "the push to be verified")
+        environment = controller.environment
+        controller.kill()
+    follow(HOWTO / "emergency-rollback.md", ROOT, environment)
+    with Controller(state_dir, INVENTORY) as controller:
+        controller.slotcar("cancel", "night/open")
+        wait_for(lambda: all(queues(router) for router in lab.topology.routers), "the standing queues, on all routers")
+        controller.wait_settled()
