@@ -1,0 +1,89 @@
+"""From one slot to the next on N emulated Cisco routers: Slotcar's push beside a playbook with `cisco.ios.ios_config`."""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from benchmarks.common import Figure, Say
+from benchmarks.push.fleet import Fleet
+from benchmarks.push.world import FLOWS, World
+
+SIZES, QUICK_SIZES = (1, 20, 100), (1, 20)
+ROUNDS = 3
+#: Slots of the timed pushes begin this long after they were asked for: what is slow happens in the lead.
+LEAD_S = {1: 8.0, 20: 15.0, 100: 40.0}
+PEER = "ansible-playbook with ios_config"
+
+
+def measure(quick: bool, say: Say) -> Iterator[Figure]:
+    for size in QUICK_SIZES if quick else SIZES:
+        with tempfile.TemporaryDirectory(prefix="slotcar-bench-") as folder, Fleet(size) as fleet:
+            yield from _measured(size, World(Path(folder), fleet), say)
+
+
+def _measured(size: int, world: World, say: Say) -> Iterator[Figure]:
+    say(f"{size} routers: to the first slot")
+    world.push(0)
+    own, peers, wrong = [], [], 0
+    lines = world.lines(0, 1)
+    for turn in range(ROUNDS):
+        say(f"{size} routers, round {turn + 1} of {ROUNDS}: Slotcar")
+        with _used() as used:
+            world.push(2 * turn + 1)
+        own.append(used)
+        say(f"{size} routers, round {turn + 1} of {ROUNDS}: {PEER}")
+        with _used() as used:
+            world.peer_push(2 * turn + 2)
+        peers.append(used)
+        wrong = world.mend(2 * turn + 2)
+    say(f"{size} routers: a slot that is staged ahead")
+    at = datetime.now(UTC) + timedelta(seconds=LEAD_S[size])
+    world.push(2 * ROUNDS + 1, at)
+    lag_s = world.fleet.last_line_at() - at.timestamp()
+    name = f"{size} router{'s' if size > 1 else ''} of {lines} lines, {FLOWS} flows"
+    yield Figure(
+        f"{name}: wall time, read and verified", _median(own, 0), "s", PEER, _median(peers, 0), lower_is_better=True
+    )
+    yield Figure(f"{name}: CPU time", _median(own, 1), "s", PEER, _median(peers, 1), lower_is_better=True)
+    yield Figure(f"{name}: lines of a router left out or wrong", 0, "lines", PEER, wrong, lower_is_better=True)
+    yield Figure(f"{name}: boundary to the last router's commit, staged", lag_s, "s", lower_is_better=True)
+
+
+def _median(used: list[list[float]], which: int) -> float:
+    return statistics.median(one[which] for one in used)
+
+
+@contextmanager
+def _used() -> Iterator[list[float]]:
+    """Wall and CPU seconds of this process and of those that it started and that ended."""
+    found = [0.0, 0.0]
+    began, cpu = time.monotonic(), _cpu()
+    yield found
+    found[:] = [time.monotonic() - began, _cpu() - cpu]
+
+
+def _cpu() -> float:
+    return sum(
+        usage.ru_utime + usage.ru_stime
+        for usage in (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
+    )
+
+
+def run_peer(playbook: Path, inventory: Path, forks: int) -> None:
+    """As a user would: the playbook alone, forks for all routers, no more than that."""
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("ansible-playbook")), "-i", str(inventory), "-f", str(forks), str(playbook)],
+        env=os.environ | {"ANSIBLE_DEPRECATION_WARNINGS": "false"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise SystemExit(f"the peer's playbook failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

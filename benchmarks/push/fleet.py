@@ -1,0 +1,70 @@
+"""The routers in a process of their own, so that their work is not counted as a pusher's."""
+
+from __future__ import annotations
+
+import multiprocessing
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import Any, Self
+
+
+def _serve(size: int, pipe: Connection) -> None:
+    from lab.ios import Routers
+
+    with Routers() as routers:
+        for number in range(1, size + 1):
+            routers.add(f"r{number}", "cisco-car", startup(number))
+        pipe.send([routers.known_hosts, [router.port for router in routers], routers[0].password])
+        while (asked := pipe.recv()) != "stop":
+            if asked == "last line":
+                pipe.send(max(received.at_ns for router in routers for received in router.history[-1:]) / 1e9)
+            else:
+                pipe.send([router.running_text() for router in routers])
+
+
+def startup(number: int) -> str:
+    lines = [f"hostname r{number}", "ip scp server enable"]
+    for port, side in enumerate("ab"):
+        lines += [
+            f"interface FastEthernet{port}/0",
+            f" description {side}",
+            f" ip address {network(number, port)}.1 255.255.255.0",
+        ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def network(number: int, port: int) -> str:
+    return f"10.{number}.{port}"
+
+
+class Fleet:
+    """`size` emulated routers, from `with` to its end."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(size, theirs), daemon=True)
+
+    def __enter__(self) -> Self:
+        self._process.start()
+        self.known_hosts, self.ports, self.password = self._pipe.recv()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pipe.send("stop")
+        self._process.join(30)
+
+    def last_line_at(self) -> float:
+        """Seconds since the epoch of the last configuration line that any router took."""
+        return float(self._ask("last line"))
+
+    def running_texts(self) -> list[str]:
+        found: list[str] = self._ask("running")
+        return found
+
+    def _ask(self, what: str) -> Any:
+        self._pipe.send(what)
+        return self._pipe.recv()
