@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from controller.network.building import build
-from controller.network.checks import check
-from controller.network.findings import Findings
 from controller.network.model import Network
-from controller.network.reading import read_inventory
 
 __all__ = ["Network", "load_network"]
 
@@ -21,6 +17,12 @@ def load_network(inventory: Path, vault_password_file: Path | None = None) -> Ne
     Raises:
         InvalidInput: every problem found, each naming file, line, host and key.
     """
+    # Here: a playbook that compares a device needs the model, and not what reads inventories.
+    from controller.network.building import build
+    from controller.network.checks import check
+    from controller.network.findings import Findings
+    from controller.network.reading import read_inventory
+
     found = Findings()
     draft = build(read_inventory(inventory, vault_password_file), found)
     check(draft, found)

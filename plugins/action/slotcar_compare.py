@@ -8,6 +8,14 @@ from pathlib import Path
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
+try:  # here, where Ansible's own process loads it once, and not in each task's
+    from controller.problems import SlotcarError
+    from controller.rollout.comparison import compare
+except ImportError as error:
+    MISSING = str(error)
+else:
+    MISSING = ""
+
 DOCUMENTATION = r"""
 name: slotcar_compare
 short_description: Compare a device with a configuration
@@ -34,13 +42,10 @@ class ActionModule(ActionBase):
                 "must_equal": {"type": "bool", "default": False},
             }
         )
-        try:
-            from controller.problems import SlotcarError
-            from controller.rollout.comparison import compare
-        except ImportError as error:
+        if MISSING:
             raise AnsibleActionFail(
-                f"Ansible's Python cannot import Slotcar ({error}): run the playbook with .venv/bin/ansible-playbook"
-            ) from error
+                f"Ansible's Python cannot import Slotcar ({MISSING}): run the playbook with .venv/bin/ansible-playbook"
+            )
         try:
             found = compare(Path(arguments["folder"]), arguments["target"], arguments["outputs"])
         except (SlotcarError, OSError) as error:
