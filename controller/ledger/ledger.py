@@ -19,7 +19,7 @@ from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.listening import Lease, Listener, try_lead
 from controller.ledger.model import AdmissionRequest, Entry, Event, PlanStep, State, Terms
 from controller.ledger.operations import Admit, AppendEvent, ApplyPlan, Expire, ExtendHold, Move, Rebind
-from controller.ledger.queries import Filter
+from controller.ledger.queries import EventFilter, Filter
 from controller.ledger.writer import Writer
 from controller.reservation.model import Reservation
 from controller.timebase import to_us
@@ -171,6 +171,11 @@ class Ledger:
         with database.reading(self._engine) as connection:
             return queries.live_between(connection, start, end)
 
+    def between(self, start: datetime, end: datetime) -> tuple[Entry, ...]:
+        """Entries that are or were committed and may be open in `[start, end]`, those that are over too."""
+        with database.reading(self._engine) as connection:
+            return queries.between(connection, start, end)
+
     def sequence(self) -> int:
         """The occupancy log's, which a plan is made at."""
         with database.reading(self._engine) as connection:
@@ -197,8 +202,17 @@ class Ledger:
         self, after: int | None = 0, limit: int = 100, handle: str | None = None, kinds: Collection[str] = ()
     ) -> tuple[Event, ...]:
         """In order: the first `limit` after the number `after`, or the last ones of all where it is None."""
+        return self.events_of(EventFilter(kinds, handle), after, limit)
+
+    def events_of(self, wanted: EventFilter, after: int | None = 0, limit: int = 100) -> tuple[Event, ...]:
+        """As `events`, by every way into the log."""
         with database.reading(self._engine) as connection:
-            return queries.events(connection, after, limit, handle, kinds)
+            return queries.events(connection, after, limit, wanted)
+
+    def latest_of_devices(self, kind: str) -> tuple[Event, ...]:
+        """The last event of that kind of each device."""
+        with database.reading(self._engine) as connection:
+            return queries.latest_of_devices(connection, kind)
 
     def last_event(self) -> int:
         with database.reading(self._engine) as connection:

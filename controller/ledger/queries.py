@@ -74,21 +74,66 @@ def live_between(connection: Connection, start: datetime, end: datetime | None) 
     return tuple(rows.entry_from_row(row) for row in connection.execute(statement))
 
 
-def events(
-    connection: Connection, after: int | None, limit: int, handle: str | None = None, kinds: Collection[str] = ()
-) -> tuple[Event, ...]:
-    """In order, the first ones after `after` or the last ones of all; `kinds` are beginnings such as `push.`."""
-    statement = rows.SELECT_EVENT.limit(limit)
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events to read; what is empty does not ask.
+
+    Attributes:
+        kinds: beginnings such as `push.` or `reservation.committed`.
+        since, until: by when they were recorded, `[since, until]`.
+    """
+
+    kinds: Collection[str] = ()
+    handle: str | None = None
+    device: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def events(connection: Connection, after: int | None, limit: int, wanted: EventFilter) -> tuple[Event, ...]:
+    """In order, the first ones after `after` or the last ones of all."""
+    statement = _events_of(wanted).limit(limit)
     if after is None:
         statement = statement.order_by(_event.sequence.desc())
     else:
         statement = statement.where(_event.sequence > after).order_by(_event.sequence)
-    if handle is not None:
-        statement = statement.where(_event.handle == handle)
-    if kinds:
-        statement = statement.where(or_(*(_event.kind.startswith(kind, autoescape=True) for kind in kinds)))
     found = [rows.event_from_row(row) for row in connection.execute(statement)]
     return tuple(reversed(found) if after is None else found)
+
+
+def _events_of(wanted: EventFilter) -> Select[Any]:
+    statement = rows.SELECT_EVENT
+    if wanted.handle is not None:
+        statement = statement.where(_event.handle == wanted.handle)
+    if wanted.device is not None:
+        statement = statement.where(_event.device == wanted.device)
+    if wanted.since is not None:
+        statement = statement.where(_event.at >= wanted.since)
+    if wanted.until is not None:
+        statement = statement.where(_event.at <= wanted.until)
+    if wanted.kinds:
+        statement = statement.where(or_(*(_event.kind.startswith(kind, autoescape=True) for kind in wanted.kinds)))
+    return statement
+
+
+def latest_of_devices(connection: Connection, kind: str) -> tuple[Event, ...]:
+    """The last event of that kind of each device, by device."""
+    statement = rows.SELECT_EVENT.where(_event.device.is_not(None), _event.kind == kind)
+    statement = statement.distinct(_event.device).order_by(_event.device, _event.sequence.desc())
+    return tuple(rows.event_from_row(row) for row in connection.execute(statement))
+
+
+def between(connection: Connection, start: datetime, end: datetime) -> tuple[Entry, ...]:
+    """Entries that are or were committed, whose first start and last end meet `[start, end]`, by number.
+
+    Of those that were cancelled, the ones that had been committed before.
+    """
+    committed = select(_event.handle).where(_event.handle == _entry.handle, _event.kind == "reservation.committed")
+    over = (_entry.state == State.CANCELLED.value) & committed.exists()
+    stands = _entry.state.in_([State.COMMITTED.value, State.ENDED.value])
+    statement = rows.SELECT_ENTRY.where(_entry.start_us <= to_us(end), _entry.end_us >= to_us(start))
+    statement = statement.where(or_(stands, over)).order_by(_entry.number)
+    return tuple(rows.entry_from_row(row) for row in connection.execute(statement))
 
 
 def counters(connection: Connection) -> tuple[int, int]:

@@ -77,3 +77,30 @@ idempotency = Table(
     Column("handle", Text, nullable=False),
     Column("at", DateTime(timezone=True), nullable=False),
 )
+
+webhook = Table(
+    "webhook",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("kinds", ARRAY(Text), nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("created_by", Text, nullable=False),
+    Column("delivered_at", DateTime(timezone=True)),
+    Column("last_error", Text, nullable=False),
+)
+
+webhook_delivery = Table(
+    "webhook_delivery",
+    metadata,
+    Column("webhook", Text, primary_key=True),
+    Column("sequence", BigInteger, primary_key=True),
+    Column("lane", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("queued_at", DateTime(timezone=True), nullable=False),
+    Column("next_at", DateTime(timezone=True), nullable=False),
+    Column("dead_at", DateTime(timezone=True)),
+    Column("last_error", Text, nullable=False),
+)
