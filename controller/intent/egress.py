@@ -15,12 +15,13 @@ from controller.vocabulary import Service
 MILLION = 1_000_000
 #: D7.3 §8.1.3: QBSS has "a minimum bandwidth guarantee 1%".
 QBSS_LEAST_PPM = 10_000
-#: Time that a full queue takes to drain at the link's rate: the usual wide-area round trip for TCP's sake, and a fifth
-#: of it for QBSS, which must lose before best effort does (D7.3 §8.1.3, requirement 1).
+#: Time that a full queue takes to drain at the link's rate: the usual wide-area round trip for TCP's sake.
 QUEUE_US = 50_000
-QBSS_QUEUE_US = 10_000
 QUEUE_FLOOR_BYTES = 30_000
 QUEUE_CEILING_BYTES = 8_000_000
+#: QBSS's queue is this part of best effort's at every capacity: it must lose before best effort does (D7.3 §8.1.3,
+#: requirement 1).
+QBSS_QUEUE_PART = 5
 RANK: dict[Service, int] = {
     Service.IP_PREMIUM: 0,
     Service.ASSURED_RATE: 1,
@@ -101,20 +102,19 @@ def _admitted(interface: Interface, service: Service, rates: Mapping[str, int]) 
 
 
 def _queue(interface: Interface, service: Service, rate_bps: int, load: Load) -> Queue:
-    capacity_bps = interface.capacity_bps
     premium = service is Service.IP_PREMIUM
     if premium:
-        least_bytes = load.premium_burst_bytes.get(resource(interface, service), 0)
+        wanted_bytes = load.premium_burst_bytes.get(resource(interface, service), 0)
     else:
-        drain_us = QBSS_QUEUE_US if service is Service.QBSS else QUEUE_US
-        least_bytes = capacity_bps * drain_us // (8 * MILLION)
+        wanted_bytes = interface.capacity_bps * QUEUE_US // (8 * MILLION)
+    queue_bytes = min(max(wanted_bytes, QUEUE_FLOOR_BYTES), QUEUE_CEILING_BYTES)
     return Queue(
         service=service,
         rate_bps=rate_bps,
         share_ppm=_share_ppm(interface, service),
-        ceiling_bps=interface.share_bps(service) if premium else capacity_bps,
+        ceiling_bps=interface.share_bps(service) if premium else interface.capacity_bps,
         rank=RANK[service],
-        queue_bytes=min(max(least_bytes, QUEUE_FLOOR_BYTES), QUEUE_CEILING_BYTES),
+        queue_bytes=queue_bytes // QBSS_QUEUE_PART if service is Service.QBSS else queue_bytes,
     )
 
 
