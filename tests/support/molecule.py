@@ -11,11 +11,11 @@ from pathlib import Path
 STEPS = ("converge", "idempotence", "verify", "side_effect", "cleanup", "destroy")
 
 
-def run_scenario(role: Path, folder: Path) -> None:
+def run_scenario(role: Path, folder: Path, scenario: str = "default") -> None:
     """`folder` is Molecule's own, for this run. Every step must have been taken."""
     binaries = Path(sys.executable).parent
     done = subprocess.run(
-        [str(binaries / "molecule"), "test"],
+        [str(binaries / "molecule"), "test", "--scenario-name", scenario],
         cwd=role,
         env=os.environ | {
             "PATH": f"{binaries}:{os.environ['PATH']}",

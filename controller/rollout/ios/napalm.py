@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from controller.rollout.ios.login import IosError, Login, Unreachable
+from controller.rollout.fanout.login import DeviceError, Login, Unreachable
 
 T = TypeVar("T")
 
@@ -85,6 +85,9 @@ class NapalmTransport:
         if await self._do("has_pending_commit", self._driver.has_pending_commit):
             await self._do("confirm_commit", self._driver.confirm_commit)
 
+    async def cancel(self) -> None:
+        """`change` confirms instead, as `SshTransport` does."""
+
     async def change(self, lines: Sequence[str]) -> None:
         await self.confirm()
         if lines:
@@ -96,7 +99,7 @@ class NapalmTransport:
             return await asyncio.to_thread(call)
         except Exception as error:  # NAPALM and netmiko have no common base
             words = (str(error) or type(error).__name__).strip().splitlines()[0]
-            raise IosError(f"{self._name}: NAPALM's {what}: {words}") from None
+            raise DeviceError(f"{self._name}: NAPALM's {what}: {words}") from None
 
 
 def _text(lines: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import asyncssh
 
-from controller.rollout.ios.login import IosError, Login, Unreachable
+from controller.rollout.fanout.login import DeviceError, Login, Unreachable
 
 #: `router>`, `router#`, `router(config-if)#` at the end of what was printed.
 _PROMPT = re.compile(r"(?:^|[\r\n])([\w.:/@-]+)(\([\w.:/@+ -]+\))?([>#]) ?$")
@@ -77,7 +77,7 @@ class Shell:
         """What a command printed, without its echo.
 
         Raises:
-            IosError: no answer, or the session ended.
+            DeviceError: no answer, or the session ended.
         """
         return await self._send(command)
 
@@ -85,18 +85,18 @@ class Shell:
         """Like `ask`, for what changes something.
 
         Raises:
-            IosError: the router refused it.
+            DeviceError: the router refused it.
         """
         printed = await self._send(command)
         if refused := REFUSED.search(printed):
-            raise IosError(f"{self._name}: `{command}`: {refused[0].strip()}")
+            raise DeviceError(f"{self._name}: `{command}`: {refused[0].strip()}")
         return printed
 
     async def configure(self, lines: Sequence[str]) -> None:
         """Lines of configuration, one by one; stops at the first that is refused.
 
         Raises:
-            IosError: the router refused one.
+            DeviceError: the router refused one.
         """
         await self.tell("configure terminal")
         try:
@@ -109,10 +109,10 @@ class Shell:
         """Writes a file on the router, over a connection's second channel.
 
         Raises:
-            IosError: it takes no files.
+            DeviceError: it takes no files.
         """
         if self._connection is None:
-            raise IosError(f"{self._name}: not connected")
+            raise DeviceError(f"{self._name}: not connected")
         with tempfile.TemporaryDirectory(prefix="slotcar-") as folder:
             file = Path(folder) / "staged"
             file.write_text(text, encoding="latin-1")
@@ -121,7 +121,7 @@ class Shell:
                     await asyncssh.scp(str(file), (self._connection, path))
             except (OSError, asyncssh.Error, TimeoutError) as error:
                 why = str(error) or "it takes too long"
-                raise IosError(f"{self._name}: {path} could not be written: {why}") from None
+                raise DeviceError(f"{self._name}: {path} could not be written: {why}") from None
 
     async def _ready(self) -> None:
         printed = await self._until_prompt()
@@ -141,7 +141,7 @@ class Shell:
 
     def _write(self, line: str) -> None:
         if self._process is None:
-            raise IosError(f"{self._name}: not connected")
+            raise DeviceError(f"{self._name}: not connected")
         self._process.stdin.write(f"{line}\n")
 
     async def _send(self, command: str) -> str:
@@ -150,9 +150,9 @@ class Shell:
                 self._write(command)
                 printed = await self._until_prompt()
         except TimeoutError:
-            raise IosError(f"{self._name}: no answer to `{command}` within {self._login.answer_s:g} s") from None
+            raise DeviceError(f"{self._name}: no answer to `{command}` within {self._login.answer_s:g} s") from None
         except (OSError, asyncssh.Error) as error:
-            raise IosError(f"{self._name}: the session ended at `{command}`: {error}") from None
+            raise DeviceError(f"{self._name}: the session ended at `{command}`: {error}") from None
         lines = printed.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         # The first line is the echo, the last one the prompt.
         return "\n".join(lines[1:-1])
@@ -163,7 +163,7 @@ class Shell:
         while True:
             piece = await self._process.stdout.read(65536)
             if not piece:
-                raise IosError(f"{self._name}: the router ended the session")
+                raise DeviceError(f"{self._name}: the router ended the session")
             printed += piece
             tail = printed[-400:]
             if _PROMPT.search(tail):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from controller.rollout.ios.login import IosError, Login
+from controller.rollout.fanout.login import DeviceError, Login
 from controller.rollout.ios.shell import REFUSED, Shell
 
 APPLY, UNDO = "slotcar-apply.cfg", "slotcar-undo.cfg"
@@ -47,11 +47,15 @@ class SshTransport:
             return
         printed = await self._shell.tell(f"copy {self._flash}{APPLY} running-config")
         if "bytes copied" not in printed and "OK" not in printed:
-            raise IosError(f"{self._name}: the staged change was not copied: {printed.strip()[:200]}")
+            raise DeviceError(f"{self._name}: the staged change was not copied: {printed.strip()[:200]}")
 
     async def confirm(self) -> None:
         if await self._waits():
             await self._shell.tell("configure confirm")
+
+    async def cancel(self) -> None:
+        """`change` confirms instead, and goes on from there: `configure revert now` replaces the whole configuration, and
+        with it what an operator did since."""
 
     async def change(self, lines: Sequence[str]) -> None:
         if await self._waits():
@@ -67,7 +71,7 @@ class SshTransport:
         """Whole, or not at all: a file that is cut off would be half a change."""
         try:
             await self._shell.put(text, f"{self._flash}{name}")
-        except IosError:
+        except DeviceError:
             await self._forget(name)
             return
         if await self._read_file(name) != text:

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from controller.rollout.ios.login import IosError, Login
+from controller.rollout.fanout.login import DeviceError, Login
 
 #: NETCONF over SSH (RFC 6242 §4).
 PORT = 830
 
 
-class NetconfError(IosError):
+class NetconfError(DeviceError):
     """A peer did not do what it was told; the message says what, and never holds a secret."""
 
 

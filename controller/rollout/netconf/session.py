@@ -19,7 +19,7 @@ from ncclient.transport.errors import (  # type: ignore[import-untyped]
     TransportError,
 )
 
-from controller.rollout.ios.login import Login, Unreachable
+from controller.rollout.fanout.login import Login, Unreachable
 from controller.rollout.netconf.login import NetconfError
 
 #: How long ncclient's thread looks for an answer before it looks for a request; its own 0.1 s delays every request.

@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 
 from controller.render.cisco_iosxe_netconf.running import MARKER
-from controller.rollout.ios.login import Login
+from controller.rollout.fanout.login import Login
 from controller.rollout.netconf.login import NetconfError
 from controller.rollout.netconf.session import Feature, Refused, Session
 
 #: Names the commit that waits to be confirmed. Another process confirms or cancels it, and so may one that comes after a
 #: crash and knows nothing: it is the same for every push, and a peer has one such commit at most.
 PERSIST_ID = "slotcar"
-#: The candidate is locked for no longer than this before the instant.
-LEAD_S = 20.0
 #: Tags with which peers answer where no commit of this name waits.
 _NOTHING_WAITS = frozenset({"invalid-value", "operation-failed"})
 
 
 class NetconfTransport:
-    """The steps' `Transport`. `at` is the instant for which a change is made ready; `confirm_s` overrides the steps' own
-    time for the confirmation.
+    """The steps' `Transport`. `confirm_s` overrides the steps' own time for the confirmation.
 
     `running` is never locked: a peer may have to undo an unconfirmed commit meanwhile. What is left of a change when
     anything fails is discarded, and the candidate unlocked, by `close`.
     """
 
-    def __init__(self, name: str, login: Login, at: float = 0.0, confirm_s: int | None = None) -> None:
+    def __init__(self, name: str, login: Login, confirm_s: int | None = None) -> None:
         self._name = name
         self._session = Session(name, login)
-        self._at = at
         self._confirm_s = confirm_s
         self._is_locked = False
         self._will_confirm_s: int | None = None
@@ -55,7 +50,6 @@ class NetconfTransport:
         await asyncio.to_thread(self._try, "\n".join(apply))
 
     async def arm(self, apply: Sequence[str], revert_minutes: int) -> bool:
-        await asyncio.sleep(max(0.0, self._at - LEAD_S - time.time()))
         return await asyncio.to_thread(self._prepare, "\n".join(apply), self._confirm_s or 60 * revert_minutes)
 
     async def activate(self, apply: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from controller.network import load_network
 from controller.network.model import Device
 from controller.render import Change, Configuration, renderer_of
 from controller.rollout.archive import Archive, revision_id
+from controller.rollout.fanout import Job, Login, Order, Outcome, Step, fan_out
 from controller.rollout.model import DeviceRevision, Guard, Revision
-from controller.rollout.netconf import Job, Order, Outcome, Step, fan_out, netconf_login
+from controller.rollout.netconf import netconf_login
 from controller.rollout.netconf.session import Session
+from controller.rollout.netconf.transport import NetconfTransport
 from controller.rollout.staging import commands
 from lab import control, requirements
 from tests.golden.test_render import change_of
@@ -46,9 +49,13 @@ class Peer:
         now = datetime.now(UTC)
         return self.archive.write(Revision(revision_id(now, parts), now, parts))
 
-    def job(self, folder: Path, **order: Any) -> Job:
-        login = netconf_login(self.device.name, self.server.variables)
-        return Job(self.device.name, login, Order(folder / self.device.name, **order), self.confirm_s)
+    @property
+    def login(self) -> Login:
+        return netconf_login(self.device.name, self.server.variables)
+
+    def job(self, folder: Path, *, made: type[NetconfTransport] = NetconfTransport, **order: Any) -> Job:
+        connect = partial(made, self.device.name, self.login, self.confirm_s)
+        return Job(self.device.name, Order(folder / self.device.name, **order), connect)
 
     def take(self, step: str, folder: Path, **order: Any) -> Outcome:
         (outcome,) = fan_out(Step(step), [self.job(folder, **order)]).values()

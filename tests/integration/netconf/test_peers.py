@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 
 from controller.render import Configuration
-from controller.rollout.netconf import Step, fan_out
+from controller.rollout.fanout import Job, Order, Step, fan_out
 from controller.rollout.netconf.session import Feature, Session
 from controller.rollout.netconf.transport import PERSIST_ID, NetconfTransport
 from controller.rollout.staging import commands
@@ -43,7 +44,7 @@ def test_without_a_candidate_a_refused_change_leaves_running_as_it_was(make_peer
     apply = folder / peer.device.name / "apply.txt"
     apply.write_text(apply.read_text().replace("<cir>4112000<", "<cir>1<"))
     assert "`edit-config`" in peer.take("stage", folder).error
-    transport = NetconfTransport("peer", peer.job(folder).login)
+    transport = NetconfTransport("peer", peer.login)
     transport._session.open()
     with pytest.raises(Exception, match="cir"):
         transport._activate(apply.read_text())
@@ -116,9 +117,10 @@ def test_a_host_that_is_in_no_file_is_not_believed(peer: Peer) -> None:
 
 def test_a_secret_is_in_no_answer_and_no_log(peer: Peer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
-    job = peer.job(peer.revision(peer.case("standing")))
-    for key_file in (job.login.key_file, None):
-        told = replace(job, login=replace(job.login, password=SECRET, key_file=key_file))
+    order = Order(peer.revision(peer.case("standing")) / peer.device.name)
+    for key_file in (peer.login.key_file, None):
+        login = replace(peer.login, password=SECRET, key_file=key_file)
+        told = Job(peer.device.name, order, partial(NetconfTransport, peer.device.name, login))
         outcome = fan_out(Step.STAGE, [told])[peer.device.name]
         assert outcome.unreachable is (key_file is None)
         assert SECRET not in f"{outcome} {told}"

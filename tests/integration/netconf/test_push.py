@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.render import Change, Unrenderable, renderer_of
-from controller.rollout.netconf import Step, fan_out
+from controller.rollout.fanout import Step, fan_out
 from controller.rollout.netconf.session import Session
 from controller.rollout.netconf.transport import PERSIST_ID, NetconfTransport
 from tests.golden.test_render import CASES
@@ -118,16 +118,21 @@ def test_a_push_is_restored_to_what_was_there(managed: Peer, target: str) -> Non
     managed.check_left_clean()
 
 
-def test_peers_are_served_together_and_one_that_is_away_stops_no_other(make_peer: Any) -> None:
+def test_peers_are_served_together_and_one_that_is_away_stops_the_change_alone(make_peer: Any) -> None:
     first, second, away = (make_peer(name=name) for name in ("one", "two", "three"))
     change = first.case("standing")
     jobs = [peer.job(peer.revision(change)) for peer in (first, second, away)]
     away.server.stop()
-    for step in (Step.STAGE, Step.ACTIVATE, Step.VERIFY):
+    for step in (Step.STAGE, Step.ACTIVATE):
         outcomes = fan_out(step, jobs)
         assert [outcomes[name].error for name in ("one", "two")] == ["", ""]
         assert outcomes["three"].unreachable
         assert outcomes["three"].error.startswith(f"three: 127.0.0.1:{away.server.port}")
+    assert first.owned().lines == second.owned().lines == (), "a change that one cannot take is made on none"
+    for peer in (first, second):
+        peer.check_left_clean()
+    assert [one.changed for one in fan_out(Step.ACTIVATE, jobs[:2]).values()] == [True, True]
+    assert fan_out(Step.VERIFY, jobs)["three"].unreachable
     assert first.owned().lines == second.owned().lines == change.after.lines
 
 
@@ -284,7 +289,7 @@ def test_a_change_that_nobody_confirms_is_taken_back_by_the_server(managed: Peer
 def test_a_session_that_dies_before_the_instant_leaves_nothing(managed: Peer) -> None:
     change = managed.case("premium")
     before = managed.everything()
-    transport = NetconfTransport("dying", managed.job(managed.revision(change)).login)
+    transport = NetconfTransport("dying", managed.login)
     transport._session.open()
     assert transport._prepare("\n".join(change.apply), 60)
     assert managed.everything("candidate") != before
@@ -320,9 +325,8 @@ def test_confirming_too_late_is_told(managed: Peer) -> None:
             await_event(watching, "timeout")
             super()._confirm()
 
-    with managed.session() as watching, pytest.MonkeyPatch.context() as patch:
+    with managed.session() as watching:
         watching.do("create_subscription")
         assert managed.take("activate", folder).error == ""
-        patch.setattr("controller.rollout.netconf.fanout.NetconfTransport", Late)
-        outcome = managed.take("verify", folder)
+        outcome = fan_out(Step.VERIFY, [managed.job(folder, made=Late)])[managed.device.name]
     assert outcome.error == "north-edge: it took the change back before it was confirmed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.rollout.ios.login import Unreachable
+from controller.rollout.fanout.login import Unreachable
 from controller.rollout.netconf import netconf_login
 
 

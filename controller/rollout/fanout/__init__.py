@@ -1,0 +1,23 @@
+"""The way to devices without a shell of their own: one process that talks to all of them at once, in steps (ADR 5)."""
+
+from __future__ import annotations
+
+from controller.rollout.fanout.families import SERVED, job_of, serves
+from controller.rollout.fanout.login import DeviceError, Login, Unreachable
+from controller.rollout.fanout.running import Job, fan_out, fan_out_push
+from controller.rollout.fanout.steps import Order, Outcome, Step
+
+__all__ = [
+    "SERVED",
+    "DeviceError",
+    "Job",
+    "Login",
+    "Order",
+    "Outcome",
+    "Step",
+    "Unreachable",
+    "fan_out",
+    "fan_out_push",
+    "job_of",
+    "serves",
+]

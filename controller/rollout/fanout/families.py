@@ -1,0 +1,55 @@
+"""Which transport serves a device, by its variables. A family's libraries are loaded where a device of it is met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from controller.rollout.fanout.login import DeviceError, Login
+from controller.rollout.fanout.running import Job
+from controller.rollout.fanout.steps import Order
+from controller.rollout.fanout.transport import Transport
+from controller.vocabulary import IOS, Platform
+
+#: The platforms whose devices are served together, from one process.
+SERVED = IOS | {Platform.CISCO_IOSXE_NETCONF}
+
+Connect = Callable[[], Transport]
+
+
+def serves(variables: Mapping[str, Any]) -> bool:
+    """Whether a device of these variables is served here."""
+    return str(variables.get("slotcar_platform")) in SERVED
+
+
+def job_of(name: str, variables: Mapping[str, Any], order: Order) -> Job:
+    """
+    Raises:
+        DeviceError: the variables do not say how the device is reached. ValueError: a number is none.
+    """
+    family = _netconf if variables.get("slotcar_platform") == Platform.CISCO_IOSXE_NETCONF else _ios
+    return Job(name, order, family(name, variables))
+
+
+def _ios(name: str, variables: Mapping[str, Any]) -> Connect:
+    login, flash = Login.from_variables(name, variables), str(variables.get("slotcar_flash") or "flash:")
+    told = str(variables.get("slotcar_transport") or "ssh")
+    if told == "ssh":
+        from controller.rollout.ios.ssh import SshTransport
+
+        return partial(SshTransport, name, login, flash)
+    if told == "napalm":
+        from controller.rollout.ios.napalm import NapalmTransport
+
+        return partial(NapalmTransport, name, login, flash)
+    raise DeviceError(f"{name}: slotcar_transport is {told!r}; it may be ssh or napalm")
+
+
+def _netconf(name: str, variables: Mapping[str, Any]) -> Connect:
+    from controller.rollout.netconf.login import netconf_login
+    from controller.rollout.netconf.transport import NetconfTransport
+
+    confirm_s = variables.get("slotcar_confirm_s")
+    login = netconf_login(name, variables)
+    return partial(NetconfTransport, name, login, int(confirm_s) if confirm_s else None)

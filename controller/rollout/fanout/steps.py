@@ -1,0 +1,213 @@
+"""One device's part of a push: read, stage, activate, verify, restore. The files of its folder are all that it needs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from controller.rollout.comparison import Comparison, compare
+from controller.rollout.fanout.login import DeviceError
+from controller.rollout.fanout.transport import Transport
+
+#: How long a device waits for the confirmation before it takes a change back; IOS counts in minutes.
+REVERT_MINUTES = 5
+#: What was read this long ago need not be read again before the change: a push at once has just been staged.
+FRESH_S = 5.0
+
+
+class Step(StrEnum):
+    READ = "read"
+    STAGE = "stage"
+    ACTIVATE = "activate"
+    VERIFY = "verify"
+    RESTORE = "restore"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a step did on one device.
+
+    Attributes:
+        before, after: the owned configuration, for `--diff`.
+        began, ended: seconds since the epoch, of the change itself.
+        error: why it failed; empty where it did not.
+    """
+
+    changed: bool = False
+    before: str = ""
+    after: str = ""
+    began: float = 0.0
+    ended: float = 0.0
+    error: str = ""
+    unreachable: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to do: a device's folder, which of its files is the target, when, and whether only to look."""
+
+    folder: Path
+    target: str = "after.txt"
+    at: float = 0.0
+    only_look: bool = False
+
+
+@dataclass(slots=True)
+class Prepared:
+    """All but the change itself was done. `apply` is what is left to do, None where nothing is."""
+
+    outcome: Outcome
+    apply: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a device had, and when it was read, in seconds of the monotonic clock."""
+
+    outputs: Mapping[str, str]
+    at_s: float
+
+    @property
+    def fresh(self) -> bool:
+        return time.monotonic() - self.at_s < FRESH_S
+
+
+async def read(transport: Transport, order: Order) -> Outcome:
+    outputs = await transport.read(_commands(order.folder))
+    _write(order.folder / "reading.json", json.dumps(outputs))
+    return Outcome()
+
+
+async def stage(transport: Transport, order: Order) -> Outcome:
+    await stage_and_see(transport, order)
+    return Outcome()
+
+
+async def stage_and_see(transport: Transport, order: Order) -> Seen:
+    """
+    Raises:
+        DeviceError: it was changed since it was read, or it takes no change.
+    """
+    seen = await _see(transport, order)
+    found = compare(order.folder, "before.txt", seen.outputs)
+    if not found.equal:
+        if compare(order.folder, "after.txt", seen.outputs).equal:
+            return seen  # it has all of it already
+        raise DeviceError(f"{order.folder.name}: it was changed since it was read:\n{found.difference}")
+    if not order.only_look:
+        await transport.stage(_lines(order.folder / "apply.txt"), _lines(order.folder / "undo.txt"))
+    return seen
+
+
+async def prepare(transport: Transport, order: Order, seen: Seen | None = None) -> Prepared:
+    """Everything of an activation that can be done before its instant.
+
+    Raises:
+        DeviceError: it was changed since it was staged. What waits to be confirmed then is left for a restore.
+    """
+    if seen is None or not seen.fresh:
+        seen = await _see(transport, order)
+    found = compare(order.folder, "after.txt", seen.outputs)
+    outcome = Outcome(changed=not found.equal, before=found.before, after=found.after)
+    if found.equal or order.only_look:
+        return Prepared(outcome)
+    apply = _lines(order.folder / "apply.txt")
+    if apply != found.apply:
+        raise DeviceError(f"{order.folder.name}: it was changed since it was staged")
+    if not await transport.arm(apply, REVERT_MINUTES):
+        outcome.notes.append("no revert timer: a change that is not verified is taken back by the controller alone")
+    return Prepared(outcome, apply)
+
+
+async def strike(transport: Transport, order: Order, prepared: Prepared) -> Outcome:
+    """The change itself, at its instant.
+
+    Raises:
+        DeviceError: it was refused, or nobody knows; what was changed until then stays for a restore.
+    """
+    outcome = prepared.outcome
+    if prepared.apply is None:
+        return outcome
+    await asyncio.sleep(max(0.0, order.at - time.time()))
+    outcome.began = time.time()
+    await transport.activate(prepared.apply)
+    outcome.ended = time.time()
+    return outcome
+
+
+async def verify(transport: Transport, order: Order) -> Outcome:
+    await check(transport, order)
+    return await confirm(transport, order)
+
+
+async def check(transport: Transport, order: Order) -> Outcome:
+    """
+    Raises:
+        DeviceError: the device does not have what is wanted.
+    """
+    found = await _compared(transport, order)
+    if not found.equal:
+        raise DeviceError(f"{order.folder.name}: it does not have what is wanted:\n{found.difference}")
+    return Outcome()
+
+
+async def confirm(transport: Transport, order: Order) -> Outcome:
+    if not order.only_look:
+        await transport.confirm()
+    return Outcome()
+
+
+async def restore(transport: Transport, order: Order) -> Outcome:
+    if not order.only_look:
+        # What waits to be confirmed goes first, so that the comparison is with what is there without it.
+        await transport.cancel()
+    found = await _compared(transport, order)
+    outcome = Outcome(changed=not found.equal, before=found.before, after=found.after)
+    if order.only_look:
+        return outcome
+    outcome.began = time.time()
+    await transport.change(found.apply)
+    outcome.ended = time.time()
+    left = await _compared(transport, order)
+    if not left.equal:
+        raise DeviceError(f"{order.folder.name}: it still differs:\n{left.difference}")
+    return outcome
+
+
+async def _see(transport: Transport, order: Order) -> Seen:
+    return Seen(await transport.read(_commands(order.folder)), time.monotonic())
+
+
+async def _compared(transport: Transport, order: Order) -> Comparison:
+    return compare(order.folder, order.target, (await _see(transport, order)).outputs)
+
+
+def _commands(folder: Path) -> list[str]:
+    found: list[str] = json.loads((folder / "commands.json").read_text())
+    return found
+
+
+def _lines(file: Path) -> tuple[str, ...]:
+    return tuple(file.read_text().splitlines())
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all: a reader never sees half of it."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
+#: The steps that a device takes whatever the others do; an activation is all devices' (`running`).
+ALONE: Mapping[Step, Callable[[Transport, Order], Awaitable[Outcome]]] = {
+    Step.READ: read,
+    Step.STAGE: stage,
+    Step.VERIFY: verify,
+    Step.RESTORE: restore,
+}

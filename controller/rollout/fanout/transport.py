@@ -1,0 +1,42 @@
+"""What the steps need of a device, whatever carries it. A family of devices is one or more of these (`families`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Transport(Protocol):
+    """One device, from `open` to `close`. Every method raises DeviceError where the device does not do it."""
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def read(self, commands: Sequence[str]) -> dict[str, str]:
+        """The answer to each command that shows something."""
+        ...
+
+    async def stage(self, apply: Sequence[str], undo: Sequence[str]) -> None:
+        """Puts a change and its undo on the device; nothing that a packet meets changes."""
+        ...
+
+    async def arm(self, apply: Sequence[str], revert_minutes: int) -> bool:
+        """All but the change itself: has the device take it back by itself unless it is confirmed; whether it can."""
+        ...
+
+    async def activate(self, apply: Sequence[str]) -> None:
+        """Makes the staged change take effect."""
+        ...
+
+    async def confirm(self) -> None:
+        """The change stays. Nothing happens where nothing waits to be confirmed."""
+        ...
+
+    async def cancel(self) -> None:
+        """Has the device take back at once what waits to be confirmed, where that comes before a `change`."""
+        ...
+
+    async def change(self, lines: Sequence[str]) -> None:
+        """Changes the device now, without staging. Nothing waits to be confirmed after it."""
+        ...

@@ -1,0 +1,117 @@
+# GNU General Public License v3.0 or later (see LICENSE in plugins/)
+"""Takes one step of a push on many devices at once, from one process: IOS over SSH or NAPALM, and NETCONF. One task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ansible.errors import AnsibleActionFail, AnsibleError
+from ansible.plugins.action import ActionBase
+
+try:  # here, where Ansible's own process loads it once, and not in each task's
+    from controller.rollout.fanout import DeviceError, Order, Step, fan_out, fan_out_push, job_of, serves
+except ImportError as error:
+    MISSING = str(error)
+else:
+    MISSING = ""
+
+DOCUMENTATION = r"""
+name: slotcar_fanout
+short_description: Take a step of a push on the devices that have no shell of their own
+options:
+  step:
+    description: >-
+      What to do. Push is stage, activate and verify on one login. Read and restore do what they can and return the others
+      in `failures`, for report to fail with.
+    type: str
+    choices: [read, stage, activate, verify, push, restore, report]
+    required: true
+  devices:
+    description: >-
+      The devices; their variables say how they are reached. Those of the play's hosts that this plugin serves where none
+      are told.
+    type: list
+    elements: str
+  revision: {description: Folder with a folder for each device., type: path}
+  target: {description: File of that folder that says what is wanted; empty for nothing of Slotcar's., type: str}
+  failures: {description: Of an earlier step, for report., type: dict}
+  at: {description: Seconds since the epoch by the control node's clock; at once if it is past., type: float}
+  instants: {description: By device's name, the instants of those that have another one., type: dict}
+"""
+STEPS = ["read", "stage", "activate", "verify", "push", "restore", "report"]
+
+
+class ActionModule(ActionBase):
+    BYPASS_HOST_LOOP = True
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _requires_connection = False
+
+    def run(self, tmp=None, task_vars=None):
+        result = super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(
+            {
+                "step": {"type": "str", "required": True, "choices": STEPS},
+                "devices": {"type": "list", "elements": "str"},
+                "revision": {"type": "path", "default": ""},
+                "target": {"type": "str", "default": "after.txt"},
+                "at": {"type": "float", "default": 0.0},
+                "instants": {"type": "dict", "default": {}},
+                "failures": {"type": "dict", "default": {}},
+            }
+        )
+        if MISSING:
+            raise AnsibleActionFail(
+                f"Ansible's Python cannot import Slotcar ({MISSING}): run the playbook with .venv/bin/ansible-playbook"
+            )
+        step = arguments["step"]
+        if step == "report":
+            return self._told(result, arguments["failures"], fails=True)
+        failures, jobs = self._jobs(arguments, task_vars)
+        if not failures and not jobs:
+            result.update(skipped=True, failures={}, skip_reason="no device of this play is served from one process")
+            return result
+        if failures and step == "push":
+            return self._told(result, failures, fails=True)
+        outcomes = fan_out_push(jobs) if step == "push" else fan_out(Step(step), jobs)
+        failures |= {name: one.error for name, one in outcomes.items() if one.error}
+        result.update(
+            changed=any(one.changed for one in outcomes.values()),
+            began={name: one.began for name, one in outcomes.items() if one.began},
+            ended={name: one.ended for name, one in outcomes.items() if one.ended},
+            notes=[f"{name}: {note}" for name, one in outcomes.items() for note in one.notes],
+            diff=[
+                {"before": one.before, "after": one.after, "before_header": name, "after_header": arguments["target"]}
+                for name, one in outcomes.items()
+                if one.changed
+            ],
+        )
+        return self._told(result, failures, fails=step in ("stage", "activate", "verify", "push"))
+
+    @staticmethod
+    def _told(result, failures, *, fails):
+        result["failures"] = failures
+        if failures and fails:
+            result.update(failed=True, msg="; ".join(failures.values()))
+        return result
+
+    def _jobs(self, arguments, task_vars):
+        """A job for each device whose variables are whole, and why others have none."""
+        hostvars, told = task_vars["hostvars"], arguments["devices"]
+        failures, jobs = {}, []
+        for name in told if told is not None else task_vars["ansible_play_hosts"]:
+            variables = hostvars[name]
+            try:
+                if told is None and not serves(variables):
+                    continue
+                order = Order(
+                    folder=Path(arguments["revision"]) / name,
+                    target=arguments["target"],
+                    at=float(arguments["instants"].get(name, arguments["at"])),
+                    only_look=self._task.check_mode,
+                )
+                jobs.append(job_of(name, variables, order))
+            except (DeviceError, AnsibleError, ValueError) as error:
+                words = str(error)
+                failures[name] = words if words.startswith(f"{name}: ") else f"{name}: {words}"
+        return failures, jobs
