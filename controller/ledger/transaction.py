@@ -221,7 +221,7 @@ class Transaction:
         self._notes.occupancy.append((self.head.sequence, entry, sign))
 
     def event(
-        self, kind: str, at: datetime, handle: str | None = None, device: str | None = None, **details: Any
+        self, kind: str, at: datetime, handle: str | None = None, device: str | None = None, /, **details: Any
     ) -> None:
         self._notes.events.append((at, kind, handle, device, details))
 
