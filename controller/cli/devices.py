@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from controller.network.model import Network
     from controller.rollout.pusher import Pusher
     from controller.verbs.configurations import DeviceDiff
+    from controller.verbs.rewinding import Goal
     from controller.verbs.rolling import Comparison
 
 #: `slotcar diff` ends with it where devices differ, as `diff` and `terraform plan -detailed-exitcode` do.
@@ -105,23 +106,36 @@ def rollback(
         ),
     ] = None,
     device: Devices = None,
+    reservation: Annotated[
+        str | None,
+        typer.Option(
+            "--reservation",
+            help="only routers of this reservation (a handle, or OWNER/NAME); without --to, to what each had before it",
+        ),
+    ] = None,
     show: Annotated[bool, typer.Option("--list", help="only list the revisions")] = False,
     inventory: Inventory = None,
     yes: Yes = False,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Give the routers what they had before a revision, or what --to says. Needs no database.
+    """Give the routers what they had before a revision or a reservation, or what --to says. Needs no database.
 
-    `baseline` is the standing configuration without any reservation. Routers that do not answer are named (exit code 1)
-    and the others are done. A controller that runs will push what its ledger wants again: stop it first, or cancel the
-    reservation instead. With the database dead, slots that this leaves open have no guard that ends them.
+    `baseline` is the standing configuration without any reservation. Which reservations a router carries, and since
+    when, the archive tells; others that the rollback takes away, changes or brings back are named before it asks.
+    Routers that do not answer are named (exit code 1) and the others are done. A controller that runs will push what its
+    ledger wants again: stop it first, or cancel the reservation instead. With the database dead, slots that this leaves
+    open have no guard that ends them.
     """
     from controller.network import load_network
     from controller.verbs.errors import NotPossible
+    from controller.verbs.rewinding import Goal
     from controller.verbs.rolling import pusher_for
 
     if to and revision:
         raise typer.BadParameter("say either a revision, for what was before it, or --to", param_hint="--to")
+    if reservation and revision:
+        words = "goes with --to, not with a revision alone; to have what was after one, say --to REVISION"
+        raise typer.BadParameter(words, param_hint="--reservation")
     chosen = settings(inventory=inventory)
     network = load_network(chosen.need_inventory(), chosen.vault_password_file)
     pusher = pusher_for(network, chosen, None)
@@ -129,8 +143,8 @@ def rollback(
     if show:
         emit(list(known), form, lambda: print_table(("revision",), [(one,) for one in known], "No revisions."))
         return
-    if to:
-        _rewind(pusher, network, to, device, yes)
+    if to or reservation:
+        _rewind(pusher, network, Goal(to, device, reservation), yes)
         return
     if not known and revision is None:
         raise NotPossible(f"there is no revision in {chosen.state_dir}: nothing was pushed yet")
@@ -141,19 +155,24 @@ def rollback(
     stdout().print(f"Rolled back and verified: {', '.join(device or names)}.")
 
 
-def _rewind(pusher: Pusher, network: Network, to: str, device: list[str] | None, yes: bool) -> None:
+def _rewind(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
     from controller.verbs.rewinding import rewind
 
     progress("reading the devices")
-    found = rewind(pusher, network, to, now(), device)
+    found = rewind(pusher, network, goal, now())
     for one in found.diffs:
         stdout().print(one.device, style="cyan")
         coloured_diff(one.diff)
     for failure in found.failures:
         complain(f"{failure.device}: {failure.message}")
     if found.wanted:
+        question = f"Roll {', '.join(one.device for one in found.diffs)} back to {goal.words}?"
+        for told in found.consequences:
+            complain(f"this also {told}")
+        if found.consequences:
+            question += f" This also {'; '.join(found.consequences)}."
         if found.diffs:
-            _confirm(yes, f"Roll {', '.join(one.device for one in found.diffs)} back to {to}?")
+            _confirm(yes, question)
         pusher.push(found.wanted, found.readings.found, now(), on_task=progress)
         stdout().print(f"Verified: {', '.join(sorted(found.wanted))}.")
     if found.failures:

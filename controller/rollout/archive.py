@@ -1,7 +1,8 @@
 """Revisions on disk: everything that the playbooks need, readable with the controller and the database dead.
 
-`revisions/ID/DEVICE/` holds before.txt, after.txt, apply.txt, undo.txt, device.json, commands.json and, for a Linux router,
-the shell scripts that are staged. `known-good/DEVICE/` is the same of the last push that was verified.
+`revisions/ID/DEVICE/` holds before.txt, after.txt, apply.txt, undo.txt, device.json, commands.json, reservations.json (whom
+after.txt is for) and, for a Linux router, the shell scripts that are staged. `known-good/DEVICE/` is the same of the last
+push that was verified.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
 from controller.network.model import Device
 from controller.problems import InvalidInput, Problem
 from controller.rollout import staging
-from controller.rollout.model import DeviceRevision, Revision
+from controller.rollout.model import Carried, DeviceRevision, Revision
 
 REVISIONS, KNOWN_GOOD, READINGS = "revisions", "known-good", "reading"
+RESERVATIONS = "reservations.json"
 
 
 def revision_id(at: datetime, parts: Mapping[str, DeviceRevision]) -> str:
@@ -107,6 +110,28 @@ class Archive:
             if (entry / "device.json").is_file()
         }
 
+    def carried_by(self, revision: str) -> dict[str, tuple[Carried, ...]]:
+        """The reservations that each device of a revision carries after it; none where an older Slotcar wrote it.
+
+        Raises:
+            InvalidInput: a file of the archive is not what was written there.
+        """
+        found: dict[str, tuple[Carried, ...]] = {}
+        for entry in sorted(self.folder(revision).iterdir()):
+            file = entry / RESERVATIONS
+            if (entry / "device.json").is_file():
+                found[entry.name] = _carried(file) if file.is_file() else ()
+        return found
+
+
+def _carried(file: Path) -> tuple[Carried, ...]:
+    try:
+        told = json.loads(file.read_text())
+        return tuple(Carried(**{**one, "devices": tuple(one["devices"])}) for one in told)
+    except (ValueError, TypeError, KeyError) as error:
+        hint = "restore it from a backup, or name routers with --device instead of a reservation"
+        raise InvalidInput([Problem(str(file), 0, "", "is no list of reservations", "", hint)]) from error
+
 
 def _write_device(folder: Path, part: DeviceRevision, at: datetime) -> None:
     folder.mkdir(parents=True)
@@ -121,6 +146,7 @@ def _write_device(folder: Path, part: DeviceRevision, at: datetime) -> None:
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
     (folder / "device.json").write_text(part.device.model_dump_json())
     (folder / "commands.json").write_text(json.dumps(staging.commands(part.device)))
+    (folder / RESERVATIONS).write_text(json.dumps([asdict(one) for one in part.carried]))
     for name, text in staging.scripts(part, at).items():
         (folder / name).write_text(text)
 

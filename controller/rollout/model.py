@@ -64,11 +64,28 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
+class Carried:
+    """A reservation that a device's configuration is for: what the archive tells of it with the database dead.
+
+    Attributes:
+        name: `OWNER/NAME`.
+        version: of its entry, so that a change of it is seen.
+        devices: all devices of its path that Slotcar configures, by name.
+    """
+
+    handle: str
+    name: str
+    version: int
+    devices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
-    """What one device is to have at an instant."""
+    """What one device is to have at an instant, and the reservations that this is for."""
 
     configuration: Configuration
     guard: Guard = field(default_factory=Guard)
+    carried: tuple[Carried, ...] = ()
 
     @property
     def identity(self) -> tuple[tuple[str, ...], str]:
@@ -100,6 +117,7 @@ class DeviceRevision:
     change: Change
     guard: Guard
     commands: tuple[str, ...]
+    carried: tuple[Carried, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,8 @@ class Pusher:
             device, reading = self.devices[name], readings[name]
             change = renderer_of(device).change(reading.configuration, target.configuration, device)
             if not change.empty or reading.guard_id != target.guard.id:
-                parts[name] = DeviceRevision(device, change, target.guard, tuple(staging.commands(device)))
+                asked = tuple(staging.commands(device))
+                parts[name] = DeviceRevision(device, change, target.guard, asked, target.carried)
         return Revision(revision_id(at, parts), at, parts) if parts else None
 
     def roll_back(self, revision: str, names: Sequence[str] | None = None) -> None:

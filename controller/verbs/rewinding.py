@@ -10,9 +10,10 @@ from controller.network.model import Network
 from controller.render.model import Configuration
 from controller.reservation import parse_time
 from controller.rollout.archive import Archive
-from controller.rollout.model import Failure, Outlook, Wanted
+from controller.rollout.model import Carried, Failure, Outlook, Wanted
 from controller.rollout.pusher import Pusher, Readings
 from controller.units import UnitError
+from controller.verbs.carrying import Before, History, consequences, history_of
 from controller.verbs.configurations import DeviceDiff
 from controller.verbs.errors import NotPossible
 from controller.verbs.rolling import wanted_for
@@ -23,33 +24,59 @@ _STAMP = "%Y%m%dT%H%M%S.%fZ"
 
 
 @dataclass(frozen=True, slots=True)
+class Goal:
+    """Where to go back to, and with whom.
+
+    Attributes:
+        to: `baseline`; a revision, for what its routers had after it; or a time, for what each had then. Without it the
+            routers go back to what each had last without the reservation.
+        devices: only these routers.
+        reservation: a handle or `OWNER/NAME`: only routers of its path.
+    """
+
+    to: str | None
+    devices: Collection[str] | None = None
+    reservation: str | None = None
+
+    @property
+    def words(self) -> str:
+        return self.to or f"what they had before {self.reservation}"
+
+
+@dataclass(frozen=True, slots=True)
 class Rewind:
-    """What a rollback would do; `failures` are routers that are left as they are, and why."""
+    """What a rollback would do.
+
+    Attributes:
+        failures: routers that are left as they are, and why.
+        consequences: what becomes of other reservations on the routers that change.
+    """
 
     diffs: tuple[DeviceDiff, ...]
     wanted: Mapping[str, Wanted]
     readings: Readings
     failures: tuple[Failure, ...]
+    consequences: tuple[str, ...] = ()
 
 
-def rewind(pusher: Pusher, network: Network, to: str, now: datetime, devices: Collection[str] | None = None) -> Rewind:
+def rewind(pusher: Pusher, network: Network, goal: Goal, now: datetime) -> Rewind:
     """Reads the routers that have a target, and compares. Changes nothing.
 
-    Args:
-        to: `baseline`; a revision, for what its routers had after it; or a time, for what each had then.
-
     Raises:
-        NotPossible: no router of `devices` has such a target. InvalidInput: no such revision. UnitError: no such time.
+        NotPossible: no router has such a target, or the archive knows no such reservation. InvalidInput: a file of the
+        archive is broken. UnitError: no such revision and no such time.
     """
-    outlook = _outlook(pusher.archive, network, to, now)
-    chosen = {name: one for name, one in outlook.wanted.items() if not devices or name in devices}
-    failures = [
-        Failure(name, why, unreachable=False)
-        for name, why in outlook.unrenderable.items()
-        if not devices or name in devices
-    ]
+    history = history_of(pusher.archive)
+    asked = history.find(goal.reservation) if goal.reservation else None
+    outlook = _outlook(pusher.archive, network, goal.to, now) if goal.to else _without(pusher.archive, history, asked)
+    there = set(network.devices if asked is None else asked.devices) & set(goal.devices or network.devices)
+    chosen = {name: one for name, one in outlook.wanted.items() if name in there and name in network.devices}
+    failures = [Failure(name, why, unreachable=False) for name, why in outlook.unrenderable.items() if name in there]
     if not chosen and not failures:
-        raise NotPossible(f"none of these routers has anything to go back to for {to}; see `slotcar rollback --list`")
+        whom = f" of {goal.reservation}" if goal.reservation else ""
+        raise NotPossible(
+            f"none of these routers{whom} has anything to go back to for {goal.words}; see `slotcar rollback --list`"
+        )
     readings = pusher.read(sorted(chosen))
     wanted = {name: one for name, one in chosen.items() if name in readings.found}
     diffs = tuple(
@@ -57,7 +84,12 @@ def rewind(pusher: Pusher, network: Network, to: str, now: datetime, devices: Co
         for name, one in sorted(wanted.items())
         if readings.found[name].configuration.lines != one.configuration.lines
     )
-    return Rewind(diffs, wanted, readings, (*failures, *readings.failures.values()))
+    told = consequences(
+        {one.device: history.now(one.device) for one in diffs},
+        {one.device: wanted[one.device].carried for one in diffs},
+        asked.handle if asked else "",
+    )
+    return Rewind(diffs, wanted, readings, (*failures, *readings.failures.values()), told)
 
 
 def _outlook(archive: Archive, network: Network, to: str, now: datetime) -> Outlook:
@@ -75,7 +107,21 @@ def _outlook(archive: Archive, network: Network, to: str, now: datetime) -> Outl
     for revision in (one for one in known if one <= until):
         if to in known and revision != to:
             continue
-        for name, device in archive.devices_of(revision).items():
-            lines = tuple((archive.folder(revision) / name / "after.txt").read_text().splitlines())
-            found[name] = Wanted(Configuration(name, device.platform, lines))
-    return Outlook({name: one for name, one in found.items() if name in network.devices}, {})
+        for name in archive.devices_of(revision):
+            found[name] = _archived(archive, name, Before(revision))
+    return Outlook(found, {})
+
+
+def _without(archive: Archive, history: History, asked: Carried | None) -> Outlook:
+    """What the routers of a reservation had last without it."""
+    if asked is None:
+        raise NotPossible("say where to go back to, or which reservation is to go")
+    return Outlook({name: _archived(archive, name, one) for name, one in history.before(asked).items()}, {})
+
+
+def _archived(archive: Archive, name: str, when: Before) -> Wanted:
+    device = archive.devices_of(when.revision)[name]
+    file = archive.folder(when.revision) / name / ("before.txt" if when.first else "after.txt")
+    lines = tuple(file.read_text().splitlines())
+    carried = () if when.first else archive.carried_by(when.revision).get(name, ())
+    return Wanted(Configuration(name, device.platform, lines), carried=carried)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +15,7 @@ from controller.render.model import Configuration, Unrenderable
 from controller.rollout.archive import Archive
 from controller.rollout.guard import wanted_with_guards
 from controller.rollout.loop import ReconcileLoop
-from controller.rollout.model import Failure, Outlook, Wanted
+from controller.rollout.model import Carried, Failure, Outlook, Wanted
 from controller.rollout.playbook import Playbooks
 from controller.rollout.pusher import Pusher, Readings
 from controller.settings import Settings
@@ -38,7 +38,24 @@ def wanted_for(network: Network) -> Callable[[Sequence[Active], datetime], Outlo
                 unrenderable[name] = str(error)
         return found, unrenderable
 
-    return lambda active, at: wanted_with_guards(active, at, configure)
+    return lambda active, at: _with_carried(wanted_with_guards(active, at, configure), active, network)
+
+
+def _with_carried(outlook: Outlook, active: Sequence[Active], network: Network) -> Outlook:
+    """Each device told whom its configuration is for, so that the archive knows it with the database dead."""
+    carried: dict[str, list[Carried]] = {}
+    configured = _configured(network)
+    for entry in {one.entry.number: one.entry for one in active}.values():
+        crossed = sorted({hop.device for path in entry.paths for hop in path.hops} & configured)
+        told = Carried(entry.handle, "/".join(entry.reservation.key), entry.version, tuple(crossed))
+        for name in crossed:
+            carried.setdefault(name, []).append(told)
+    wanted = {name: replace(one, carried=tuple(carried.get(name, ()))) for name, one in outlook.wanted.items()}
+    return replace(outlook, wanted=wanted)
+
+
+def _configured(network: Network) -> set[str]:
+    return {name for name, device in network.devices.items() if not network.domains[device.domain].over_provisioned}
 
 
 def instants_of(network: Network) -> tuple[datetime, ...]:

@@ -53,16 +53,16 @@ def test_the_how_to_of_an_emergency(lab: Lab, state_dir: Path) -> None:
     def queues(router: str) -> bool:
         return "51c0" in lab.check(router, ["tc", "qdisc", "show"])
 
-    flow = ("--source", "anl-premium", "--destination", "lbnl-premium:5001", "--protocol", "udp", "--owner", "night")
+    flow = ("--source", "anl-premium", "--destination", "lbnl-premium:5001", "--protocol", "udp", "--owner", "hep")
     with Controller(state_dir, INVENTORY) as controller:
         controller.wait_settled()
         before = controller.verified()
-        controller.slotcar("create", "--name", "open", *flow, "--rate", "10 Mbit/s", "--duration", "1 h")
+        controller.slotcar("create", "--name", "cms", *flow, "--rate", "10 Mbit/s", "--duration", "1 h")
         wait_for(lambda: controller.verified() > before, "the push to be verified")
         environment = controller.environment
         controller.kill()
     follow(HOWTO / "emergency-rollback.md", ROOT, environment)
     with Controller(state_dir, INVENTORY) as controller:
-        controller.slotcar("cancel", "night/open")
+        controller.slotcar("cancel", "hep/cms")
         wait_for(lambda: all(queues(router) for router in lab.topology.routers), "the standing queues, on all routers")
         controller.wait_settled()

@@ -6,10 +6,12 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from controller.cli import main
 from controller.rollout.model import PushFailed
 from lab.ios import DropOnCopy, DropOnLine, Fault, FullFlash, HangAfter, RefuseLine, Routers, Slow, WrongPassword
 from tests.integration.rollout.conftest import Garnet
@@ -199,3 +201,40 @@ def test_a_router_takes_an_unconfirmed_change_back_by_itself(tmp_path: Path) -> 
         assert not failed.value.rolled_back
         assert last.wait_for(lambda router: router.reverted)
         assert world.running() == standing
+
+
+def test_a_reservation_is_taken_from_its_routers_with_the_archive_alone(
+    garnet: Garnet, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """There is no database: `slotcar rollback --reservation` has the inventory, the archive and the routers."""
+    world = garnet.world
+    monkeypatch.setenv("SLOTCAR_STATE_DIR", str(world.settings.state_dir))
+    monkeypatch.setenv("SLOTCAR_INVENTORY", str(world.inventory))
+    monkeypatch.setenv("SLOTCAR_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+
+    def rollback(*arguments: str, code: int = 0) -> str:
+        monkeypatch.setattr(sys, "argv", ["slotcar", "rollback", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capfd.readouterr()
+        assert int(ended.value.code or 0) == code, printed
+        return printed.out + printed.err
+
+    (one,) = flow_of(world)
+    other = {"name": "atlas", "destination": one.reservation.destination.model_copy(update={"port": 5002})}
+    two = replace(one, handle="r-two", number=2, reservation=one.reservation.model_copy(update=other))
+    world.push((one,))
+    with_one, latest = world.running(), world.pusher.archive.revisions()[-1]
+    world.push((one, two))
+
+    told = rollback("--reservation", one.handle, "--device", FIRST, "--yes")
+    assert f"this also takes away hep/atlas on {FIRST}\n" in told
+    assert world.running()[FIRST] == garnet.standing[FIRST]
+    told = rollback("--to", latest, "--reservation", "hep/cms", "--yes")
+    assert f"this also takes away hep/atlas on {LAST}\n" in told
+    assert world.running() == with_one
+    assert "this also" not in rollback("--reservation", "hep/cms", "--yes")
+    assert world.running() == garnet.standing
+    assert "by the archive no router carries hep/cms any more" in rollback("--reservation", "hep/cms", code=1)
+    assert "did you mean hep/cms" in rollback("--reservation", "hep/csm", code=1)
+    assert "goes with --to, not with a revision alone" in rollback(latest, "--reservation", "hep/cms", code=2)
