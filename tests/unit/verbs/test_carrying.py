@@ -11,22 +11,20 @@ from pathlib import Path
 import pytest
 
 from controller.problems import InvalidInput
-from controller.render import renderer_of
-from controller.render.model import Configuration
 from controller.rollout.archive import RESERVATIONS, Archive
-from controller.rollout.model import Carried, DeviceRevision, Revision
+from controller.rollout.model import Carried, Revision
 from controller.verbs.carrying import Before, consequences, history_of
 from controller.verbs.errors import NotPossible
 from controller.verbs.rolling import wanted_for
 from tests.support.networks import line_network
 from tests.support.requests import T0
-from tests.unit.rollout.support import active
+from tests.unit.rollout.support import active, revision
 
 NETWORK = line_network()
 FIRST, *MIDDLE, LAST = sorted(NETWORK.devices)
 PATH = tuple(sorted(NETWORK.devices))
-#: What is armed on each router with no reservation: nothing.
-STANDING = {name: one.guard for name, one in wanted_for(NETWORK)((), T0).wanted.items()}
+#: What a push of nothing but the standing configuration carries.
+STANDING = revision(T0)
 
 
 def carried(name: str, version: int = 1, devices: tuple[str, ...] = PATH) -> Carried:
@@ -41,12 +39,7 @@ def archive_of(folder: Path, *revisions: Mapping[str, tuple[Carried, ...]]) -> t
     archive = Archive(folder)
     for minute, told in enumerate(revisions):
         at = T0 + timedelta(minutes=minute)
-        parts = {}
-        for name, some in told.items():
-            device = NETWORK.devices[name]
-            empty = Configuration(name, device.platform, ())
-            change = renderer_of(device).change(empty, empty, device)
-            parts[name] = DeviceRevision(device, change, STANDING[name], (), carried=some)
+        parts = {name: replace(STANDING.devices[name], carried=some) for name, some in told.items()}
         archive.write(Revision(f"{at:%Y%m%dT%H%M%S.%fZ}-{minute}", at, parts))
     return archive, list(archive.revisions())
 
