@@ -76,6 +76,10 @@ ENTRY: Json = {
 }
 
 
+def _active(device: str, lag_us: int | None) -> Json:
+    return {"device": device, "phase": "active", "lag_us": lag_us, "message": ""}
+
+
 def _later(state: str, **reservation: Any) -> Json:
     return ENTRY | {
         "state": state,
@@ -145,6 +149,21 @@ _EVENT: Json = {
     "device": None,
     "details": {"actor": "cms-transfers", "owner": "hep", "name": "tonight-cms", "version": 2, "reason": "not needed"},
 }
+_CONTROLLER: Json = {
+    "now": "2027-03-01T20:59:52Z",
+    "started_at": "2027-02-26T08:14:03Z",
+    "reconciles": True,
+    "leading": True,
+    "settled": True,
+    "next_boundary": WINDOW["start"],
+    "phases": {"anl-7507-1": "armed", "anl-7507-2": "armed", "esnet-7507": "staged", "lbnl-7507": "armed"},
+    "troubles": {},
+    "pushes": 41,
+    "failed_pushes": 0,
+    "last_push_at": "2027-03-01T19:00:00.090000Z",
+    "last_revision": "20270301T190000.000000Z-5d0c1f2e",
+    "error": "",
+}
 _STREAM = (
     "id: 11\nevent: reservation.cancelled\n"
     f'data: {{"sequence": 11, "at": "2027-03-01T12:10:00Z", "kind": "reservation.cancelled", "handle": "{HANDLE}",'
@@ -193,12 +212,31 @@ EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
         {
             _JSON: {
                 "items": [
-                    {"at": WINDOW["start"], "starting": ["hep/tonight-cms"], "ending": [], "active": 1},
-                    {"at": WINDOW["end"], "starting": [], "ending": ["hep/tonight-cms"], "active": 0},
+                    {
+                        "at": WINDOW["start"],
+                        "starting": ["hep/tonight-cms"],
+                        "ending": [],
+                        "active": 1,
+                        "phase": "active",
+                        "lag_us": 91_000,
+                        "skew_us": 28_000,
+                        "devices": [_active("anl-7507-1", 63_000), _active("esnet-7507", 91_000)],
+                    },
+                    {
+                        "at": WINDOW["end"],
+                        "starting": [],
+                        "ending": ["hep/tonight-cms"],
+                        "active": 0,
+                        "phase": "armed",
+                        "lag_us": None,
+                        "skew_us": None,
+                        "devices": [_active(name, None) | {"phase": "armed"} for name in ("anl-7507-1", "esnet-7507")],
+                    },
                 ]
             }
         },
     ),
+    "controller": (None, {_JSON: _CONTROLLER}),
     "configurations": (
         None,
         {

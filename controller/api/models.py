@@ -179,11 +179,25 @@ class PlanOut(Answer):
     summary: SummaryOut
 
 
+PhaseName = Literal["planned", "staged", "armed", "active", "failed", "unrecorded"]
+
+
+class DeviceAtBoundaryOut(Answer):
+    device: str
+    phase: PhaseName
+    lag_us: int | None = Field(description="how long after the boundary it acted, where that was measured")
+    message: str = Field(description="why it failed, or that it came late")
+
+
 class TimelineItemOut(Answer):
     at: datetime
     starting: list[str]
     ending: list[str]
     active: int = Field(description="reservations active from this instant on")
+    phase: PhaseName = Field(description="of the device that is furthest behind")
+    lag_us: int | None = Field(description="of the last device, as far as lags are known")
+    skew_us: int | None = Field(description="from the first device to the last one")
+    devices: list[DeviceAtBoundaryOut] = Field(description="those that it concerns")
 
 
 class TimelineOut(Answer):
@@ -235,6 +249,24 @@ class DifferenceOfDeviceOut(Answer):
     state: Literal["equal", "different", "failed"]
     diff: list[str] = Field(description="unified diff from what the device has to what is wanted")
     message: str = Field(description="why the device could not be read")
+
+
+class ControllerOut(Answer):
+    """What this controller is about; all but `leading` is empty where another one leads."""
+
+    now: datetime
+    started_at: datetime
+    reconciles: bool = Field(description="False for a controller that only answers")
+    leading: bool
+    settled: bool = Field(description="the devices have what is wanted now")
+    next_boundary: datetime | None
+    phases: dict[str, str] = Field(description="how far each device is with the next or last boundary")
+    troubles: dict[str, str] = Field(description="devices that take no push, and why")
+    pushes: int
+    failed_pushes: int
+    last_push_at: datetime | None
+    last_revision: str
+    error: str
 
 
 class CheckOut(Answer):

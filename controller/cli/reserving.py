@@ -8,9 +8,12 @@ import typer
 
 from controller.cli.options import IfVersion, Inventory, OutputFormat, Which, parsed
 from controller.cli.output import Format, emit, print_table, stdout
+from controller.cli.remote import Api, TokenFile, remote
 from controller.cli.session import broker, caller, network_of, now, settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from controller.ledger.model import Entry
     from controller.verbs.enquiring import EnquiryAnswer
 
@@ -243,10 +246,20 @@ def status(
     label: Annotated[str | None, typer.Option("--label", help="only with this label: KEY or KEY=VALUE")] = None,
     every: Annotated[bool, typer.Option("--all", "-a", help="also those that are over")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
+    watch: Annotated[
+        bool,
+        typer.Option("--watch", "-w", help="show the controller, its next boundary and its devices, until Ctrl-C"),
+    ] = False,
+    interval: Annotated[float, typer.Option("--interval", min=0.2, max=3600, help="of --watch, seconds")] = 1.0,
+    api: Api = None,
+    token_file: TokenFile = None,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """One reservation with its path, or a list of those that live."""
+    """One reservation with its path, or a list of those that live; with --watch, what the controller is about."""
+    if watch:
+        _watch(which, form, api, token_file, interval)
+        return
     from controller.ledger.model import OCCUPYING
     from controller.ledger.queries import Filter
     from controller.verbs.documents import entry_document
@@ -261,6 +274,18 @@ def status(
         )
         entries = opened.list(wanted, caller())
     emit([entry_document(entry) for entry in entries], form, lambda: _print_list(entries))
+
+
+def _watch(which: str | None, form: Format, api: str | None, token_file: Path | None, interval_s: float) -> None:
+    from controller.cli.watching import watch
+
+    if form is not Format.TABLE:
+        raise typer.BadParameter("--watch draws for people: programs ask the API, GET /v1/controller", param_hint="-f")
+    if which is not None:
+        words = f"it shows the controller, not a reservation: say `slotcar timeline --reservation {which}`"
+        raise typer.BadParameter(words, param_hint="--watch")
+    with remote(api, token_file) as asked:
+        watch(asked, interval_s)
 
 
 def _print_list(entries: tuple[Entry, ...]) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,35 +22,49 @@ def register(app: typer.Typer) -> None:
 
 
 def timeline(
-    hours: Annotated[float, typer.Option("--hours", min=0.01, max=24 * 366, help="how far ahead")] = 24.0,
+    since: Annotated[
+        str | None, typer.Option("--from", help="a time with its zone, or `now`; an hour back by default")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", help="a time with its zone, or `now + 10 min`")] = None,
+    hours: Annotated[
+        float, typer.Option("--hours", min=0.01, max=24 * 366, help="how far ahead, without --until")
+    ] = 24.0,
+    device: Devices = None,
+    reservation: Annotated[str | None, typer.Option("--reservation", help="a handle, or OWNER/NAME")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Slot boundaries ahead: what starts and ends when."""
-    from datetime import timedelta
-
-    from controller.timebase import iso
+    """Slot boundaries, past and coming: what starts and ends when, and how far each device got with it."""
+    from controller.cli.watching import lag, names, relative
+    from controller.reservation import parse_time
     from controller.verbs.documents import timeline_document
+    from controller.verbs.viewing import LOOK_BACK, TimelineQuery
 
     moment = now()
+    begin = parsed("--from", lambda text: parse_time(text, moment), since) if since else moment - LOOK_BACK
+    end = parsed("--until", lambda text: parse_time(text, moment), until) if until else moment + timedelta(hours=hours)
+    if end < begin:
+        raise typer.BadParameter("is before --from", param_hint="--until")
     with broker(inventory) as opened:
-        items = opened.timeline(moment, moment + timedelta(hours=hours), caller(), limit)
+        handle = opened.status(reservation, caller()).handle if reservation else None
+        query = TimelineQuery(begin, end, limit, tuple(device or ()), handle)
+        data = [timeline_document(item) for item in opened.timeline(query, caller(), moment)]
     rows = [
-        (
-            iso(item.at),
-            ", ".join([f"+{name}" for name in item.starting] + [f"-{name}" for name in item.ending]),
-            str(item.active),
-        )
-        for item in items
+        (item["at"], relative(item["at"], moment), names(item), str(item["active"]), _phases(item), lag(item))
+        for item in data
     ]
-    emit(
-        [timeline_document(item) for item in items],
-        form,
-        lambda: print_table(
-            ("at", "starts (+) and ends (-)", "active then"), rows, "No slot begins or ends in that time."
-        ),
-    )
+    columns = ("at", "when", "starts (+) and ends (-)", "active then", "devices", "lag")
+    emit(data, form, lambda: print_table(columns, rows, "No slot begins or ends in that time."))
+
+
+def _phases(item: dict[str, Any]) -> str:
+    """`armed: r1 r2; failed: r3 (why)`."""
+    found: dict[str, list[str]] = {}
+    for one in item["devices"]:
+        words = f" ({one['message']})" if one["message"] else ""
+        found.setdefault(one["phase"], []).append(one["device"] + words)
+    return "; ".join(f"{phase}: {' '.join(listed)}" for phase, listed in found.items())
 
 
 def render(

@@ -15,6 +15,7 @@ from controller.admission.model import Refused
 from controller.ledger import Filter, Ledger
 from controller.ledger.errors import UnknownHandle
 from controller.ledger.model import AdmissionRequest, Entry, PlanStep, State, Terms
+from controller.ledger.queries import EventFilter
 from controller.network.model import Network
 from controller.render.model import Configuration
 from controller.reservation.model import Endpoint, Reservation, is_storable
@@ -25,13 +26,19 @@ from controller.verbs.asking import ask_for
 from controller.verbs.changes import Modification, modified
 from controller.verbs.configurations import configurations_at
 from controller.verbs.enquiring import EnquiryAnswer, ask_tables
-from controller.verbs.errors import NotPossible, PlanRefused, RefusedByAdmission, StalePlan
+from controller.verbs.errors import NoSuchDevice, NotPossible, PlanRefused, RefusedByAdmission, StalePlan
 from controller.verbs.matching import Act, match
+from controller.verbs.phases import KINDS
 from controller.verbs.plan import Plan, make_plan, network_digest
 from controller.verbs.plan_file import PlanToDo, StepToDo
 from controller.verbs.source import Source
 from controller.verbs.tokens import Caller
-from controller.verbs.viewing import TimelineItem, timeline
+from controller.verbs.viewing import TimelineItem, TimelineQuery, timeline
+
+#: A boundary is prepared at most so long before it, and its failures are told again no longer after it.
+TOLD_WITHIN = timedelta(hours=1)
+#: Of what the audit log says about boundaries; with more, the earliest are left out.
+MOST_EVENTS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +96,20 @@ class Broker:
             wanted = replace(wanted, owner=caller.owner)
         return self.ledger.list(wanted)
 
-    def timeline(self, after: datetime, until: datetime, caller: Caller, limit: int = 100) -> tuple[TimelineItem, ...]:
+    def timeline(self, query: TimelineQuery, caller: Caller, now: datetime) -> tuple[TimelineItem, ...]:
+        """Boundaries that were and that come.
+
+        Raises:
+            NoSuchDevice: the inventory has no managed device of a name in the query.
+        """
         access.require_overview(caller, "see the timeline")
-        return timeline(self.ledger.live_between(after, until), after, until, limit)
+        for name in query.devices:
+            if name not in self.network.devices:
+                known = ", ".join(sorted(self.network.devices))
+                raise NoSuchDevice(f"the inventory has no managed device {name}; it has {known}")
+        told = EventFilter(KINDS, since=query.since - TOLD_WITHIN, until=query.until + TOLD_WITHIN)
+        events = self.ledger.events_of(told, after=None, limit=MOST_EVENTS)
+        return timeline(self.ledger.between(query.since, query.until), events, query, now)
 
     def configurations(
         self, at: datetime, caller: Caller, devices: Collection[str] | None = None

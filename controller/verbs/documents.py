@@ -118,6 +118,13 @@ def timeline_document(item: TimelineItem) -> dict[str, Any]:
         "starting": list(item.starting),
         "ending": list(item.ending),
         "active": item.active,
+        "phase": item.phase.value,
+        "lag_us": item.lag_us,
+        "skew_us": item.skew_us,
+        "devices": [
+            {"device": one.device, "phase": one.phase.value, "lag_us": one.lag_us, "message": one.message}
+            for one in item.devices
+        ],
     }
 
 

@@ -1,13 +1,43 @@
-"""Looking ahead: what begins and ends when."""
+"""Slot boundaries, past and coming: what starts and ends there, and how far each device got with it. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
-from controller.ledger.model import Entry
-from controller.timeline import active_at, boundaries
+from controller.ledger.model import Entry, Event, State
+from controller.verbs.phases import Phase, records_of
+
+#: How far back one looks who does not say.
+LOOK_BACK = timedelta(hours=1)
+#: What makes a boundary active as a whole only when it is so on every device; the first that is found counts.
+_WORST_FIRST = (Phase.FAILED, Phase.UNRECORDED, Phase.PLANNED, Phase.STAGED, Phase.ARMED, Phase.ACTIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineQuery:
+    """Boundaries in `[since, until]`, the first `limit`.
+
+    Attributes:
+        devices: only boundaries that concern one of these.
+        handle: only boundaries at which this reservation starts or ends.
+    """
+
+    since: datetime
+    until: datetime
+    limit: int = 100
+    devices: Collection[str] = ()
+    handle: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceAtBoundary:
+    device: str
+    phase: Phase
+    lag_us: int | None = None
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,23 +48,93 @@ class TimelineItem:
     starting: tuple[str, ...]
     ending: tuple[str, ...]
     active: int
+    devices: tuple[DeviceAtBoundary, ...] = ()
+
+    @property
+    def phase(self) -> Phase:
+        """The boundary's as a whole: of the device that is furthest behind."""
+        found = {one.phase for one in self.devices}
+        return next((phase for phase in _WORST_FIRST if phase in found), Phase.ACTIVE)
+
+    @property
+    def lags_us(self) -> tuple[int, ...]:
+        return tuple(one.lag_us for one in self.devices if one.lag_us is not None)
+
+    @property
+    def lag_us(self) -> int | None:
+        """The latest device's, as far as lags are known."""
+        return max(self.lags_us, default=None)
+
+    @property
+    def skew_us(self) -> int | None:
+        """Between the first device and the last one; None where fewer than two lags are known."""
+        return max(self.lags_us) - min(self.lags_us) if len(self.lags_us) > 1 else None
 
 
-def timeline(entries: Iterable[Entry], after: datetime, until: datetime, limit: int = 100) -> tuple[TimelineItem, ...]:
-    """Boundaries in `(after, until]`, at most `limit`."""
+@dataclass(slots=True)
+class _Gathered:
+    starting: list[Entry] = field(default_factory=list)
+    ending: list[Entry] = field(default_factory=list)
+
+
+def timeline(
+    entries: Iterable[Entry], events: Iterable[Event], query: TimelineQuery, now: datetime
+) -> tuple[TimelineItem, ...]:
+    """The boundaries that the entries have, with what the events say of them; `now` parts what comes from what was."""
     listed = tuple(entries)
-    items = []
-    for at in boundaries(listed, after, until)[:limit]:
-        active = active_at(listed, at)
-        starting = [_name(one.entry) for one in active if one.window.start == at]
-        ending = [
-            _name(entry)
-            for entry in listed
-            for window in entry.reservation.windows
-            if window.end == at and entry.state.value == "committed"
-        ]
-        items.append(TimelineItem(at, tuple(sorted(starting)), tuple(sorted(ending)), len(active)))
+    gathered = _boundaries(listed, query)
+    records = records_of(events)
+    reported: dict[datetime, set[str]] = defaultdict(set)
+    for at, device in records:
+        reported[at].add(device)
+    items: list[TimelineItem] = []
+    for at in sorted(gathered):
+        one = gathered[at]
+        names = {device for entry in (*one.starting, *one.ending) for device in _devices(entry)} | reported[at]
+        if query.devices and not names & set(query.devices):
+            continue
+        unheard = Phase.PLANNED if at > now else Phase.UNRECORDED
+        found = [(name, records.get((at, name))) for name in sorted(names)]
+        devices = tuple(
+            DeviceAtBoundary(name, record.phase, record.lag_us, record.message)
+            if record
+            else DeviceAtBoundary(name, unheard)
+            for name, record in found
+        )
+        starting, ending = (tuple(sorted(map(_name, those))) for those in (one.starting, one.ending))
+        items.append(TimelineItem(at, starting, ending, sum(_open(entry, at) for entry in listed), devices))
+        if len(items) == query.limit:
+            break
     return tuple(items)
+
+
+def _boundaries(entries: Iterable[Entry], query: TimelineQuery) -> dict[datetime, _Gathered]:
+    found: dict[datetime, _Gathered] = defaultdict(_Gathered)
+    for entry in entries:
+        if query.handle is not None and entry.handle != query.handle:
+            continue
+        for window in entry.reservation.windows:
+            if query.since <= window.start <= query.until and _counts(entry, window.start):
+                found[window.start].starting.append(entry)
+            if query.since <= window.end <= query.until and _counts(entry, window.end):
+                found[window.end].ending.append(entry)
+    return found
+
+
+def _counts(entry: Entry, at: datetime) -> bool:
+    """Whether the entry was, or is, to be carried up to that instant: a cancelled one until it was cancelled."""
+    if entry.state is State.CANCELLED:
+        return at <= entry.changed_at
+    return entry.state in (State.COMMITTED, State.ENDED)
+
+
+def _open(entry: Entry, at: datetime) -> bool:
+    return _counts(entry, at) and any(window.contains(at) for window in entry.reservation.windows)
+
+
+def _devices(entry: Entry) -> set[str]:
+    """The devices that are configured for it: not those of a domain that has no QoS."""
+    return {hop.device for path in entry.paths for hop in path.hops if hop.device not in path.unreserved_devices}
 
 
 def _name(entry: Entry) -> str:

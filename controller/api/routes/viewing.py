@@ -13,12 +13,14 @@ from fastapi.responses import StreamingResponse
 from pydantic import AwareDatetime
 
 from controller.api.context import TheBroker, TheCaller, now
-from controller.api.models import ConfigurationsOut, EventsOut, TimelineOut
+from controller.api.loop import controller_document
+from controller.api.models import ConfigurationsOut, ControllerOut, EventsOut, TimelineOut
 from controller.ledger import Ledger
 from controller.ledger.errors import LedgerUnavailable
 from controller.timebase import iso
 from controller.verbs.access import require_overview
 from controller.verbs.documents import event_document, timeline_document
+from controller.verbs.viewing import LOOK_BACK, TimelineQuery
 
 router = APIRouter(prefix="/v1", tags=["views"])
 #: A line that keeps proxies from hanging up, and tells us that the reader has gone.
@@ -31,17 +33,42 @@ MOST_STREAMS = 200
 FIRST_YEAR, LAST_YEAR = 1970, 9000
 
 
-@router.get("/timeline", response_model=TimelineOut, summary="Slot boundaries ahead")
+@router.get("/timeline", response_model=TimelineOut, summary="Slot boundaries, past and coming")
 def timeline(
     found: TheBroker,
     caller: TheCaller,
-    hours: Annotated[float, Query(gt=0, le=24 * 366, description="how far ahead")] = 24.0,
+    since: Annotated[AwareDatetime | None, Query(alias="from", description="an hour back, if it is left out")] = None,
+    until: Annotated[AwareDatetime | None, Query(description="`hours` from now, if it is left out")] = None,
+    hours: Annotated[float, Query(gt=0, le=24 * 366, description="how far ahead, without `until`")] = 24.0,
+    device: Annotated[
+        list[str] | None, Query(description="only boundaries that concern this one; may be repeated")
+    ] = None,
+    reservation: Annotated[
+        str | None, Query(description="only where this one starts or ends: a handle, or OWNER/NAME")
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
-    """What starts and ends at each instant at which some device's configuration changes, soonest first."""
+    """What starts and ends at each instant at which some device's configuration changes, in order, with how far each
+    device is: planned, staged, armed, active, failed, or unrecorded where it is past and nothing was written down."""
     moment = now()
-    items = found.broker.timeline(moment, moment + timedelta(hours=hours), caller, limit)
-    return {"items": [timeline_document(item) for item in items]}
+    query = TimelineQuery(
+        _sane(since) if since else moment - LOOK_BACK,
+        _sane(until) if until else moment + timedelta(hours=hours),
+        limit,
+        tuple(device or ()),
+        found.broker.status(reservation, caller).handle if reservation else None,
+    )
+    return {"items": [timeline_document(item) for item in found.broker.timeline(query, caller, moment)]}
+
+
+@router.get("/controller", response_model=ControllerOut, summary="What the controller is about")
+def controller(found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+    """Whether this controller leads, its next boundary, how far each device is, and devices in trouble.
+
+    A controller that does not lead knows that only: ask the one that does, or the timeline.
+    """
+    require_overview(caller, "see what the controller is about")
+    return controller_document(found, now())
 
 
 @router.get("/configurations", response_model=ConfigurationsOut, summary="What the devices are to have")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
 
+from controller.ledger import Ledger
 from controller.units import format_rate
 from tests.integration.api.conftest import ROOT, Serve, at, body, created, live, problem
 
@@ -194,14 +195,41 @@ def test_a_plan_that_was_edited_to_ask_for_more_is_admitted_anew(api: httpx.Clie
     assert "free of" in problem(api.post("/v1/applies", json=plan), 409, "plan-refused")["detail"]
 
 
-def test_the_timeline_names_what_starts_and_ends(api: httpx.Client) -> None:
+def test_the_timeline_names_what_starts_and_ends_and_on_which_devices(api: httpx.Client) -> None:
     entry = created(api)
     window = entry["reservation"]["windows"][0]
-    assert api.get("/v1/timeline").json()["items"] == [
-        {"at": window["start"], "starting": ["hep/cms"], "ending": [], "active": 1},
-        {"at": window["end"], "starting": [], "ending": ["hep/cms"], "active": 0},
+    devices = sorted(hop["device"] for hop in entry["paths"][0]["hops"])
+    items = api.get("/v1/timeline", params={"reservation": "hep/cms"}).json()["items"]
+    assert [(one["at"], one["starting"], one["ending"], one["active"], one["phase"]) for one in items] == [
+        (window["start"], ["hep/cms"], [], 1, "planned"),
+        (window["end"], [], ["hep/cms"], 0, "planned"),
     ]
+    assert [one["device"] for one in items[0]["devices"]] == devices
     assert api.get("/v1/timeline", params={"hours": 0.5}).json()["items"] == []
+    assert len(api.get("/v1/timeline", params={"device": devices[0]}).json()["items"]) == 2
+    assert api.get("/v1/timeline", params={"from": window["end"], "device": devices[0]}).json()["items"] == items[1:]
+    assert api.get("/v1/timeline", params={"until": window["start"]}).json()["items"] == items[:1]
+    problem(api.get("/v1/timeline", params={"device": "nowhere"}), 404, "unknown-device")
+    problem(api.get("/v1/timeline", params={"reservation": "hep/nobody"}), 404, "unknown-reservation")
+    problem(api.get("/v1/timeline", params={"from": "2027-03-01T12:00:00"}), 422, "invalid-input")
+
+
+def test_the_timeline_tells_how_far_each_device_got(serve: Serve, ledger: Ledger) -> None:
+    api = serve()
+    window = created(api)["reservation"]["windows"][0]
+    moment = datetime.now(UTC)
+    details = {"at": window["start"], "devices": ["anl-7507-1"], "revision": "rev"}
+    ledger.append_event("boundary.staged", moment, details=details)
+    ledger.append_event("push.armed", moment, device="anl-7507-1", details={"revision": "rev", "id": "x"})
+    first = api.get("/v1/timeline").json()["items"][0]
+    assert {one["device"]: one["phase"] for one in first["devices"]} == {
+        "anl-7507-1": "armed", "anl-7507-2": "planned", "esnet-7507": "planned", "lbnl-7507": "planned"
+    }  # fmt: skip
+
+
+def test_a_controller_that_only_answers_leads_nothing(api: httpx.Client) -> None:
+    found = api.get("/v1/controller").json()
+    assert (found["reconciles"], found["leading"], found["phases"], found["next_boundary"]) == (False, False, {}, None)
 
 
 def test_a_wanted_configuration_holds_the_flow_in_its_slot_and_not_before(api: httpx.Client) -> None:

@@ -1,0 +1,35 @@
+"""The reconcile loop's state as the API tells it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from controller.api.context import Context
+from controller.rollout.loop import LoopStatus
+from controller.timebase import iso
+
+
+def phases_of(loop: LoopStatus) -> dict[str, str]:
+    """How far each device is, by its name."""
+    found: dict[str, str] = getattr(loop, "phases", {})
+    return {name: str(phase) for name, phase in sorted(found.items())}
+
+
+def controller_document(context: Context, now: datetime) -> dict[str, Any]:
+    loop = context.loop or LoopStatus()
+    return {
+        "now": iso(now),
+        "started_at": iso(context.started_at),
+        "reconciles": context.loop is not None,
+        "leading": loop.leading,
+        "settled": loop.settled,
+        "next_boundary": iso(loop.next_boundary) if loop.next_boundary else None,
+        "phases": phases_of(loop),
+        "troubles": dict(sorted(loop.troubles.items())),
+        "pushes": loop.pushes,
+        "failed_pushes": loop.failed_pushes,
+        "last_push_at": iso(loop.last_push_at) if loop.last_push_at else None,
+        "last_revision": loop.last_revision,
+        "error": loop.error,
+    }

@@ -1,0 +1,126 @@
+"""`slotcar timeline` and `slotcar status --watch`, as a user starts them, against an API that runs."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from controller.cli.remote import Declined, remote
+from controller.ledger import Ledger
+from controller.verbs.tokens import Role, create_token
+from tests.integration.api.conftest import Serve, created
+from tests.support.controllers import SLOTCAR
+
+PATIENCE_S = 60.0
+
+
+@contextmanager
+def watching(address: object, output: int, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, str(SLOTCAR), "status", "--watch", "--interval", "0.2"]
+    surroundings = os.environ | {"SLOTCAR_API": str(address), "COLUMNS": "150", "TERM": "xterm", **environment}
+    process = subprocess.Popen(
+        command, env=surroundings, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(PATIENCE_S)
+        for stream in (process.stdout, process.stderr):
+            if stream:
+                stream.close()
+
+
+def line_with(process: subprocess.Popen[str], words: str) -> str:
+    """The next line that has these words; a process that says nothing more fails the test."""
+    assert process.stdout is not None
+    for text in process.stdout:
+        if words in text:
+            return text
+    raise AssertionError(f"never said {words}: {process.stderr.read() if process.stderr else ''}")
+
+
+def interrupted(process: subprocess.Popen[str]) -> tuple[int, str]:
+    process.send_signal(signal.SIGINT)
+    code = process.wait(PATIENCE_S)
+    return code, process.stderr.read() if process.stderr else ""
+
+
+@pytest.fixture
+def boundary(serve: Serve, ledger: Ledger) -> tuple[httpx.Client, str]:
+    """An API, and the instant of a boundary that one device is armed for."""
+    api = serve()
+    at = created(api)["reservation"]["windows"][0]["start"]
+    details: dict[str, Any] = {"at": at, "devices": ["anl-7507-1", "esnet-7507"], "revision": "rev"}
+    ledger.append_event("boundary.staged", datetime.now(UTC), details=details)
+    ledger.append_event("push.armed", datetime.now(UTC), device="anl-7507-1", details={"revision": "rev"})
+    return api, at
+
+
+def test_a_pipe_gets_a_line_each_time_and_ctrl_c_ends_it(boundary: tuple[httpx.Client, str]) -> None:
+    api, at = boundary
+    with watching(api.base_url, subprocess.PIPE) as process:
+        told = line_with(process, "next boundary")
+        assert f"next boundary {at} (in " in told
+        assert "+hep/cms; devices 1 armed, 2 planned, 1 staged" in told
+        assert line_with(process, "next boundary")
+        assert interrupted(process) == (0, "")
+
+
+def test_a_terminal_gets_a_picture_that_is_drawn_again(boundary: tuple[httpx.Client, str]) -> None:
+    api, at = boundary
+    ours, theirs = pty.openpty()
+    with watching(api.base_url, theirs) as process:
+        os.close(theirs)
+        seen = read_until(ours, lambda text: text.count(at) >= 2)
+        assert "1 armed, 2 planned, 1 staged" in seen
+        assert "only answers" in seen
+        assert interrupted(process) == (0, "")
+    os.close(ours)
+
+
+def read_until(terminal: int, enough: Callable[[str], bool]) -> str:
+    deadline, seen = time.monotonic() + PATIENCE_S, ""
+    while not enough(seen):
+        assert time.monotonic() < deadline, seen
+        seen += os.read(terminal, 4096).decode(errors="replace")
+    return seen
+
+
+def test_a_controller_that_does_not_answer_is_asked_again(tmp_path: Path) -> None:
+    with watching("http://127.0.0.1:1", subprocess.PIPE) as process:
+        for _ in range(2):
+            assert "http://127.0.0.1:1 does not answer" in line_with(process, "answer")
+        assert interrupted(process)[0] == 0
+
+
+def test_who_may_not_look_is_told_so_and_by_what_it_can(serve: Serve, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text(create_token(tmp_path / "tokens.json", "cms", Role.REQUESTER, "cms", datetime.now(UTC)) + "\n")
+    api = serve()
+    with watching(api.base_url, subprocess.PIPE) as process:
+        assert process.wait(PATIENCE_S) == 1
+        assert process.stderr
+        assert "Authorization: Bearer TOKEN" in process.stderr.read()
+    with watching(api.base_url, subprocess.PIPE, SLOTCAR_API_TOKEN_FILE=str(token)) as process:
+        assert process.wait(PATIENCE_S) == 1
+        assert process.stderr
+        assert "only an operator or an auditor may" in process.stderr.read()
+
+
+def test_what_is_no_address_is_named() -> None:
+    for address, words in (("ftp://x", "say http:// or https://"), ("http://here:port", "is no address of an API")):
+        with pytest.raises(Declined, match=words), remote(address, None) as asked:
+            asked.get("/v1/controller")
