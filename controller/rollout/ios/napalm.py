@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 from controller.rollout.fanout.login import DeviceError, Login, Unreachable
 
+#: A session that waits for its instant is kept open, and a connection that nothing comes back on ends.
+KEEPALIVE_S = 5
 T = TypeVar("T")
 
 
@@ -40,6 +42,9 @@ class NapalmTransport:
             "allow_agent": False,
             "use_keys": login.key_file is not None,
             "key_file": str(login.key_file) if login.key_file else None,
+            # The driver gives a commit 90 s whatever it is told.
+            "read_timeout_override": login.answer_s,
+            "keepalive": KEEPALIVE_S,
         }
         driver = get_network_driver("ios")(
             login.host, login.user, login.password or "", timeout=int(login.answer_s), optional_args=optional
@@ -51,6 +56,7 @@ class NapalmTransport:
         except Exception as error:  # NAPALM and netmiko have no common base
             words = (str(error) or type(error).__name__).strip().splitlines()[0]
             raise Unreachable(f"{self._name}: {login.host}:{login.port}: {words}") from None
+        _watch(driver.device)
         self._driver = driver
 
     async def close(self) -> None:
@@ -100,6 +106,23 @@ class NapalmTransport:
         except Exception as error:  # NAPALM and netmiko have no common base
             words = (str(error) or type(error).__name__).strip().splitlines()[0]
             raise DeviceError(f"{self._name}: NAPALM's {what}: {words}") from None
+
+
+def _watch(device: Any) -> None:
+    """Has netmiko notice at once that a session ended: its own channel goes on looking for an answer until the time for
+    one is over."""
+    from netmiko.channel import SSHChannel
+    from netmiko.exceptions import ReadException
+
+    class Watched(SSHChannel):
+        def read_buffer(self) -> str:
+            printed: str = super().read_buffer()
+            shell: Any = self.remote_conn
+            if not printed and not shell.recv_ready() and (shell.closed or not shell.get_transport().is_active()):
+                raise ReadException("the session ended")
+            return printed
+
+    device.channel = Watched(conn=device.remote_conn, encoding=device.encoding)
 
 
 def _text(lines: Sequence[str]) -> str:

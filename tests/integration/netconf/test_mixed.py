@@ -1,0 +1,177 @@
+"""A push to routers of several families at once: IOS's command line in software, over SSH and NAPALM, and real NETCONF."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from controller.network import load_network
+from controller.rollout.archive import Archive
+from controller.rollout.fanout import Job, Order, Step, fan_out, fan_out_push, job_of
+from controller.rollout.fanout.transport import Transport
+from controller.rollout.model import PushFailed, Wanted
+from controller.rollout.playbook import Playbooks
+from controller.rollout.pusher import Pusher
+from lab.ios import DropOnCopy, RefuseLine, Router, Routers
+from tests.golden.test_render import change_of
+from tests.integration.netconf.conftest import RENDER, Peer
+from tests.integration.netconf.server import ROOT
+from tests.support.cisco import startup
+
+SSH, NAPALM, NETCONF = "anl-7507-1", "lbnl-7507", "north-edge"
+NAMES = (SSH, NAPALM, NETCONF)
+
+
+@dataclass
+class Mixed:
+    """Three routers of three families, and what brings their standing configurations to all of them."""
+
+    routers: Mapping[str, Router]
+    peer: Peer
+    variables: Mapping[str, Mapping[str, Any]]
+    pusher: Pusher
+    wanted: Mapping[str, Wanted]
+
+    def push(self, at: datetime | None = None) -> tuple[str, ...]:
+        readings = self.pusher.read(NAMES)
+        assert not readings.failures
+        return self.pusher.push(self.wanted, readings.found, at or datetime.now(UTC)).changed
+
+    def running(self) -> dict[str, str]:
+        return {name: router.running_text() for name, router in self.routers.items()} | {
+            NETCONF: "\n".join(self.peer.owned().lines)
+        }
+
+    def orders(self, at: Mapping[str, float] | None = None) -> dict[str, Order]:
+        """For a revision that brings what is wanted from what is there now."""
+        readings = self.pusher.read(NAMES)
+        prepared = self.pusher.prepare(self.wanted, readings.found, datetime.now(UTC))
+        assert prepared is not None
+        folder = self.pusher.archive.write(prepared)
+        return {name: Order(folder / name, at=(at or {}).get(name, 0.0)) for name in NAMES}
+
+
+@pytest.fixture
+def mixed(make_peer: Any, tmp_path: Path) -> Iterator[Mixed]:
+    peer = make_peer()
+    garnet = load_network(ROOT / "inventories" / "garnet")
+    devices = {name: garnet.devices[name] for name in (SSH, NAPALM)} | {NETCONF: peer.device}
+    with Routers() as routers:
+        made = {name: routers.add(name, "cisco-car", startup(devices[name])) for name in (SSH, NAPALM)}
+        (tmp_path / "known_hosts").write_text(routers.known_hosts)
+        variables = {
+            name: {
+                "slotcar_platform": "cisco-car",
+                "slotcar_transport": "napalm" if name == NAPALM else "ssh",
+                "slotcar_known_hosts": str(tmp_path / "known_hosts"),
+                "ansible_host": router.address,
+                "ansible_port": router.port,
+                "ansible_user": router.user,
+                "ansible_password": router.password,
+            }
+            for name, router in made.items()
+        } | {NETCONF: {"slotcar_platform": "cisco-iosxe-netconf", **peer.server.variables}}
+        inventory = tmp_path / "inventory"
+        inventory.mkdir()
+        hosts = {"all": {"children": {"domains": {"hosts": variables}}}}
+        (inventory / "hosts.yml").write_text(yaml.safe_dump(hosts))
+        wanted = {name: Wanted(change_of(RENDER / "cisco-standing", name).after) for name in made}
+        wanted[NETCONF] = Wanted(peer.case("standing").after)
+        pusher = Pusher(Playbooks(ROOT, inventory), Archive(tmp_path / "state"), devices)
+        yield Mixed(made, peer, variables, pusher, wanted)
+
+
+class Watched:
+    """A transport that writes down what the steps ask of it."""
+
+    def __init__(self, name: str, transport: Transport, seen: list[tuple[str, str]]) -> None:
+        self._name, self._transport, self._seen = name, transport, seen
+
+    def __getattr__(self, what: str) -> Any:
+        self._seen.append((self._name, what))
+        return getattr(self._transport, what)
+
+
+def watched(jobs: Mapping[str, Job], seen: list[tuple[str, str]]) -> list[Job]:
+    def made(name: str) -> Any:
+        return lambda: Watched(name, jobs[name].connect(), seen)
+
+    return [Job(name, job.order, made(name)) for name, job in jobs.items()]
+
+
+def jobs_of(mixed: Mixed, at: Mapping[str, float] | None = None) -> dict[str, Job]:
+    return {name: job_of(name, mixed.variables[name], order) for name, order in mixed.orders(at).items()}
+
+
+def test_a_push_changes_all_families_at_its_instant_and_a_rollback_all_back(mixed: Mixed) -> None:
+    before = mixed.running()
+    at = datetime.now(UTC) + timedelta(seconds=6)
+    assert sorted(mixed.push(at)) == sorted(NAMES)
+    assert {name: reading.configuration for name, reading in mixed.pusher.read(NAMES).found.items()} == {
+        name: one.configuration for name, one in mixed.wanted.items()
+    }
+    for name, router in mixed.routers.items():
+        mine = [one for one in router.history if one.line.startswith(("access-list", "fair-queue"))]
+        assert mine, f"{name} took lines of the change"
+        assert all(one.at_ns / 1e9 >= at.timestamp() for one in mine)
+    mixed.pusher.roll_back(mixed.pusher.archive.revisions()[-1])
+    after = mixed.running()
+    # NAPALM leaves its own line.
+    assert {name: text.replace("file prompt quiet\n", "") for name, text in after.items()} == before
+
+
+def test_all_families_are_ready_before_any_is_changed(mixed: Mixed) -> None:
+    """Logged in, compared and armed: after the instant there is one command left for each."""
+    seen: list[tuple[str, str]] = []
+    jobs = jobs_of(mixed)
+    fan_out(Step.STAGE, list(jobs.values()))
+    outcomes = fan_out(Step.ACTIVATE, watched(jobs, seen))
+    assert {name: (one.error, one.changed) for name, one in outcomes.items()} == dict.fromkeys(NAMES, ("", True))
+    first = min(place for place, (_, what) in enumerate(seen) if what == "activate")
+    assert {name for name, what in seen[:first] if what == "arm"} == set(NAMES)
+    after = [what for _, what in seen[first:]]
+    assert sorted(after) == sorted(["activate", "close"] * 3)
+
+
+def test_each_device_may_have_an_instant_of_its_own(mixed: Mixed) -> None:
+    now = time.time() + 5
+    at = {SSH: now + 0.4, NAPALM: now, NETCONF: now + 0.2}
+    outcomes = fan_out_push(list(jobs_of(mixed, at).values()))
+    assert {name: one.error for name, one in outcomes.items()} == dict.fromkeys(NAMES, "")
+    assert all(one.began >= at[name] for name, one in outcomes.items())
+    assert sorted(outcomes, key=lambda name: outcomes[name].began) == [NAPALM, NETCONF, SSH]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (SSH, "Invalid input"),
+        pytest.param(NAPALM, "NAPALM's commit_config: the session ended", marks=pytest.mark.slow),
+        (NETCONF, "`lock`"),
+    ],
+)
+def test_a_failure_in_one_family_takes_the_change_back_in_all(mixed: Mixed, name: str, words: str) -> None:
+    before = mixed.running()
+    if name == NETCONF:
+        with mixed.peer.session() as somebody:
+            somebody.do("lock", target="candidate")
+            with pytest.raises(PushFailed, match=words) as failed:
+                mixed.push()
+            somebody.do("unlock", target="candidate")
+    else:
+        mixed.routers[name].fault(RefuseLine("access-list") if name == SSH else DropOnCopy())
+        with pytest.raises(PushFailed, match=words) as failed:
+            mixed.push()
+        mixed.routers[name].heal()
+    assert name in failed.value.devices
+    if not failed.value.rolled_back:
+        mixed.pusher.roll_back(failed.value.revision)
+    after = mixed.running()
+    assert {name: text.replace("file prompt quiet\n", "") for name, text in after.items()} == before
