@@ -19,6 +19,7 @@ from pathlib import Path
 from controller.network.model import Device
 from controller.problems import InvalidInput, Problem
 from controller.rollout import staging
+from controller.rollout.linux.scripts import revision_name
 from controller.rollout.model import Carried, DeviceRevision, Revision
 
 REVISIONS, KNOWN_GOOD, READINGS = "revisions", "known-good", "reading"
@@ -27,7 +28,7 @@ RESERVATIONS = "reservations.json"
 
 def revision_id(at: datetime, parts: Mapping[str, DeviceRevision]) -> str:
     """Sorts by time; two different pushes at one instant differ."""
-    text = json.dumps({name: [part.change.apply, part.guard.id] for name, part in sorted(parts.items())})
+    text = json.dumps({name: [part.change.apply, part.program.id] for name, part in sorted(parts.items())})
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
     return f"{at.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}-{digest}"
 
@@ -56,7 +57,7 @@ class Archive:
         with _writing(part):
             shutil.rmtree(part, ignore_errors=True)
             for name, device in revision.devices.items():
-                _write_device(part / name, device, revision.at)
+                _write_device(part / name, device, revision)
             shutil.rmtree(folder, ignore_errors=True)  # of an earlier try
             part.rename(folder)
         return folder
@@ -133,7 +134,7 @@ def _carried(file: Path) -> tuple[Carried, ...]:
         raise InvalidInput([Problem(str(file), 0, "", "is no list of reservations", "", hint)]) from error
 
 
-def _write_device(folder: Path, part: DeviceRevision, at: datetime) -> None:
+def _write_device(folder: Path, part: DeviceRevision, revision: Revision) -> None:
     folder.mkdir(parents=True)
     change = part.change
     texts = {
@@ -141,13 +142,20 @@ def _write_device(folder: Path, part: DeviceRevision, at: datetime) -> None:
         "after.txt": change.after.lines,
         "apply.txt": change.apply,
         "undo.txt": change.undo,
+        **{f"after-{number}.txt": one.lines for number, one in enumerate(part.program.configurations, 1)},
     }
     for name, lines in texts.items():
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
     (folder / "device.json").write_text(part.device.model_dump_json())
     (folder / "commands.json").write_text(json.dumps(staging.commands(part.device)))
     (folder / RESERVATIONS).write_text(json.dumps([asdict(one) for one in part.carried]))
-    for name, text in staging.scripts(part, at).items():
+    program = {
+        "name": revision_name(revision),
+        "instants": [instant.timestamp() for instant in part.program.instants],
+        "ids": part.program.ids,
+    }
+    (folder / "program.json").write_text(json.dumps(program))
+    for name, text in staging.scripts(part, revision).items():
         (folder / name).write_text(text)
 
 

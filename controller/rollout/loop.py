@@ -1,4 +1,4 @@
-"""The reconcile loop: at every slot boundary, and whenever the ledger changes what is wanted, make the devices equal to it.
+"""The reconcile loop: whenever what is wanted changes, make the devices equal to it, and keep their programs ahead of time.
 
 It keeps nothing that it could not compute again: killed and started anew, it reads the devices and goes on.
 """
@@ -6,8 +6,9 @@ It keeps nothing that it could not compute again: killed and started anew, it re
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -17,9 +18,11 @@ from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.listening import Lease
 from controller.ledger.model import Entry
 from controller.problems import SlotcarError
-from controller.rollout.model import Outlook, PushFailed, Reading, Wanted
+from controller.rollout.model import Outlook, PushFailed, PushResult, Reading, Wanted
+from controller.rollout.program import ARMED, WantedFor
 from controller.rollout.pusher import Pusher
-from controller.timeline import Active, active_at, next_boundary
+from controller.rollout.standing import Standing
+from controller.timeline import Active, active_at, boundaries
 
 log = structlog.get_logger("slotcar.loop")
 #: How long another controller may lead before this one asks again.
@@ -28,9 +31,12 @@ FOLLOW_S = 2.0
 DOZE = timedelta(seconds=30)
 FIRST_RETRY = timedelta(seconds=10)
 LAST_RETRY = timedelta(minutes=5)
-
-#: Each device's configuration and guard while a set of reservations is active at an instant.
-WantedFor = Callable[[Sequence[Active], datetime], Outlook]
+#: Nothing else is pushed so shortly before a boundary that is armed: a push would race the devices' own step.
+QUIET = timedelta(seconds=4)
+#: So soon a boundary is waited for, armed or not: pushing at once would come too late for it.
+IMMINENT = timedelta(seconds=1)
+#: How long after a boundary the devices are read: they have acted by then.
+SETTLE = timedelta(milliseconds=500)
 
 
 @dataclass(slots=True)
@@ -44,7 +50,11 @@ class Trouble:
 
 @dataclass(slots=True)
 class LoopStatus:
-    """What the loop is about, for `/readyz` and the metrics. Written by the loop only."""
+    """What the loop is about, for `/readyz` and the metrics. Written by the loop only.
+
+    `phases`, of each managed device: armed (it will act by itself at the next boundary), staged (a play waits for it),
+    active (it has what is wanted), failed.
+    """
 
     leading: bool = False
     settled: bool = False
@@ -55,6 +65,7 @@ class LoopStatus:
     failed_pushes: int = 0
     error: str = ""
     troubles: dict[str, str] = field(default_factory=dict)
+    phases: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -62,7 +73,7 @@ class ReconcileLoop:
     """One per controller; only the one that leads pushes.
 
     Attributes:
-        lead: how long before a boundary it is prepared.
+        lead: how long before a boundary it is armed, or staged where a device cannot be armed; at the least.
         check: how often the devices are read though nothing should have changed (a router that restarted).
         clock: the present instant, aware UTC.
         instants: when the network itself changes what is wanted (an SLS begins or ends to be valid).
@@ -76,13 +87,17 @@ class ReconcileLoop:
     clock: Callable[[], datetime]
     instants: Sequence[datetime] = ()
     status: LoopStatus = field(default_factory=LoopStatus)
-    _verified: dict[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
-    _believed: dict[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
+    _standing: Standing = field(default_factory=Standing)
     _carried: set[str] = field(default_factory=set)
     _withheld: set[str] = field(default_factory=set)
     _troubles: dict[str, Trouble] = field(default_factory=dict)
-    _handled: datetime | None = None
+    _armed: tuple[datetime, ...] = ()
+    _held: datetime | None = None
+    _pushed_at: datetime | None = None
+    _took: deque[timedelta] = field(default_factory=lambda: deque(maxlen=5))
     _checked_at: datetime | None = None
+    _lease: Lease | None = None
+    _fence: int = 0
 
     def run(self, stopping: threading.Event) -> None:
         """Leads when it can, until it is told to stop. Survives a database that comes and goes."""
@@ -102,11 +117,14 @@ class ReconcileLoop:
                 self.status.leading = self.status.settled = False
 
     def _lead(self, lease: Lease, stopping: threading.Event) -> None:
-        log.info("leading")
+        self.ledger.append_event("controller.leading", self.clock())
+        # The number of the event that says so, or a later one: greater than that of all who led before.
+        self._lease, self._fence = lease, self.ledger.last_event()
+        log.info("leading", fence=self._fence)
         self.status.leading, self.status.error = True, ""
-        self._verified.clear()
-        self._believed.clear()
+        self._standing = Standing()
         self._carried.clear()
+        self._armed, self._held = (), None
         self._checked_at = self.clock()
         while not stopping.is_set() and lease.held():
             seen = self.ledger.last_event()
@@ -122,95 +140,162 @@ class ReconcileLoop:
         """Does what is to be done now, and gives the instant at which to look again at the latest."""
         now = self.clock()
         self.ledger.expire(now)
-        if self._checked_at is None or now - self._checked_at >= self.check:
-            self._verified.clear()
-            self._checked_at = now
         entries = self.ledger.live_between(now)
-        self.reconcile(entries, now)
+        lead = self._lead_now()
+        ahead = self._boundaries(entries, now, now + lead + DOZE)
+        self.status.next_boundary = ahead[0] if ahead else self._far(entries, now)
+        if ahead and self._better_after(ahead[0], now):
+            return ahead[0] + SETTLE
+        if self._checked_at is None or now - self._checked_at >= self.check:
+            self._standing.doubt()
+            self._checked_at = now
+        near = [instant for instant in ahead if instant <= now + lead]
+        self.reconcile(entries, now, near)
+        self._pushed_at = self.clock()
+        self._took.append(self._pushed_at - now)
+        if near and near[0] != self._held:
+            self._held = near[0]
+            self.hold(entries, near[0])
         self.status.settled = not self._troubles
-        boundary = self._next_boundary(entries, max(now, self._handled or now))
-        self.status.next_boundary = boundary
-        if boundary is not None and boundary - self.clock() <= self.lead:
-            self._handled = boundary
-            self.reconcile(entries, boundary)
-            return self.clock()
         waits = [self.clock() + DOZE, *(trouble.retry_at for trouble in self._troubles.values())]
-        if boundary is not None:
-            waits.append(boundary - self.lead)
+        waits += [instant + SETTLE for instant in ahead[:1]]
+        waits += [instant - lead for instant in ahead if instant - lead > now]
         return min(waits)
 
-    def _next_boundary(self, entries: Sequence[Entry], after: datetime) -> datetime | None:
-        instants = [one for one in self.instants if one > after]
-        slot = next_boundary(entries, after)
-        return min([*instants, slot] if slot else instants, default=None)
+    def _lead_now(self) -> timedelta:
+        """As told, or longer where the last turns took longer: what is armed must be armed before its boundary."""
+        return max(self.lead, *(took + took / 2 + QUIET for took in self._took)) if self._took else self.lead
 
-    def reconcile(self, entries: Sequence[Entry], at: datetime) -> None:
-        """Makes the devices have at `at` what is wanted then; leaves devices in trouble, and who needs them, for later."""
+    def _better_after(self, boundary: datetime, now: datetime) -> bool:
+        """Whether a push now would meet the devices' own step at the boundary. Not for ever, where boundaries are dense."""
+        left = boundary - now
+        if self._pushed_at is not None and now - self._pushed_at > 3 * QUIET and left > IMMINENT:
+            return False
+        return left <= IMMINENT or (left <= QUIET and boundary in self._armed)
+
+    def _boundaries(self, entries: Sequence[Entry], after: datetime, until: datetime) -> list[datetime]:
+        own = [instant for instant in self.instants if after < instant <= until]
+        return sorted({*boundaries(entries, after, until), *own})
+
+    def _far(self, entries: Sequence[Entry], now: datetime) -> datetime | None:
+        return min(self._boundaries(entries, now, datetime.max.replace(tzinfo=now.tzinfo)), default=None)
+
+    def reconcile(self, entries: Sequence[Entry], at: datetime, near: Sequence[datetime] = ()) -> None:
+        """Makes the devices have what is wanted at `at` and arms the boundaries `near`; what cannot be done waits."""
         # Each round that fails puts a device aside, so there are at most as many rounds as devices.
         for _ in range(len(self.pusher.devices) + 1):
             active = self._admissible(active_at(entries, at))
-            outlook = self.wanted_for(active, at)
-            fresh = {name: why for name, why in outlook.unrenderable.items() if not self._waiting(name)}
-            for name, why in fresh.items():
-                self._put_aside(name, why)
-            if fresh:
+            coming = [(instant, self._admissible(active_at(entries, instant))) for instant in near]
+            outlook = self.wanted_for(active, at, coming)
+            if self._aside_unrenderable(outlook):
                 continue
-            targets = {
-                name: one
-                for name, one in outlook.wanted.items()
-                if self._verified.get(name) != one.identity and not self._waiting(name)
-            }
-            if not targets or self._try(targets, at):
+            if self._try(self._due(outlook), at):
                 self._carried = {one.entry.handle for one in active}
+                self._tell_armed(outlook, near)
                 return
+
+    def hold(self, entries: Sequence[Entry], boundary: datetime) -> None:
+        """Changes at a boundary the devices that cannot be armed for it: a play waits for it on open connections."""
+        active = self._admissible(active_at(entries, boundary))
+        due = self._due(self.wanted_for(active, boundary))
+        held = {name: one for name, one in due.items() if one.configuration.platform not in ARMED}
+        if not held:
+            return
+        self.status.phases.update(dict.fromkeys(held, "staged"))
+        details = {"at": boundary.isoformat(), "devices": sorted(held)}
+        self.ledger.append_event("boundary.staged", self.clock(), details=details)
+        if self._try(held, boundary):
+            self.ledger.append_event("boundary.active", self.clock(), details=details)
+        else:
+            self.ledger.append_event("boundary.failed", self.clock(), details=details)
+
+    def _due(self, outlook: Outlook) -> dict[str, Wanted]:
+        return {
+            name: one
+            for name, one in outlook.wanted.items()
+            if not self._standing.verified(name, one) and not self._waiting(name)
+        }
+
+    def _aside_unrenderable(self, outlook: Outlook) -> bool:
+        fresh = {name: why for name, why in outlook.unrenderable.items() if not self._waiting(name)}
+        for name, why in fresh.items():
+            self._put_aside(name, why)
+        return bool(fresh)
 
     def _try(self, targets: Mapping[str, Wanted], at: datetime) -> bool:
         """Whether the devices have it now; those that failed are put aside."""
+        if not targets:
+            return True
         self.status.settled = False
         try:
             readings = self.pusher.read(sorted(targets))
             for failure in readings.failures.values():
                 self._put_aside(failure.device, failure.message)
-            self._tell_drift(readings.found)
+            self._look(readings.found, targets)
             if readings.failures:
                 return False
-            result = self.pusher.push(targets, readings.found, at)
-        except PushFailed as error:
-            self.status.failed_pushes += 1
-            log.error("push failed", error=str(error), rolled_back=error.rolled_back, revision=error.revision)
-            reasons = dict(error.devices) or dict.fromkeys(targets, str(error))
-            for name, why in reasons.items():
-                self._put_aside(name, why)
-            for name in targets:
-                self._verified.pop(name, None)
-                self._believed.pop(name, None)
-            return False
+            if self._lease is not None and not self._lease.held():
+                raise LedgerUnavailable("the lead was lost: another controller may have it")
+            result = self.pusher.push(targets, readings.found, at, fence=self._fence)
+        except LedgerUnavailable:
+            raise  # what cannot be recorded is not done
         except SlotcarError as error:
-            log.error("push impossible", error=str(error))
-            for name in targets:
-                self._put_aside(name, str(error))
+            self._failed(targets, error)
             return False
-        for name, one in targets.items():
-            self._verified[name] = self._believed[name] = one.identity
+        self._done(targets, result)
+        return True
+
+    def _failed(self, targets: Mapping[str, Wanted], error: SlotcarError) -> None:
+        reasons = dict.fromkeys(targets, str(error))
+        if isinstance(error, PushFailed):
+            self.status.failed_pushes += 1
+            self._standing.forget(targets)
+            reasons = dict(error.devices) or reasons
+            log.error("push failed", error=str(error), rolled_back=error.rolled_back, revision=error.revision)
+        else:
+            log.error("push impossible", error=str(error))
+        for name, why in reasons.items():
+            self._put_aside(name, why)
+
+    def _done(self, targets: Mapping[str, Wanted], result: PushResult) -> None:
+        self._standing.has(targets)
+        for name in targets:
             self._troubles.pop(name, None)
             self.status.troubles.pop(name, None)
+            self.status.phases[name] = "active"
         if result.revision:
             self.status.pushes += 1
             self.status.last_revision, self.status.last_push_at = result.revision, self.clock()
             log.info("pushed", revision=result.revision, changed=result.changed, rearmed=result.rearmed)
-        return True
 
-    def _tell_drift(self, found: Mapping[str, Reading]) -> None:
-        """A device that has not what it was seen to have was changed by somebody else, or restarted."""
+    def _look(self, found: Mapping[str, Reading], targets: Mapping[str, Wanted]) -> None:
+        """Tells who acted by itself as it was armed to, and who was changed by somebody else or restarted."""
+        acted: dict[datetime, dict[str, int | None]] = {}
+        befores = {}
         for name, reading in found.items():
-            believed = self._believed.pop(name, None)
-            if believed is None or believed == (reading.configuration.lines, reading.guard_id):
-                continue
-            message = (
-                "its guard is gone" if believed[0] == reading.configuration.lines else "its configuration differs"
-            )
-            log.warning("device drifted", device=name, what=message)
-            self.ledger.append_event("device.drifted", self.clock(), device=name, details={"message": message})
+            before = self._standing.believed.get(name)
+            seen = self._standing.compare(name, reading)
+            if seen.drift:
+                log.warning("device drifted", device=name, what=seen.drift)
+                self.ledger.append_event("device.drifted", self.clock(), device=name, details={"message": seen.drift})
+            if seen.acted_at is not None and before is not None:
+                acted.setdefault(seen.acted_at, {})[name] = reading.lag_us
+                befores[name] = before
+        for instant, lags in sorted(acted.items()):
+            arrived = {name: replace(self._standing.believed[name], carried=targets[name].carried) for name in lags}
+            revision = self.pusher.acted(befores, arrived, instant)
+            details = {"at": instant.isoformat(), "devices": sorted(lags), "lag_us": lags, "revision": revision}
+            self.ledger.append_event("boundary.active", self.clock(), details=details)
+            log.info("boundary", **details)
+
+    def _tell_armed(self, outlook: Outlook, near: Sequence[datetime]) -> None:
+        for instant in near:
+            devices = sorted(name for name, one in outlook.wanted.items() if instant in one.program.instants)
+            self.status.phases.update(dict.fromkeys(devices, "armed"))
+            if devices and instant not in self._armed:
+                details = {"at": instant.isoformat(), "devices": devices, "revision": self.status.last_revision}
+                self.ledger.append_event("boundary.staged", self.clock(), details=details)
+        self._armed = tuple(near)
 
     def _waiting(self, name: str) -> bool:
         trouble = self._troubles.get(name)
@@ -221,6 +306,7 @@ class ReconcileLoop:
         wait = min(LAST_RETRY, before.wait * 2) if before else FIRST_RETRY
         self._troubles[name] = Trouble(message, self.clock() + wait, wait)
         self.status.troubles[name] = message
+        self.status.phases[name] = "failed"
         log.warning("device put aside", device=name, error=message, retry_s=wait.total_seconds())
         if before is None or before.message != message:
             self.ledger.append_event("push.device-failed", self.clock(), device=name, details={"message": message})
@@ -228,7 +314,7 @@ class ReconcileLoop:
     def _admissible(self, active: Sequence[Active]) -> tuple[Active, ...]:
         """Without those that cross a device in trouble: active on all devices of its path or on none (DESIGN rule 8).
 
-        What was active before the trouble stays: its device carries it still, and its guard ends it.
+        What was active before the trouble stays: its device carries it still, and its program ends it.
         """
         kept = []
         for one in active:

@@ -12,8 +12,8 @@ from controller.network.model import Device
 from controller.problems import SlotcarError
 from controller.render.model import Change, Configuration
 
-#: What a device answers that has no guard armed.
-NO_GUARD = "none"
+#: What a device answers that has nothing armed.
+NO_PROGRAM = "none"
 
 
 class PushFailed(SlotcarError):
@@ -33,34 +33,46 @@ class PushFailed(SlotcarError):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a guard: `delay_s` after the activation, run these lines."""
+    """One step of a program: at this instant, these lines."""
 
-    delay_s: int
+    at: datetime
     lines: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
-    """What is armed on a device: the ends of the slots that are open, in case the controller dies (DESIGN rule 9).
+class Program:
+    """What is armed on a device: what it does by itself at coming instants (DESIGN rule 9).
 
     Attributes:
-        ends: when each step is due, without the grace that the controller has before it.
+        instants: when each step is due.
         configurations: what the device is to have from then on.
         standing: the lines that it has until the first of them.
     """
 
-    ends: tuple[datetime, ...] = ()
+    instants: tuple[datetime, ...] = ()
     configurations: tuple[Configuration, ...] = ()
     standing: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
-        """Equal for equal guards; `none` where nothing is armed."""
-        if not self.ends:
-            return NO_GUARD
-        later = [[end.isoformat(), c.lines] for end, c in zip(self.ends, self.configurations, strict=True)]
-        text = json.dumps([self.standing, later])
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        """Equal for equal programs; `none` where nothing is armed."""
+        return self.ids[0]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """After each number of steps, the name of the program of what is left: that of nothing comes last."""
+        names = [NO_PROGRAM]
+        rest = ""
+        had = (self.standing, *(configuration.lines for configuration in self.configurations))
+        for number in range(len(self.instants) - 1, -1, -1):
+            step = [self.instants[number].isoformat(), self.configurations[number].lines, rest]
+            rest = _digest(step)
+            names.append(_digest([had[number], rest])[:16])
+        return tuple(reversed(names))
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +96,13 @@ class Wanted:
     """What one device is to have at an instant, and the reservations that this is for."""
 
     configuration: Configuration
-    guard: Guard = field(default_factory=Guard)
+    program: Program = field(default_factory=Program)
     carried: tuple[Carried, ...] = ()
 
     @property
     def identity(self) -> tuple[tuple[str, ...], str]:
         """Equal where a device that has one has the other."""
-        return self.configuration.lines, self.guard.id
+        return self.configuration.lines, self.program.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,30 +115,42 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one device has."""
+    """What one device has.
+
+    Attributes:
+        armed_id: the name of what it will still do by itself.
+        lag_us: how late it took the last step of that by itself; None where it took none.
+    """
 
     configuration: Configuration
-    guard_id: str = NO_GUARD
+    armed_id: str = NO_PROGRAM
+    lag_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceRevision:
-    """One device's part of a revision."""
+    """One device's part of a revision. `replaces` names the program that is armed until then."""
 
     device: Device
     change: Change
-    guard: Guard
+    program: Program
     commands: tuple[str, ...]
+    replaces: str = NO_PROGRAM
     carried: tuple[Carried, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One push: named by its instant and its content, kept for ever in the archive."""
+    """One push: named by its instant and its content, kept in the archive.
+
+    `fence` is greater the later its controller took the lead: a device takes nothing from an earlier one. An operator's own
+    hand has none and is always heeded.
+    """
 
     id: str
     at: datetime
     devices: Mapping[str, DeviceRevision]
+    fence: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -13,8 +13,8 @@ from controller.render import renderer_of
 from controller.render.model import Unreadable
 from controller.rollout import staging
 from controller.rollout.archive import Archive, revision_id
+from controller.rollout.linux.scripts import fence_word
 from controller.rollout.model import (
-    NO_GUARD,
     DeviceRevision,
     Failure,
     PushFailed,
@@ -24,7 +24,8 @@ from controller.rollout.model import (
     Wanted,
 )
 from controller.rollout.playbook import TIMEOUT_S, PlaybookResult, Playbooks
-from controller.vocabulary import IOS
+from controller.rollout.program import ARMED
+from controller.vocabulary import IOS, Platform
 
 #: `record(kind, device, details)`: where a push is written down for ever.
 Record = Callable[[str, str | None, Mapping[str, Any]], None]
@@ -73,7 +74,7 @@ class Pusher:
                 failures[device.name] = Failure(device.name, why, unreachable=False)
                 continue
             try:
-                found[device.name] = reading_of(json.loads(answer.read_text()), device)
+                found[device.name] = staging.reading_of(json.loads(answer.read_text()), device)
             except Unreadable as error:
                 failures[device.name] = Failure(device.name, str(error), unreachable=False)
         return Readings(found, failures)
@@ -84,16 +85,18 @@ class Pusher:
         readings: Mapping[str, Reading],
         at: datetime,
         on_task: Callable[[str], None] | None = None,
+        fence: int | None = None,
     ) -> PushResult:
-        """Gives every device of `wanted` its configuration and guard at the instant `at` (at once where it is past).
+        """Gives every device of `wanted` its configuration and program at the instant `at` (at once where it is past).
 
-        `readings` must hold every device of `wanted`. Devices that have all of it already are left alone.
+        `readings` must hold every device of `wanted`. Devices that have all of it already are left alone. A device that
+        has taken something from a controller with a greater `fence` takes nothing.
 
         Raises:
             PushFailed: some device failed; all of this push were rolled back, or `rolled_back` is false.
             Unrenderable: others' objects are in the way on a device; nothing was touched.
         """
-        revision = self.prepare(wanted, readings, at)
+        revision = self.prepare(wanted, readings, at, fence)
         if revision is None:
             return PushResult("", ())
         parts = revision.devices
@@ -101,7 +104,7 @@ class Pusher:
         changed = tuple(name for name, part in parts.items() if not part.change.empty)
         details = {"revision": revision.id, "activate_at": at.astimezone(UTC).isoformat()}
         for name, part in parts.items():
-            self.record("push.started", name, details | {"lines": len(part.change.apply), "guard": part.guard.id})
+            self.record("push.started", name, details | {"lines": len(part.change.apply), "armed": part.program.id})
         result = self._run(revision, str(folder), on_task)
         if not result.ok:
             self._roll_back(revision, str(folder), result)
@@ -110,7 +113,24 @@ class Pusher:
             self.record("push.verified", name, details | {"lines": len(part.change.apply)})
         return PushResult(revision.id, changed, tuple(name for name in parts if name not in changed))
 
-    def prepare(self, wanted: Mapping[str, Wanted], readings: Mapping[str, Reading], at: datetime) -> Revision | None:
+    def acted(self, before: Mapping[str, Wanted], now: Mapping[str, Wanted], at: datetime) -> str:
+        """Keeps in the archive what devices were seen to have done by themselves at the boundary `at`: its revision."""
+        parts = {}
+        for name, one in sorted(now.items()):
+            device = self.devices[name]
+            change = renderer_of(device).change(before[name].configuration, one.configuration, device)
+            asked = tuple(staging.commands(device))
+            parts[name] = DeviceRevision(
+                device, change, one.program, asked, replaces=one.program.id, carried=one.carried
+            )
+        revision = Revision(revision_id(at, parts), at, parts)
+        self.archive.write(revision)
+        self.archive.keep_as_good(revision)
+        return revision.id
+
+    def prepare(
+        self, wanted: Mapping[str, Wanted], readings: Mapping[str, Reading], at: datetime, fence: int | None = None
+    ) -> Revision | None:
         """What a push at `at` would carry; None where every device has all of it already. Touches nothing.
 
         Raises:
@@ -120,10 +140,12 @@ class Pusher:
         for name, target in sorted(wanted.items()):
             device, reading = self.devices[name], readings[name]
             change = renderer_of(device).change(reading.configuration, target.configuration, device)
-            if not change.empty or reading.guard_id != target.guard.id:
+            if not change.empty or reading.armed_id != target.program.id:
                 asked = tuple(staging.commands(device))
-                parts[name] = DeviceRevision(device, change, target.guard, asked, target.carried)
-        return Revision(revision_id(at, parts), at, parts) if parts else None
+                parts[name] = DeviceRevision(
+                    device, change, target.program, asked, replaces=reading.armed_id, carried=target.carried
+                )
+        return Revision(revision_id(at, parts), at, parts, fence) if parts else None
 
     def roll_back(self, revision: str, names: Sequence[str] | None = None) -> None:
         """Gives the devices of a revision what they had before it.
@@ -145,9 +167,8 @@ class Pusher:
 
     def _run(self, revision: Revision, folder: str, on_task: Callable[[str], None] | None) -> PlaybookResult:
         wait_s = max(0, int((revision.at - datetime.now(UTC)).total_seconds()))
-        at_once = all(part.device.platform in IOS for part in revision.devices.values())
         return self.playbooks.run(
-            "push-ios" if at_once else "push",
+            _playbook(part.device.platform for part in revision.devices.values()),
             list(revision.devices),
             {"slotcar_revision": folder, "slotcar_activate_at": revision.at.timestamp()},
             timeout_s=TIMEOUT_S + wait_s,
@@ -160,7 +181,8 @@ class Pusher:
         for name in revision.devices:
             failure = failed.failures.get(name)
             self.record("push.failed", name, {"revision": revision.id, "message": failure.message if failure else why})
-        back = self.playbooks.run("rollback", list(revision.devices), {"slotcar_revision": folder})
+        variables = {"slotcar_revision": folder, "slotcar_fence": fence_word(revision.fence)}
+        back = self.playbooks.run("rollback", list(revision.devices), variables)
         for name in revision.devices:
             if name in back.failures or (not back.ok and not back.failures):
                 message = back.failures[name].message if name in back.failures else _reasons(back)
@@ -174,14 +196,12 @@ class Pusher:
         raise PushFailed(f"{why}; {outcome}", rolled_back=back.ok, revision=revision.id, devices=guilty)
 
 
-def reading_of(outputs: Mapping[str, str], device: Device) -> Reading:
-    """
-    Raises:
-        Unreadable: the answers are not the platform's.
-    """
-    configuration = renderer_of(device).running(outputs, device)
-    words = outputs.get(staging.guard_command(device), NO_GUARD).split()
-    return Reading(configuration, words[0] if words else NO_GUARD)
+def _playbook(platforms: Iterable[Platform]) -> str:
+    """The one that does a push in the fewest tasks."""
+    kinds = set(platforms)
+    if kinds <= ARMED:
+        return "push-linux"
+    return "push-ios" if kinds <= IOS else "push"
 
 
 def _reasons(result: PlaybookResult) -> str:

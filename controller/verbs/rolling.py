@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,10 +13,10 @@ from controller.network.model import Network
 from controller.render import renderer_of
 from controller.render.model import Configuration, Unrenderable
 from controller.rollout.archive import Archive
-from controller.rollout.guard import wanted_with_guards
 from controller.rollout.loop import ReconcileLoop
 from controller.rollout.model import Carried, Failure, Outlook, Wanted
 from controller.rollout.playbook import Playbooks
+from controller.rollout.program import Coming, WantedFor, wanted_with_programs
 from controller.rollout.pusher import Pusher, Readings
 from controller.settings import Settings
 from controller.timeline import Active, active_at
@@ -24,8 +24,8 @@ from controller.verbs.configurations import DeviceDiff
 from controller.verbs.errors import NotPossible
 
 
-def wanted_for(network: Network) -> Callable[[Sequence[Active], datetime], Outlook]:
-    """Configurations and guards of all devices, as a function of what is active and of the instant."""
+def wanted_for(network: Network) -> WantedFor:
+    """Configurations and programs of all devices, as a function of what is active and of the instant."""
 
     def configure(active: Sequence[Active], at: datetime) -> tuple[dict[str, Configuration], dict[str, str]]:
         found: dict[str, Configuration] = {}
@@ -38,7 +38,10 @@ def wanted_for(network: Network) -> Callable[[Sequence[Active], datetime], Outlo
                 unrenderable[name] = str(error)
         return found, unrenderable
 
-    return lambda active, at: _with_carried(wanted_with_guards(active, at, configure), active, network)
+    def wanted(active: Sequence[Active], at: datetime, coming: Sequence[Coming] = ()) -> Outlook:
+        return _with_carried(wanted_with_programs(active, at, configure, coming), active, network)
+
+    return wanted
 
 
 def _with_carried(outlook: Outlook, active: Sequence[Active], network: Network) -> Outlook:

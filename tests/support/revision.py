@@ -24,7 +24,8 @@ def write(file: Path, state_dir: Path, now: datetime) -> Path:
     """The revision's folder; one that was prepared must be needed."""
     network = load_network(LAB)
     entries = entries_of(read_source([file], now, network).reservations, network, now)
-    wanted = wanted_for(network)(active_at(entries, now), now).wanted
+    begun = max(window.start for entry in entries for window in entry.reservation.windows)  # `now` is the next second
+    wanted = wanted_for(network)(active_at(entries, begun), begun).wanted
     pusher = pusher_for(network, load_settings(inventory=LAB, state_dir=state_dir), None)
     readings = pusher.read(sorted(wanted))
     if readings.failures:

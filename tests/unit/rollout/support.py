@@ -12,6 +12,7 @@ from controller.render.model import Configuration
 from controller.rollout import staging
 from controller.rollout.archive import revision_id
 from controller.rollout.model import DeviceRevision, Revision, Wanted
+from controller.rollout.program import Coming
 from controller.timeline import Active
 from controller.verbs.offline import entries_of
 from controller.verbs.rolling import wanted_for
@@ -32,8 +33,8 @@ def configure(some: Sequence[Active]) -> Mapping[str, Configuration]:
     return {name: one.configuration for name, one in wanted(*some).items()}
 
 
-def wanted(*some: Active, network: Network = NETWORK) -> Mapping[str, Wanted]:
-    outlook = wanted_for(network)(some, T0)
+def wanted(*some: Active, network: Network = NETWORK, coming: Sequence[Coming] = ()) -> Mapping[str, Wanted]:
+    outlook = wanted_for(network)(some, T0, coming)
     assert not outlook.unrenderable
     return outlook.wanted
 
@@ -45,5 +46,5 @@ def revision(at: datetime, *some: Active, network: Network = NETWORK) -> Revisio
         device = network.devices[name]
         before = Configuration(name, device.platform, ())
         change = renderer_of(device).change(before, one.configuration, device)
-        parts[name] = DeviceRevision(device, change, one.guard, tuple(staging.commands(device)))
+        parts[name] = DeviceRevision(device, change, one.program, tuple(staging.commands(device)))
     return Revision(revision_id(at, parts), at, parts)

@@ -1,135 +1,256 @@
-"""The scripts that a Linux router runs, run by a real shell, with a `tc` that writes down what it is given."""
+"""What a Linux router runs, run by a real shell, with a `tc` that writes down what it is given."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from controller.render.model import Unreadable
 from controller.rollout import staging
-from controller.rollout.guard import GRACE
-from controller.rollout.model import NO_GUARD, DeviceRevision
+from controller.rollout.archive import Archive
+from controller.rollout.linux import scripts
+from controller.rollout.linux.shell import Answer, StepFailed, ask
+from controller.rollout.linux.steps import activate, clock, stage
+from controller.rollout.model import NO_PROGRAM, DeviceRevision, Program, Revision
+from controller.rollout.program import agenda
 from controller.timeline import Active
 from tests.support.controllers import wait_for
-from tests.support.requests import T0, at
+from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, active, revision
 
-Run = Callable[[str], str]
+DEVICE = NETWORK.devices["r1"]
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(staging, "REMOTE", str(tmp_path / "slotcar"))
-    return Path(staging.remote_dir(NETWORK.devices["r1"]))
+class Router:
+    """A shell on this machine, with a folder of its own and a `tc` that only notes what it was asked."""
 
-
-@pytest.fixture
-def sh(tmp_path: Path, place: Path) -> Iterator[Run]:
-    """Runs a script as a router would; what armed it is gone when it ends."""
-    fake = tmp_path / "bin" / "tc"
-    fake.parent.mkdir()
-    fake.write_text(f'#!/bin/sh\nfor last; do :; done\nbasename "$last" >> {tmp_path}/ran\n')
-    fake.chmod(0o755)
-    environment = os.environ | {"PATH": f"{fake.parent}:{os.environ['PATH']}"}
-
-    def run(script: str) -> str:
-        done = subprocess.run(
-            ["sh"], input=script, env=environment, capture_output=True, text=True, timeout=30, check=True
+    def __init__(self, folder: Path) -> None:
+        self.place = Path(scripts.remote_dir("r1"))
+        self._ran = folder / "ran"
+        fake = folder / "bin" / "tc"
+        fake.parent.mkdir()
+        fake.write_text(
+            f"#!/bin/sh\nfor last; do :; done\n[ ! -e {folder}/broken ] || exit 1\n"
+            f'[ "$last" != - ] || {{ last=step; cat >> {folder}/given; }}\necho "${{last##*/}}" >> {self._ran}\n'
         )
-        return done.stdout.strip()
+        fake.chmod(0o755)
+        self._environment = os.environ | {"PATH": f"{fake.parent}:{os.environ['PATH']}"}
+        self.broken, self.given = folder / "broken", folder / "given"
 
-    yield run
-    if (place / "disarm.sh").exists():
-        run(f"sh {place}/disarm.sh")
+    def run(self, command: str, text: str = "") -> Answer:
+        done = subprocess.run(
+            ["sh", "-c", command],
+            input=text, env=self._environment, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        return Answer(done.returncode, done.stdout, done.stderr)
 
+    @property
+    def ran(self) -> list[str]:
+        return self._ran.read_text().split() if self._ran.exists() else []
 
-def part(*some: Active) -> DeviceRevision:
-    return revision(T0, *some).devices["r1"]
-
-
-def stage(sh: Run, one: DeviceRevision, ends_in_s: int = 3600) -> None:
-    """Stages it so that its first slot ends in so many seconds."""
-    first = one.guard.ends[0] if one.guard.ends else T0
-    sh(staging.scripts(one, first + GRACE - timedelta(seconds=ends_in_s))["stage.sh"])
-
-
-def armed(sh: Run) -> str:
-    return sh(staging.guard_command(NETWORK.devices["r1"]))
-
-
-def ran(place: Path) -> list[str]:
-    file = place.parents[1] / "ran"
-    return file.read_text().split() if file.exists() else []
+    @property
+    def armed(self) -> str:
+        return self.run(scripts.state_command(DEVICE)).stdout.split()[0]
 
 
-def test_staging_changes_nothing_and_arms_nothing(sh: Run, place: Path) -> None:
-    one = part(active(1, 10))
-    stage(sh, one)
-    assert ran(place) == []
-    assert armed(sh) == NO_GUARD
-    assert (place / "apply.txt").read_text().splitlines() == list(one.change.apply)
-    assert (place / "undo.txt").read_text().splitlines() == list(one.change.undo)
-    assert (place.stat().st_mode & 0o777) == 0o700
+@pytest.fixture
+def router(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Router]:
+    monkeypatch.setattr(scripts, "REMOTE", str(tmp_path / "slotcar"))
+    made = Router(tmp_path)
+    yield made
+    if (made.place / "device.sh").exists():
+        made.run(scripts.command("r1", "disarm"))
 
 
-def test_activation_arms_the_guard_and_then_changes(sh: Run, place: Path) -> None:
-    one = part(active(1, 10))
-    stage(sh, one)
-    sh(f"sh {place}/activate.sh")
-    assert armed(sh) == one.guard.id
-    assert ran(place) == ["apply.txt"]
+def revision_of(
+    *some: Active, ends_in_s: float = 3600, replaces: str = NO_PROGRAM, fence: int | None = None
+) -> Revision:
+    """A revision of r1 whose first slot ends in so many seconds by this machine's clock."""
+    made = revision(T0, *some)
+    part = made.devices["r1"]
+    program = part.program
+    if program.instants:
+        shift = datetime.now(UTC) + timedelta(seconds=ends_in_s) - program.instants[0]
+        program = Program(tuple(one + shift for one in program.instants), program.configurations, program.standing)
+    part = replace(part, program=program, replaces=replaces)
+    name = f"{made.id}-{time.monotonic_ns()}"
+    return Revision(name, T0, {"r1": part}, fence)
 
 
-def test_a_guard_whose_controller_is_gone_ends_the_slots_in_their_order(sh: Run, place: Path) -> None:
-    one = part(active(1, 10), active(2, 20))
-    short = replace(one, guard=replace(one.guard, ends=(at(10), at(10) + timedelta(seconds=1))))
-    stage(sh, short, ends_in_s=1)
-    sh(f"sh {place}/activate.sh")
-    guard = f"guard-{short.guard.id}"
-    wait_for(lambda: len(ran(place)) == 3, "both ends")
-    assert ran(place) == ["apply.txt", f"{guard}-end-1.txt", f"{guard}-end-2.txt"]
-    wait_for(lambda: armed(sh) == NO_GUARD, "the guard's own end")
+def folder_of(made: Revision, tmp_path: Path) -> Path:
+    return Archive(tmp_path / "state").write(made) / "r1"
 
 
-def test_arming_the_same_guard_again_lets_its_time_run_on(sh: Run, place: Path) -> None:
-    stage(sh, part(active(1, 10)))
-    sh(f"sh {place}/arm.sh")
-    first = (place / "guard.pid").read_text()
-    stage(sh, part(active(1, 10)))
-    sh(f"sh {place}/arm.sh")
-    assert (place / "guard.pid").read_text() == first
+def part_of(made: Revision) -> DeviceRevision:
+    return made.devices["r1"]
 
 
-def test_another_guard_takes_the_place_of_the_first(sh: Run, place: Path) -> None:
-    old, new = part(active(1, 10)), part(active(1, 10), active(2, 20))
-    stage(sh, old)
-    sh(f"sh {place}/arm.sh")
-    first = (place / "guard.pid").read_text().strip()
-    stage(sh, new)
-    assert armed(sh) == old.guard.id, "staging leaves the armed one alone"
-    sh(f"sh {place}/arm.sh")
-    assert armed(sh) == new.guard.id
-    wait_for(lambda: sh(f"kill -0 {first} 2>/dev/null && echo alive || true") == "", "the first one's end")
-    assert {file.name.split("-")[1].split(".")[0] for file in place.glob("guard-*")} == {new.guard.id}
+def test_staging_changes_nothing_and_arms_nothing(router: Router, tmp_path: Path) -> None:
+    made = revision_of(active(1, 10))
+    stage(router, folder_of(made, tmp_path))
+    staged = router.place / f"rev-{made.id}"
+    assert router.ran == []
+    assert router.armed == NO_PROGRAM
+    assert (staged / "apply.txt").read_text().splitlines() == list(part_of(made).change.apply)
+    assert (staged / "undo.txt").read_text().splitlines() == list(part_of(made).change.undo)
+    assert (router.place.stat().st_mode & 0o777) == 0o700
 
 
-def test_disarming_ends_the_guard_and_what_it_started(sh: Run, place: Path) -> None:
-    stage(sh, part(active(1, 10)))
-    sh(f"sh {place}/arm.sh")
-    pid = (place / "guard.pid").read_text().strip()
-    sh(f"sh {place}/disarm.sh")
-    assert armed(sh) == NO_GUARD
-    wait_for(lambda: sh(f"pgrep -g {pid} || true") == "", "the guard's processes to be gone")
+def test_activation_arms_the_program_and_changes_once(router: Router, tmp_path: Path) -> None:
+    made = revision_of(active(1, 10))
+    folder = folder_of(made, tmp_path)
+    stage(router, folder)
+    assert activate(router, folder) is True
+    assert router.armed == part_of(made).program.id
+    assert router.ran == ["apply.txt"]
+    assert activate(router, folder) is False
+    assert router.ran == ["apply.txt"], "no command takes effect twice"
 
 
-def test_where_nothing_is_open_any_more_arming_disarms(sh: Run, place: Path) -> None:
-    stage(sh, part(active(1, 10)))
-    sh(f"sh {place}/arm.sh")
-    stage(sh, part())
-    sh(f"sh {place}/arm.sh")
-    assert armed(sh) == NO_GUARD
+def test_a_program_whose_controller_is_gone_takes_its_steps_in_their_order(router: Router, tmp_path: Path) -> None:
+    made = revision_of(active(1, 10), active(2, 20), ends_in_s=1.5)
+    program = part_of(made).program
+    soon = (program.instants[0], program.instants[0] + timedelta(seconds=1))
+    made = replace(made, devices={"r1": replace(part_of(made), program=replace(program, instants=soon))})
+    folder = folder_of(made, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
+    assert router.armed == part_of(made).program.ids[0]
+    wait_for(lambda: len(router.ran) == 3, "both ends")
+    assert router.ran == ["apply.txt", "step", "step"]
+    assert router.given.read_text().splitlines() == [line for one in agenda(part_of(made)) for line in one.lines]
+    wait_for(lambda: router.armed == NO_PROGRAM, "the program's own end")
+    lag = int(router.run(scripts.state_command(DEVICE)).stdout.split()[1])
+    assert lag >= 0, "never before its instant"
+
+
+def test_a_step_is_in_the_name_of_what_is_left(router: Router, tmp_path: Path) -> None:
+    made = revision_of(active(1, 10), active(2, 20), ends_in_s=0.5)
+    folder = folder_of(made, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
+    wait_for(lambda: router.armed == part_of(made).program.ids[1], "the first step")
+
+
+def test_another_program_takes_the_place_of_the_first(router: Router, tmp_path: Path) -> None:
+    old = revision_of(active(1, 10))
+    folder = folder_of(old, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
+    first = (router.place / f"rev-{old.id}" / "pid").read_text().strip()
+    new = revision_of(active(1, 10), active(2, 20), replaces=part_of(old).program.id)
+    folder = folder_of(new, tmp_path)
+    stage(router, folder)
+    assert router.armed == part_of(old).program.id, "staging leaves the armed one alone"
+    activate(router, folder)
+    assert router.armed == part_of(new).program.id
+    wait_for(lambda: router.run(f"pgrep -g {first}").stdout == "", "the first one's end")
+
+
+def test_a_router_that_acted_since_it_was_read_takes_nothing(router: Router, tmp_path: Path) -> None:
+    first = revision_of(active(1, 10), active(2, 20), ends_in_s=0.5)
+    folder = folder_of(first, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
+    late = revision_of(active(2, 20), replaces=part_of(first).program.id)
+    folder = folder_of(late, tmp_path)
+    stage(router, folder)
+    wait_for(lambda: "step" in router.ran, "the first step")
+    with pytest.raises(StepFailed, match="it acted since it was read"):
+        activate(router, folder)
+    assert router.ran == ["apply.txt", "step"]
+    assert router.armed == part_of(first).program.ids[1], "its own program goes on"
+
+
+def test_a_controller_that_lost_the_lead_changes_nothing(router: Router, tmp_path: Path) -> None:
+    newer = revision_of(active(1, 10), fence=8)
+    folder = folder_of(newer, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
+    older = revision_of(active(2, 20), fence=7, replaces=part_of(newer).program.id)
+    folder = folder_of(older, tmp_path)
+    stage(router, folder)
+    with pytest.raises(StepFailed, match="took the lead later"):
+        activate(router, folder)
+    assert router.armed == part_of(newer).program.id
+    assert router.ran == ["apply.txt"]
+
+
+def test_a_change_that_is_refused_leaves_the_program_to_the_rollback(router: Router, tmp_path: Path) -> None:
+    first = revision_of(active(1, 10))
+    folder = folder_of(first, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
+    second = revision_of(active(1, 10), active(2, 20), replaces=part_of(first).program.id)
+    folder = folder_of(second, tmp_path)
+    stage(router, folder)
+    router.broken.touch()
+    with pytest.raises(StepFailed):
+        activate(router, folder)
+    router.broken.unlink()
+    done = router.run(scripts.command("r1", "return", f"rev-{second.id}"))
+    assert done.code == 0, done.words
+    assert router.armed == part_of(first).program.id, "what was armed before is armed again"
+
+
+def test_where_nothing_is_open_any_more_arming_disarms(router: Router, tmp_path: Path) -> None:
+    first = revision_of(active(1, 10))
+    folder = folder_of(first, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
+    empty = revision_of(replaces=part_of(first).program.id)
+    folder = folder_of(empty, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
+    assert router.armed == NO_PROGRAM
+
+
+def test_what_was_kept_before_is_forgotten(router: Router, tmp_path: Path) -> None:
+    replaces = NO_PROGRAM
+    for minutes in (10, 11, 12, 13):
+        made = revision_of(active(1, minutes), replaces=replaces)
+        folder = folder_of(made, tmp_path)
+        stage(router, folder)
+        activate(router, folder)
+        replaces = part_of(made).program.id
+    assert len(list(router.place.glob("rev-*"))) == 2, "the armed one and the one before it"
+
+
+def test_its_clock_is_told_against_this_machines(router: Router, tmp_path: Path) -> None:
+    stage(router, folder_of(revision_of(), tmp_path))
+    told = clock(router, "r1")
+    uptime_s = float(Path("/proc/uptime").read_text().split()[0])
+    assert abs(told.boot_cs / 100 - (time.time() - uptime_s)) < 5
+    assert told.ahead_us is not None
+    assert abs(told.ahead_us) < 5_000_000
+
+
+def test_a_router_without_the_tools_says_which(
+    router: Router, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scripts, "_NEEDED", ("tc", "flock-of-another-planet"))
+    with pytest.raises(StepFailed, match="there is no flock-of-another-planet on this router"):
+        stage(router, folder_of(revision_of(active(1, 10)), tmp_path))
+
+
+def test_questions_go_in_one_command_and_a_failing_one_is_named(router: Router) -> None:
+    assert ask(router, ["echo a; echo b", "true", "printf c"]) == {
+        "echo a; echo b": "a\nb\n",
+        "true": "",
+        "printf c": "c\n",
+    }
+    with pytest.raises(StepFailed, match=r"`ls /nowhere/at/all`: .*No such file"):
+        ask(router, ["true", "ls /nowhere/at/all"])
+
+
+def test_a_reading_in_the_middle_of_a_step_is_not_believed() -> None:
+    state, *_, again = staging.commands(DEVICE)
+    with pytest.raises(Unreadable, match="it acted while it was read"):
+        staging.reading_of({state: "aa\n", again: "bb\n"}, DEVICE)

@@ -1,0 +1,227 @@
+#!/bin/sh
+# Slotcar's part on a Linux router: it acts at the instants that were armed, whoever is connected then.
+# Needs sh, tc, and flock and setsid of util-linux. Its folder is gone after a restart, as the kernel's queues are.
+#
+#   device.sh PLACE state                    the name of what is still to come, and how late its last step was (1/100 s)
+#   device.sh PLACE clock                    the present: since the router started, since the epoch (both 1/100 s)
+#   device.sh PLACE activate REVISION BOOT   arm a staged revision's program, then make its change now
+#   device.sh PLACE return REVISION [FENCE]  make the change on standard input, then arm what was armed before the revision
+#   device.sh PLACE keep REVISION BOOT N     the same, then the revision's program from its step N + 1 on
+#   device.sh PLACE disarm                   the same, then nothing
+#
+# A revision's folder: apply.txt, its change; agenda, one line for each step: its number and its instant since the epoch
+# (1/100 s); NUMBER.txt, its lines; ids, the names of what is left after each number of steps; replaces, the name of what
+# must be armed until then; fence, the number of the controller's lead.
+set -u
+umask 077
+place=$1
+verb=$2
+shift 2
+
+fail() {
+  echo "$2" >&2
+  exit "$1"
+}
+
+# One at a time: a step that is due, an activation, a rollback. Who dies gives it back.
+lock() {
+  exec 9>>"$place/lock"
+  flock -w "${1:-20}" 9 || fail 73 "another change is being made on this router, and does not end"
+}
+
+unlock() {
+  exec 9>&-
+}
+
+# Sets `since_boot` (1/100 s), without a process of its own.
+look_at_clock() {
+  read -r since _ </proc/uptime
+  fraction=1${since#*.}
+  since_boot=$((${since%.*} * 100 + fraction - 100))
+}
+
+steps_done() {
+  cat "$1/progress" 2>/dev/null || echo 0
+}
+
+name_after() {
+  sed -n "$(($2 + 1))p" "$1/ids"
+}
+
+armed() {
+  cat "$place/armed" 2>/dev/null
+}
+
+alive() {
+  pid=$(cat "$1/pid" 2>/dev/null) && [ -n "$pid" ] && grep -q device.sh "/proc/$pid/cmdline" 2>/dev/null
+}
+
+state() {
+  now=$(armed)
+  if [ -n "$now" ] && alive "$place/$now"; then
+    name_after "$place/$now" "$(steps_done "$place/$now")"
+  else
+    echo none
+  fi
+}
+
+# Ends the armed program. Its process waits for the lock at most, so that no step of it is half done.
+stop() {
+  now=$(armed)
+  if [ -n "$now" ] && alive "$place/$now"; then
+    kill -- "-$pid" 2>/dev/null || kill "$pid" 2>/dev/null
+  fi
+  rm -f "$place/armed"
+}
+
+# The login that arms it may end before the program has a session of its own.
+start() {
+  [ -s "$place/$1/agenda" ] || return 0
+  [ "$(steps_done "$place/$1")" -lt "$(grep -c '' "$place/$1/agenda")" ] || return 0
+  trap '' HUP
+  echo "$1" >"$place/armed"
+  setsid sh "$place/device.sh" "$place" run "$1" </dev/null >/dev/null 2>&1 9>&- &
+  echo $! >"$place/$1/pid"
+}
+
+wait_until() {
+  while
+    look_at_clock
+    left=$(($1 - since_boot))
+    [ "$left" -gt 0 ]
+  do
+    sleep "$((left / 100)).$((left / 10 % 10))$((left % 10))" 2>/dev/null || sleep 1
+  done
+}
+
+# What is slow is done before the instant: the lock is taken, the lines are read, tc runs and waits for them.
+step() {
+  wait_until $(($2 - 100))
+  lock 86400
+  lines=$(cat "$program/$1.txt")
+  rm -f "$place/lines"
+  mkfifo "$place/lines"
+  tc -force -batch - <"$place/lines" 9>&- &
+  exec 8>"$place/lines"
+  wait_until "$2"
+  printf '%s\n' "$lines" >&8
+  exec 8>&-
+  wait $!
+  look_at_clock
+  echo $((since_boot - $2)) >"$place/lag"
+  echo "$1" >"$program/progress.new"
+  mv "$program/progress.new" "$program/progress"
+  unlock
+}
+
+run() {
+  program=$place/$1
+  boot=$(cat "$program/boot")
+  while read -r number due; do
+    [ "$number" -le "$(steps_done "$program")" ] || step "$number" $((due - boot))
+  done <"$program/agenda"
+  lock 86400
+  [ "$(armed)" != "$1" ] || rm -f "$place/armed"
+}
+
+# Of all revisions, those that something may still need.
+forget_others() {
+  for old in "$place"/rev-*; do
+    case ${old##*/} in "$1" | "$2") ;; *) rm -rf "$old" ;; esac
+  done
+}
+
+# Nothing of a controller that does not lead any more. An operator's own hand has no number.
+heed() {
+  [ "$1" != - ] || return 0
+  latest=$(cat "$place/fence" 2>/dev/null || echo 0)
+  [ "$1" -ge "$latest" ] ||
+    fail 76 "a controller that took the lead later (number $latest) was here; number $1 may not change anything any more"
+}
+
+activate() {
+  revision=$place/$1
+  [ -d "$revision" ] || fail 66 "$1 was never staged on this router"
+  lock
+  mine=$(cat "$revision/fence")
+  heed "$mine"
+  now=$(state)
+  if [ -e "$revision/applied" ] && [ "$now" = "$(name_after "$revision" 0)" ]; then
+    echo already
+    return
+  fi
+  expected=$(cat "$revision/replaces")
+  [ "$now" = "$expected" ] ||
+    fail 75 "it acted since it was read: it was to do $expected then, and is to do $now now"
+  [ "$mine" = - ] || echo "$mine" >"$place/fence"
+  before=$(armed)
+  stop
+  echo "$before" >"$revision/previous"
+  echo "$2" >"$revision/boot"
+  echo 0 >"$revision/progress"
+  rm -f "$revision/applied" "$place/lag"
+  # The change follows the program: whoever dies in between, what begins here ends here.
+  start "$1"
+  if [ -s "$revision/apply.txt" ]; then
+    tc -batch "$revision/apply.txt" 9>&- || exit 1
+    echo changed
+  fi
+  : >"$revision/applied"
+  forget_others "$1" "$before"
+}
+
+# Gives back a configuration: the lines on standard input are the way to it from what the router has.
+change_back() {
+  cat >"$place/back.txt"
+  ! grep -q . "$place/back.txt" || tc -batch "$place/back.txt" 9>&- || exit 1
+}
+
+return_() {
+  lock
+  heed "${2:--}"
+  now=$(armed)
+  before=
+  if [ -e "$place/$1/previous" ] && { [ -z "$now" ] || [ "$now" = "$1" ]; }; then
+    before=$(cat "$place/$1/previous")
+  fi
+  stop
+  rm -f "$place/$1/applied" "$place/$1/previous"
+  change_back
+  [ -z "$before" ] || [ ! -d "$place/$before" ] || start "$before"
+}
+
+keep() {
+  lock
+  if [ "$(armed)" = "$1" ] && alive "$place/$1"; then
+    change_back
+    return
+  fi
+  stop
+  change_back
+  echo "$2" >"$place/$1/boot"
+  echo "$3" >"$place/$1/progress"
+  start "$1"
+}
+
+disarm() {
+  lock
+  stop
+  change_back
+}
+
+case $verb in
+  state)
+    echo "$(state) $(cat "$place/lag" 2>/dev/null)"
+    ;;
+  clock)
+    own=$(date +%s%N)
+    look_at_clock
+    echo "$since_boot ${own%???????}"
+    ;;
+  activate) activate "$@" ;;
+  return) return_ "$@" ;;
+  keep) keep "$@" ;;
+  disarm) disarm ;;
+  run) run "$@" ;;
+  *) fail 64 "there is no verb $verb" ;;
+esac

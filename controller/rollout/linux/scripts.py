@@ -1,0 +1,74 @@
+"""What is staged on a Linux router: a revision's folder, and the shell program that runs it. No Python is needed there."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from controller.network.model import Device
+from controller.rollout.model import DeviceRevision, Revision
+from controller.rollout.program import agenda
+
+#: Where a router keeps it: gone after a restart, as the kernel's queues are.
+REMOTE = "/run/slotcar"
+_END = "SLOTCAR-END-OF-FILE"
+_NEEDED = ("tc", "flock", "setsid", "mkfifo", "sed", "grep")
+
+
+def remote_dir(device: str) -> str:
+    return f"{REMOTE}/{device}"
+
+
+def command(device: str, *words: str) -> str:
+    """Runs a verb of `device.sh`."""
+    place = remote_dir(device)
+    return " ".join(("sh", f"{place}/device.sh", place, *words))
+
+
+def state_command(device: Device) -> str:
+    """Prints what is still to come by itself, and how late the last step was; `none` where nothing was ever staged."""
+    return f"{command(device.name, 'state')} 2>/dev/null || echo none"
+
+
+def again(command: str) -> str:
+    """The same question at a reading's end: an answer of its own."""
+    return f"{command} # again"
+
+
+def revision_name(revision: Revision) -> str:
+    return f"rev-{revision.id}"
+
+
+def fence_word(fence: int | None) -> str:
+    """As `device.sh` takes it."""
+    return "-" if fence is None else str(fence)
+
+
+def stage_script(part: DeviceRevision, revision: Revision) -> str:
+    """Puts a revision's folder on the router. Changes nothing that a packet meets, arms nothing."""
+    place = remote_dir(part.device.name)
+    folder = f"{place}/{revision_name(revision)}"
+    steps = agenda(part)
+    files = {
+        f"{place}/device.sh.new": Path(__file__).with_name("device.sh").read_text(encoding="utf-8"),
+        f"{folder}/apply.txt": _text(part.change.apply),
+        f"{folder}/undo.txt": _text(part.change.undo),
+        f"{folder}/agenda": _text(tuple(f"{number} {_centiseconds(one.at)}" for number, one in enumerate(steps, 1))),
+        f"{folder}/ids": _text(part.program.ids),
+        f"{folder}/replaces": f"{part.replaces}\n",
+        f"{folder}/fence": f"{fence_word(revision.fence)}\n",
+        **{f"{folder}/{number}.txt": _text(step.lines) for number, step in enumerate(steps, 1)},
+    }
+    missing = "{ echo there is no $one on this router >&2; exit 69; }"
+    check = f"for one in {' '.join(_NEEDED)}; do\n  command -v $one >/dev/null || {missing}\ndone\n"
+    body = "".join(f"cat > {name} <<'{_END}'\n{text}{_END}\n" for name, text in files.items())
+    made = f"[ ! -e {folder}/applied ] || exit 0\nrm -rf {folder}\nmkdir -p {folder}\n"
+    return f"set -eu\numask 077\n{check}{made}{body}mv {place}/device.sh.new {place}/device.sh\n"
+
+
+def _centiseconds(instant: datetime) -> int:
+    return round(instant.astimezone(UTC).timestamp() * 100)
+
+
+def _text(lines: tuple[str, ...]) -> str:
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,176 @@
+"""The steps of a push on one Linux router, over any shell. Each takes the device's folder of a revision.
+
+The folder's name is the device's. What stands in it, `controller.rollout.archive` says.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from controller.network.model import Device
+from controller.rollout.comparison import Comparison, compare
+from controller.rollout.linux.scripts import command, remote_dir
+from controller.rollout.linux.shell import Answer, Shell, StepFailed, ask
+from controller.rollout.staging import reading_of
+
+#: How often the router's clock is asked where it is to act by itself: the quickest answer says most.
+_ASKED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A router's clock against this machine's.
+
+    Attributes:
+        boot_cs: when the router started, in 1/100 s since this machine's epoch. A little late rather than early.
+        ahead_us: how far its own clock is ahead of this machine's; None where it does not say.
+    """
+
+    boot_cs: int
+    ahead_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A revision's `program.json`: its name on the router, when each step is due (s since the epoch), and the names of
+    what is left after each number of steps."""
+
+    name: str
+    instants: tuple[float, ...]
+    ids: tuple[str, ...]
+
+    @classmethod
+    def of(cls, folder: Path) -> Staged:
+        told = json.loads((folder / "program.json").read_text(encoding="utf-8"))
+        return cls(told["name"], tuple(told["instants"]), tuple(told["ids"]))
+
+    @staticmethod
+    def file_after(steps: int) -> str:
+        """The file that says what the router has after so many steps."""
+        return f"after-{steps}.txt" if steps else "after.txt"
+
+
+def read(shell: Shell, folder: Path) -> Mapping[str, str]:
+    """Asks what `commands.json` lists and keeps the answers in `reading.json`.
+
+    Raises:
+        StepFailed: a question was not answered.
+    """
+    outputs = ask(shell, json.loads((folder / "commands.json").read_text(encoding="utf-8")))
+    part = folder / "reading.json.part"
+    part.write_text(json.dumps(outputs), encoding="utf-8")
+    part.replace(folder / "reading.json")
+    return outputs
+
+
+def stage(shell: Shell, folder: Path) -> None:
+    """Puts the revision on the router. Nothing that a packet meets changes.
+
+    Raises:
+        StepFailed: the router has not the room, or not the tools.
+    """
+    _must(shell.run("sh -s", (folder / "stage.sh").read_text(encoding="utf-8")), "staging")
+
+
+def clock(shell: Shell, device: str, asked_times: int = _ASKED) -> Clock:
+    """
+    Raises:
+        StepFailed: the router does not tell its clock.
+    """
+    asked = command(device, "clock")
+    found: list[Clock] = []
+    for _ in range(asked_times):
+        done = _must(shell.run(asked), "its clock")
+        now_us = time.time_ns() // 1000
+        since_boot, *epoch = done.stdout.split()
+        ahead_us = int(epoch[0]) * 10_000 - now_us if epoch and epoch[0].isdigit() and len(epoch[0]) == 12 else None
+        found.append(Clock(now_us // 10_000 - int(since_boot), ahead_us))
+    return min(found, key=lambda one: one.boot_cs)
+
+
+def activate(shell: Shell, folder: Path) -> bool:
+    """Arms the staged program and makes the staged change. Whether there was anything to change.
+
+    Raises:
+        StepFailed: the router refused it, or acted by itself since it was read; it is as it was then. Or a line of the
+            change was refused: then it is between the two.
+    """
+    device = folder.name
+    staged = Staged.of(folder)
+    told = clock(shell, device, _ASKED if staged.instants else 1)
+    (folder / "clock.json").write_text(json.dumps({"ahead_us": told.ahead_us}), encoding="utf-8")
+    done = _must(shell.run(command(device, "activate", staged.name, str(told.boot_cs))), "activation")
+    return done.stdout.split()[-1:] == ["changed"]
+
+
+def verify(shell: Shell, folder: Path, target: str) -> Comparison:
+    """Reads the router back; nothing changes.
+
+    Raises:
+        StepFailed: it has not what the revision's file `target` says, or it is not armed as the revision says.
+    """
+    outputs = read(shell, folder)
+    if target == "after.txt":
+        target = _reached(folder, outputs)
+    found = compare(folder, target, outputs)
+    if not found.equal:
+        raise StepFailed(f"the device does not have what is wanted:\n{found.difference}")
+    return found
+
+
+def _reached(folder: Path, outputs: Mapping[str, str]) -> str:
+    """The file that says what the router has after the steps that it says it has taken."""
+    device = Device.model_validate_json((folder / "device.json").read_text(encoding="utf-8"))
+    armed, staged = reading_of(outputs, device).armed_id, Staged.of(folder)
+    if armed not in staged.ids:
+        raise StepFailed(f"what is armed there is {armed}, and should be {staged.ids[0]}")
+    return staged.file_after(staged.ids.index(armed))
+
+
+def restore(shell: Shell, folder: Path, target: str, fence: str = "-", *, only_look: bool = False) -> Comparison:
+    """Gives the router what `target` says, from whatever it has now, and the program that belongs to that.
+
+    Of a revision's own configuration, what is past is left out: a slot that has ended does not come back. With a `fence`,
+    a router that took something from a later leader is left alone.
+
+    Raises:
+        StepFailed: the router refused it, or does not have it afterwards.
+    """
+    own = target == "after.txt"
+    staged = Staged.of(folder)
+    taken = sum(instant <= time.time() for instant in staged.instants)
+    if own:
+        target = staged.file_after(taken)
+    found = compare(folder, target, read(shell, folder))
+    if only_look:
+        return found
+    lines = "".join(f"{line}\n" for line in found.apply)
+    _must(shell.run(_way_back(shell, folder, target, fence, taken), lines), "restoring")
+    if own:
+        verify(shell, folder, "after.txt")
+    elif not (left := compare(folder, target, read(shell, folder))).equal:
+        raise StepFailed(f"the device does not have what is wanted:\n{left.difference}")
+    return found
+
+
+def _way_back(shell: Shell, folder: Path, target: str, fence: str, taken: int) -> str:
+    """The command that takes the lines of the change on its standard input."""
+    device, staged = folder.name, Staged.of(folder)
+    place = remote_dir(device)
+    if target.startswith("after"):
+        if shell.run(f"[ -d {place}/{staged.name} ]").code != 0:
+            stage(shell, folder)
+        return command(device, "keep", staged.name, str(clock(shell, device).boot_cs), str(taken))
+    if shell.run(f"[ -e {place}/device.sh ]").code != 0:
+        return "tc -batch -"  # nothing was ever staged there since it started
+    return command(device, *(("return", staged.name, fence) if target == "before.txt" else ("disarm",)))
+
+
+def _must(done: Answer, what: str) -> Answer:
+    if done.code != 0:
+        raise StepFailed(f"{what}: {done.words}")
+    return done

@@ -1,0 +1,80 @@
+"""The program of each device: what it does by itself at coming instants (DESIGN rule 9). Pure.
+
+A slot ends at its instant whether or not a controller lives: its end is in the program from its first packet on. A slot
+begins at its instant because the coming boundaries are in the program some time ahead of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from controller.render import renderer_of
+from controller.render.model import Configuration
+from controller.rollout.model import DeviceRevision, Outlook, Program, Step, Wanted
+from controller.timeline import Active
+from controller.vocabulary import Platform
+
+#: Platforms that act by themselves. To the others a controller must be there at the instant.
+ARMED = frozenset({Platform.LINUX_TC})
+#: More ends than these are not foreseen: at the last one everything that is reserved ends.
+MOST_STEPS = 40
+
+#: Each device's configuration while a set of reservations is active at an instant, and why others have none.
+Configure = Callable[[Sequence[Active], datetime], tuple[Mapping[str, Configuration], Mapping[str, str]]]
+#: A boundary and who is active from then on.
+Coming = tuple[datetime, Sequence[Active]]
+
+
+class WantedFor(Protocol):
+    """Each device's configuration and program while a set of reservations is active at an instant."""
+
+    def __call__(self, active: Sequence[Active], at: datetime, coming: Sequence[Coming] = ()) -> Outlook: ...
+
+
+def wanted_with_programs(
+    active: Sequence[Active], at: datetime, configure: Configure, coming: Sequence[Coming] = ()
+) -> Outlook:
+    """Each device's configuration at `at` while `active` is active, and what it does from then on by itself.
+
+    Args:
+        coming: the boundaries that are near enough to be armed, ascending, all after `at`; starts too. What begins later
+            is left out: nobody knows yet whether it will be wanted.
+    """
+    now, unrenderable = configure(active, at)
+    last = dict(now)
+    steps: dict[str, list[tuple[datetime, Configuration]]] = {name: [] for name in now}
+    for instant, some in (*coming, *_ends(coming[-1][1] if coming else active)):
+        for name, configuration in configure(some, instant)[0].items():
+            if name in last and configuration.lines != last[name].lines:
+                steps[name].append((instant, configuration))
+                last[name] = configuration
+    wanted = {
+        name: Wanted(one, _program(steps[name], one) if one.platform in ARMED else Program())
+        for name, one in now.items()
+    }
+    return Outlook(wanted, unrenderable)
+
+
+def _ends(active: Sequence[Active]) -> list[Coming]:
+    """How those slots end one after another, if nothing begins any more."""
+    ends = sorted({one.window.end for one in active})
+    if len(ends) > MOST_STEPS:
+        ends = [*ends[: MOST_STEPS - 1], ends[-1]]
+    return [(end, tuple(one for one in active if one.window.end > end) if end != ends[-1] else ()) for end in ends]
+
+
+def _program(steps: Sequence[tuple[datetime, Configuration]], standing: Configuration) -> Program:
+    return Program(tuple(instant for instant, _ in steps), tuple(later for _, later in steps), standing.lines)
+
+
+def agenda(part: DeviceRevision) -> tuple[Step, ...]:
+    """The program as the device runs it: the change of each step."""
+    renderer = renderer_of(part.device)
+    before = part.change.after
+    found = []
+    for instant, after in zip(part.program.instants, part.program.configurations, strict=True):
+        found.append(Step(instant, renderer.change(before, after, part.device).apply))
+        before = after
+    return tuple(found)

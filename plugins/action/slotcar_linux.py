@@ -1,0 +1,92 @@
+# GNU General Public License v3.0 or later (see LICENSE in plugins/)
+"""Takes one step of a push on a Linux router, over Ansible's own connection to it. Needs no Python there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ansible.errors import AnsibleActionFail
+from ansible.plugins.action import ActionBase
+
+try:  # here, where Ansible's own process loads it once, and not in each task's
+    from controller.problems import SlotcarError
+    from controller.rollout.linux import steps
+    from controller.rollout.linux.shell import Answer
+except ImportError as error:
+    MISSING = str(error)
+else:
+    MISSING = ""
+
+DOCUMENTATION = r"""
+name: slotcar_linux
+short_description: Take a step of a push on a Linux router
+options:
+  step: {description: What to do., type: str, choices: [read, stage, activate, verify, restore], required: true}
+  folder: {description: "The router's folder in a revision; its name is the router's.", type: path, required: true}
+  target: {description: File of that folder that says what is wanted; empty for nothing of Slotcar's., type: str}
+  fence: {description: "Number of the controller's lead: what a later leader did is not undone.", type: str}
+"""
+
+
+class ActionModule(ActionBase):
+    TRANSFERS_FILES = False
+    _supports_check_mode = True
+    _requires_connection = True
+
+    def run(self, tmp=None, task_vars=None):
+        result = super().run(tmp, task_vars)
+        _, arguments = self.validate_argument_spec(
+            {
+                "step": {"type": "str", "required": True, "choices": ["read", "stage", "activate", "verify", "restore"]},
+                "folder": {"type": "path", "required": True},
+                "target": {"type": "str", "default": "after.txt"},
+                "fence": {"type": "str", "default": "-"},
+            }
+        )
+        if MISSING:
+            raise AnsibleActionFail(
+                f"Ansible's Python cannot import Slotcar ({MISSING}): run the playbook with .venv/bin/ansible-playbook"
+            )
+        try:
+            return self._take(arguments, Path(arguments["folder"]), result)
+        except (SlotcarError, OSError) as error:
+            raise AnsibleActionFail(str(error), result=result) from error
+
+    def _take(self, arguments, folder, result):
+        step, target = arguments["step"], arguments["target"]
+        shell = _Shell(self)
+        if step == "read":
+            result["outputs"] = dict(steps.read(shell, folder))
+        elif step == "verify":
+            steps.verify(shell, folder, target)
+        elif step == "stage":
+            if not self._task.check_mode:
+                steps.stage(shell, folder)
+        elif step == "restore" or self._task.check_mode:
+            found = steps.restore(shell, folder, target, arguments["fence"], only_look=self._task.check_mode)
+            result.update(changed=not found.equal, diff=_diff(found, target))
+        else:
+            result["changed"] = steps.activate(shell, folder)
+        return result
+
+
+class _Shell:
+    """The router's, through whatever connection and privileges the inventory gives it."""
+
+    def __init__(self, action):
+        self._action = action
+
+    def run(self, command, text=""):
+        # With nothing to read Ansible would ask for a terminal, which mixes what is said with what went wrong.
+        data = text.encode() or b"\n"
+        done = self._action._low_level_execute_command(command, sudoable=True, in_data=data)
+        return Answer(done["rc"], done["stdout"], done["stderr"])
+
+
+def _diff(found, target):
+    return {
+        "before": found.before,
+        "after": found.after,
+        "before_header": "the device",
+        "after_header": target or "unmanaged",
+    }

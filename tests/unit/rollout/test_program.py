@@ -1,0 +1,104 @@
+"""What is armed on a device: the ends of the slots that are open, the boundaries that are near, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from controller.rollout.model import NO_PROGRAM, Program, Reading
+from controller.rollout.program import MOST_STEPS, agenda
+from controller.rollout.standing import Standing, run
+from tests.support.requests import T0, at
+from tests.unit.rollout.support import active, configure, revision, wanted
+
+
+def test_nothing_is_armed_where_nothing_is_open() -> None:
+    assert {one.program.id for one in wanted().values()} == {NO_PROGRAM}
+
+
+def test_each_end_leads_to_the_configuration_without_what_ended() -> None:
+    first, second = active(1, 10), active(2, 20)
+    for name, one in wanted(first, second).items():
+        assert one.configuration == configure([first, second])[name]
+        assert one.program.instants == (at(10), at(20))
+        assert one.program.configurations == (configure([second])[name], configure([])[name])
+
+
+def test_slots_that_end_together_are_one_step() -> None:
+    programs = wanted(active(1, 10), active(2, 10))
+    assert {one.program.instants for one in programs.values()} == {(at(10),)}
+
+
+def test_a_boundary_that_is_near_is_armed_with_the_ends_of_what_it_opens() -> None:
+    first, second = active(1, 10), active(2, 20)
+    for name, one in wanted(first, coming=[(at(5), (first, second))]).items():
+        assert one.configuration == configure([first])[name]
+        assert one.program.instants == (at(5), at(10), at(20))
+        assert one.program.configurations[0] == configure([first, second])[name]
+
+
+def test_after_a_step_what_is_left_is_what_is_wanted_then() -> None:
+    """DESIGN, the one idea: a device that ran on by itself has just what the ledger's function says of that instant."""
+    first, second = active(1, 10), active(2, 20)
+    armed = wanted(first, coming=[(at(5), (first, second))])
+    for name, one in wanted(first, second).items():
+        assert armed[name].program.ids[1] == one.program.id
+        assert run(armed[name])[1].identity == one.identity
+    for name, one in wanted(second).items():
+        assert armed[name].program.ids[2] == one.program.id
+
+
+def test_equal_programs_have_equal_names_and_others_have_others() -> None:
+    def name(*minutes: int) -> str:
+        return wanted(*(active(number, end) for number, end in enumerate(minutes, 1)))["r1"].program.id
+
+    assert name(10, 20) == name(10, 20)
+    assert len({name(10, 20), name(10, 21), name(10), name(20)}) == 4
+
+
+def test_the_last_name_of_every_program_is_that_of_none() -> None:
+    program = wanted(active(1, 10), active(2, 20))["r1"].program
+    assert len(set(program.ids)) == 3
+    assert program.ids[-1] == Program().id == NO_PROGRAM
+
+
+def test_more_ends_than_can_be_foreseen_end_at_the_last_of_them_all() -> None:
+    many = [active(number, number, rate_bps=10_000) for number in range(1, MOST_STEPS + 11)]
+    for name, one in wanted(*many).items():
+        assert len(one.program.instants) == MOST_STEPS
+        assert one.program.instants[-1] == at(MOST_STEPS + 10)
+        assert one.program.configurations[-1] == configure([])[name]
+
+
+def test_a_step_is_due_at_the_slots_end_itself() -> None:
+    part = revision(T0, active(1, 10), active(2, 20)).devices["r1"]
+    first, second = agenda(part)
+    assert (first.at, second.at) == (at(10), at(20))
+    assert first.lines != second.lines
+
+
+def test_a_device_that_took_its_step_is_known_by_what_is_left() -> None:
+    first, second = active(1, 10), active(2, 20)
+    had = wanted(first, second)["r1"]
+    standing = Standing()
+    standing.has({"r1": had})
+    assert standing.verified("r1", had)
+    after = run(had)[1]
+    seen = standing.compare("r1", Reading(after.configuration, after.program.id))
+    assert (seen.acted_at, seen.drift) == (at(10), "")
+    assert standing.believed["r1"].identity == wanted(second)["r1"].identity
+
+
+def test_what_nobody_armed_is_drift() -> None:
+    had = wanted(active(1, 10))["r1"]
+    standing = Standing()
+    standing.has({"r1": had})
+    assert standing.compare("r1", Reading(had.configuration, NO_PROGRAM)).drift == "what was armed on it is gone"
+    assert not standing.verified("r1", had)
+    standing.has({"r1": had})
+    other = replace(had.configuration, lines=had.configuration.lines[1:])
+    assert standing.compare("r1", Reading(other, had.program.id)).drift == "its configuration differs"
+
+
+def test_a_device_that_was_never_seen_has_not_drifted() -> None:
+    had = wanted(active(1, 10))["r1"]
+    assert Standing().compare("r1", Reading(had.configuration)).drift == ""
