@@ -70,3 +70,40 @@ PRECEDENCE: dict[Service, int] = {
     Service.BEST_EFFORT: 0,
     Service.QBSS: 1,
 }
+
+
+class Marking(StrEnum):
+    """What devices tell services by: the six bits of the code point, or its three upper ones."""
+
+    DSCP = "dscp"
+    PRECEDENCE = "precedence"
+
+
+#: What each platform can mark and match by. The first is its own way, another the choice `slotcar_options.marking`.
+MARKINGS: dict[Platform, tuple[Marking, ...]] = {
+    Platform.LINUX_TC: (Marking.DSCP, Marking.PRECEDENCE),
+    Platform.CISCO_CAR: (Marking.PRECEDENCE,),
+    Platform.CISCO_MQC: (Marking.DSCP,),
+    Platform.CISCO_GSR: (Marking.PRECEDENCE,),
+    Platform.CISCO_CAT6500: (Marking.DSCP, Marking.PRECEDENCE),
+    Platform.CISCO_IOSXE_NETCONF: (Marking.DSCP,),
+}
+#: Code points by marking, as DSCPs: a precedence P is DSCP 8P. Of an assured rate the conforming one, then its excess; by
+#: precedence that is one lower, yellow and red alike (D7.3 §8.3 drops by precedence so).
+CODE_POINTS: dict[Marking, dict[Service, tuple[int, ...]]] = {
+    Marking.DSCP: {service: (dscp,) for service, dscp in DSCP.items()} | {Service.ASSURED_RATE: ASSURED_DSCPS},
+    Marking.PRECEDENCE: {service: (8 * precedence,) for service, precedence in PRECEDENCE.items()}
+    | {
+        Service.ASSURED_RATE: (8 * PRECEDENCE[Service.ASSURED_RATE],) + 2 * (8 * PRECEDENCE[Service.ASSURED_RATE] - 8,)
+    },
+}
+
+
+def service_of(dscp: int, marking: Marking) -> Service:
+    """What a device that tells services by `marking` takes a code point for; best effort where it is no service's.
+
+    >>> [service_of(dscp, Marking.PRECEDENCE).value for dscp in (46, 10, 24)], service_of(10, Marking.DSCP).value
+    (['ip-premium', 'qbss', 'assured-rate'], 'assured-rate')
+    """
+    seen = dscp if marking is Marking.DSCP else dscp // 8 * 8
+    return next((service for service, known in CODE_POINTS[marking].items() if seen in known), Service.BEST_EFFORT)

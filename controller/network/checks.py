@@ -10,6 +10,7 @@ from ipaddress import IPv4Address, IPv4Network
 
 from controller.network.building import Draft
 from controller.network.findings import Findings, nearest
+from controller.network.marking import check_markings
 from controller.network.model import Interface, InterfaceId, Sls
 from controller.network.reading import Key, Node
 from controller.network.variables import format_share
@@ -32,6 +33,7 @@ def check(draft: Draft, found: Findings) -> None:
     for sls in draft.sls.values():
         _sls(draft, sls, found)
     _sls_twins(draft, found)
+    check_markings(draft, found)
 
 
 def _key(interface: InterfaceId, *last: str) -> Key:

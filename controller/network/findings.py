@@ -59,7 +59,7 @@ class Findings:
 
     def problems(self) -> tuple[Problem, ...]:
         return tuple(
-            Problem(place.file, place.line, f"{_names(hosts)}: {'.'.join(key)}" if key else _names(hosts), *words)
+            Problem(place.file, place.line, f"{listed(hosts)}: {'.'.join(key)}" if key else listed(hosts), *words)
             for (place, key, *words), hosts in self._found.items()
         )
 
@@ -74,10 +74,10 @@ def nearest(name: str, known: Sequence[str]) -> str:
     close = get_close_matches(name, known, n=1, cutoff=0.6)
     if close:
         return f"did you mean `{close[0]}`?"
-    return f"there is {_names(known, 2 * NAMES_SHOWN)}" if known else "there is none"
+    return f"there is {listed(known, 2 * NAMES_SHOWN)}" if known else "there is none"
 
 
-def _names(names: Sequence[str], shown: int = NAMES_SHOWN) -> str:
+def listed(names: Sequence[str], shown: int = NAMES_SHOWN) -> str:
     unique = sorted(set(names))
     rest = len(unique) - shown
     return ", ".join(unique) if rest <= 0 else f"{', '.join(unique[:shown])} and {rest} more"

@@ -12,6 +12,7 @@ from controller.intent.model import AggregatePolicer, EdgeFlow, Egress, QosInten
 from controller.network.model import Device, Interface, InterfaceId
 from controller.render.linux_tc import numbers
 from controller.render.linux_tc.limits import LINUX
+from controller.render.linux_tc.marks import marked
 from controller.render.linux_tc.objects import (
     PASS,
     Clsact,
@@ -69,7 +70,7 @@ def objects_of(intent: QosIntent, device: Device) -> tuple[TcObject, ...]:
     for one in intent.untrusted:
         promised = {a.service for a in intent.aggregates if a.interface == one}
         found += _resets(one, promised)
-    return tuple(found)
+    return marked(found, device)
 
 
 def _check_name(interface: Interface) -> None:

@@ -1,0 +1,174 @@
+"""Code points along a path: who marks by what, who takes it for what, and over which links that matters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from controller.network.building import build
+from controller.network.checks import check
+from controller.network.findings import Findings
+from controller.network.reading import Inventory, Node, Place
+from controller.render.capability import Capability
+from controller.render.cisco_car import limits as car
+from controller.render.cisco_cat6500 import limits as cat
+from controller.render.cisco_cat6500 import marks
+from controller.render.cisco_gsr import limits as gsr
+from controller.render.cisco_gsr.marks import IN, OUT, PREMIUM, SCAVENGER
+from controller.render.cisco_mqc import limits as mqc
+from controller.render.linux_tc import limits as linux
+from controller.vocabulary import CODE_POINTS, MARKINGS, Marking, Platform, Service, service_of
+
+LIMITS: dict[Platform, Capability] = {
+    Platform.LINUX_TC: linux.LINUX,
+    Platform.CISCO_CAR: car.CAR,
+    Platform.CISCO_MQC: mqc.HQF,
+    Platform.CISCO_IOSXE_NETCONF: mqc.HQF,
+    Platform.CISCO_GSR: gsr.GSR,
+    Platform.CISCO_CAT6500: cat.PORT_TYPES[cat.DEFAULT_PORT_TYPE].capability,
+}
+SHARES = {"ip-premium": "40 %", "assured-rate": "30 %", "qbss": "1 %"}
+DSCP, PRECEDENCE = "cisco-mqc", "cisco-gsr"
+
+
+def problems(
+    *routers: tuple[str, dict[str, Any]],
+    sls: tuple[str, ...] = ("ip-premium", "assured-rate"),
+    over_provisioned: str = "",
+) -> str:
+    """What is refused of a line of routers, each `(platform, more variables)` or with a `domain` of its own; end systems
+    are behind the first and the last."""
+    hosts: dict[str, Node] = {}
+    domains: dict[str, Node] = {}
+    names = [f"r{number}" for number in range(1, len(routers) + 1)]
+    of = {name: more.get("domain", "one") for name, (_, more) in zip(names, routers, strict=True)}
+    for at, (name, (platform, more)) in enumerate(zip(names, routers, strict=True)):
+        interfaces = {}
+        if at:
+            interfaces["eth1"] = {"neighbour": f"{names[at - 1]}:eth2"}
+        if at < len(names) - 1:
+            interfaces["eth2"] = {"neighbour": f"{names[at + 1]}:eth1"}
+        if at in (0, len(names) - 1):
+            interfaces["eth3"] = {"address": f"10.{at}.0.1/24"}
+        told = {"slotcar_capacity": "100 Mbit/s", "slotcar_shares": SHARES, "slotcar_platform": platform}
+        told |= {key: value for key, value in more.items() if key != "domain"}
+        hosts[name] = _node(name, {of[name]}, told | {"slotcar_interfaces": interfaces})
+    for name in dict.fromkeys(of.values()):
+        agreed = {
+            f"{of[before]}-{of[here]}-{service}": {
+                "upstream": of[before], "service": service, "rate": "1 Mbit/s", "burst": "100 kB",
+                "ingress": f"{here}:{'eth1' if before < here else 'eth2'}",
+            }
+            for one, other in pairwise(names)
+            for before, here in ((one, other), (other, one))
+            for service in sls
+            if of[before] != of[here] == name and over_provisioned not in (of[before], of[here])
+        }  # fmt: skip
+        told = {"slotcar_domain": {"over_provisioned": name == over_provisioned}, "slotcar_sls": agreed}
+        domains[name] = _node(name, set(), told)
+        for router in (one for one in names if of[one] == name):  # as Ansible hands them down
+            hosts[router] = replace(hosts[router], variables={**hosts[router].variables, **told})
+    found = Findings()
+    check(build(Inventory("made up", hosts, domains), found), found)
+    return "\n".join(map(str, found.problems()))
+
+
+def _node(name: str, groups: set[str], variables: dict[str, Any]) -> Node:
+    return Node(name, frozenset(groups), variables, {}, Place("made up"))
+
+
+def in_domain(name: str, **more: Any) -> dict[str, Any]:
+    return {"domain": name, **more}
+
+
+@pytest.mark.parametrize("platform", Platform)
+def test_markings_and_capability_tables_say_the_same(platform: Platform) -> None:
+    assert LIMITS[platform].dscp == (Marking.DSCP in MARKINGS[platform])
+
+
+def test_code_points_are_those_that_the_platforms_write() -> None:
+    for marking, told in ((Marking.DSCP, marks.BY_DSCP), (Marking.PRECEDENCE, marks.BY_PRECEDENCE)):
+        assert CODE_POINTS[marking][Service.IP_PREMIUM] == (told.premium,)
+        assert CODE_POINTS[marking][Service.ASSURED_RATE] == told.assured
+        assert CODE_POINTS[marking][Service.QBSS] == (told.qbss,)
+    assert {8 * PREMIUM, 8 * IN, 8 * OUT, 8 * SCAVENGER} == {
+        dscp
+        for service, known in CODE_POINTS[Marking.PRECEDENCE].items()
+        if service is not Service.BEST_EFFORT
+        for dscp in known
+    }
+
+
+@pytest.mark.parametrize("marking", Marking)
+@pytest.mark.parametrize("service", Service)
+def test_each_marking_knows_its_own_code_points(marking: Marking, service: Service) -> None:
+    assert {service_of(dscp, marking) for dscp in CODE_POINTS[marking][service]} == {service}
+
+
+@pytest.mark.parametrize("platform", Platform)
+def test_one_platform_by_itself_is_never_refused(platform: Platform) -> None:
+    line = [(platform.value, in_domain(name)) for name in ("one", "one", "two")]
+    assert problems(*line) == ""
+
+
+def test_both_ways_are_told_each_with_what_is_lost_there() -> None:
+    told = problems((DSCP, {}), (PRECEDENCE, {}))
+    assert "r1: slotcar_platform: marks assured-rate by DSCP, and such traffic comes to r2" in told
+    assert "DSCP 10 is precedence 1 there, served as qbss" in told
+    assert (
+        "r2: slotcar_platform: marks ip-premium and assured-rate by IP precedence, and such traffic comes to r1"
+        in told
+    )
+    assert "precedence 5 is DSCP 40 there, served as best-effort" in told
+    assert "cisco-mqc and cisco-gsr have no marking in common: leave assured-rate out of the shares" in told
+
+
+def test_premium_alone_goes_from_dscp_to_precedence_and_not_back() -> None:
+    only = {"slotcar_shares": {"ip-premium": "40 %"}}
+    told = problems((DSCP, only), (PRECEDENCE, only))
+    assert "r1:" not in told
+    assert "r2: slotcar_platform: marks ip-premium by IP precedence" in told
+
+
+def test_a_service_without_a_share_or_an_sls_on_the_way_is_not_offered() -> None:
+    none = {"slotcar_shares": {"qbss": "1 %"}}
+    assert problems((DSCP, {}), (PRECEDENCE, none)) == ""
+    assert problems((DSCP, in_domain("one")), (PRECEDENCE, in_domain("two")), sls=()) == ""
+    assert "r1:" in problems((DSCP, in_domain("one")), (PRECEDENCE, in_domain("two")))
+
+
+def test_an_over_provisioned_domain_passes_code_points_on() -> None:
+    """It is not configured itself, so that its own platform does not matter; what is behind it does."""
+    told = problems(
+        (DSCP, in_domain("one")), (PRECEDENCE, in_domain("wide")), (PRECEDENCE, in_domain("two")),
+        over_provisioned="wide",
+    )  # fmt: skip
+    assert "r1: slotcar_platform: marks assured-rate by DSCP, and such traffic comes to r3" in told
+    assert "r2:" not in told
+    same = [(DSCP, in_domain("one")), (PRECEDENCE, in_domain("wide")), (DSCP, in_domain("two"))]
+    assert problems(*same, over_provisioned="wide") == ""
+
+
+def test_where_end_systems_are_behind_an_over_provisioned_domain_the_next_router_marks() -> None:
+    told = problems(
+        (DSCP, in_domain("wide")), (DSCP, in_domain("one")), (PRECEDENCE, in_domain("one")), over_provisioned="wide"
+    )
+    assert "r2: slotcar_platform: marks assured-rate by DSCP, and such traffic comes to r3" in told
+
+
+def test_the_choice_that_all_could_take_is_said() -> None:
+    told = problems(("linux-tc", {}), ("cisco-cat6500", {}), ("cisco-gsr", {}))
+    assert "say `slotcar_options: {marking: precedence}` for r1, r2" in told
+    chosen = {"slotcar_options": {"marking": "precedence"}}
+    assert problems(("linux-tc", chosen), ("cisco-cat6500", chosen), ("cisco-gsr", {})) == ""
+    assert "say `slotcar_options: {marking: dscp}` for r1" in problems(("linux-tc", chosen), ("cisco-mqc", {}))
+
+
+def test_car_serves_the_scavengers_precedence_as_premium_inside_its_domain() -> None:
+    told = problems(("cisco-gsr", {}), ("cisco-car", {}))
+    assert "r1: slotcar_platform: marks qbss by IP precedence, and such traffic comes to r2" in told
+    assert "goes by IP precedence: precedence 1 is served as ip-premium" in told
+    assert problems(("cisco-gsr", in_domain("one")), ("cisco-car", in_domain("two"))) == "", "reset at the border"
