@@ -17,6 +17,8 @@ _PROMPT = re.compile(r"(?:^|[\r\n])([\w.:/@-]+)(\([\w.:/@+ -]+\))?([>#]) ?$")
 #: A question that has its answer in brackets, such as `Destination filename [running-config]?`.
 _QUESTION = re.compile(r"(\[[^\]\r\n]*\]\s*\??|\[confirm\])\s*$")
 _PASSWORD = re.compile(r"[Pp]assword:\s*$")
+#: asyncssh's own, with those first that OpenSSL does in one call a packet.
+_CIPHERS = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com"
 _MORE = re.compile(r"--More--\s*$")
 #: What IOS prints where it did not do it; a lone `%` begins its mere remarks, too.
 REFUSED = re.compile(
@@ -49,6 +51,7 @@ class Shell:
                     login.host, login.port, username=login.user, password=login.password, known_hosts=known or (),
                     client_keys=[str(login.key_file)] if login.key_file else None, agent_path=None, config=None,
                     preferred_auth="publickey,keyboard-interactive,password", keepalive_interval=15,
+                    encryption_algs=_CIPHERS,
                 )  # fmt: skip
                 self._process = await self._connection.create_process(
                     term_type="vt100", term_size=(511, 0), encoding="latin-1"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from controller.rollout.fanout.login import DeviceError, Login
 from controller.rollout.ios.shell import REFUSED, Shell
@@ -30,11 +31,12 @@ class SshTransport:
         return {command: await self._shell.ask(command) for command in commands}
 
     async def stage(self, apply: Sequence[str], undo: Sequence[str]) -> None:
-        for name, lines in ((UNDO, undo), (APPLY, apply)):
-            await self._put(name, _file(lines))
+        await self._put(UNDO, _file(undo))
+        self._is_staged = await self._put(APPLY, _file(apply))
 
     async def arm(self, apply: Sequence[str], revert_minutes: int) -> bool:
-        self._is_staged = await self._read_file(APPLY) == _file(apply)
+        # On one login it has just been read back; what another process staged is looked at once more.
+        self._is_staged = self._is_staged or await self._read_file(APPLY) == _file(apply)
         printed = await self._shell.ask(f"configure terminal revert timer {revert_minutes}")
         if "%" in printed:  # a release without it, or no archive is configured
             return False
@@ -67,15 +69,14 @@ class SshTransport:
         printed = await self._shell.ask("show archive config rollback timer")
         return not REFUSED.search(printed) and "User:" in printed
 
-    async def _put(self, name: str, text: str) -> None:
-        """Whole, or not at all: a file that is cut off would be half a change."""
-        try:
+    async def _put(self, name: str, text: str) -> bool:
+        """Whole, or not at all: a file that is cut off would be half a change. Whether it is there."""
+        with suppress(DeviceError):
             await self._shell.put(text, f"{self._flash}{name}")
-        except DeviceError:
-            await self._forget(name)
-            return
-        if await self._read_file(name) != text:
-            await self._forget(name)
+            if await self._read_file(name) == text:
+                return True
+        await self._forget(name)
+        return False
 
     async def _forget(self, name: str) -> None:
         """What an earlier push left there must not be taken for this one's."""
