@@ -10,6 +10,7 @@ import structlog
 from fastapi import Depends, Header, HTTPException, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from controller.api.streaming import Streams
 from controller.problems import InvalidInput
 from controller.rollout.loop import LoopStatus
 from controller.verbs import Broker
@@ -28,6 +29,7 @@ class Context:
     broker: Broker
     tokens: TokenStore
     loop: LoopStatus | None = None
+    streams: Streams = field(default_factory=Streams)
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 

@@ -264,6 +264,7 @@ EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
         },
     ),
     "events": (None, {_JSON: {"items": [_EVENT], "next": 11}, "text/event-stream": _STREAM}),
+    "event_stream": (None, {"text/event-stream": _STREAM}),
     "healthz": (None, {_JSON: {"status": "ok", "checks": []}}),
     "readyz": (
         None,

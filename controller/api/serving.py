@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import sys
 import threading
 
@@ -11,6 +12,7 @@ import uvicorn
 
 from controller.api.app import create_app
 from controller.api.context import Context
+from controller.api.streaming import Streams
 from controller.ledger import Ledger, open_ledger
 from controller.network import load_network
 from controller.network.model import Network
@@ -23,6 +25,18 @@ from controller.verbs.tokens import TokenStore
 
 log = structlog.get_logger("slotcar")
 STOP_S = 30.0
+
+
+class _Server(uvicorn.Server):
+    """Tells the event streams to end before it waits for its connections to be over."""
+
+    def __init__(self, config: uvicorn.Config, streams: Streams) -> None:
+        super().__init__(config)
+        self._streams = streams
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._streams.closing.set()
+        await super().shutdown(sockets)
 
 
 class OpenToAll(SlotcarError):
@@ -57,7 +71,7 @@ def _serve(settings: Settings, network: Network, ledger: Ledger, tokens: TokenSt
         app, host=settings.listen_host, port=settings.listen_port, log_config=None, access_log=False, server_header=False,
         timeout_graceful_shutdown=3,
     )  # fmt: skip
-    server = uvicorn.Server(config)
+    server = _Server(config, context.streams)
     thread = threading.Thread(target=_run_loop, args=(loop, stopping, server), name="slotcar-loop") if loop else None
     if thread:
         thread.start()

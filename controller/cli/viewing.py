@@ -10,6 +10,7 @@ import typer
 
 from controller.cli.options import At, Devices, Inventory, OutputFormat, parsed
 from controller.cli.output import Format, emit, print_table, stdout
+from controller.cli.remote import Api, TokenFile, remote
 from controller.cli.session import broker, caller, network_of, now, settings
 
 if TYPE_CHECKING:
@@ -116,28 +117,32 @@ def events(
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
     reservation: Annotated[str | None, typer.Option("--reservation", help="a handle, or OWNER/NAME")] = None,
+    kind: Annotated[
+        list[str] | None, typer.Option("--kind", help="only what begins so, such as `push.`; may be repeated")
+    ] = None,
+    device: Annotated[str | None, typer.Option("--device", "-d", help="only of this device")] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="print what comes, as it comes, until Ctrl-C; asks the API")
+    ] = False,
+    api: Api = None,
+    token_file: TokenFile = None,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """The audit log: every transition and every push, in order."""
-    from controller.timebase import iso
+    from controller.cli.following import cells, follow_events
     from controller.verbs.documents import event_document
+
+    if follow:
+        asked = {"reservation": reservation or "", "kind": list(kind or ()), "device": device or ""}
+        with remote(api, token_file) as far:
+            follow_events(far, after, asked, form)
+        return
+    from controller.ledger.queries import EventFilter
 
     with broker(inventory) as opened:
         handle = opened.status(reservation, caller()).handle if reservation else None
-        found = opened.ledger.events(after, limit, handle)
-    rows = [
-        (
-            str(event.sequence),
-            iso(event.at),
-            event.kind,
-            event.device or f"{event.details.get('owner', '')}/{event.details.get('name', '')}".strip("/"),
-            str(event.details.get("message") or event.details.get("revision") or event.details.get("actor") or ""),
-        )
-        for event in found
-    ]
-    emit(
-        [event_document(event) for event in found],
-        form,
-        lambda: print_table(("event", "at", "what", "of", "details"), rows, "No events."),
-    )
+        found = opened.ledger.events_of(EventFilter(tuple(kind or ()), handle, device), after, limit)
+    data = [event_document(event) for event in found]
+    columns = ("event", "at", "what", "of", "details")
+    emit(data, form, lambda: print_table(columns, [cells(one) for one in data], "No events."))

@@ -1,35 +1,22 @@
-"""The timeline, the wanted configurations, and the audit log as pages or as server-sent events."""
+"""The timeline, what the controller is about, and the wanted configurations."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
-import anyio
-from fastapi import APIRouter, Header, Query, Request
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Query
 from pydantic import AwareDatetime
 
 from controller.api.context import TheBroker, TheCaller, now
 from controller.api.loop import controller_document
-from controller.api.models import ConfigurationsOut, ControllerOut, EventsOut, TimelineOut
-from controller.ledger import Ledger
-from controller.ledger.errors import LedgerUnavailable
+from controller.api.models import ConfigurationsOut, ControllerOut, TimelineOut
 from controller.timebase import iso
 from controller.verbs.access import require_overview
-from controller.verbs.documents import event_document, timeline_document
+from controller.verbs.documents import timeline_document
 from controller.verbs.viewing import LOOK_BACK, TimelineQuery
 
 router = APIRouter(prefix="/v1", tags=["views"])
-#: A line that keeps proxies from hanging up, and tells us that the reader has gone.
-KEEP_ALIVE_S = 15.0
-#: How often a quiet stream looks whether its reader or the server has gone.
-LOOK_S = 2.0
-PAGE = 200
-#: Readers of the stream wait in threads of their own, so that they starve no request.
-MOST_STREAMS = 200
 FIRST_YEAR, LAST_YEAR = 1970, 9000
 
 
@@ -93,58 +80,3 @@ def _sane(at: datetime) -> datetime:
     """Within what microseconds and every platform's calendar can tell."""
     year = min(max(at.year, FIRST_YEAR), LAST_YEAR)
     return at if year == at.year else at.replace(year=year, month=2, day=1)
-
-
-@router.get(
-    "/events",
-    response_model=EventsOut,
-    summary="The audit log",
-    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
-)
-def events(
-    request: Request,
-    found: TheBroker,
-    caller: TheCaller,
-    after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    last_event_id: Annotated[
-        str | None, Header(alias="Last-Event-ID", description="of a stream that broke: it goes on after this one")
-    ] = None,
-) -> Any:
-    """Every transition and every push, in order. With `Accept: text/event-stream`, as server-sent events that go on."""
-    require_overview(caller, "read the audit log")
-    ledger = found.broker.ledger
-    if "text/event-stream" in request.headers.get("accept", ""):
-        begin = int(last_event_id) if last_event_id and last_event_id.isdigit() and len(last_event_id) < 18 else after
-        return StreamingResponse(_stream(ledger, begin, request), media_type="text/event-stream")
-    listed = ledger.events(after, limit)
-    return {"items": [event_document(event) for event in listed], "next": listed[-1].sequence if listed else after}
-
-
-async def _stream(ledger: Ledger, after: int, request: Request) -> AsyncIterator[str]:
-    """Ends where the database does not answer: the reader comes back with the last number that it got."""
-    limiter, quiet_s = _limiter(), 0.0
-    while not await request.is_disconnected():
-        try:
-            listed = await anyio.to_thread.run_sync(ledger.events, after, PAGE, limiter=limiter)
-            there = bool(listed) or await anyio.to_thread.run_sync(
-                ledger.wait_for_event, after, LOOK_S, limiter=limiter, abandon_on_cancel=True
-            )
-        except LedgerUnavailable:
-            return
-        for event in listed:
-            after = event.sequence
-            yield f"id: {event.sequence}\nevent: {event.kind}\ndata: {json.dumps(event_document(event))}\n\n"
-        quiet_s = 0.0 if there else quiet_s + LOOK_S
-        if quiet_s >= KEEP_ALIVE_S:
-            yield ": nothing new\n\n"
-            quiet_s = 0.0
-
-
-_limiters: dict[int, anyio.CapacityLimiter] = {}
-
-
-def _limiter() -> anyio.CapacityLimiter:
-    """One for the event loop that asks."""
-    key = id(anyio.lowlevel.current_token())
-    return _limiters.setdefault(key, anyio.CapacityLimiter(MOST_STREAMS))

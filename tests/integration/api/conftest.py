@@ -19,9 +19,11 @@ from sqlalchemy.engine import make_url
 
 from controller.api.app import create_app
 from controller.api.context import Context
+from controller.api.streaming import Streams
 from controller.ledger import Ledger, open_ledger
 from controller.network import load_network
 from controller.network.model import Network
+from controller.rollout.loop import LoopStatus
 from controller.settings import Settings
 from controller.verbs import Broker
 from controller.verbs.tokens import Role, TokenStore, create_token
@@ -81,9 +83,14 @@ class Running:
     def __init__(self) -> None:
         self._servers: list[tuple[uvicorn.Server, threading.Thread, httpx.Client]] = []
 
-    def start(self, ledger: Ledger, network: Network, settings: Settings, **how: Any) -> httpx.Client:
-        context = Context(Broker(ledger, network, settings), TokenStore(settings.tokens_path))
-        port = free_port()
+    def start(
+        self, ledger: Ledger, network: Network, settings: Settings, port: int = 0, streams: Streams | None = None,
+        loop: LoopStatus | None = None, **how: Any,
+    ) -> httpx.Client:  # fmt: skip
+        context = Context(
+            Broker(ledger, network, settings), TokenStore(settings.tokens_path), loop, streams or Streams()
+        )
+        port = port or free_port()
         server = uvicorn.Server(
             uvicorn.Config(
                 create_app(context, **how), host="127.0.0.1", port=port, log_config=None, lifespan="off",
@@ -112,10 +119,10 @@ def serve(ledger: Ledger, network: Network, tmp_path: Path) -> Iterator[Serve]:
     """An API of the test's own, over a ledger of its own."""
     running = Running()
 
-    def start(inventory: Path = GARNET, max_body_bytes: int = 1_000_000, **settings: Any) -> httpx.Client:
+    def start(inventory: Path = GARNET, how: dict[str, Any] | None = None, **settings: Any) -> httpx.Client:
         chosen = Settings(state_dir=tmp_path, inventory=inventory, **settings)
         known = network if inventory == GARNET else load_network(inventory, None)
-        return running.start(ledger, known, chosen, max_body_bytes=max_body_bytes)
+        return running.start(ledger, known, chosen, **(how or {}))
 
     yield start
     running.stop()

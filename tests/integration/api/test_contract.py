@@ -29,8 +29,9 @@ CHECKS = [
 
 
 def _generatable() -> dict[str, Any]:
-    """Without what a reservation may leave to its file's defaults, which no generator solves."""
+    """Without what a reservation may leave to its file's defaults, which no generator solves, and what never ends."""
     document = openapi_document()
+    del document["paths"]["/v1/events/stream"]
     del document["components"]["schemas"]["ReservationFileIn"]["allOf"]
     return document
 

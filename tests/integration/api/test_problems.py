@@ -142,7 +142,7 @@ def test_every_form_of_json_is_taken(api: httpx.Client, kind: str) -> None:
 
 
 def test_a_body_above_the_limit_is_refused_whether_or_not_it_says_its_length(serve: Serve) -> None:
-    api = serve(max_body_bytes=2_000)
+    api = serve(how={"max_body_bytes": 2_000})
     large = json.dumps(body(labels={"note": "x" * 2_000})).encode()
     assert (
         "2000 bytes" in problem(api.post("/v1/reservations", content=large, headers=JSON), 413, "too-large")["detail"]

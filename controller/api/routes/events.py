@@ -1,0 +1,109 @@
+"""The audit log: as pages, and as server-sent events that go on."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi.responses import StreamingResponse
+
+from controller.api.context import Context, TheBroker, TheCaller
+from controller.api.models import EventsOut
+from controller.ledger.queries import EventFilter
+from controller.problems import InvalidInput, Problem
+from controller.verbs.access import require_overview
+from controller.verbs.documents import event_document
+from controller.verbs.errors import NoSuchDevice
+
+router = APIRouter(prefix="/v1", tags=["views"])
+KIND = r"^[a-z][a-z-]*(\.[a-z-]*)?$"
+Kinds = Annotated[
+    list[Annotated[str, Query(pattern=KIND, max_length=64)]] | None,
+    Query(description="only events whose kind begins so: `push.`, `reservation.committed`; may be repeated"),
+]
+LastEventId = Annotated[
+    str | None,
+    Header(
+        alias="Last-Event-ID", pattern=r"^[0-9]{1,18}$",
+        description="of a stream that broke: it goes on after this one, whatever `after` says",
+    ),
+]  # fmt: skip
+
+
+def wanted_events(
+    found: TheBroker,
+    caller: TheCaller,
+    kind: Kinds = None,
+    reservation: Annotated[str | None, Query(description="only of this one: a handle, or OWNER/NAME")] = None,
+    device: Annotated[str | None, Query(description="only of this device")] = None,
+) -> EventFilter:
+    """
+    Raises:
+        NotAllowed, UnknownHandle, NoSuchDevice.
+    """
+    require_overview(caller, "read the audit log")
+    if device is not None and device not in found.broker.network.devices:
+        known = ", ".join(sorted(found.broker.network.devices))
+        raise NoSuchDevice(f"the inventory has no managed device {device}; it has {known}")
+    handle = found.broker.status(reservation, caller).handle if reservation else None
+    return EventFilter(tuple(kind or ()), handle, device)
+
+
+Wanted = Annotated[EventFilter, Depends(wanted_events)]
+
+
+@router.get(
+    "/events",
+    response_model=EventsOut,
+    summary="The audit log",
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def events(
+    request: Request,
+    found: TheBroker,
+    wanted: Wanted,
+    after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    last_event_id: LastEventId = None,
+) -> Any:
+    """Every transition and every push, in order. With `Accept: text/event-stream`, as server-sent events that go on."""
+    if "text/event-stream" in request.headers.get("accept", ""):
+        return await _streamed(request, found, wanted, int(last_event_id) if last_event_id else after)
+    listed = await found.streams.ask(found.broker.ledger.events_of, wanted, after, limit)
+    return {"items": [event_document(event) for event in listed], "next": listed[-1].sequence if listed else after}
+
+
+@router.get(
+    "/events/stream",
+    summary="Follow the audit log",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+)
+async def event_stream(
+    request: Request,
+    found: TheBroker,
+    wanted: Wanted,
+    after: Annotated[
+        int | None, Query(ge=0, le=2**62, description="from the one after this number on; from now on without it")
+    ] = None,
+    last_event_id: LastEventId = None,
+) -> Any:
+    """Server-sent events as they happen: `id` is the event's number, `event` its kind, `data` the event as in a page.
+
+    An `EventSource` that lost its stream comes back with `Last-Event-ID` and misses nothing. A comment comes where
+    nothing else does for 15 s, and where the database does not answer; the stream goes on when it does again.
+    """
+    return await _streamed(request, found, wanted, int(last_event_id) if last_event_id else after)
+
+
+async def _streamed(request: Request, found: Context, wanted: EventFilter, after: int | None) -> StreamingResponse:
+    """
+    Raises:
+        InvalidInput: the ledger has no event of that number yet: it is another's, or was restored from a backup.
+    """
+    ledger = found.broker.ledger
+    last = await found.streams.ask(ledger.last_event)
+    if after is not None and after > last:
+        hint = f"say {last} for what is to come, or a number before it"
+        raise InvalidInput([Problem("request", 0, "after", f"is after the last event, {last}", str(after), hint)])
+    return found.streams.respond(request, ledger, last if after is None else after, wanted)
