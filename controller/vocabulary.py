@@ -42,6 +42,18 @@ class Platform(StrEnum):
 IOS = frozenset({Platform.CISCO_CAR, Platform.CISCO_MQC, Platform.CISCO_GSR, Platform.CISCO_CAT6500})
 
 
+class Scheduler(StrEnum):
+    """What serves an interface's queues on a Linux router: each does one thing that the others do not.
+
+    `htb` holds the link's rate and serves by strict rank; `hfsc` gives premium a delay that does not follow from its rate;
+    `ets` shapes nothing, for a physical line that is itself the bottleneck (D7.3 §8.1.1: DRR beside strict priority).
+    """
+
+    HTB = "htb"
+    HFSC = "hfsc"
+    ETS = "ets"
+
+
 class InterfaceRole(StrEnum):
     """Where an interface stands in RFC 2475's picture.
 

@@ -10,6 +10,10 @@ from lab.requirements import as_root, which
 FEATURES: dict[str, tuple[str, ...]] = {
     "veth, bridge": ("ip link add p0 type veth peer name p1", "ip link add p2 type bridge"),
     "sch_htb": ("tc qdisc add dev p0 root handle 1: htb", "tc class add dev p0 parent 1: classid 1:1 htb rate 1mbit"),
+    "sch_hfsc": (
+        "tc qdisc add dev p2 root handle 1: hfsc",
+        "tc class add dev p2 parent 1: classid 1:1 hfsc ls m2 1mbit",
+    ),
     "sch_prio": ("tc qdisc replace dev p0 root handle 2: prio",),
     "sch_ets": ("tc qdisc replace dev p0 root handle 3: ets bands 3 strict 1",),
     "sch_drr": ("tc qdisc replace dev p0 root handle 4: drr",),

@@ -212,6 +212,7 @@ def _interface(
         neighbour=own.neighbour,
         overhead_bytes=router.slotcar_overhead_bytes if own.overhead_bytes is None else own.overhead_bytes,
         metric=router.slotcar_metric if own.metric is None else own.metric,
+        scheduler=router.slotcar_scheduler if own.scheduler is None else own.scheduler,
     )
 
 

@@ -15,7 +15,7 @@ from controller.network.model import Interface, InterfaceId, Sls
 from controller.network.reading import Key, Node
 from controller.network.variables import format_share
 from controller.units import format_rate
-from controller.vocabulary import InterfaceRole
+from controller.vocabulary import InterfaceRole, Platform, Scheduler
 
 MILLION = 1_000_000
 
@@ -26,6 +26,7 @@ def check(draft: Draft, found: Findings) -> None:
         _shares(draft, interface, found)
         _role(draft, interface, found)
         _link(draft, interface, found)
+        _scheduler(draft, interface, found)
     _overlaps(draft, found)
     _twin_addresses(draft, found)
     for name in draft.hosts:
@@ -64,6 +65,17 @@ def _shares(draft: Draft, interface: Interface, found: Findings) -> None:
     parts = " + ".join(f"{service} {format_share(share)}" for service, share in interface.shares_ppm.items())
     key = own if own in node.places else ("slotcar_shares",)
     found.add(node, key, "is more than the whole link", f"{parts} = {format_share(total_ppm)}", "say at most 100 %")
+
+
+def _scheduler(draft: Draft, interface: Interface, found: Findings) -> None:
+    """Only Linux routers have a choice: one that would be passed over elsewhere is refused."""
+    device = draft.devices.get(interface.id.device)
+    if device is None or device.platform is Platform.LINUX_TC or interface.scheduler is Scheduler.HTB:
+        return
+    node, own = draft.nodes[device.name], _key(interface.id, "scheduler")
+    key = own if own in node.places else ("slotcar_scheduler",)
+    hint = f"say it where slotcar_platform is {Platform.LINUX_TC}, or leave it out"
+    found.add(node, key, f"cannot be chosen on {device.platform}", interface.scheduler, hint)
 
 
 def _right_role(draft: Draft, interface: Interface) -> InterfaceRole | None:

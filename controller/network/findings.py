@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from controller.network.reading import Key, Node, Place, vault_hint
 from controller.problems import InvalidInput, Problem
 from controller.units import UnitError
-from controller.vocabulary import InterfaceRole, Platform, Service
+from controller.vocabulary import InterfaceRole, Platform, Scheduler, Service
 
 M = TypeVar("M", bound=BaseModel)
 #: More names than this in one sentence hide what it says.
@@ -153,8 +153,19 @@ _MISSING = {
     "upstream": "say the domain that the traffic comes from",
     "service": f"say one of {Service.IP_PREMIUM}, {Service.ASSURED_RATE}",
 }
-_CHOICES: dict[str, type[Enum]] = {"slotcar_platform": Platform, "role": InterfaceRole, "service": Service}
-_NOUNS: dict[type[Enum], str] = {Platform: "platform", InterfaceRole: "role of an interface", Service: "service"}
+_CHOICES: dict[str, type[Enum]] = {
+    "slotcar_platform": Platform,
+    "role": InterfaceRole,
+    "service": Service,
+    "slotcar_scheduler": Scheduler,
+    "scheduler": Scheduler,
+}
+_NOUNS: dict[type[Enum], str] = {
+    Platform: "platform",
+    InterfaceRole: "role of an interface",
+    Service: "service",
+    Scheduler: "scheduler",
+}
 
 
 def _fields_hint(model: type[BaseModel]) -> str:

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pydantic import BaseModel, ConfigDict, Field
 
 from controller.timebase import Window
-from controller.vocabulary import InterfaceRole, Platform, Service
+from controller.vocabulary import InterfaceRole, Platform, Scheduler, Service
 
 
 class Frozen(BaseModel):
@@ -36,6 +36,7 @@ class Interface(Frozen):
         overhead_bytes: layer-2 bytes that each IP packet costs on this link
             (Ethernet: header 14, FCS 4, preamble 8, gap 12 = 38; D7.3 counts 60 together with IP and UDP).
         metric: cost of sending out of this interface, for the shortest path.
+        scheduler: what serves its queues; `linux-tc` only, the others have one each.
     """
 
     id: InterfaceId
@@ -47,6 +48,7 @@ class Interface(Frozen):
     neighbour: InterfaceId | None = None
     overhead_bytes: int = Field(default=38, ge=0)
     metric: int = Field(default=10, ge=1)
+    scheduler: Scheduler = Scheduler.HTB
 
     @property
     def behind(self) -> tuple[IPv4Network, ...]:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from controller.network.model import InterfaceId
 from controller.timebase import Window
 from controller.units import UnitError, format_rate, parse_rate_bps, parse_size_bytes
-from controller.vocabulary import InterfaceRole, Platform, Service
+from controller.vocabulary import InterfaceRole, Platform, Scheduler, Service
 
 #: No colon, because `device:interface` and resource names are split at colons.
 DEVICE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
@@ -140,6 +140,7 @@ class InterfaceVariables(Variables):
     shares: Shares | None = None
     metric: Metric | None = None
     overhead_bytes: Overhead | None = None
+    scheduler: Scheduler | None = None
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 
 
@@ -151,6 +152,7 @@ class RouterVariables(Variables):
     slotcar_shares: Shares = Field(default_factory=dict)
     slotcar_metric: Metric = 10
     slotcar_overhead_bytes: Overhead = 38
+    slotcar_scheduler: Scheduler = Scheduler.HTB
     slotcar_burst_ceiling: Annotated[Size, Field(ge=8_000)] = 2_000_000
     slotcar_burst_floor: Annotated[Size, Field(ge=1_500)] = 8_000
     slotcar_options: dict[str, bool | int | str] = Field(default_factory=dict)

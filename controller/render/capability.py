@@ -42,6 +42,7 @@ class Capability:
         weight: what its scheduler takes as a weight; `weight_unit` says of what.
         source: where the numbers come from.
         classes: classes of one policy, the default one counted; None where the platform has no policies.
+        shapes: it can hold an interface below its line's rate.
     """
 
     platform: Platform
@@ -55,6 +56,7 @@ class Capability:
     weight_unit: str
     source: str
     classes: int | None = None
+    shapes: bool = True
 
     def check_queues(self, wanted: int, where: str) -> None:
         """
@@ -82,6 +84,16 @@ class Capability:
             told = ", ".join(f"{name} {weight}" for name, weight in weights.items())
             raise Unrenderable(
                 f"{where}: the shares need {total} {self.weight_unit} ({told}), {self.weight.ceiling} at most"
+            )
+
+    def check_line(self, capacity_bps: int, line_bps: int, where: str, hint: str) -> None:
+        """
+        Raises:
+            Unrenderable: the interface is to send more slowly than its line, and nothing here holds it back.
+        """
+        if capacity_bps < line_bps and not self.shapes:
+            raise Unrenderable(
+                f"{where}: {capacity_bps} bit/s wanted of a line of {line_bps} bit/s, and nothing holds it back; {hint}"
             )
 
     def rate(self, rate_bps: int, where: str) -> int:

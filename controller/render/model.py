@@ -27,7 +27,8 @@ class Configuration:
     `foreign` names what of others' a read-back saw where Slotcar would put its own (a root qdisc, a shared hook). It is
     no part of the configuration and takes no part in comparing; `change` keeps clear of it. Empty `lines` are the
     unmanaged device. `approximations` say in words what the platform does otherwise than the intent wants, and by how
-    much; a renderer approximates only where the device's option `slotcar_options.approximate` is true, else it refuses.
+    much; a renderer approximates only where the operator allowed it, by `slotcar_options.approximate` or by the choice of a
+    scheduler that does so by its nature, else it refuses.
     """
 
     device: str

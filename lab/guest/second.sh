@@ -20,8 +20,8 @@ echo 5000 >/proc/sys/net/core/netdev_max_backlog
 # Else each command is a group of its own, and its nice value means nothing to the others.
 echo 0 >/proc/sys/kernel/sched_autogroup_enabled
 # Loaded ahead, so that the first `tc` of a slot does not wait for modprobe.
-modprobe -a veth sch_htb sch_prio sch_ets sch_drr sch_red sch_gred sch_netem sch_fq_codel sch_fq sch_ingress sch_tbf cls_u32 \
-    cls_flower cls_matchall cls_fw act_police act_pedit act_csum act_gact act_mirred act_skbedit &
+modprobe -a veth sch_htb sch_hfsc sch_prio sch_ets sch_drr sch_red sch_gred sch_netem sch_fq_codel sch_fq sch_ingress \
+    sch_tbf cls_u32 cls_flower cls_matchall cls_fw act_police act_pedit act_csum act_gact act_mirred act_skbedit &
 "$python" -I -S -B "/run/slotcar/host$code/lab/agent/main.py" "/run/slotcar/host$plan" >/dev/console 2>&1
 echo 'slotcar: agent ended' >/dev/console
 $busybox poweroff -f

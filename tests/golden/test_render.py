@@ -2,9 +2,10 @@
 changes, the change that makes it so, and the undo.
 
 `case.yml` says which inventory, which instant, and where the meaning comes from; `reservations.yml` what is reserved.
-The change starts from the network without reservations, unless `before_at` (and `before.yml`) say otherwise, or
-`unmanaged` that Slotcar was never there. A device without files is one that the case leaves alone. That the numbers
-promise no less than was reserved is asserted in `tests/unit/render/` (`test_mqc_promises.py`, `test_limits_car_linux.py`).
+The change starts from the network without reservations, unless `before_at` (and `before.yml`, `before_inventory`) say
+otherwise, or `unmanaged` that Slotcar was never there. A device without files is one that the case leaves alone. That
+the numbers promise no less than was reserved is asserted in `tests/unit/render/` (`test_mqc_promises.py`,
+`test_limits_car_linux.py`).
 
 After a wanted change: `UPDATE_GOLDEN=1 .venv/bin/pytest tests/golden/test_render.py`, then read the diff.
 """
@@ -31,7 +32,7 @@ from controller.verbs.offline import entries_of
 
 HERE = Path(__file__).parent / "render"
 INVENTORIES = Path(__file__).parents[2] / "inventories"
-KEYS = {"about", "source", "inventory", "at", "before_at", "unmanaged"}
+KEYS = {"about", "source", "inventory", "at", "before_at", "before_inventory", "unmanaged"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Case:
     inventory: Path
     at: datetime
     before_at: datetime | None
+    before_inventory: Path
     unmanaged: bool
 
     @classmethod
@@ -49,11 +51,13 @@ class Case:
         assert told["about"]
         assert told["source"]
         own = folder / "hosts.yml"
+        inventory = own if own.exists() else INVENTORIES / told["inventory"]
         return cls(
             folder,
-            own if own.exists() else INVENTORIES / told["inventory"],
+            inventory,
             datetime.fromisoformat(told["at"]),
             datetime.fromisoformat(told["before_at"]) if "before_at" in told else None,
+            INVENTORIES / told["before_inventory"] if "before_inventory" in told else inventory,
             told.get("unmanaged", False),
         )
 
@@ -81,8 +85,9 @@ def configurations(folder: Path) -> tuple[dict[str, Configuration], dict[str, Co
     after = configurations_at(wanted, network, case.at)
     if case.before_at is None:
         return configurations_at((), network, case.at), after
-    earlier = entries(folder / "before.yml", network) or wanted
-    return configurations_at(earlier, network, case.before_at), after
+    earlier_network = network_of(case.before_inventory)
+    earlier = entries(folder / "before.yml", earlier_network) or wanted
+    return configurations_at(earlier, earlier_network, case.before_at), after
 
 
 def change_of(folder: Path, device: str) -> Change:

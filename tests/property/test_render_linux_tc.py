@@ -9,7 +9,7 @@ from controller.intent.model import QosIntent
 from controller.network.model import Device, Network
 from controller.render import Configuration, renderer_of
 from controller.reservation.model import Reservation
-from controller.vocabulary import Platform
+from controller.vocabulary import Platform, Scheduler
 from tests.unit.render.kernel import Kernel
 from tests.unit.render.worlds import intents, network, population, successions, without_interface
 
@@ -50,31 +50,43 @@ def intent_of(where: Network, name: str, chosen: dict[int, Reservation], missing
     return intent if missing is None else without_interface(intent, missing)
 
 
+def scheduled(device: Device, scheduler: Scheduler) -> Device:
+    """The device with this choice of its operator's, on lines that have just the interfaces' capacity."""
+    interfaces = {name: one.model_copy(update={"scheduler": scheduler}) for name, one in device.interfaces.items()}
+    options: dict[str, int | str | bool] = {"line_rate": f"{device.interfaces['eth1'].capacity_bps} bit/s"}
+    return device.model_copy(update={"interfaces": interfaces, "options": options})
+
+
+kinds = st.sampled_from(Scheduler)
 worlds = {
     "capacity_bps": st.sampled_from(CAPACITIES),
     "name": st.sampled_from(["r1", "r2", "r3"]),
     "succession": successions(),
     "brownfield": operators,
     "missing": st.tuples(*[st.sampled_from([None, None, None, "eth2"])] * 2),
+    # Before and after: half of the time the operator changed his mind.
+    "schedulers": st.one_of(kinds.map(lambda one: (one, one)), st.tuples(kinds, kinds)),
 }
 
 
 @given(**worlds)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_a_change_is_taken_by_the_kernel_and_its_undo_gives_back_what_was(
     capacity_bps: int,
     name: str,
     succession: Succession,
     brownfield: Brownfield,
     missing: tuple[str | None, str | None],
+    schedulers: tuple[Scheduler, Scheduler],
 ) -> None:
     where = network(Platform.LINUX_TC, capacity_bps)
     device = where.devices[name]
     renderer = renderer_of(device)
     first, second = (
-        renderer.configuration(intent_of(where, name, chosen, gone), device)
-        for chosen, gone in zip(succession, missing, strict=True)
+        renderer.configuration(intent_of(where, name, chosen, gone), scheduled(device, scheduler))
+        for chosen, gone, scheduler in zip(succession, missing, schedulers, strict=True)
     )
+    lasting = roots(first) & roots(second) if schedulers[0] is schedulers[1] else set()
     kernel = start(device, brownfield)
     bare = kernel.snapshot()
 
@@ -88,12 +100,12 @@ def test_a_change_is_taken_by_the_kernel_and_its_undo_gives_back_what_was(
     kernel.run(change.apply)
     assert owned(read(kernel, device), brownfield) == owned(second, brownfield)
     assert {n: port.others for n, port in kernel.ports.items()} == {n: port.others for n, port in bare.items()}
-    assert not set(kernel.roots_deleted) & roots(second)
+    assert not set(kernel.roots_deleted) & lasting
     assert renderer.change(read(kernel, device), second, device).apply == stray_clsacts(read(kernel, device), second)
 
     kernel.run(change.undo)
     assert kernel.ports == managed
-    assert not set(kernel.roots_deleted) & roots(first) & roots(second)
+    assert not set(kernel.roots_deleted) & lasting
     kernel.run(manage.undo)
     assert kernel.ports == bare
 
@@ -114,22 +126,22 @@ def stray_clsacts(running: Configuration, wanted: Configuration) -> tuple[str, .
     return tuple(f"qdisc del dev {line.split()[2]} clsact" for line in sorted(gone) if line.split()[2] not in shared)
 
 
-@given(succession=successions(), name=st.sampled_from(["r1", "r3"]))
+@given(succession=successions(), name=st.sampled_from(["r1", "r3"]), scheduler=kinds)
 @settings(max_examples=30, deadline=None)
-def test_what_is_as_wanted_is_told_nothing(succession: Succession, name: str) -> None:
+def test_what_is_as_wanted_is_told_nothing(succession: Succession, name: str, scheduler: Scheduler) -> None:
     where = network(Platform.LINUX_TC)
-    device = where.devices[name]
+    device = scheduled(where.devices[name], scheduler)
     wanted = renderer_of(device).configuration(intent_of(where, name, succession[0], None), device)
     assert renderer_of(device).change(wanted, wanted, device).empty
 
 
-@given(succession=successions(), name=st.sampled_from(["r1", "r3"]), brownfield=operators)
-@settings(max_examples=30, deadline=None)
+@given(succession=successions(), name=st.sampled_from(["r1", "r3"]), brownfield=operators, scheduler=kinds)
+@settings(max_examples=40, deadline=None)
 def test_a_purge_takes_everything_of_slotcars_and_nothing_of_others(
-    succession: Succession, name: str, brownfield: Brownfield
+    succession: Succession, name: str, brownfield: Brownfield, scheduler: Scheduler
 ) -> None:
     where = network(Platform.LINUX_TC)
-    device = where.devices[name]
+    device = scheduled(where.devices[name], scheduler)
     renderer = renderer_of(device)
     kernel = start(device, {one: filters for one, filters in brownfield.items() if filters})
     bare = kernel.snapshot()

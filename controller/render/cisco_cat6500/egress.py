@@ -13,13 +13,11 @@ from controller.render.cisco_cat6500 import marks
 from controller.render.cisco_cat6500.limits import PortType, approximates, port_type, where
 from controller.render.model import Unrenderable
 from controller.render.text import Family
+from controller.render.weights import overestimated_ppm
 from controller.vocabulary import Service
 
 TEMPLATES = Family("cisco")
 MILLION = 1_000_000
-#: D7.3 §8.1.1: to isolate fully 20 Mb/s of its gigabit link took 8.5 times the weight, 80 Mb/s 3 times: so 2 % took
-#: 17 %, and 8 % took 24 %. Between and above them the line through both; under 2 % no less than was measured there.
-MEASURED_PPM = ((20_000, 170_000), (80_000, 240_000))
 #: The most that one queue can have, percent.
 MOST_PERCENT = 99
 #: The smallest part of the buffers, percent: D7.3 §8.2 prints 10; smaller ones harm TCP (§8.1.1).
@@ -87,17 +85,6 @@ def _split(classes: list[Service]) -> tuple[list[Service], list[Service]]:
     if len(classes) == 2:
         return classes[1:], classes[:1]
     return [one for one in classes if one not in RESERVED], [one for one in classes if one in RESERVED]
-
-
-def overestimated_ppm(share_ppm: int) -> int:
-    """The share to give by weight so that `share_ppm` is isolated fully (D7.3 §8.1.1), rounded up.
-
-    >>> overestimated_ppm(20_000) / 20_000, overestimated_ppm(80_000) / 80_000
-    (8.5, 3.0)
-    """
-    (first, first_taken), (second, second_taken) = MEASURED_PPM
-    above = max(0, share_ppm - first)
-    return first_taken + -(-above * (second_taken - first_taken) // (second - first))
 
 
 def _percents(

@@ -1,4 +1,5 @@
-"""Linux routers: HTB, GRED and RED on egress, clsact with flower, police and pedit on ingress; iproute2 6.1 or newer."""
+"""Linux routers with iproute2 6.1 or newer: HTB, HFSC or ETS with GRED and RED on egress; on ingress clsact with flower,
+police and pedit."""
 
 from __future__ import annotations
 
@@ -12,10 +13,13 @@ from controller.render.linux_tc.objects import (
     FIRST_PREFERENCE,
     LAST_PREFERENCE,
     Clsact,
+    EtsRoot,
     Fifo,
     Filter,
     Gred,
     GredProfile,
+    HfscClass,
+    HfscRoot,
     HtbClass,
     Red,
     Root,
@@ -25,7 +29,7 @@ from controller.render.linux_tc.running import HOOKS, QDISCS, classes_and_filter
 from controller.render.model import Change, Configuration, Unreadable, Unrenderable
 from controller.vocabulary import Platform
 
-_KINDS = (Clsact, Root, HtbClass, Fifo, Red, Gred, GredProfile, Filter)
+_KINDS = (Clsact, Root, HfscRoot, EtsRoot, HtbClass, HfscClass, Fifo, Red, Gred, GredProfile, Filter)
 
 
 class LinuxTc:
@@ -34,7 +38,8 @@ class LinuxTc:
     platform = Platform.LINUX_TC
 
     def configuration(self, intent: QosIntent, device: Device) -> Configuration:
-        return Configuration(device.name, self.platform, _lines(objects_of(intent, device)))
+        objects, notes = objects_of(intent, device)
+        return Configuration(device.name, self.platform, _lines(objects), approximations=notes)
 
     def readback_commands(self, device: Device) -> tuple[str, ...]:
         return QDISCS, classes_and_filters(device)

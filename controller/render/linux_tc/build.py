@@ -1,14 +1,14 @@
 """From intent to the kernel's objects.
 
 Ingress: a filter for each flow polices and marks (GARA §4.2), each SLS polices its aggregate, and code points that nobody
-gave are reset. Egress: filters by code point choose the class, HTB serves the classes by rank.
+gave are reset. Egress: filters by code point choose the class, and a scheduler serves the classes (`queues.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from controller.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent, Queue
+from controller.intent.model import AggregatePolicer, EdgeFlow, QosIntent
 from controller.network.model import Device, Interface, InterfaceId
 from controller.render.linux_tc import numbers
 from controller.render.linux_tc.limits import LINUX
@@ -16,24 +16,18 @@ from controller.render.linux_tc.marks import marked
 from controller.render.linux_tc.objects import (
     PASS,
     Clsact,
-    Fifo,
     Filter,
-    Gred,
-    GredProfile,
-    HtbClass,
     Key,
-    Red,
-    Root,
     TcObject,
     code_point,
     mark,
     police,
     steer,
 )
+from controller.render.linux_tc.queues import MINORS, queues_of
 from controller.render.model import Unrenderable
 from controller.vocabulary import ASSURED_DSCPS, DSCP, Service
 
-MINOR = {Service.IP_PREMIUM: "10", Service.ASSURED_RATE: "20", Service.BEST_EFFORT: "30", Service.QBSS: "40"}
 #: Flows: three preferences for each number of unbound ports, so that the most specific filter is asked first and each
 #: colour of a meter is followed by the next.
 FLOWS_FROM = 20_810
@@ -42,27 +36,22 @@ AGGREGATES, CLASSIFIERS, RESETS = 20_850, 20_870, 20_890
 #: Longest interface name (IFNAMSIZ), and the handles that a filter can have.
 LONGEST_NAME = 15
 MOST_FLOWS = 2**31
-#: What the kernel counts of an Ethernet frame without being told: the header.
-COUNTED_OVERHEAD_BYTES = 14
-#: How long a class may send at the link's speed before it waits: the kernel's timers are late by some of it.
-BURST_US = 10_000
-LEAST_BURST_BYTES = 3_200
-#: Thresholds of the drop profiles, percent of the queue: green, yellow, red of an assured rate, then best effort.
-PROFILES = {1: (40, 80), 2: (20, 40), 3: (5, 15)}
-RED_PROFILE = (25, 75)
 
 
-def objects_of(intent: QosIntent, device: Device) -> tuple[TcObject, ...]:
-    """All objects, in the order in which they can be made.
+def objects_of(intent: QosIntent, device: Device) -> tuple[tuple[TcObject, ...], tuple[str, ...]]:
+    """All objects, in the order in which they can be made, and in words what they do otherwise than wanted.
 
     Raises:
         Unrenderable: a name or a number that the kernel has no room for.
     """
     found: list[TcObject] = []
+    notes: list[str] = []
     for egress in intent.egress:
         interface = device.interfaces[egress.interface.name]
         _check_name(interface)
-        found += [Clsact(interface.id.name), *_queues(egress, interface), *_classifiers(interface.id.name)]
+        queues = queues_of(egress, interface, device)
+        found += [Clsact(interface.id.name), *queues.objects, *_classifiers(interface)]
+        notes += queues.notes
     for flow in intent.flows:
         found += _flow(flow)
     for aggregate in intent.aggregates:
@@ -70,7 +59,7 @@ def objects_of(intent: QosIntent, device: Device) -> tuple[TcObject, ...]:
     for one in intent.untrusted:
         promised = {a.service for a in intent.aggregates if a.interface == one}
         found += _resets(one, promised)
-    return marked(found, device)
+    return marked(found, device), tuple(notes)
 
 
 def _check_name(interface: Interface) -> None:
@@ -81,58 +70,14 @@ def _check_name(interface: Interface) -> None:
 # -- egress ------------------------------------------------------------------------------------------------------------
 
 
-def _queues(egress: Egress, interface: Interface) -> Iterator[TcObject]:
-    LINUX.check_queues(len(egress.queues), str(interface.id))
-    name, capacity_bps = interface.id.name, numbers.rate_down(egress.capacity_bps)
-    overhead = max(0, interface.overhead_bytes - COUNTED_OVERHEAD_BYTES)
-    yield Root(name)
-    yield _class(name, "1", None, capacity_bps, capacity_bps, overhead)
-    for queue in egress.queues:
-        minor = MINOR[queue.service]
-        ceil_bps = min(numbers.rate_up(queue.ceiling_bps), capacity_bps)  # up: all of the share may be promised
-        rate_bps = min(numbers.rate_up(queue.rate_bps), ceil_bps)
-        yield _class(name, minor, queue.rank, rate_bps, ceil_bps, overhead)
-        yield from _leaf(name, minor, queue, capacity_bps)
-
-
-def _class(device: str, minor: str, rank: int | None, rate_bps: int, ceil_bps: int, overhead: int) -> HtbClass:
-    return HtbClass(device, minor, rank, rate_bps, ceil_bps, _burst(rate_bps), _burst(ceil_bps), overhead)
-
-
-def _burst(rate_bps: int) -> int:
-    return numbers.bucket_up(rate_bps, max(LEAST_BURST_BYTES, rate_bps * BURST_US // 8_000_000))
-
-
-def _leaf(device: str, minor: str, queue: Queue, bandwidth_bps: int) -> Iterator[TcObject]:
-    limit = queue.queue_bytes
-    if queue.service is Service.ASSURED_RATE:
-        yield Gred(device, minor, limit)
-        for profile, (low, high) in PROFILES.items():
-            yield GredProfile(
-                device,
-                minor,
-                profile,
-                limit_bytes=limit,
-                min_bytes=limit * low // 100,
-                max_bytes=limit * high // 100,
-                priority=profile,
-                ecn=LINUX.ecn,
-                bandwidth_bps=bandwidth_bps,
-            )
-    elif queue.service is Service.BEST_EFFORT:
-        low, high = RED_PROFILE
-        yield Red(device, minor, limit, limit * low // 100, limit * high // 100, LINUX.ecn, bandwidth_bps)
-    else:
-        yield Fifo(device, minor, limit)
-
-
-def _classifiers(device: str) -> Iterator[Filter]:
+def _classifiers(interface: Interface) -> Iterator[Filter]:
     """By code point into the class; an assured rate's colour becomes the drop profile."""
-    chosen = [(DSCP[Service.IP_PREMIUM], MINOR[Service.IP_PREMIUM], "")]
-    chosen += [(dscp, MINOR[Service.ASSURED_RATE], f":{n}") for n, dscp in enumerate(ASSURED_DSCPS, 1)]
-    chosen += [(DSCP[Service.QBSS], MINOR[Service.QBSS], "")]
+    minors = MINORS[interface.scheduler]
+    chosen = [(DSCP[Service.IP_PREMIUM], minors[Service.IP_PREMIUM], "")]
+    chosen += [(dscp, minors[Service.ASSURED_RATE], f":{n}") for n, dscp in enumerate(ASSURED_DSCPS, 1)]
+    chosen += [(DSCP[Service.QBSS], minors[Service.QBSS], "")]
     for dscp, minor, classid in chosen:
-        yield Filter(device, "egress", CLASSIFIERS, dscp, (code_point(dscp),), steer(minor), classid)
+        yield Filter(interface.id.name, "egress", CLASSIFIERS, dscp, (code_point(dscp),), steer(minor), classid)
 
 
 # -- ingress -----------------------------------------------------------------------------------------------------------

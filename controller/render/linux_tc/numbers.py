@@ -15,10 +15,13 @@ from controller.render.linux_tc.limits import LEAST_RATE_BPS
 TICKS_IN_US = 15.625
 #: A bucket is stored as at most 2**32 ticks; 200 s stays clear of it.
 LONGEST_BUCKET_S = 200
+LONGEST_TIME_US = 999_000_000
 
 _UNITS = {"": 1, "K": 1_000, "M": 1_000_000, "G": 1_000_000_000, "T": 1_000_000_000_000}
 _RATE = re.compile(r"^([0-9]+)([KMGT]?)bit$")
 _SIZE = re.compile(r"^([0-9.]+)(b|Kb|Mb)$")
+_TIME = re.compile(r"^([0-9.]+)(us|ms|s)$")
+_TIME_UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000}
 _SIZE_UNITS = {"b": 1, "Kb": 1024, "Mb": 1024 * 1024}
 
 
@@ -55,6 +58,27 @@ def parse_rate(text: str) -> int:
     if match is None:
         raise ValueError(f"not a rate of tc: {text!r}")
     return int(match[1]) * _UNITS[match[2]]
+
+
+def time_up(time_us: int) -> int:
+    """The least time that reads back as given and is not below `time_us`: tc prints three digits from 1 ms on. What is
+    longer than it prints without an exponent is cut to that."""
+    time_us, grain = min(time_us, LONGEST_TIME_US), 1
+    while time_us > 999 * grain:
+        grain *= 10
+    return -(-time_us // grain) * grain
+
+
+def parse_time(text: str) -> int:
+    """Microseconds of tc's `999us`, `12.3ms`, `1.5s`.
+
+    Raises:
+        ValueError: not a time.
+    """
+    match = _TIME.match(text)
+    if match is None:
+        raise ValueError(f"not a time of tc: {text!r}")
+    return round(float(match[1]) * _TIME_UNITS[match[2]])
 
 
 def parse_size(text: str) -> int:

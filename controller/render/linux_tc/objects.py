@@ -6,7 +6,7 @@ those, so that an object read back gives the line that made it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from controller.render.text import Family
 
@@ -14,6 +14,8 @@ TEMPLATES = Family("linux-tc")
 #: Slotcar's own major numbers: a root qdisc 51c0: and its leaves are ours, every other one is somebody else's.
 ROOT = "51c0:"
 LEAVES = {"10": "51c1:", "20": "51c2:", "30": "51c3:", "40": "51c4:"}
+#: A class of ets is a band, counted from 1, so its classes cannot have the others' numbers.
+LEAVES |= {"1": "51c1:", "2": "51c2:", "3": "51c3:", "4": "51c4:"}
 LINK_CLASS = f"{ROOT}1"
 #: The root's own: where what nobody classified goes, and a ratio that every class overrides.
 DEFAULT_MINOR, R2Q = "0x30", 10
@@ -38,6 +40,80 @@ class Root:
 
     def line(self) -> str:
         return TEMPLATES.line("root", device=self.device, handle=ROOT, default=DEFAULT_MINOR, r2q=R2Q)
+
+
+@dataclass(frozen=True, slots=True)
+class HfscRoot:
+    """`overhead_bytes` are those beyond what the kernel counts; HFSC has no notion of its own, so the qdisc is told."""
+
+    device: str
+    default: str
+    overhead_bytes: int
+
+    def line(self) -> str:
+        return TEMPLATES.line(
+            "root-hfsc",
+            device=self.device,
+            handle=ROOT,
+            default=self.default,
+            overhead_bytes=self.overhead_bytes,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EtsRoot:
+    """Enhanced transmission selection (IEEE 802.1Qaz): `strict` bands in turn, then a band for each of the quanta.
+
+    `priomap` leads packets to a band that no filter has led into a class.
+    """
+
+    device: str
+    strict: int
+    quanta: tuple[int, ...]
+    priomap: tuple[int, ...]
+    overhead_bytes: int
+
+    def line(self) -> str:
+        return TEMPLATES.line(
+            "root-ets",
+            device=self.device,
+            handle=ROOT,
+            bands=self.strict + len(self.quanta),
+            strict=self.strict,
+            quanta=self.quanta,
+            priomap=self.priomap,
+            overhead_bytes=self.overhead_bytes,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A service curve: `burst_bps` for the first `burst_us`, then `rate_bps` (Stoica, Zhang, Ng: H-FSC)."""
+
+    rate_bps: int
+    burst_bps: int = 0
+    burst_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HfscClass:
+    """`minor` as in HTB. A class without a real-time curve has no promise of its own time, only its part of the link's."""
+
+    device: str
+    minor: str
+    real_time: Curve | None
+    link_share: Curve | None
+    upper_limit: Curve | None
+
+    def line(self) -> str:
+        curves = {"rt": self.real_time, "ls": self.link_share, "ul": self.upper_limit}
+        return TEMPLATES.line(
+            "class-hfsc",
+            device=self.device,
+            parent=ROOT if self.minor == "1" else LINK_CLASS,
+            classid=f"{ROOT}{self.minor}",
+            curves=[{"name": name, **asdict(curve)} for name, curve in curves.items() if curve is not None],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +270,7 @@ class Filter:
         )
 
 
-TcObject = Clsact | Root | HtbClass | Fifo | Red | Gred | GredProfile | Filter
+TcObject = Clsact | Root | HfscRoot | EtsRoot | HtbClass | HfscClass | Fifo | Red | Gred | GredProfile | Filter
 
 
 def police(rate_bps: int, burst_bytes: int, exceed: str, conform: str) -> str:

@@ -1,5 +1,5 @@
-"""What tc prints, back into objects. Queues are read as JSON; classes and filters as text, because iproute2 6.1 prints no
-JSON for HTB's classes and leaves a policer's rate and burst out of a filter's."""
+"""What tc prints, back into objects. Queues are read as JSON, with `-d` for their size tables; classes and filters as text,
+because iproute2 6.1 prints no JSON for HTB's classes and leaves a policer's rate and burst out of a filter's."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ from controller.render.linux_tc.objects import (
     PASS,
     ROOT,
     Clsact,
+    Curve,
+    EtsRoot,
     Fifo,
     Filter,
     Gred,
     GredProfile,
+    HfscClass,
+    HfscRoot,
     HtbClass,
     Key,
     Red,
@@ -32,19 +36,23 @@ from controller.render.linux_tc.objects import (
 )
 from controller.render.model import Unreadable
 
-QDISCS = "tc -j qdisc show"
+QDISCS = "tc -j -d qdisc show"
+#: iproute2 6.1 forgets the quotes here.
+_BARE_DEFAULT = re.compile(r'"options":\{default ([0-9a-f]+) *\}')
 #: What a device has when nobody configured it.
 KERNEL_ROOTS = ("noqueue", "pfifo_fast", "fq_codel", "mq", "pfifo", "fq")
 HOOKS = ("ingress", "egress")
 #: Printed between the sections of a batch: an interface that every kernel has.
 SEPARATOR = "qdisc show dev lo"
-_MINORS = {handle: minor for minor, handle in LEAVES.items()}
-
 _CLASS = re.compile(
     rf"^class htb {ROOT}(?P<minor>\w+) (?:root|parent {ROOT}1)(?: leaf \w+:)?(?: prio (?P<prio>\d+))?"
     r"(?: quantum \d+)? rate (?P<rate>\S+)(?: overhead (?P<overhead>\d+))? ceil (?P<ceil>\S+)(?: linklayer \S+)?"
     r" burst (?P<burst>[^/ ]+)\S*(?: mpu \S+)? cburst (?P<cburst>[^/ ]+)"
 )
+_HFSC = re.compile(
+    rf"^class hfsc {ROOT}(?P<minor>\w+) parent {ROOT}1?(?: leaf \w+:)?(?P<curves>( (?:sc|rt|ls|ul) m1 .*)?)$"
+)
+_CURVE = re.compile(r" (sc|rt|ls|ul) m1 (\S+) d (\S+) m2 (\S+)")
 _FILTER = re.compile(r"^filter protocol (\S+) pref (\d+) (\S+) chain 0 handle (0x[0-9a-f]+)(?: classid (\S+))?")
 _POLICE = re.compile(r"police 0x\w+ rate (\S+) burst (\S+) mtu \S+ action (\w+)(?:/(\w+))?")
 _PEDIT_KEY = re.compile(r"key #0\s+at ipv4\+0: val (\w+) mask (\w+)")
@@ -71,7 +79,7 @@ def read(qdiscs: str, listing: str, device: Device) -> tuple[tuple[TcObject, ...
     owned: list[TcObject] = []
     foreign: list[str] = []
     try:
-        for qdisc in json.loads(qdiscs):
+        for qdisc in json.loads(_BARE_DEFAULT.sub(r'"options":{"default":"\1"}', qdiscs)):
             if qdisc and qdisc.get("dev") in device.interfaces:
                 _qdisc(qdisc, device, owned, foreign)
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
@@ -117,12 +125,28 @@ def _qdisc(qdisc: dict[str, Any], device: Device, owned: list[TcObject], foreign
         else:
             foreign.append(f"{name}: an ingress qdisc, where clsact is needed")
     elif qdisc.get("root"):
-        if handle == ROOT and kind == "htb":
-            owned.append(Root(name))
+        root = _root(name, kind, qdisc) if handle == ROOT else None
+        if root is not None:
+            owned.append(root)
         elif not (handle == "0:" and kind in KERNEL_ROOTS):
             foreign.append(f"{name}: the root qdisc {kind} {handle}")
-    elif handle in _MINORS:
-        owned.extend(_leaf(name, _MINORS[handle], kind, options, bandwidth_bps))
+    else:
+        minor = str(qdisc.get("parent")).removeprefix(ROOT)
+        if LEAVES.get(minor) == handle:
+            owned.extend(_leaf(name, minor, kind, options, bandwidth_bps))
+
+
+def _root(name: str, kind: str, qdisc: dict[str, Any]) -> TcObject | None:
+    """The root, or None where it is of a kind that Slotcar never makes."""
+    options, overhead = qdisc["options"], qdisc.get("stab", {}).get("overhead", 0)
+    if kind == "htb":
+        return Root(name)
+    if kind == "hfsc":
+        return HfscRoot(name, hex(int(options.get("default", "0"), 16)), overhead)
+    if kind == "ets":
+        quanta, priomap = (tuple(options.get(key, ())) for key in ("quanta", "priomap"))
+        return EtsRoot(name, options.get("strict", 0), quanta, priomap, overhead)
+    return None
 
 
 def _leaf(name: str, minor: str, kind: str, options: dict[str, Any], bandwidth_bps: int) -> Iterator[TcObject]:
@@ -148,8 +172,11 @@ def _leaf(name: str, minor: str, kind: str, options: dict[str, Any], bandwidth_b
             )
 
 
-def _classes(name: str, lines: Sequence[str]) -> Iterator[HtbClass]:
+def _classes(name: str, lines: Sequence[str]) -> Iterator[TcObject]:
     for line in lines:
+        if match := _HFSC.match(line.rstrip()):
+            yield _hfsc_class(name, match)
+            continue
         match = _CLASS.match(line)
         if match is None:
             continue
@@ -163,6 +190,16 @@ def _classes(name: str, lines: Sequence[str]) -> Iterator[HtbClass]:
             numbers.parse_size(match["cburst"]),
             int(match["overhead"] or 0),
         )
+
+
+def _hfsc_class(name: str, match: re.Match[str]) -> HfscClass:
+    """tc calls a real-time curve and a link-sharing one that are equal `sc`."""
+    told = {
+        kind: Curve(numbers.parse_rate(m2), numbers.parse_rate(m1), numbers.parse_time(d))
+        for kind, m1, d, m2 in _CURVE.findall(match["curves"])
+    }
+    both = told.get("sc")
+    return HfscClass(name, match["minor"], told.get("rt", both), told.get("ls", both), told.get("ul"))
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:

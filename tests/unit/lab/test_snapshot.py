@@ -7,7 +7,8 @@ from lab.snapshot import canonical
 RAW = """### ip addr
 [{"ifname":"eth1","ifindex":7,"address":"aa:bb:cc:00:11:22","addr_info":[{"local":"10.0.0.1","valid_life_time":9}]},{}]
 ### tc qdisc
-[{"kind":"htb","handle":"1:","options":{"direct_packets_stat":5,"r2q":10}},{"kind":"gred","handle":"20:"}]
+[{"kind":"htb","handle":"1:","options":{"direct_packets_stat":5,"r2q":10}},{"kind":"gred","handle":"20:"},
+{"kind":"hfsc","handle":"30:","options":{default 30 }}]
 ### tc class eth1
 class htb 1:20 parent 1:1 rate 2Mbit
 class htb 1:10 parent 1:1 rate 1Mbit
@@ -24,6 +25,7 @@ def test_volatile_fields_go_and_everything_else_stays() -> None:
         "### tc qdisc\n"
         '{"handle": "1:", "kind": "htb", "options": {"r2q": 10}}\n'
         '{"handle": "20:", "kind": "gred"}\n'
+        '{"handle": "30:", "kind": "hfsc", "options": {"default": "30"}}\n'
         "### tc class eth1\n"
         "class htb 1:10 parent 1:1 rate 1Mbit\n"
         "class htb 1:20 parent 1:1 rate 2Mbit\n"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from controller.network.model import Device
-from tests.unit.render.tc_words import rate_text, shown_bucket, size_text
+from tests.unit.render.tc_words import rate_text, shown_bucket, size_text, time_text
 
 OWN = range(20_800, 20_900)
 
@@ -28,10 +28,15 @@ class Port:
 
     clsact: bool = False
     root: str = ""
+    overhead: int = 0
     classes: dict[str, dict[str, str]] = field(default_factory=dict)
     leaves: dict[str, dict[str, Any]] = field(default_factory=dict)
     filters: dict[tuple[str, int, str], tuple[str, str, tuple[str, ...]]] = field(default_factory=dict)
     others: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def scheduler(self) -> str:
+        return self.root.partition(" ")[0]
 
 
 def refuse_unless(condition: object, why: str, line: str) -> None:
@@ -68,15 +73,31 @@ class Kernel:
             self._leaf(verb, port, rest, line)
 
     def _root(self, verb: str, port: Port, name: str, rest: list[str], line: str) -> None:
-        if verb == "add":
-            refuse_unless(not port.root, "File exists", line)
-            port.root = " ".join(rest[1:])
+        if verb == "del":
+            refuse_unless(port.root and rest == ["root"], "Cannot delete qdisc", line)
+            self.ports[name] = Port(clsact=port.clsact, filters=port.filters, others=port.others)
+            self.roots_deleted.append(name)
             return
-        refuse_unless(verb == "del" and port.root.startswith("handle 51c0: htb"), "Cannot delete qdisc", line)
-        port.root = ""
-        port.classes.clear()
-        port.leaves.clear()
-        self.roots_deleted.append(name)
+        refuse_unless(rest[:3] == ["root", "handle", "51c0:"], "Unknown place", line)
+        overhead, kind, *args = told_overhead(rest[3:])
+        refuse_unless(kind in ("htb", "hfsc", "ets"), "Unknown qdisc", line)
+        if verb == "add":
+            refuse_unless(not port.root, "Exclusivity flag on, cannot modify", line)
+        else:
+            refuse_unless(verb == "change" and port.scheduler == kind, "Invalid qdisc name", line)
+        port.root, port.overhead = " ".join((kind, *args)), int(overhead)
+        if kind == "ets":
+            self._bands(port, args, line)
+
+    def _bands(self, port: Port, args: list[str], line: str) -> None:
+        """The classes of ets come with it. What a change does not repeat is as if it had never been told."""
+        told = lists(args, ("bands", "strict", "quanta", "priomap"))
+        count, strict = int(told["bands"][0]), int(told.get("strict", ["0"])[0])
+        refuse_unless(count <= 16 and strict + len(told["quanta"]) == count, "Wrong number of quanta", line)
+        refuse_unless(all(int(band) < count for band in told["priomap"]), "Invalid band in priomap", line)
+        quanta = [""] * strict + [str(min(max(int(one), 256), 2**20)) for one in told["quanta"]]
+        port.classes = {f"51c0:{n:x}": {"parent": "", "quantum": quantum} for n, quantum in enumerate(quanta, 1)}
+        port.leaves = {parent: leaf for parent, leaf in port.leaves.items() if parent in port.classes}
 
     def _leaf(self, verb: str, port: Port, rest: list[str], line: str) -> None:
         parent, handle = rest[1], rest[3]
@@ -101,6 +122,7 @@ class Kernel:
             there["args"] = words(rest[5:])
 
     def _class(self, verb: str, port: Port, name: str, rest: list[str], line: str) -> None:
+        refuse_unless(port.scheduler in ("htb", "hfsc"), "Operation not supported", line)
         if verb == "del":
             classid = rest[1]
             refuse_unless(classid in port.classes, "No such class", line)
@@ -111,12 +133,21 @@ class Kernel:
             port.leaves.pop(classid, None)
             return
         parent, classid = rest[1], rest[3]
-        refuse_unless(rest[0] == "parent" and rest[2] == "classid" and rest[4] == "htb", "Unknown class", line)
-        refuse_unless(port.root and (parent == "51c0:" or parent in port.classes), "Parent not found", line)
+        refuse_unless(
+            rest[0] == "parent" and rest[2] == "classid" and rest[4] == port.scheduler, "Unknown class", line
+        )
+        refuse_unless(parent == "51c0:" or parent in port.classes, "Parent not found", line)
         refuse_unless((verb == "change") == (classid in port.classes), "File exists or No such class", line)
-        args = words(rest[5:]) | {"parent": parent}
-        refuse_unless(bits(args["rate"]) <= bits(args["ceil"]), "a ceil below the rate", line)
-        port.classes[classid] = args
+        if port.scheduler == "hfsc":
+            # A change leaves alone what it does not name: a curve cannot be taken away.
+            args = port.classes.get(classid, {}) | {
+                kind: curve_text(curve) for kind, curve in curves(rest[5:]).items()
+            }
+            refuse_unless("rt" in args or "ls" in args, "HFSC: no curve", line)
+        else:
+            args = words(rest[5:])
+            refuse_unless(bits(args["rate"]) <= bits(args["ceil"]), "a ceil below the rate", line)
+        port.classes[classid] = args | {"parent": parent}
 
     # -- filters -------------------------------------------------------------------------------------------------------
 
@@ -153,7 +184,7 @@ class Kernel:
     def outputs(self, commands: tuple[str, ...], device: Device) -> dict[str, str]:
         qdiscs, listing = commands
         return {
-            qdiscs: json.dumps([one for name, port in self.ports.items() for one in _qdiscs(name, port)]),
+            qdiscs: _as_tc_prints_it([one for name, port in self.ports.items() for one in _qdiscs(name, port)]),
             listing: "".join(f"{line}\n" for name in sorted(device.interfaces) for line in _listing(self.ports[name])),
         }
 
@@ -176,12 +207,71 @@ def octets(text: str) -> int:
     return int(text.removesuffix("b"))
 
 
+def told_overhead(rest: list[str]) -> list[str]:
+    """The size table's overhead, 0 where there is none, then what follows."""
+    if rest[0] != "stab":
+        return ["0", *rest]
+    assert [rest[1], *rest[3:5]] == ["overhead", "linklayer", "ethernet"]
+    return [rest[2], *rest[5:]]
+
+
+def lists(rest: list[str], names: tuple[str, ...]) -> dict[str, list[str]]:
+    """`bands 4 quanta 1 2 3` as a dictionary of lists."""
+    found: dict[str, list[str]] = {}
+    for word in rest:
+        if word in names:
+            name = word
+            found[name] = []
+        else:
+            found[name].append(word)
+    return found
+
+
+def curves(rest: list[str]) -> dict[str, dict[str, str]]:
+    """`rt m1 8bit d 1us m2 8bit ls m2 8bit` as dictionaries of their parts."""
+    found: dict[str, dict[str, str]] = {}
+    words_ = iter(rest)
+    for word in words_:
+        if word in ("rt", "ls", "ul"):
+            kind = word
+            found[kind] = {}
+        else:
+            found[kind][word] = next(words_)
+    return found
+
+
+def curve_text(curve: dict[str, str]) -> str:
+    """A curve as tc prints it; the kernel keeps its rates as 32-bit numbers of bytes a second."""
+    rates = {name: bits(curve.get(name, "0bit")) for name in ("m1", "m2")}
+    assert all(rate % 8 == 0 and rate // 8 < 2**32 for rate in rates.values()), f'HFSC: Illegal "m1" or "m2": {curve}'
+    delay = time_text(int(curve.get("d", "0us").removesuffix("us")))
+    return f"m1 {rate_text(rates['m1'])} d {delay} m2 {rate_text(rates['m2'])}"
+
+
+def _as_tc_prints_it(qdiscs: list[dict[str, Any]]) -> str:
+    """iproute2 6.1 prints HFSC's options as if no JSON were wanted."""
+    return re.sub(r'\{"default":"(\w+)"\}', r"{default \1 }", json.dumps(qdiscs, separators=(",", ":")))
+
+
+def _root_options(port: Port) -> dict[str, Any]:
+    kind, *args = port.root.split()
+    if kind == "hfsc":
+        return {"default": args[1].removeprefix("0x")}
+    if kind != "ets":
+        return {}
+    told = lists(args, ("bands", "strict", "quanta", "priomap"))
+    quanta = [int(one["quantum"]) for one in port.classes.values() if one["quantum"]]
+    options = {"bands": len(port.classes), "quanta": quanta, "priomap": [int(band) for band in told["priomap"]]}
+    return options | ({"strict": len(port.classes) - len(quanta)} if len(quanta) < len(port.classes) else {})
+
+
 def _qdiscs(name: str, port: Port) -> Iterator[dict[str, Any]]:
     if not port.root:
         yield {"kind": "noqueue", "handle": "0:", "dev": name, "root": True, "options": {}}
     else:
-        _, handle, kind, *_rest = port.root.split()
-        yield {"kind": kind, "handle": handle, "dev": name, "root": True, "options": {}}
+        stab = {"stab": {"linklayer": "ethernet", "overhead": port.overhead}} if port.overhead else {}
+        options = _root_options(port)
+        yield {"kind": port.scheduler, "handle": "51c0:", "dev": name, "root": True, "options": options} | stab
     for parent, leaf in port.leaves.items():
         args = leaf["args"]
         options: dict[str, Any] = {"limit": octets(args["limit"])}
@@ -200,8 +290,11 @@ def _qdiscs(name: str, port: Port) -> Iterator[dict[str, Any]]:
 
 
 def _listing(port: Port) -> Iterator[str]:
+    texts = {"htb": _class_text, "hfsc": _hfsc_text, "ets": _band_text}
+    if port.scheduler == "hfsc":
+        yield "class hfsc 51c0: root "
     for classid, args in port.classes.items():
-        yield _class_text(classid, args, port.leaves.get(classid))
+        yield texts[port.scheduler](classid, args, port.leaves.get(classid))
     yield "qdisc noqueue 0: dev lo root refcnt 2 "
     for hook in ("ingress", "egress"):
         for _, text in (one for one in port.others if one[0] == hook):
@@ -224,6 +317,20 @@ def _class_text(classid: str, args: dict[str, str], leaf: dict[str, Any] | None)
     text += f"rate {rate_text(rate)} " + (f"overhead {args['overhead']} " if "overhead" in args else "")
     text += f"ceil {rate_text(ceil)} linklayer ethernet burst {shown_bucket(rate, octets(args['burst']))}/1 mpu 0b "
     return text + f"cburst {shown_bucket(ceil, octets(args['cburst']))}/1 mpu 0b level 0 "
+
+
+def _hfsc_text(classid: str, args: dict[str, str], leaf: dict[str, Any] | None) -> str:
+    told = dict(args)
+    if told.get("rt") == told.get("ls"):
+        told["sc"] = told.pop("rt")
+        del told["ls"]
+    text = f"class hfsc {classid} parent {args['parent']} " + (f"leaf {leaf['handle']} " if leaf else "")
+    return text + "".join(f"{kind} {told[kind]} " for kind in ("sc", "rt", "ls", "ul") if kind in told)
+
+
+def _band_text(classid: str, args: dict[str, str], leaf: dict[str, Any] | None) -> str:
+    text = f"class ets {classid} root " + (f"leaf {leaf['handle']} " if leaf else "")
+    return text + (f"quantum {args['quantum']} " if args["quantum"] else "")
 
 
 def _filter_text(packets: str, actions: tuple[str, ...]) -> Iterator[str]:

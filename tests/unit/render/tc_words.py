@@ -23,6 +23,13 @@ def size_text(size: int) -> str:
     return f"{size}b"
 
 
+def time_text(time_us: int) -> str:
+    for unit, name in ((1_000_000, "s"), (1_000, "ms")):
+        if time_us >= unit:
+            return f"{time_us / unit:.3g}{name}"
+    return f"{time_us}us"
+
+
 def shown_bucket(rate_bps: int, size: int) -> str:
     octets_per_s = rate_bps // 8
     ticks = int(int(1_000_000 * (size / octets_per_s)) * TICKS_IN_US)

@@ -15,7 +15,8 @@ from controller.network import load_network
 from controller.network.model import Device, InterfaceId, Network
 from controller.render import Unrenderable, renderer_of
 from controller.render.cisco_cat6500 import limits
-from controller.render.cisco_cat6500.egress import overestimated_ppm, queueing_lines
+from controller.render.cisco_cat6500.egress import queueing_lines
+from controller.render.weights import overestimated_ppm
 from controller.vocabulary import Protocol, Service
 from tests.unit.render.worlds import active, numbered, wanted
 
