@@ -39,9 +39,9 @@ def _first_line(error: BaseException) -> str:
 
 def _code_of(error: SlotcarError) -> int:
     from controller.ledger.errors import PlanNotAdmitted
-    from controller.verbs.errors import PlanRefused, PushFailed, RefusedByAdmission
+    from controller.verbs.errors import CannotExpress, PlanRefused, PushFailed, RefusedByAdmission
 
-    if isinstance(error, RefusedByAdmission | PlanRefused | PlanNotAdmitted):
+    if isinstance(error, RefusedByAdmission | PlanRefused | PlanNotAdmitted | CannotExpress):
         return REFUSED
     if isinstance(error, PushFailed):
         return ROLLED_BACK if error.rolled_back else NOT_ROLLED_BACK

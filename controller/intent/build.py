@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Protocol
 
@@ -25,12 +25,17 @@ class Active(Protocol):
     def window(self) -> Window: ...
 
 
-def intents_at(active: Iterable[Active], network: Network, at: datetime | None = None) -> dict[str, QosIntent]:
+def intents_at(
+    active: Iterable[Active],
+    network: Network,
+    at: datetime | None = None,
+    devices: Collection[str] | None = None,
+) -> dict[str, QosIntent]:
     """What every managed device must do while exactly `active` is active, keyed by device name.
 
     A device with nothing active still has its baseline: standing scheduling classes, SLS policers and the rule for
     unentitled code points. Devices of over-provisioned domains get no intent (D7.3 §3.2.1). `at` is the instant, for
-    the validity of SLSs; without it every SLS is taken as valid.
+    the validity of SLSs; without it every SLS is taken as valid. With `devices` only these are asked for.
     """
     entries = sorted({one.entry.number: one.entry for one in active}.items())
     flows: dict[str, list[EdgeFlow]] = {}
@@ -48,7 +53,7 @@ def intents_at(active: Iterable[Active], network: Network, at: datetime | None =
             untrusted=tuple(sorted(_untrusted(device, network), key=str)),
         )
         for _, device in sorted(network.devices.items())
-        if not network.domains[device.domain].over_provisioned
+        if not network.domains[device.domain].over_provisioned and (devices is None or device.name in devices)
     }
 
 

@@ -17,7 +17,7 @@ from controller.ledger import database, embedded, queries
 from controller.ledger.database import SchemaState
 from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.listening import Lease, Listener, try_lead
-from controller.ledger.model import AdmissionRequest, Entry, Event, PlanStep, State, Terms
+from controller.ledger.model import AdmissionRequest, Condition, Entry, Event, PlanStep, State, Terms
 from controller.ledger.operations import Admit, AppendEvent, ApplyPlan, Expire, ExtendHold, Move, Rebind
 from controller.ledger.queries import EventFilter, Filter
 from controller.ledger.writer import Writer
@@ -130,9 +130,10 @@ class Ledger:
         *,
         actor: str,
         expected_version: int | None = None,
+        condition: Condition | None = None,
     ) -> Entry:
         """Another form of the reservation that asks for the same of the network: ports bound, labels changed."""
-        return self._writer.submit(Rebind(now, handle, reservation, actor, expected_version))
+        return self._writer.submit(Rebind(now, handle, reservation, actor, expected_version, condition))
 
     def expire(self, now: datetime, *, ended: bool = True) -> tuple[Entry, ...]:
         """Moves on what is over by `now`: holds that ran out and, with `ended`, slots that are past."""

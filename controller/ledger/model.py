@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -98,6 +98,21 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """What must hold for an entry beside the others on some devices, and no slot table can say. Asked under the ledger's
+    lock, so that it holds for concurrent requests, too.
+
+    Attributes:
+        devices: whose entries it is about.
+        check: takes the entry, and the other live ones that cross these devices and may be open while it is; raises a
+            `SlotcarError` where they cannot be together, and nothing is written then.
+    """
+
+    devices: frozenset[str]
+    check: Callable[[Entry, Sequence[Entry]], None]
+
+
+@dataclass(frozen=True, slots=True)
 class AdmissionRequest:
     """A request to take a place in the slot tables.
 
@@ -108,6 +123,7 @@ class AdmissionRequest:
         fingerprint: what a repeated request must equal; empty for the reservation itself.
         replaces: handle of the entry that this is the new form of; it keeps its handle, number and state.
         expected_version: the version that the caller saw of `replaces`.
+        condition: what must hold beside room in the tables; None asks nothing more.
     """
 
     reservation: Reservation
@@ -120,6 +136,7 @@ class AdmissionRequest:
     fingerprint: str = ""
     replaces: str | None = None
     expected_version: int | None = None
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)

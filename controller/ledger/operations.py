@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from controller.admission import decide
 from controller.admission.model import Admitted, Refused
 from controller.ledger.errors import ForbiddenTransition, IdempotencyConflict, NameTaken, PlanNotAdmitted, StaleLedger
-from controller.ledger.model import OCCUPYING, TRANSITIONS, AdmissionRequest, Entry, PlanStep, State
+from controller.ledger.model import OCCUPYING, TRANSITIONS, AdmissionRequest, Condition, Entry, PlanStep, State
 from controller.ledger.transaction import Needs, Remembered, Transaction
 from controller.reservation.model import Reservation
 
@@ -59,7 +59,7 @@ class Admit(Operation[Entry | Refused]):
     def run(self, transaction: Transaction) -> Entry | Refused:
         """
         Raises:
-            NameTaken, IdempotencyConflict, UnknownHandle, StaleVersion, ForbiddenTransition.
+            NameTaken, IdempotencyConflict, UnknownHandle, StaleVersion, ForbiddenTransition; what its condition raises.
         """
         repeated = self._repeated(transaction)
         if repeated is not None:
@@ -70,7 +70,9 @@ class Admit(Operation[Entry | Refused]):
             return answer
         if old is not None:
             transaction.give_back(old)
-        return self.settled(transaction, old)
+        entry = self.settled(transaction, old)
+        _ask(transaction, entry, self.request.condition)
+        return entry
 
     def opened(self, transaction: Transaction) -> Entry | None:
         """The entry that the request changes; for a new one None, and its name is free."""
@@ -188,6 +190,7 @@ class Rebind(Operation[Entry]):
     reservation: Reservation
     actor: str
     expected_version: int | None = None
+    condition: Condition | None = None
 
     @property
     def needs(self) -> Needs:
@@ -196,6 +199,7 @@ class Rebind(Operation[Entry]):
     def run(self, transaction: Transaction) -> Entry:
         entry = transaction.entry(self.handle, self.expected_version)
         changed = transaction.change(entry, entry.state, self.now, reservation=self.reservation)
+        _ask(transaction, changed, self.condition)
         _record(
             transaction,
             changed,
@@ -249,7 +253,8 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
     def run(self, transaction: Transaction) -> tuple[Entry, ...]:
         """
         Raises:
-            StaleLedger: something was written since the plan was made. PlanNotAdmitted: a step is refused.
+            StaleLedger: something was written since the plan was made. PlanNotAdmitted: a step is refused. What a
+            step's condition raises.
         """
         if self.sequence is not None and transaction.head.sequence != self.sequence:
             raise StaleLedger(self.sequence, transaction.head.sequence)
@@ -262,14 +267,18 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
                 transaction.give_back(old)
         refused: list[tuple[tuple[str, str], Refused]] = []
         done: list[Entry] = []
+        conditions: list[Condition | None] = []
         for (step, admit), old in zip(asked, olds, strict=True):
             answer = admit.decided(transaction)
             if isinstance(answer, Refused):
                 refused.append((step.key, answer))
             else:
                 done.append(admit.settled(transaction, old))
+                conditions.append(admit.request.condition)
         if refused:
             raise PlanNotAdmitted(tuple(refused))
+        for entry, condition in zip(done, conditions, strict=True):  # beside what all of the plan leaves
+            _ask(transaction, entry, condition)
         return (*cancelled, *done)
 
     def _cancel(self, transaction: Transaction, step: PlanStep) -> Entry:
@@ -309,6 +318,11 @@ def _move(transaction: Transaction, entry: Entry, to: State, actor: str, now: da
         transaction.give_back(replace(entry))
     _record(transaction, changed, to.value, actor, now, **({"reason": reason} if reason else {}))
     return changed
+
+
+def _ask(transaction: Transaction, entry: Entry, condition: Condition | None) -> None:
+    if condition is not None:
+        condition.check(entry, transaction.beside(entry, condition.devices))
 
 
 def _record(transaction: Transaction, entry: Entry, what: str, actor: str, now: datetime, **details: Any) -> None:

@@ -38,6 +38,15 @@ _READ_ENTRIES = text(
     ) AS found
     """
 )
+# Containment in JSON finds a superset (an interface may have a device's name), which is looked through again.
+_READ_BESIDE = text(
+    f"""
+    SELECT * FROM entry WHERE state IN ({_LIVE_STATES}) AND end_us > :start_us AND start_us < :end_us AND EXISTS (
+        SELECT FROM unnest(CAST(:devices AS text[])) AS asked (name)
+        WHERE paths @> jsonb_build_array(jsonb_build_object('hops', jsonb_build_array(jsonb_build_array(asked.name))))
+    )
+    """
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +149,27 @@ class Transaction:
             {"states": states, "now": now, "now_us": to_us(now)},
         )
         return tuple(self._note_read(rows.entry_from_row(row)) for row in found)
+
+    def beside(self, entry: Entry, devices: Collection[str]) -> tuple[Entry, ...]:
+        """Other live entries that cross one of the devices and may be open while the entry is, by number."""
+        start, end = entry.reservation.start, entry.reservation.end
+        asked = {"start_us": to_us(start), "end_us": to_us(end), "devices": sorted(devices)}
+        found = [rows.entry_from_row(row) for row in self.connection.execute(_READ_BESIDE, asked)]
+        known = {one.handle: one for one in found} | self._entries  # what the batch has changed already is newer
+        return tuple(
+            sorted(
+                (
+                    one
+                    for one in known.values()
+                    if one.state in OCCUPYING
+                    and one.handle != entry.handle
+                    and one.reservation.start < end
+                    and start < one.reservation.end
+                    and any(hop.device in devices for path in one.paths for hop in path.hops)
+                ),
+                key=lambda one: one.number,
+            )
+        )
 
     def _read_entries(self, handles: Collection[str], keys: Collection[Key]) -> None:
         found = self.connection.execute(

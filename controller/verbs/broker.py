@@ -7,7 +7,7 @@ to the ledger. It holds no state of its own, so any number of brokers may share 
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from controller.admission import capacities
@@ -22,11 +22,12 @@ from controller.reservation.model import Endpoint, Reservation, is_storable
 from controller.settings import Settings
 from controller.timebase import MICROSECOND, iso
 from controller.verbs import access
-from controller.verbs.asking import ask_for
+from controller.verbs.asking import Ask, ask_for
 from controller.verbs.changes import Modification, modified
 from controller.verbs.configurations import configurations_at
 from controller.verbs.enquiring import EnquiryAnswer, ask_tables
 from controller.verbs.errors import NoSuchDevice, NotPossible, PlanRefused, RefusedByAdmission, StalePlan
+from controller.verbs.expressing import Expressions
 from controller.verbs.matching import Act, match
 from controller.verbs.phases import KINDS
 from controller.verbs.plan import Plan, make_plan, network_digest
@@ -67,8 +68,10 @@ class Broker:
     ledger: Ledger
     network: Network
     settings: Settings
+    _expressions: Expressions = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_expressions", Expressions(self.network))
         self.ledger.set_terms(Terms(capacities(self.network), self.network.sls, self.settings.horizon))
 
     # -- reading ---------------------------------------------------------------------------------------------------
@@ -136,7 +139,8 @@ class Broker:
         """Admits and commits, or holds, or leaves it to approval.
 
         Raises:
-            RefusedByAdmission: no room; nothing is held. NameTaken, IdempotencyConflict, NoPath.
+            RefusedByAdmission: no room; nothing is held. CannotExpress: a platform on the path has no words for it.
+            NameTaken, IdempotencyConflict, NoPath.
         """
         access.owner_for(caller, reservation.owner)
         hold_until = now + options.hold if options.hold else None
@@ -160,7 +164,8 @@ class Broker:
         """Another rate or window, atomically: if the new one is refused, the old one stays as it was.
 
         Raises:
-            RefusedByAdmission: no room. StaleVersion: it is not at `expected_version`. NotPossible: see `modified`.
+            RefusedByAdmission: no room. CannotExpress: see `create`. StaleVersion: it is not at `expected_version`.
+            NotPossible: see `modified`.
         """
         entry = self._changeable(which, caller)
         reservation = modified(entry.reservation, change, now)
@@ -187,7 +192,7 @@ class Broker:
         """Ports that were not known before (GARA §3.1). What a flow costs the network does not change by it.
 
         Raises:
-            NotPossible: no port was given.
+            NotPossible: no port was given. CannotExpress: flows that shared a policer would need one each, too many.
         """
         if source_port is None and destination_port is None:
             raise NotPossible("bind needs a source port, a destination port, or both")
@@ -206,6 +211,7 @@ class Broker:
             now,
             actor=caller.name,
             expected_version=expected_version if expected_version is not None else entry.version,
+            condition=self._expressions.condition(Ask(reservation, entry.paths, entry.demands)),
         )
 
     def _admit(self, reservation: Reservation, caller: Caller, now: datetime, **how: object) -> Entry:
@@ -217,6 +223,7 @@ class Broker:
                 demands=ask.demands,
                 needs_approval=self.needs_approval(reservation),
                 actor=caller.name,
+                condition=self._expressions.condition(ask),
                 **how,  # type: ignore[arg-type]
             ),
             now,
@@ -258,7 +265,7 @@ class Broker:
 
         Raises:
             PlanRefused: it holds a refusal. StalePlan, StaleLedger: something changed since it was made.
-            PlanNotAdmitted: it does not fit any more.
+            PlanNotAdmitted: it does not fit any more. CannotExpress: a platform has no words for what it would leave.
         """
         if work.refused:
             raise PlanRefused(f"the plan holds refusals, so none of it is applied: {', '.join(work.refused)}")
@@ -292,6 +299,7 @@ class Broker:
             needs_approval=self.needs_approval(step.reservation),
             replaces=step.handle,
             expected_version=step.expected_version,
+            condition=self._expressions.condition(ask),
         )
         return PlanStep(step.key, request=request)
 

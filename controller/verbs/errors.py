@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from controller.admission.model import Refused
 from controller.problems import SlotcarError
+from controller.render.model import Unrenderable
 from controller.reservation.model import Reservation
 from controller.rollout.model import PushFailed as PushFailed
 from controller.verbs.explain import refusal_sentences
@@ -16,6 +17,10 @@ class RefusedByAdmission(SlotcarError):
         self.reservation = reservation
         self.refused = refused
         super().__init__("\n".join(refusal_sentences(reservation, refused)))
+
+
+class CannotExpress(Unrenderable):
+    """A platform on the path cannot express the reservation, by itself or beside the others; the message says which."""
 
 
 class NotPossible(SlotcarError):

@@ -11,9 +11,11 @@ from controller.admission import SlotTables
 from controller.admission.model import Admitted, Refused
 from controller.ledger.model import Entry, State
 from controller.network.model import Network
+from controller.render.model import Unrenderable
 from controller.reservation.model import Reservation
 from controller.verbs.asking import Ask, ask_for
 from controller.verbs.configurations import Boundary, changes_between, configurations_at, transitions
+from controller.verbs.errors import CannotExpress
 from controller.verbs.matching import Act, Match
 
 #: More boundaries than these are counted, not shown: a daily slot for a year has 730.
@@ -87,6 +89,9 @@ def make_plan(
     """Decides every match against `tables`, as if what is cancelled and changed were gone already.
 
     `tables` is used up: it ends as it would after the apply.
+
+    Raises:
+        CannotExpress: at some boundary a platform cannot express what would be admitted.
     """
     for match in matches:
         if match.entry and match.act in (Act.CANCEL, Act.CHANGE):
@@ -94,7 +99,10 @@ def make_plan(
     steps = tuple(_step(match, tables, network, horizon) for match in matches)
     after = _entries_after(current, steps, now)
     times = sorted(_touched_times(steps, now))
-    shown = _boundaries(current, after, steps, network, now, times[:MAX_BOUNDARIES])
+    try:
+        shown = _boundaries(current, after, steps, network, now, times[:MAX_BOUNDARIES])
+    except Unrenderable as error:
+        raise CannotExpress(str(error)) from error
     return Plan(
         made_at=now,
         sequence=sequence,
