@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar
 import asyncssh
 
 from lab.ios.counters import Counters
+from lab.ios.events import Fired
 from lab.ios.faults import Fault
 from lab.ios.machine import Account, Machine, Pending, Received
 from lab.ios.server import listen
@@ -127,6 +128,11 @@ class Router:
         """How often a change was taken back, by its timer or by `configure revert now`."""
         return self._machine.reverted
 
+    @property
+    def fired(self) -> list[Fired]:
+        """The applets that were run, with their instants and what became of them."""
+        return self._call(lambda: list(self._machine.events.fired))
+
     def running_text(self) -> str:
         return self._call(lambda: self._machine.running.text())
 
@@ -212,6 +218,7 @@ class Router:
 
     async def stop(self) -> None:
         self._machine.forget_pending()
+        self._machine.events.forget()
         for task in tuple(self._tasks):
             task.cancel()
         await self._close()
@@ -219,6 +226,7 @@ class Router:
 
     async def _listen(self) -> None:
         assert self._key is not None
+        self._machine.events.register()
         self._acceptor = await listen(self._machine, self.address, self.port, self._key, self._connections)
         self.port = self._acceptor.get_port()
 

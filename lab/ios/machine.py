@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from lab.ios import difference
 from lab.ios.configuration import Answer, Configuration, Cursor, Kind
 from lab.ios.counters import Counters
+from lab.ios.events import Events
 from lab.ios.faults import Faults, FullFlash
 from lab.ios.flash import Flash
 from lab.ios.grammar import load
@@ -85,6 +86,7 @@ class Machine:
     pending: Pending | None = None
     reverted: int = 0
     booted_ns: int = field(default_factory=time.time_ns)
+    events: Events = field(init=False)
     running: Configuration = field(init=False)
     flash: Flash = field(init=False)
 
@@ -95,6 +97,7 @@ class Machine:
         """
         facts = load(self.platform).facts
         self.flash = Flash(facts["flash"], int(facts["flash_bytes"]))
+        self.events = Events(self)
         if "\nhostname " not in f"\n{self.startup}":
             self.startup = f"hostname {self.name}\n{self.startup}"
         if "\nversion " not in f"\n{self.startup}":
@@ -110,6 +113,8 @@ class Machine:
         logical = self.running.grammar.logical
         self.running.hardware = frozenset(name for name in names if name.rstrip("0123456789/:") not in logical)
         self.booted_ns = time.time_ns()
+        self.events.forget()
+        self.events.register()
         self.changed()
 
     def parsed(self, text: str) -> Configuration:
@@ -148,6 +153,7 @@ class Machine:
             answer = Answer(Kind.REFUSED, refusal.message) if refusal.message else Answer(Kind.INVALID)
         if line.strip() and not line.lstrip().startswith("!"):
             self.history.append(Received(time.time_ns(), user, origin, line.strip(), answer.taken))
+            self.events.register()
             self.changed()
         return answer
 

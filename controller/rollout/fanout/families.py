@@ -15,6 +15,8 @@ from controller.vocabulary import IOS, Platform
 #: The platforms whose devices are served together, from one process.
 SERVED = IOS | {Platform.CISCO_IOSXE_NETCONF}
 
+#: Key of `slotcar_options`: the router has an event manager.
+EEM = "eem"
 Connect = Callable[[], Transport]
 
 
@@ -35,10 +37,13 @@ def job_of(name: str, variables: Mapping[str, Any], order: Order) -> Job:
 def _ios(name: str, variables: Mapping[str, Any]) -> Connect:
     login, flash = Login.from_variables(name, variables), str(variables.get("slotcar_flash") or "flash:")
     told = str(variables.get("slotcar_transport") or "ssh")
+    acts = _acts(variables)
     if told == "ssh":
         from controller.rollout.ios.ssh import SshTransport
 
-        return partial(SshTransport, name, login, flash)
+        return partial(SshTransport, name, login, flash, acts=acts)
+    if acts:
+        raise DeviceError(f"{name}: slotcar_options says that it has {EEM}, which takes slotcar_transport: ssh")
     if told == "napalm":
         from controller.rollout.ios.napalm import NapalmTransport
 
@@ -46,10 +51,18 @@ def _ios(name: str, variables: Mapping[str, Any]) -> Connect:
     raise DeviceError(f"{name}: slotcar_transport is {told!r}; it may be ssh or napalm")
 
 
+def _acts(variables: Mapping[str, Any]) -> bool:
+    """Whether the inventory says that a router can act by itself."""
+    options = variables.get("slotcar_options") or {}
+    return isinstance(options, Mapping) and options.get(EEM) is True
+
+
 def _netconf(name: str, variables: Mapping[str, Any]) -> Connect:
     from controller.rollout.netconf.login import netconf_login
     from controller.rollout.netconf.transport import NetconfTransport
 
+    if _acts(variables):
+        raise DeviceError(f"{name}: slotcar_options says that it has {EEM}, which takes a router's command line")
     confirm_s = variables.get("slotcar_confirm_s")
     login = netconf_login(name, variables)
     return partial(NetconfTransport, name, login, int(confirm_s) if confirm_s else None)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from controller.rollout.comparison import Comparison, compare
 from controller.rollout.fanout.login import DeviceError
-from controller.rollout.fanout.transport import Transport
+from controller.rollout.fanout.transport import Acting, Transport
 
 #: How long a device waits for the confirmation before it takes a change back; IOS counts in minutes.
 REVERT_MINUTES = 5
@@ -96,11 +96,13 @@ async def stage_and_see(transport: Transport, order: Order) -> Seen:
     """
     seen = await _see(transport, order)
     found = compare(order.folder, "before.txt", seen.outputs)
-    if not found.equal:
-        if compare(order.folder, "after.txt", seen.outputs).equal:
-            return seen  # it has all of it already
+    if not found.equal and not compare(order.folder, "after.txt", seen.outputs).equal:
         raise DeviceError(f"{order.folder.name}: it was changed since it was read:\n{found.difference}")
-    if not order.only_look:
+    if order.only_look:
+        return seen
+    if isinstance(transport, Acting):
+        await transport.stage_program(order.folder)
+    if found.equal:  # or it has all of it already
         await transport.stage(_lines(order.folder / "apply.txt"), _lines(order.folder / "undo.txt"))
     return seen
 
@@ -115,11 +117,16 @@ async def prepare(transport: Transport, order: Order, seen: Seen | None = None) 
         seen = await _see(transport, order)
     found = compare(order.folder, "after.txt", seen.outputs)
     outcome = Outcome(changed=not found.equal, before=found.before, after=found.after)
-    if found.equal or order.only_look:
+    if order.only_look:
         return Prepared(outcome)
-    apply = _lines(order.folder / "apply.txt")
+    apply = () if found.equal else _lines(order.folder / "apply.txt")
     if apply != found.apply:
         raise DeviceError(f"{order.folder.name}: it was changed since it was staged")
+    if isinstance(transport, Acting):
+        # Before the change, so that what begins ends; and before a revert timer, which would take it back with the change.
+        outcome.changed |= await transport.arm_program(order.folder)
+    if found.equal:
+        return Prepared(outcome)
     if not await transport.arm(apply, REVERT_MINUTES):
         outcome.notes.append("no revert timer: a change that is not verified is taken back by the controller alone")
     return Prepared(outcome, apply)
@@ -171,6 +178,8 @@ async def restore(transport: Transport, order: Order) -> Outcome:
     outcome = Outcome(changed=not found.equal, before=found.before, after=found.after)
     if order.only_look:
         return outcome
+    if isinstance(transport, Acting):
+        outcome.changed |= await _restore_program(transport, order)
     outcome.began = time.time()
     await transport.change(found.apply)
     outcome.ended = time.time()
@@ -178,6 +187,15 @@ async def restore(transport: Transport, order: Order) -> Outcome:
     if not left.equal:
         raise DeviceError(f"{order.folder.name}: it still differs:\n{left.difference}")
     return outcome
+
+
+async def _restore_program(transport: Acting, order: Order) -> bool:
+    """What a revision brought ends as it was to end; before it, and without Slotcar, the device does nothing by itself
+    until it is armed anew."""
+    if order.target != "after.txt":
+        return await transport.disarm()
+    await transport.stage_program(order.folder)
+    return await transport.arm_program(order.folder)
 
 
 async def _see(transport: Transport, order: Order) -> Seen:

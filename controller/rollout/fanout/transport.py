@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 
 class Transport(Protocol):
@@ -39,4 +40,22 @@ class Transport(Protocol):
 
     async def change(self, lines: Sequence[str]) -> None:
         """Changes the device now, without staging. Nothing waits to be confirmed after it."""
+        ...
+
+
+@runtime_checkable
+class Acting(Protocol):
+    """A transport to a device that can do something by itself at coming instants: its program, out of a revision's folder.
+    Nothing happens where the inventory does not say that the device can."""
+
+    async def stage_program(self, folder: Path) -> None:
+        """Puts on the device what it needs for it."""
+        ...
+
+    async def arm_program(self, folder: Path) -> bool:
+        """Has it do this, and nothing else, from now on; whether it would have done something else."""
+        ...
+
+    async def disarm(self) -> bool:
+        """Has it do nothing by itself; whether it would have done something."""
         ...

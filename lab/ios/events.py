@@ -1,0 +1,100 @@
+"""The Embedded Event Manager, as far as it runs applets on a countdown timer: they act with nobody logged in.
+
+"Embedded Event Manager Command Reference": a countdown begins when the applet is registered and ends once; an applet that
+runs longer than its `maxrun` (20 s where it says nothing) is ended where it stands. Here an applet is registered with its
+`event` line, on a router when its section is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lab.ios.tree import Node
+
+if TYPE_CHECKING:
+    from lab.ios.machine import Machine
+
+USER = "eem"
+MAXRUN_S = 20
+#: `ssssss[.mmm]`.
+_SECONDS = re.compile(r"\d{1,10}(?:\.\d{1,3})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """An applet's run: when it began, and whether it came to its end."""
+
+    name: str
+    at_ns: int
+    ended: bool
+
+
+@dataclass(slots=True)
+class Events:
+    """The timers of a router's applets, each beside the line that set it: the same line set again is another timer."""
+
+    machine: Machine
+    fired: list[Fired] = field(default_factory=list)
+    _timers: dict[int, tuple[Node, asyncio.TimerHandle]] = field(default_factory=dict)
+    _runs: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def register(self) -> None:
+        """Starts the timers of applets that are new and stops those of applets that are gone. A router that does not run
+        yet has none."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        found = {id(event): (applet, event) for applet, event in self._countdowns()}
+        for gone in set(self._timers) - set(found):
+            self._timers.pop(gone)[1].cancel()
+        for key, (applet, event) in found.items():
+            if key not in self._timers:
+                timer = loop.call_later(float(event.captures["seconds"]), self._start, applet)
+                self._timers[key] = (event, timer)
+
+    def forget(self) -> None:
+        """Stops all: the router does not run any more."""
+        for _, timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        for run in tuple(self._runs):
+            run.cancel()
+
+    def _countdowns(self) -> list[tuple[Node, Node]]:
+        applets = (node for node in self.machine.running.top.children if node.rule.special == "applet")
+        found = ((applet, applet.child("event")) for applet in applets)
+        return [
+            (applet, event)
+            for applet, event in found
+            if event is not None and _SECONDS.fullmatch(event.captures.get("seconds", ""))
+        ]
+
+    def _start(self, applet: Node) -> None:
+        run = asyncio.get_running_loop().create_task(self._run(applet))
+        self._runs.add(run)
+        run.add_done_callback(self._runs.discard)
+
+    async def _run(self, applet: Node) -> None:
+        from lab.ios.faults import SessionDropped
+        from lab.ios.shell import Shell
+
+        event = applet.child("event")
+        shell = Shell(self.machine, USER, lambda text: None, level=15)
+        shell.length = 0
+        began_ns, ended = time.time_ns(), False
+        try:
+            # A question that nobody answers is waited for until the run is over.
+            async with asyncio.timeout(int((event and event.captures.get("maxrun")) or MAXRUN_S)):
+                for action in sorted(applet.children, key=lambda node: node.captures.get("label", "")):
+                    if command := action.captures.get("command"):
+                        await shell.execute(command.removeprefix('"').removesuffix('"'))
+            ended = True
+        except (TimeoutError, SessionDropped):
+            shell.close()
+        self.fired.append(Fired(applet.captures["name"], began_ns, ended))
+        self.machine.changed()

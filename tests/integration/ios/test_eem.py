@@ -1,0 +1,249 @@
+"""What a router does by itself at the end of a slot: its event manager, in software."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.network import load_network
+from controller.render import renderer_of
+from controller.render.model import Configuration
+from controller.rollout.archive import Archive, revision_id
+from controller.rollout.fanout import DeviceError, Order, Outcome, Step, fan_out, fan_out_push, job_of
+from controller.rollout.fanout.families import EEM
+from controller.rollout.ios import eem
+from controller.rollout.ios.ssh import SshTransport
+from controller.rollout.model import NO_PROGRAM, DeviceRevision, Program, Revision
+from controller.rollout.staging import commands
+from lab.ios import FullFlash, RefuseLine, Router, Routers
+from tests.golden.test_render import change_of
+from tests.support.cisco import startup
+
+RENDER = Path(__file__).parents[2] / "golden" / "render"
+NAME = "north-edge"
+SHOW = "show running-config"
+OPERATORS = 'event manager applet OPERATORS\n event timer countdown time 86400\n action 1 cli command "show clock"\n'
+
+
+class Managed:
+    """A router with an event manager, and revisions for it."""
+
+    def __init__(self, routers: Routers, folder: Path) -> None:
+        found = load_network(RENDER / "mqc-inventory").devices[NAME]
+        self.device = found.model_copy(update={"options": {**found.options, EEM: True}})
+        self.router: Router = routers.add(NAME, "cisco-mqc", startup(self.device) + OPERATORS)
+        self.archive = Archive(folder / "state")
+        self.known_hosts = folder / "known_hosts"
+        self.known_hosts.write_text(routers.known_hosts)
+        self.standing = change_of(RENDER / "mqc-standing", NAME)
+        self.premium = change_of(RENDER / "mqc-premium", NAME)
+
+    @property
+    def variables(self) -> Mapping[str, Any]:
+        return {
+            "slotcar_platform": "cisco-mqc",
+            "slotcar_options": {"eem": True},
+            "slotcar_flash": "disk0:",
+            "slotcar_known_hosts": str(self.known_hosts),
+            "ansible_host": self.router.address,
+            "ansible_port": self.router.port,
+            "ansible_user": self.router.user,
+            "ansible_password": self.router.password,
+        }
+
+    def revision(self, after: Configuration, *steps: tuple[datetime, Configuration]) -> tuple[Order, Program]:
+        """One that brings `after` from what the router has, and what it is to do by itself from then on."""
+        change = renderer_of(self.device).change(self.owned(), after, self.device)
+        program = Program(tuple(at for at, _ in steps), tuple(later for _, later in steps), after.lines)
+        part = DeviceRevision(self.device, change, program, tuple(commands(self.device)))
+        now = datetime.now(UTC)
+        folder = self.archive.write(Revision(revision_id(now, {NAME: part}), now, {NAME: part}))
+        return Order(folder / NAME), program
+
+    def push(self, order: Order) -> Outcome:
+        return fan_out_push([job_of(NAME, self.variables, order)])[NAME]
+
+    def owned(self) -> Configuration:
+        return renderer_of(self.device).running({SHOW: self.router.running_text()}, self.device)
+
+    def armed(self) -> str:
+        return eem.armed_id(self.router.running_text())
+
+    def own_files(self) -> list[str]:
+        return sorted(name for name in self.router.files() if name.startswith(eem.PREFIX))
+
+
+@pytest.fixture
+def managed(routers: Routers, tmp_path: Path) -> Managed:
+    made = Managed(routers, tmp_path)
+    assert made.push(made.revision(made.standing.after)[0]).error == ""
+    return made
+
+
+def later(seconds: float) -> datetime:
+    return datetime.now(UTC) + timedelta(seconds=seconds)
+
+
+class _Dies(SshTransport):
+    """The controller is killed right after the change."""
+
+    async def activate(self, apply: Sequence[str]) -> None:
+        await super().activate(apply)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _push_and_die(name: str, variables: Mapping[str, Any], order: Order) -> None:
+    from controller.rollout.fanout import Job, Login
+
+    login = Login.from_variables(name, variables)
+    fan_out_push([Job(name, order, lambda: _Dies(name, login, str(variables["slotcar_flash"]), acts=True))])
+
+
+def test_a_slot_ends_on_the_router_at_its_instant_with_the_controller_killed(managed: Managed) -> None:
+    standing, end = managed.router.running_text(), later(6)
+    order, program = managed.revision(managed.premium.after, (end, managed.standing.after))
+    context = multiprocessing.get_context("spawn")
+    controller = context.Process(target=_push_and_die, args=(NAME, dict(managed.variables), order))
+    controller.start()
+    controller.join(30)
+    assert controller.exitcode == -signal.SIGKILL
+    assert managed.owned() == managed.premium.after
+    assert managed.armed() == program.id
+    managed.router.kill()  # and nobody can log in any more
+    assert managed.router.wait_for(lambda router: router.fired)
+    (fired,) = managed.router.fired
+    assert fired.ended
+    assert fired.at_ns / 1e9 >= end.timestamp() - 0.01, "a countdown has milliseconds"
+    assert managed.router.running_text() == standing, "byte for byte, the operator's own applet with it"
+    assert managed.own_files() == []
+
+
+def test_what_is_armed_is_read_back_and_taken_step_by_step(managed: Managed) -> None:
+    changed = change_of(RENDER / "mqc-rate-modified", NAME).after
+    first, last = later(4), later(600)
+    order, program = managed.revision(managed.premium.after, (first, changed), (last, managed.standing.after))
+    outcome = managed.push(order)
+    assert (outcome.error, outcome.changed) == ("", True)
+    assert managed.armed() == program.ids[0]
+    assert len(managed.own_files()) == 2
+    assert managed.router.wait_for(lambda router: router.fired)
+    assert managed.owned() == changed
+    assert managed.armed() == program.ids[1], "the name of what is left"
+    assert len(managed.own_files()) == 1
+
+
+def test_a_push_replaces_what_is_armed_and_the_same_again_touches_nothing(managed: Managed) -> None:
+    order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
+    managed.push(order)
+    again, program = managed.revision(managed.premium.after, (later(900), managed.standing.after))
+    outcome = managed.push(again)
+    assert (outcome.error, outcome.changed) == ("", True), "armed anew, though the configuration is the same"
+    assert managed.armed() == program.id
+    assert len(managed.own_files()) == 1
+    told = len(managed.router.history)
+    assert managed.push(again).changed is False
+    assert len(managed.router.history) == told
+    ended, _ = managed.revision(managed.standing.after)
+    assert managed.push(ended).error == ""
+    assert (managed.armed(), managed.own_files()) == (NO_PROGRAM, [])
+    assert "event manager applet OPERATORS" in managed.router.running_text()
+
+
+def test_what_somebody_else_armed_since_staging_is_left(managed: Managed) -> None:
+    mine, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
+    theirs, program = managed.revision(managed.premium.after, (later(900), managed.standing.after))
+    assert fan_out(Step.STAGE, [job_of(NAME, managed.variables, mine)])[NAME].error == ""
+    assert managed.push(theirs).error == ""
+    outcome = fan_out(Step.ACTIVATE, [job_of(NAME, managed.variables, mine)])[NAME]
+    assert "what it will do by itself was changed since it was staged" in outcome.error
+    assert managed.armed() == program.id
+
+
+@pytest.mark.parametrize("target", ["before.txt", pytest.param("", marks=pytest.mark.slow)])
+def test_a_restore_disarms(managed: Managed, target: str) -> None:
+    before = managed.router.running_text()
+    order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
+    managed.push(order)
+    outcome = fan_out(Step.RESTORE, [job_of(NAME, managed.variables, Order(order.folder, target=target))])[NAME]
+    assert outcome.error == ""
+    assert (managed.armed(), managed.own_files()) == (NO_PROGRAM, [])
+    if target:
+        assert managed.router.running_text() == before
+
+
+def test_restoring_what_is_known_good_arms_its_end_again_also_one_that_is_past(managed: Managed) -> None:
+    order, _ = managed.revision(managed.premium.after, (later(-60), managed.standing.after))
+    outcome = fan_out(Step.RESTORE, [job_of(NAME, managed.variables, order)])[NAME]
+    assert outcome.error == ""
+    assert managed.router.wait_for(lambda router: router.fired)
+    assert managed.owned() == managed.standing.after
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        pytest.param(FullFlash(), "it cannot be armed: disk0:slotcar-end-", id="full-flash", marks=pytest.mark.slow),
+        pytest.param(RefuseLine("^event timer"), "Invalid input", id="refused"),
+    ],
+)
+def test_a_router_that_cannot_be_armed_is_not_changed(managed: Managed, fault: Any, words: str) -> None:
+    before = managed.router.running_text()
+    order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
+    managed.router.fault(fault)
+    assert words in managed.push(order).error
+    assert managed.router.running_text() == before
+
+
+@pytest.mark.slow
+def test_an_operators_own_quiet_prompts_stay(managed: Managed) -> None:
+    assert managed.router.configure("file prompt quiet") == []
+    standing = managed.router.running_text()
+    managed.push(managed.revision(managed.premium.after, (later(3), managed.standing.after))[0])
+    assert managed.router.wait_for(lambda router: router.fired)
+    assert managed.router.running_text() == standing
+
+
+def test_a_missing_step_is_no_programs_name() -> None:
+    ids = ("1" * 16, "2" * 16, NO_PROGRAM)
+    both = eem.applets(ids, (10.0, 20.0), ((), ()))
+    lines = [line for one in both for line in eem.registration(one, 5, f"flash:{one.file}", asks=True)]
+    assert eem.armed_id("\n".join(lines)) == ids[0]
+    assert eem.armed_id("\n".join(lines[: len(lines) // 2])) == eem.INCOMPLETE
+    assert eem.armed_id("\n".join(lines[len(lines) // 2 :])) == ids[1]
+    assert eem.armed_id(OPERATORS) == NO_PROGRAM
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"slotcar_platform": "cisco-mqc", "slotcar_transport": "napalm"}, {"slotcar_platform": "cisco-iosxe-netconf"}],
+)
+def test_only_a_command_line_over_ssh_can_be_armed(told: Mapping[str, str], tmp_path: Path) -> None:
+    with pytest.raises(DeviceError, match="r: slotcar_options says that it has eem"):
+        job_of("r", {"ansible_user": "ops", "slotcar_options": {"eem": True}, **told}, Order(tmp_path))
+
+
+def test_an_applet_that_waits_for_an_answer_is_ended(routers: Routers) -> None:
+    router = routers.add("r", "cisco-mqc", "")
+    lines = ["event manager applet ASKS", ' action 1 cli command "copy running-config disk0:a"']
+    assert router.configure("\n".join([*lines, " event timer countdown time 0.1 maxrun 1"])) == []
+    assert router.wait_for(lambda one: one.fired)
+    assert not router.fired[0].ended
+    assert router.files() == {}
+
+
+def test_an_applet_that_is_taken_away_does_not_run(routers: Routers) -> None:
+    router = routers.add("r", "cisco-mqc", "")
+    for name in ("a", "b"):
+        router.configure(
+            f'event manager applet {name}\n action 1 cli command "write"\n event timer countdown time 0.5'
+        )
+    assert router.configure("no event manager applet a") == []
+    assert router.wait_for(lambda one: one.fired)
+    assert [one.name for one in router.fired] == ["b"]
