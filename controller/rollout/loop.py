@@ -18,7 +18,7 @@ from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.listening import Lease
 from controller.ledger.model import Entry
 from controller.problems import SlotcarError
-from controller.rollout.model import Outlook, PushFailed, PushResult, Reading, Wanted
+from controller.rollout.model import STALE, Outlook, PushFailed, PushResult, Reading, Wanted
 from controller.rollout.program import ARMED, WantedFor
 from controller.rollout.pusher import Pusher
 from controller.rollout.standing import Standing
@@ -251,6 +251,9 @@ class ReconcileLoop:
             self.status.failed_pushes += 1
             self._standing.forget(targets)
             reasons = dict(error.devices) or reasons
+            if all(STALE in why for why in reasons.values()):
+                log.info("push came too late", error=str(error), revision=error.revision)
+                return  # with the next reading it is right again
             log.error("push failed", error=str(error), rolled_back=error.rolled_back, revision=error.revision)
         else:
             log.error("push impossible", error=str(error))

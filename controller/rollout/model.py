@@ -31,6 +31,14 @@ class PushFailed(SlotcarError):
         super().__init__(message)
 
 
+#: What a device answers, among other words, to a push that was right only a moment ago.
+STALE = "read it again"
+
+
+class Restless(SlotcarError):
+    """A device acted by itself while it was read: the answers belong to no one instant."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One step of a program: at this instant, these lines."""

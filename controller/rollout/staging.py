@@ -6,9 +6,8 @@ from collections.abc import Mapping
 
 from controller.network.model import Device
 from controller.render import renderer_of
-from controller.render.model import Unreadable
 from controller.rollout.linux import scripts as linux
-from controller.rollout.model import NO_PROGRAM, DeviceRevision, Reading, Revision
+from controller.rollout.model import NO_PROGRAM, STALE, DeviceRevision, Reading, Restless, Revision
 from controller.rollout.program import ARMED
 
 
@@ -24,14 +23,14 @@ def commands(device: Device) -> list[str]:
 def reading_of(outputs: Mapping[str, str], device: Device) -> Reading:
     """
     Raises:
-        Unreadable: the answers are not the platform's, or the device acted while it was read.
+        Unreadable: the answers are not the platform's. Restless: the device acted while it was read.
     """
     if device.platform not in ARMED:
         return Reading(renderer_of(device).running(outputs, device))
     state = linux.state_command(device)
     first, last = outputs.get(state, NO_PROGRAM), outputs.get(linux.again(state), NO_PROGRAM)
     if first != last:
-        raise Unreadable(f"{device.name}: it acted while it was read; read it again")
+        raise Restless(f"{device.name}: it acted while it was read; {STALE}")
     name, *lag = last.split() or [NO_PROGRAM]
     return Reading(renderer_of(device).running(outputs, device), name, int(lag[0]) * 10_000 if lag else None)
 

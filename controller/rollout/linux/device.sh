@@ -152,7 +152,11 @@ activate() {
   fi
   expected=$(cat "$revision/replaces")
   [ "$now" = "$expected" ] ||
-    fail 75 "it acted since it was read: it was to do $expected then, and is to do $now now"
+    fail 75 "it acted since it was read: it was to do $expected then, and is to do $now now; read it again"
+  look_at_clock
+  if [ -s "$revision/apply.txt" ] && read -r _ due <"$revision/agenda" && [ $((due - $2)) -le "$since_boot" ]; then
+    fail 75 "this change was for the time before a boundary that has passed; read it again"
+  fi
   [ "$mine" = - ] || echo "$mine" >"$place/fence"
   before=$(armed)
   stop

@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from controller.render.model import Unreadable
 from controller.rollout import staging
 from controller.rollout.archive import Archive
 from controller.rollout.linux import scripts
 from controller.rollout.linux.shell import Answer, StepFailed, ask
 from controller.rollout.linux.steps import activate, clock, stage
-from controller.rollout.model import NO_PROGRAM, DeviceRevision, Program, Revision
+from controller.rollout.model import NO_PROGRAM, DeviceRevision, Program, Restless, Revision
 from controller.rollout.program import agenda
 from controller.timeline import Active
 from tests.support.controllers import wait_for
@@ -169,6 +168,15 @@ def test_a_router_that_acted_since_it_was_read_takes_nothing(router: Router, tmp
     assert router.armed == part_of(first).program.ids[1], "its own program goes on"
 
 
+def test_a_change_for_a_time_that_has_passed_is_refused(router: Router, tmp_path: Path) -> None:
+    """It would open a slot that has ended, if only until the program's first step."""
+    folder = folder_of(revision_of(active(1, 10), ends_in_s=-5), tmp_path)
+    stage(router, folder)
+    with pytest.raises(StepFailed, match="a boundary that has passed"):
+        activate(router, folder)
+    assert router.ran == []
+
+
 def test_a_controller_that_lost_the_lead_changes_nothing(router: Router, tmp_path: Path) -> None:
     newer = revision_of(active(1, 10), fence=8)
     folder = folder_of(newer, tmp_path)
@@ -252,5 +260,5 @@ def test_questions_go_in_one_command_and_a_failing_one_is_named(router: Router) 
 
 def test_a_reading_in_the_middle_of_a_step_is_not_believed() -> None:
     state, *_, again = staging.commands(DEVICE)
-    with pytest.raises(Unreadable, match="it acted while it was read"):
+    with pytest.raises(Restless, match="it acted while it was read"):
         staging.reading_of({state: "aa\n", again: "bb\n"}, DEVICE)
