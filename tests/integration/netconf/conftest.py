@@ -17,7 +17,7 @@ from controller.network.model import Device
 from controller.render import Change, Configuration, renderer_of
 from controller.rollout.archive import Archive, revision_id
 from controller.rollout.fanout import Job, Login, Order, Outcome, Step, fan_out
-from controller.rollout.model import DeviceRevision, Guard, Revision
+from controller.rollout.model import DeviceRevision, Program, Revision
 from controller.rollout.netconf import netconf_login
 from controller.rollout.netconf.session import Session
 from controller.rollout.netconf.transport import NetconfTransport
@@ -45,7 +45,7 @@ class Peer:
 
     def revision(self, change: Change) -> Path:
         """The folder of a revision that carries this change."""
-        parts = {self.device.name: DeviceRevision(self.device, change, Guard(), tuple(commands(self.device)))}
+        parts = {self.device.name: DeviceRevision(self.device, change, Program(), tuple(commands(self.device)))}
         now = datetime.now(UTC)
         return self.archive.write(Revision(revision_id(now, parts), now, parts))
 

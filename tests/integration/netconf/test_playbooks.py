@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from controller.rollout.archive import revision_id
-from controller.rollout.model import DeviceRevision, Guard, Revision
+from controller.rollout.model import DeviceRevision, Program, Revision
 from controller.rollout.playbook import Playbooks
 from controller.rollout.staging import commands
 from tests.integration.netconf.conftest import Peer
@@ -45,7 +45,7 @@ def revision(peers: Mapping[str, Peer]) -> Path:
     one = peers["one"]
     change = one.case("standing")
     parts = {
-        name: DeviceRevision(peer.device, change, Guard(), tuple(commands(peer.device)))
+        name: DeviceRevision(peer.device, change, Program(), tuple(commands(peer.device)))
         for name, peer in peers.items()
     }
     now = datetime.now(UTC)
