@@ -34,13 +34,13 @@ HFSC = replace(
     weight_unit="bit/s of a link-sharing curve of HFSC",
     source="iproute2 6.1, q_hfsc.c; Linux 6.1, net/sched/sch_hfsc.c",
 )
-#: Kernels with the stable fixes of 2025 keep a quantum between 256 bytes and 1 MiB; the others take these, too.
+#: Linux 6.1.0-56 of Debian cuts a quantum to between 256 bytes and 1 MiB; other kernels take these, too.
 ETS = replace(
     LINUX,
     weight=Range(256, 2**20),
     weight_unit="bytes that a band of ets sends in a round",
     shapes=False,
-    source="iproute2 6.1, q_ets.c; Linux 6.1, net/sched/sch_ets.c (observed: quanta outside 256 to 1048576 are cut)",
+    source="iproute2 6.1, q_ets.c; Linux 6.1, net/sched/sch_ets.c",
 )
 CAPABILITIES: dict[Scheduler, Capability] = {Scheduler.HTB: LINUX, Scheduler.HFSC: HFSC, Scheduler.ETS: ETS}
 

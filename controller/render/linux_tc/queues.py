@@ -115,11 +115,9 @@ def _hfsc(egress: Egress, interface: Interface, device: Device) -> Queues:
     capacity_bps = numbers.rate_down(egress.capacity_bps)
     found = Queues([HfscRoot(name, DEFAULT_MINOR, _overhead(interface))])
     found.objects.append(HfscClass(name, "1", None, Curve(capacity_bps), Curve(capacity_bps)))
-    rates = {}
+    rates = _parts(egress, capacity_bps)
     for queue in egress.queues:
-        minor = _CLASSES[queue.service]
-        rate_bps, ceil_bps = _rates(queue, capacity_bps)
-        rates[queue.service] = rate_bps
+        minor, rate_bps, ceil_bps = _CLASSES[queue.service], rates[queue.service], _rates(queue, capacity_bps)[1]
         real_time = None
         if queue.service is Service.IP_PREMIUM:
             real_time = real_time_curve(rate_bps, ceil_bps, queue.queue_bytes, delay_us)
@@ -131,6 +129,16 @@ def _hfsc(egress: Egress, interface: Interface, device: Device) -> Queues:
     )
     found.notes.append(f"{where}: hfsc shares what is left over in proportion to the guarantees, not by rank: {over}")
     return found
+
+
+def _parts(egress: Egress, capacity_bps: int) -> dict[Service, int]:
+    """What each guarantee is of the link. They count against each other, so what the others' were rounded up by, best
+    effort has less: together they are the link at most, and what is promised is not less than that.
+    """
+    rates = {queue.service: _rates(queue, capacity_bps)[0] for queue in egress.queues}
+    others_bps = sum(rate_bps for service, rate_bps in rates.items() if service is not Service.BEST_EFFORT)
+    best_effort_bps = numbers.rate_down(min(rates[Service.BEST_EFFORT], capacity_bps - others_bps))
+    return rates | {Service.BEST_EFFORT: best_effort_bps}
 
 
 def real_time_curve(rate_bps: int, ceil_bps: int, burst_bytes: int, delay_us: int) -> Curve:

@@ -15,7 +15,9 @@ from controller.network import load_network
 from controller.network.model import Device, Interface, InterfaceId
 from controller.render import Configuration, Unrenderable, renderer_of
 from controller.render.linux_tc import bands, numbers
-from controller.render.linux_tc.queues import MICROSECOND_BITS, real_time_curve
+from controller.render.linux_tc.limits import LEAST_RATE_BPS, MOST_HFSC_BPS
+from controller.render.linux_tc.objects import HfscClass
+from controller.render.linux_tc.queues import MICROSECOND_BITS, queues_of, real_time_curve
 from controller.vocabulary import Platform, Scheduler, Service
 from tests.unit.render.tc_words import rate_text, time_text
 from tests.unit.render.worlds import entry, intents, network
@@ -203,6 +205,22 @@ def test_shares_that_leave_best_effort_nothing_are_refused_at_every_plan() -> No
         bands.round_of(egress(100_000_000, 0, 0, (600_000, 389_500, 10_000)), "r1:eth1")
 
 
+@given(loads())
+def test_the_parts_of_hfsc_are_no_less_than_promised_and_no_more_than_the_link(wanted: Egress) -> None:
+    device = chosen(Scheduler.HFSC)
+    interface = device.interfaces["eth1"]
+    if wanted.capacity_bps > MOST_HFSC_BPS:
+        with pytest.raises(Unrenderable):
+            queues_of(wanted, interface, device)
+        return
+    classes = [one for one in queues_of(wanted, interface, device).objects if isinstance(one, HfscClass)]
+    link, *parts = [one.link_share.rate_bps for one in classes if one.link_share]
+    for queue, part in zip(wanted.queues, parts, strict=True):
+        assert queue.service is BEST or part >= queue.rate_bps
+    assert sum(parts) <= link or parts[2] == LEAST_RATE_BPS, "best effort has the rest"
+    assert [one.real_time is not None for one in classes] == [False, True, False, False, False]
+
+
 # -- what the plan says ------------------------------------------------------------------------------------------------
 
 
@@ -210,7 +228,7 @@ def test_the_plan_says_what_hfsc_and_ets_do_otherwise() -> None:
     assert rendered(chosen(Scheduler.HTB)).approximations == ()
     assert rendered(chosen(Scheduler.HFSC), service=ASSURED, rate_bps=20_000_000).approximations[0] == (
         "r2:eth1: hfsc shares what is left over in proportion to the guarantees, not by rank:"
-        " ip-premium 0 %, assured-rate 0 %, best-effort 98.98 %, qbss 0.99 %"
+        " ip-premium 0 %, assured-rate 0 %, best-effort 98.98 %, qbss 1 %"
     )
     ceiling, parts = rendered(chosen(Scheduler.ETS), service=ASSURED, rate_bps=20_000_000).approximations[2:]
     assert ceiling == (
