@@ -10,13 +10,12 @@ from controller.rollout.fanout.login import DeviceError, Login
 from controller.rollout.fanout.running import Job
 from controller.rollout.fanout.steps import Order
 from controller.rollout.fanout.transport import Transport
+from controller.rollout.ios.eem import EEM
 from controller.vocabulary import IOS, Platform
 
 #: The platforms whose devices are served together, from one process.
 SERVED = IOS | {Platform.CISCO_IOSXE_NETCONF}
 
-#: Key of `slotcar_options`: the router has an event manager.
-EEM = "eem"
 Connect = Callable[[], Transport]
 
 

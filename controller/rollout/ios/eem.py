@@ -10,37 +10,25 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from controller.network.model import Device
 from controller.render import renderer_of
 from controller.render.model import Configuration
-from controller.rollout.fanout.families import EEM
-from controller.rollout.fanout.login import DeviceError
 from controller.rollout.model import NO_PROGRAM
 
-if TYPE_CHECKING:
-    from controller.rollout.ios.files import Files
-    from controller.rollout.ios.shell import Shell
-
+#: Key of `slotcar_options`: the router has an event manager.
+EEM = "eem"
 #: Of applets, and of their files; both are Slotcar's own.
 PREFIX = "slotcar-end-"
 #: What is armed where some of a program's applets are missing: equal to no program's name.
 INCOMPLETE = "incomplete"
 #: An applet that runs longer is ended by the router; its own default, 20 s, is too short for a long change.
 MAXRUN_S = 120
-#: What is due already is done at once, step after step.
-SOON_S = 1.0
-SHOW = "show running-config | include ^event manager applet|^file prompt quiet"
 _APPLET = re.compile(rf"^event manager applet ({PREFIX}(\d+)-(\d+)-([0-9a-f]{{16}}))(?: |$)", re.MULTILINE)
-_QUIET = re.compile(r"^file prompt quiet\s*$", re.MULTILINE)
-#: Beside the folder's other files: what was armed when the revision was staged.
-STAGED_OVER = "armed-before.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +43,6 @@ class Applet:
     @property
     def file(self) -> str:
         return f"{self.name}.cfg"
-
-
-# -- pure --------------------------------------------------------------------------------------------------------------
 
 
 def has_manager(device: Device) -> bool:
@@ -137,92 +122,3 @@ def applets_of(folder: Path) -> tuple[Applet, ...]:
     renderer = renderer_of(device)
     changes = [renderer.change(before, after, device).apply for before, after in pairwise(states)]
     return applets(told["ids"], told["instants"], changes)
-
-
-# -- on the router -----------------------------------------------------------------------------------------------------
-
-
-class Manager:
-    """One router's event manager, over an open login. `now` gives seconds since the epoch."""
-
-    def __init__(self, name: str, shell: Shell, files: Files, now: Callable[[], float] = time.time) -> None:
-        self._name = name
-        self._shell = shell
-        self._files = files
-        self._now = now
-
-    async def stage(self, folder: Path) -> None:
-        """Puts the steps' files on the router, and notes what is armed on it. Nothing is armed yet.
-
-        Raises:
-            DeviceError: it takes no files, and so cannot act by itself.
-        """
-        from controller.rollout.ios.files import text_of
-
-        have = armed_id(await self._shell.ask(SHOW))
-        (folder / STAGED_OVER).write_text(have, encoding="utf-8")
-        wanted = applets_of(folder)
-        if wanted and wanted[0].program == have:
-            return
-        for applet in wanted:
-            if not await self._files.put(applet.file, text_of(applet.lines)):
-                raise DeviceError(
-                    f"{self._name}: it cannot be armed: {self._files.path(applet.file)} cannot be written"
-                )
-
-    async def arm(self, folder: Path) -> bool:
-        """Registers the program of a staged revision in place of the one that is armed; whether it had another one.
-
-        Raises:
-            DeviceError: what is armed is not what was when the revision was staged; or an applet is refused, and then the
-                former ones are left.
-        """
-        wanted, running = applets_of(folder), await self._shell.ask(SHOW)
-        have, want = armed_id(running), wanted[0].program if wanted else NO_PROGRAM
-        if have == want:
-            return False
-        expected = _read(folder / STAGED_OVER)
-        if have != expected:
-            raise DeviceError(
-                f"{self._name}: what it will do by itself was changed since it was staged; nothing was changed"
-            )
-        old = armed_names(running)
-        mine = {applet.name for applet in wanted}
-        await self._remove([name for name in old if name in mine])
-        try:
-            await self._register(wanted, asks=not _QUIET.search(running))
-        except DeviceError:
-            await self._remove(sorted(mine))
-            raise
-        await self._remove([name for name in old if name not in mine])
-        if armed_id(await self._shell.ask(SHOW)) != want:
-            raise DeviceError(f"{self._name}: it did not register what it was to do by itself")
-        await self._tidy({applet.file for applet in wanted})
-        return True
-
-    async def disarm(self) -> bool:
-        """Takes away all that the router would do by itself; whether there was something."""
-        names = armed_names(await self._shell.ask(SHOW))
-        await self._remove(names)
-        await self._tidy(set())
-        return bool(names)
-
-    async def _register(self, wanted: Sequence[Applet], *, asks: bool) -> None:
-        for number, applet in enumerate(wanted):
-            path, soon_s = self._files.path(applet.file), SOON_S * (number + 1)
-            # Section by section: each delay is counted from when it is told.
-            delay_s = max(soon_s, applet.at - self._now())
-            await self._shell.configure(registration(applet, delay_s, path, asks=asks))
-
-    async def _remove(self, names: Sequence[str]) -> None:
-        if names:
-            await self._shell.configure([removal(name) for name in names])
-
-    async def _tidy(self, keep: set[str]) -> None:
-        for name in await self._files.names(PREFIX):
-            if name not in keep:
-                await self._files.forget(name)
-
-
-def _read(file: Path) -> str:
-    return file.read_text(encoding="utf-8") if file.exists() else NO_PROGRAM

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from controller.rollout.fanout.login import DeviceError, Login
-from controller.rollout.ios import eem
 from controller.rollout.ios.files import Files, text_of
+from controller.rollout.ios.manager import Manager
 from controller.rollout.ios.shell import REFUSED, Shell
 
 APPLY, UNDO = "slotcar-apply.cfg", "slotcar-undo.cfg"
@@ -25,7 +25,7 @@ class SshTransport:
         self._name = name
         self._shell = Shell(name, login)
         self._files = Files(self._shell, flash)
-        self._manager = eem.Manager(name, self._shell, self._files) if acts else None
+        self._manager = Manager(name, self._shell, self._files) if acts else None
         self._is_staged = False
 
     async def open(self) -> None:

@@ -17,7 +17,6 @@ from controller.render import renderer_of
 from controller.render.model import Configuration
 from controller.rollout.archive import Archive, revision_id
 from controller.rollout.fanout import DeviceError, Order, Outcome, Step, fan_out, fan_out_push, job_of
-from controller.rollout.fanout.families import EEM
 from controller.rollout.ios import eem
 from controller.rollout.ios.ssh import SshTransport
 from controller.rollout.model import NO_PROGRAM, DeviceRevision, Program, Revision
@@ -37,7 +36,7 @@ class Managed:
 
     def __init__(self, routers: Routers, folder: Path) -> None:
         found = load_network(RENDER / "mqc-inventory").devices[NAME]
-        self.device = found.model_copy(update={"options": {**found.options, EEM: True}})
+        self.device = found.model_copy(update={"options": {**found.options, eem.EEM: True}})
         self.router: Router = routers.add(NAME, "cisco-mqc", startup(self.device) + OPERATORS)
         self.archive = Archive(folder / "state")
         self.known_hosts = folder / "known_hosts"

@@ -152,7 +152,7 @@ def test_each_device_may_have_an_instant_of_its_own(mixed: Mixed) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        (SSH, "Invalid input"),
+        pytest.param(SSH, "Invalid input", marks=pytest.mark.slow),
         pytest.param(NAPALM, "NAPALM's commit_config: the session ended", marks=pytest.mark.slow),
         (NETCONF, "`lock`"),
     ],
