@@ -11,6 +11,7 @@ from fastapi import Depends, Header, HTTPException, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from controller.api.streaming import Streams
+from controller.notify.dispatching import DeliveryCounts
 from controller.problems import InvalidInput
 from controller.rollout.loop import LoopStatus
 from controller.verbs import Broker
@@ -30,6 +31,7 @@ class Context:
     tokens: TokenStore
     loop: LoopStatus | None = None
     streams: Streams = field(default_factory=Streams)
+    deliveries: DeliveryCounts = field(default_factory=DeliveryCounts)
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 

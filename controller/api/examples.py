@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from controller.api.webhook_examples import WEBHOOK_EXAMPLES
+
 Json = dict[str, Any]
 HANDLE = "r-7q2m5k3c9d4e8f1a"
 AT = f"/v1/reservations/{HANDLE}"
@@ -265,6 +267,7 @@ EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
     ),
     "events": (None, {_JSON: {"items": [_EVENT], "next": 11}, "text/event-stream": _STREAM}),
     "event_stream": (None, {"text/event-stream": _STREAM}),
+    **WEBHOOK_EXAMPLES,
     "healthz": (None, {_JSON: {"status": "ok", "checks": []}}),
     "readyz": (
         None,

@@ -12,6 +12,9 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from controller.ledger import errors as ledger_errors
+from controller.notify.sending import WrongUrl
+from controller.notify.signing import SecretUnusable
+from controller.notify.webhooks import UnknownWebhook, WrongKind, WrongWebhook
 from controller.path import NoPath
 from controller.problems import InvalidInput, Problem, SlotcarError
 from controller.render.model import Unrenderable
@@ -40,6 +43,11 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (errors.NotAllowed, 403, "not-allowed", "Not allowed"),
     (errors.NoSuchDevice, 404, "unknown-device", "There is no such device"),
     (errors.NotPossible, 409, "not-possible", "This makes no sense for the reservation"),
+    (UnknownWebhook, 404, "unknown-webhook", "There is no such webhook"),
+    (WrongUrl, 422, "invalid-input", "The request is wrong"),
+    (SecretUnusable, 422, "invalid-input", "The request is wrong"),
+    (WrongKind, 422, "invalid-input", "The request is wrong"),
+    (WrongWebhook, 409, "wrong-webhook", "This makes no sense for the webhook"),
     (Unrenderable, 409, "unrenderable", "A platform cannot express it"),
     (SlotcarError, 409, "not-possible", "This makes no sense for the reservation"),
 )

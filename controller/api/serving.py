@@ -6,6 +6,8 @@ import logging
 import socket
 import sys
 import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
 
 import structlog
 import uvicorn
@@ -16,6 +18,7 @@ from controller.api.streaming import Streams
 from controller.ledger import Ledger, open_ledger
 from controller.network import load_network
 from controller.network.model import Network
+from controller.notify.dispatching import Dispatcher
 from controller.problems import SlotcarError
 from controller.rollout.loop import ReconcileLoop
 from controller.settings import Settings
@@ -72,25 +75,37 @@ def _serve(settings: Settings, network: Network, ledger: Ledger, tokens: TokenSt
         timeout_graceful_shutdown=3,
     )  # fmt: skip
     server = _Server(config, context.streams)
-    thread = threading.Thread(target=_run_loop, args=(loop, stopping, server), name="slotcar-loop") if loop else None
-    if thread:
-        thread.start()
+    threads = _start(loop, ledger, context, stopping, server) if loop else []
     log.info("serving", address=f"http://{settings.listen_host}:{settings.listen_port}", inventory=network.source)
     try:
         server.run()
     finally:
         stopping.set()
-        if thread:
+        for thread in threads:
             thread.join(STOP_S)
 
 
-def _run_loop(loop: ReconcileLoop | None, stopping: threading.Event, server: uvicorn.Server) -> None:
-    assert loop is not None
+def _start(
+    loop: ReconcileLoop, ledger: Ledger, context: Context, stopping: threading.Event, server: uvicorn.Server
+) -> list[threading.Thread]:
+    """The loop, and beside it the delivery of webhooks while the loop leads."""
+    status = loop.status
+    dispatcher = Dispatcher(ledger, lambda: status.leading, lambda: datetime.now(UTC), counts=context.deliveries)
+    threads = [
+        threading.Thread(target=_run, args=(run, stopping, server), name=f"slotcar-{name}")
+        for name, run in (("loop", loop.run), ("webhooks", dispatcher.run))
+    ]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def _run(run: Callable[[threading.Event], None], stopping: threading.Event, server: uvicorn.Server) -> None:
     try:
-        loop.run(stopping)
+        run(stopping)
     except Exception:
         # A controller that answers and does not push is worse than one that its supervisor starts again.
-        log.exception("the reconcile loop failed")
+        log.exception("a part of the controller failed", part=threading.current_thread().name)
         server.should_exit = True
 
 

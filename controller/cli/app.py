@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from controller.cli import admin, devices, planning, reserving, viewing
+from controller.cli import admin, devices, planning, reserving, viewing, webhooks
 
 app = typer.Typer(
     name="slotcar",
@@ -38,5 +38,5 @@ def root(
     5 push failed and not rolled back."""
 
 
-for module in (planning, reserving, viewing, devices, admin):
+for module in (planning, reserving, viewing, devices, webhooks, admin):
     module.register(app)

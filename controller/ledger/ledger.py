@@ -20,6 +20,7 @@ from controller.ledger.listening import Lease, Listener, try_lead
 from controller.ledger.model import AdmissionRequest, Condition, Entry, Event, PlanStep, State, Terms
 from controller.ledger.operations import Admit, AppendEvent, ApplyPlan, Expire, ExtendHold, Move, Rebind
 from controller.ledger.queries import EventFilter, Filter
+from controller.ledger.webhooks import WebhookStore
 from controller.ledger.writer import Writer
 from controller.reservation.model import Reservation
 from controller.timebase import to_us
@@ -41,6 +42,7 @@ class Ledger:
         self._terms = Terms({}, {})
         self._writer = Writer(engine, lambda: self._terms)
         self._listener = Listener(engine)
+        self.webhooks = WebhookStore(engine)
 
     def __enter__(self) -> Ledger:
         return self

@@ -26,6 +26,7 @@ ORDER = [
     "rollout",
     "settings",
     "verbs",
+    "notify",
     "api",
     "cli",
 ]

@@ -1,0 +1,84 @@
+"""Webhooks: receivers of the audit log's events. Operators only."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query
+
+from controller.api.context import TheBroker, TheCaller, now
+from controller.api.limits import json_only
+from controller.api.models import (
+    DeadLettersOut,
+    RedeliveredOut,
+    RedeliverIn,
+    TestedOut,
+    WebhookIn,
+    WebhookOut,
+    WebhooksOut,
+)
+from controller.ledger.webhooks import Backlog
+from controller.notify.webhooks import Webhooks, letter_document, webhook_document
+
+router = APIRouter(prefix="/v1", tags=["webhooks"])
+Id = Annotated[str, Path(description="what `webhook_add` answered with", examples=["wh-5f1c09aa3be2"])]
+JSON = [Depends(json_only)]
+
+
+@router.post(
+    "/webhooks",
+    status_code=201,
+    response_model=WebhookOut,
+    summary="Add a webhook",
+    dependencies=JSON,
+    name="webhook_add",
+)
+def add(body: WebhookIn, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+    """From now on each event of the `kinds` is sent to `url`, signed, at least once, in order per reservation.
+
+    `secret` is the place of the signing secret, where the controller can read it; the secret itself is not kept here.
+    """
+    made = Webhooks(found.broker.ledger).add(body.url, body.secret, body.kinds, caller, now())
+    return webhook_document(made, Backlog())
+
+
+@router.get("/webhooks", response_model=WebhooksOut, summary="List webhooks", name="webhook_list")
+def listed(found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+    """Each with how many events wait for it and how many were given up."""
+    return {"items": [webhook_document(*one) for one in Webhooks(found.broker.ledger).list(caller)]}
+
+
+@router.delete("/webhooks/{webhook}", response_model=WebhookOut, summary="Remove a webhook", name="webhook_remove")
+def remove(webhook: Id, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+    """With all that waits for it; what it was is answered."""
+    return webhook_document(Webhooks(found.broker.ledger).remove(webhook, caller), Backlog())
+
+
+@router.post("/webhooks/{webhook}/test", response_model=TestedOut, summary="Test a webhook", name="webhook_test")
+def test(webhook: Id, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+    """Sends a message of the kind `webhook.test` at once, and tells what became of it."""
+    outcome = Webhooks(found.broker.ledger).test(webhook, caller, now())
+    return {"delivered": outcome.ok, "status": outcome.status, "message": outcome.words}
+
+
+@router.get(
+    "/webhooks/{webhook}/dead-letters",
+    response_model=DeadLettersOut,
+    summary="Dead letters",
+    name="webhook_dead_letters",
+)
+def dead_letters(
+    webhook: Id, found: TheBroker, caller: TheCaller, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> dict[str, Any]:
+    """Events that were given up after the last attempt, by number."""
+    letters = Webhooks(found.broker.ledger).dead_letters(webhook, caller, limit)
+    return {"items": [letter_document(letter) for letter in letters]}
+
+
+@router.post(
+    "/webhooks/{webhook}/redeliver", response_model=RedeliveredOut, summary="Send dead letters again", dependencies=JSON,
+    name="webhook_redeliver",
+)  # fmt: skip
+def redeliver(webhook: Id, body: RedeliverIn, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+    """These, or all: each goes before what still waits of its reservation."""
+    return {"waiting": Webhooks(found.broker.ledger).redeliver(webhook, body.sequences, caller, now())}

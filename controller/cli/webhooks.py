@@ -1,0 +1,137 @@
+"""Who is told of events: webhooks are added, listed, tested, removed; what was given up is sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from controller.cli import ERROR
+from controller.cli.options import OutputFormat
+from controller.cli.output import Format, complain, emit, print_table, progress, stdout
+from controller.cli.session import caller, now, settings
+
+if TYPE_CHECKING:
+    from controller.notify.webhooks import Webhooks
+
+webhook = typer.Typer(help="Who is told of events, by signed HTTP requests.", no_args_is_help=True)
+Id = Annotated[str, typer.Argument(metavar="WEBHOOK", help="its id, of `slotcar webhook list`", show_default=False)]
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(webhook, name="webhook")
+
+
+@contextmanager
+def webhooks() -> Iterator[Webhooks]:
+    from controller.ledger import open_ledger
+    from controller.notify.webhooks import Webhooks
+
+    chosen = settings()
+    progress("opening the ledger")
+    with open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
+        yield Webhooks(ledger)
+
+
+@webhook.command()
+def add(
+    url: Annotated[str, typer.Argument(help="where to send to, http or https", show_default=False)],
+    secret_file: Annotated[
+        Path | None,
+        typer.Option("--secret-file", help="the file with the signing secret; the controller reads it too"),
+    ] = None,
+    secret_env: Annotated[
+        str | None, typer.Option("--secret-env", help="or the controller's variable that holds it")
+    ] = None,
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option("--kinds", help="only what begins so: `push.failed,reservation.`; may be repeated"),
+    ] = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Send each event from now on to URL: signed, at least once, in order per reservation.
+
+    The secret is `whsec_` and base64 of 24 to 64 random bytes. Only its place is kept.
+    """
+    from controller.ledger.webhooks import Backlog
+    from controller.notify.webhooks import webhook_document
+
+    if (secret_file is None) == (secret_env is None):
+        raise typer.BadParameter("say one of --secret-file and --secret-env", param_hint="--secret-file")
+    place = f"file:{secret_file.absolute()}" if secret_file else f"env:{secret_env}"
+    listed = [kind.strip() for one in kinds or [] for kind in one.split(",") if kind.strip()]
+    with webhooks() as opened:
+        made = opened.add(url, place, listed, caller(), now())
+    emit(
+        webhook_document(made, Backlog()), form,
+        lambda: stdout().print(f"{made.id} gets {', '.join(listed) or 'every event'} from now on.", markup=False),
+    )  # fmt: skip
+
+
+@webhook.command(name="list")
+def list_webhooks(form: OutputFormat = Format.TABLE) -> None:
+    """Each with how many events wait for it, and how many were given up. Never their secrets."""
+    from controller.notify.webhooks import webhook_document
+
+    with webhooks() as opened:
+        data = [webhook_document(*one) for one in opened.list(caller())]
+    rows = [
+        (one["id"], one["url"], ", ".join(one["kinds"]) or "all", one["secret"], str(one["waiting"]), str(one["dead"]),
+         one["delivered_at"] or "never", one["last_error"])
+        for one in data
+    ]  # fmt: skip
+    columns = ("webhook", "url", "kinds", "secret", "waiting", "dead", "delivered", "last error")
+    emit(data, form, lambda: print_table(columns, rows, "No webhooks."))
+
+
+@webhook.command()
+def remove(which: Id) -> None:
+    """Send it nothing any more; what waits for it is forgotten."""
+    with webhooks() as opened:
+        found = opened.remove(which, caller())
+    stdout().print(f"{found.id} gets nothing any more.", markup=False)
+
+
+@webhook.command()
+def test(which: Id) -> None:
+    """Send one message of the kind `webhook.test` at once, from this machine."""
+    with webhooks() as opened:
+        outcome = opened.test(which, caller(), now())
+    if not outcome.ok:
+        complain(f"{which}: {outcome.words}")
+        raise SystemExit(ERROR)
+    stdout().print(f"{which} answered {outcome.status}.", markup=False)
+
+
+@webhook.command(name="dead-letters")
+def dead_letters(
+    which: Id,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Events that were given up after the last attempt."""
+    from controller.notify.webhooks import letter_document
+
+    with webhooks() as opened:
+        data = [letter_document(one) for one in opened.dead_letters(which, caller(), limit)]
+    rows = [
+        (str(one["event"]["sequence"]), one["event"]["at"], one["event"]["kind"], str(one["attempts"]), one["dead_at"],
+         one["last_error"])
+        for one in data
+    ]  # fmt: skip
+    columns = ("event", "at", "what", "attempts", "given up", "last error")
+    emit(data, form, lambda: print_table(columns, rows, "No dead letters."))
+
+
+@webhook.command()
+def redeliver(
+    which: Id,
+    events: Annotated[list[int] | None, typer.Argument(help="numbers of events; all dead letters without")] = None,
+) -> None:
+    """Let dead letters wait again, from the first attempt on."""
+    with webhooks() as opened:
+        count = opened.redeliver(which, events or None, caller(), now())
+    stdout().print(f"{count} wait again for {which}.", markup=False)

@@ -1,0 +1,15 @@
+"""`python -m tests.support.dispatcher URL`: delivers webhooks of a database until it is killed."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+from controller.ledger import open_ledger
+from controller.notify.dispatching import Dispatcher
+
+if __name__ == "__main__":
+    with open_ledger(sys.argv[1], Path()) as opened:
+        Dispatcher(opened, lambda: True, lambda: datetime.now(UTC)).run(threading.Event())
