@@ -89,7 +89,7 @@ def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) 
             result = pusher.push(found.wanted, found.readings.found, now(), on_task=progress)
     if result.revision:
         stdout().print(
-            f"Pushed and verified: {', '.join(result.changed) or 'guards only'} (revision {result.revision})."
+            f"Pushed and verified: {', '.join(result.changed) or 'nothing, only armed anew'} (revision {result.revision})."
         )
     else:
         stdout().print("Nothing to push.")

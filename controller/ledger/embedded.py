@@ -39,6 +39,8 @@ def _forget_foreign_pid(pid_file: Path) -> None:
         pid = int(pid_file.read_text().split("\n", 1)[0])
     except (OSError, ValueError):
         return
+    if pid < 0:
+        return  # another process is just making the database
     try:
         mine = psutil.Process(pid).name() == "postgres"
     except psutil.Error:

@@ -93,6 +93,7 @@ class ReconcileLoop:
     _troubles: dict[str, Trouble] = field(default_factory=dict)
     _armed: tuple[datetime, ...] = ()
     _held: datetime | None = None
+    _late: bool = False
     _pushed_at: datetime | None = None
     _took: deque[timedelta] = field(default_factory=lambda: deque(maxlen=5))
     _checked_at: datetime | None = None
@@ -150,9 +151,12 @@ class ReconcileLoop:
             self._standing.doubt()
             self._checked_at = now
         near = [instant for instant in ahead if instant <= now + lead]
+        self._late = False
         self.reconcile(entries, now, near)
         self._pushed_at = self.clock()
         self._took.append(self._pushed_at - now)
+        if self._late:
+            return self._pushed_at
         if near and near[0] != self._held:
             self._held = near[0]
             self.hold(entries, near[0])
@@ -193,6 +197,8 @@ class ReconcileLoop:
                 self._carried = {one.entry.handle for one in active}
                 self._tell_armed(outlook, near)
                 return
+            if self._late:
+                return  # of another instant already
 
     def hold(self, entries: Sequence[Entry], boundary: datetime) -> None:
         """Changes at a boundary the devices that cannot be armed for it: a play waits for it on open connections."""
@@ -253,7 +259,8 @@ class ReconcileLoop:
             reasons = dict(error.devices) or reasons
             if all(STALE in why for why in reasons.values()):
                 log.info("push came too late", error=str(error), revision=error.revision)
-                return  # with the next reading it is right again
+                self._late = True
+                return
             log.error("push failed", error=str(error), rolled_back=error.rolled_back, revision=error.revision)
         else:
             log.error("push impossible", error=str(error))

@@ -1,0 +1,59 @@
+"""What happens in a round: a function of the seed and the round's number, so that a round can be run again. Pure."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+#: How long things go on happening in a round.
+LENGTH_S = 30
+#: Each reservation of a round has a port of its own, by which it is known on the routers.
+FIRST_PORT = 6000
+SCHEMES = ("create", "create", "create", "modify", "cancel")
+DEATHS = ("kill-leader", "kill-standby", "cut-ssh", "restart-router", "kill-database")
+ROUTERS = ("anl-edge", "lbnl-edge")
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """`at_s` after the round's beginning, do this."""
+
+    at_s: float
+    kind: str
+    words: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.at_s:5.1f} s  {self.kind} {' '.join(f'{key}={value}' for key, value in self.words.items())}".rstrip()
+
+
+def script(seed: int, number: int) -> list[Action]:
+    """At least two reservations, changes to some of them, and up to three deaths, by time."""
+    chance = random.Random(f"{seed}/{number}")  # not for secrets
+    found = [_create(chance, number, 0, 0.0)]
+    made = 1
+    for _ in range(chance.randint(3, 5)):
+        kind = chance.choice(SCHEMES)
+        at_s = round(chance.uniform(1, LENGTH_S), 1)
+        if kind == "create":
+            found.append(_create(chance, number, made, at_s))
+            made += 1
+        else:
+            name = f"r{number}-{chance.randrange(made)}"
+            rate = f"{chance.randint(1, 9)} Mbit/s"
+            found.append(Action(at_s, kind, {"name": name} | ({"rate": rate} if kind == "modify" else {})))
+    for _ in range(chance.randint(0, 3)):
+        kind = chance.choice(DEATHS)
+        where = {"router": chance.choice(ROUTERS)} if kind == "restart-router" else {}
+        found.append(Action(round(chance.uniform(2, LENGTH_S), 1), kind, where))
+    return sorted(found, key=lambda action: action.at_s)
+
+
+def _create(chance: random.Random, number: int, index: int, at_s: float) -> Action:
+    words = {
+        "name": f"r{number}-{index}",
+        "port": str(FIRST_PORT + number * 10 % 1000 + index),
+        "rate": f"{chance.randint(1, 9)} Mbit/s",
+        "start": f"now + {chance.randint(0, 20)} s",
+        "duration": f"{chance.randint(5, 25)} s",
+    }
+    return Action(at_s, "create", words)
