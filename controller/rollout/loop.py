@@ -280,7 +280,7 @@ class ReconcileLoop:
 
     def _look(self, found: Mapping[str, Reading], targets: Mapping[str, Wanted]) -> None:
         """Tells who acted by itself as it was armed to, and who was changed by somebody else or restarted."""
-        acted: dict[datetime, dict[str, int | None]] = {}
+        passed: dict[datetime, dict[str, int | None]] = {}
         befores = {}
         for name, reading in found.items():
             before = self._standing.believed.get(name)
@@ -288,15 +288,18 @@ class ReconcileLoop:
             if seen.drift:
                 log.warning("device drifted", device=name, what=seen.drift)
                 self.ledger.append_event("device.drifted", self.clock(), device=name, details={"message": seen.drift})
-            if seen.acted_at is not None and before is not None:
-                acted.setdefault(seen.acted_at, {})[name] = reading.lag_us
+            if seen.acted and before is not None:
                 befores[name] = before
-        for instant, lags in sorted(acted.items()):
-            arrived = {name: replace(self._standing.believed[name], carried=targets[name].carried) for name in lags}
-            revision = self.pusher.acted(befores, arrived, instant)
-            details = {"at": instant.isoformat(), "devices": sorted(lags), "lag_us": lags, "revision": revision}
-            self.ledger.append_event("boundary.active", self.clock(), details=details)
-            log.info("boundary", **details)
+            for instant in seen.acted:
+                # A device tells how late its last step was.
+                passed.setdefault(instant, {})[name] = reading.lag_us if instant == seen.acted[-1] else None
+        if befores:
+            arrived = {name: replace(self._standing.believed[name], carried=targets[name].carried) for name in befores}
+            revision = self.pusher.acted(befores, arrived, max(passed))
+            for instant, lags in sorted(passed.items()):
+                details = {"at": instant.isoformat(), "devices": sorted(lags), "lag_us": lags, "revision": revision}
+                self.ledger.append_event("boundary.active", self.clock(), details=details)
+                log.info("boundary", **details)
 
     def _tell_armed(self, outlook: Outlook, near: Sequence[datetime]) -> None:
         for instant in near:

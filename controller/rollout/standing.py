@@ -14,11 +14,11 @@ class Seen:
     """What a reading says of a device.
 
     Attributes:
-        acted_at: the boundary of the last step that it took by itself since it was last seen; None where it took none.
+        acted: the boundaries of the steps that it took by itself since it was last seen, in their order.
         drift: how it differs from what it could have by itself, empty where it does not.
     """
 
-    acted_at: datetime | None = None
+    acted: tuple[datetime, ...] = ()
     drift: str = ""
 
 
@@ -56,7 +56,7 @@ class Standing:
         for steps, later in enumerate(run(before)):
             if later.identity == (reading.configuration.lines, reading.armed_id):
                 self.believed[name] = later
-                return Seen(before.program.instants[steps - 1] if steps else None)
+                return Seen(before.program.instants[:steps])
         self.forget([name])
         same = before.configuration.lines == reading.configuration.lines
         return Seen(drift="what was armed on it is gone" if same else "its configuration differs")

@@ -89,6 +89,10 @@ class Controller:
     def wait_settled(self) -> None:
         wait_for(self.settled, f"the devices to have what is wanted; see {self.log}")
 
+    def armed(self) -> set[str]:
+        """The devices that will act by themselves at the next boundary."""
+        return {name for name, phase in self.get("/v1/controller")["phases"].items() if phase == "armed"}
+
     def verified(self) -> int:
         """The number of the last event that tells of a verified push; 0 before the first."""
         events = self.get("/v1/events?limit=1000")["items"]

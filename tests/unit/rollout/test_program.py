@@ -84,7 +84,7 @@ def test_a_device_that_took_its_step_is_known_by_what_is_left() -> None:
     assert standing.verified("r1", had)
     after = run(had)[1]
     seen = standing.compare("r1", Reading(after.configuration, after.program.id))
-    assert (seen.acted_at, seen.drift) == (at(10), "")
+    assert (seen.acted, seen.drift) == ((at(10),), "")
     assert standing.believed["r1"].identity == wanted(second)["r1"].identity
 
 
