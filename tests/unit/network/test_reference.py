@@ -19,7 +19,7 @@ from controller.network.variables import (
     RouterVariables,
     SlsVariables,
 )
-from controller.vocabulary import InterfaceRole, Platform
+from controller.vocabulary import InterfaceRole, Platform, Scheduler
 
 TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "inventory.md").read_text(encoding="utf-8")
 #: Sections whose table describes a model, and rows that are read entry by entry elsewhere.
@@ -96,6 +96,11 @@ def test_every_default_is_the_models(section: str) -> None:
             required = {other: written(cells[4]) for other, cells in rows(section).items() if cells[3] == "required"}
             required = {other: value for other, value in required.items() if other not in BY_ENTRY}
             assert getattr(model.model_validate(required | {name: written(row[3])}), name) == default, name
+
+
+def test_every_scheduler_is_named() -> None:
+    for row in (rows("Router")["slotcar_scheduler"], rows("Keys of an interface")["scheduler"]):
+        assert set(re.findall(r"`([^`]+)`", row[1])) == {*Scheduler, Platform.LINUX_TC}
 
 
 def test_every_platform_and_role_is_named() -> None:
