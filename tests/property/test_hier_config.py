@@ -84,7 +84,7 @@ def test_hier_config_ends_where_our_plan_says(name: str, succession: Succession)
 
 @pytest.mark.slow
 @given(name=st.sampled_from([MQC, GSR, CAR, CATALYST]), succession=successions())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_hier_config_ends_where_our_plan_says_in_many_cases(name: str, succession: Succession) -> None:
     first, second = (wanted(name, chosen) for chosen in succession)
     judge(name, first, second)
