@@ -10,6 +10,7 @@ import structlog
 from fastapi import Depends, Header, HTTPException, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
+from controller.api.figures import LogFigures
 from controller.api.streaming import Streams
 from controller.notify.dispatching import DeliveryCounts
 from controller.problems import InvalidInput
@@ -31,6 +32,7 @@ class Context:
     tokens: TokenStore
     loop: LoopStatus | None = None
     streams: Streams = field(default_factory=Streams)
+    figures: LogFigures = field(default_factory=LogFigures)
     deliveries: DeliveryCounts = field(default_factory=DeliveryCounts)
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 

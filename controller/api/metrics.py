@@ -1,7 +1,8 @@
-"""Figures for Prometheus, read from the ledger and the loop at the moment of asking."""
+"""Figures for Prometheus, read from the ledger, its log, the loop and the webhooks at the moment of asking."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry
@@ -9,7 +10,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from controller.api.context import Context
+from controller.api.loop import phases_of
 from controller.ledger.errors import LedgerUnavailable
+from controller.ledger.webhooks import Backlog
 
 
 class _Figures:
@@ -19,6 +22,8 @@ class _Figures:
     def collect(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("slotcar_ledger_up", "1 when the ledger's database answers")
         try:
+            broker = self._context.broker
+            self._context.figures.catch_up(broker.ledger, broker.network.devices)
             states = GaugeMetricFamily("slotcar_reservations", "Reservations by state", labels=["state"])
             for state, count in self._context.broker.ledger.states().items():
                 states.add_metric([state.value], count)
@@ -27,10 +32,39 @@ class _Figures:
             yield CounterMetricFamily(
                 "slotcar_ledger_events", "Events of the audit log", self._context.broker.ledger.last_event()
             )
+            yield from self._webhooks()
         except LedgerUnavailable:
             up.add_metric([], 0)
         yield up
         yield from self._loop()
+        yield from self._context.figures.collect()
+        yield GaugeMetricFamily("slotcar_event_streams", "Event streams that are open", self._context.streams.count)
+
+    def _webhooks(self) -> Iterator[Metric]:
+        webhooks = self._context.broker.ledger.webhooks
+        ids, backlogs = [one.id for one in webhooks.all()], webhooks.backlogs()
+        label = ["webhook"]
+        waiting = GaugeMetricFamily("slotcar_webhook_waiting", "Events that wait to be delivered", labels=label)
+        dead = GaugeMetricFamily("slotcar_webhook_dead_letters", "Events that were given up", labels=label)
+        oldest = GaugeMetricFamily(
+            "slotcar_webhook_oldest_waiting_timestamp_seconds", "When what waits longest was queued", labels=label
+        )
+        delivered = CounterMetricFamily(
+            "slotcar_webhook_deliveries", "Events delivered by this controller", labels=label
+        )
+        failed = CounterMetricFamily(
+            "slotcar_webhook_delivery_failures", "Attempts of this controller that failed", labels=label
+        )
+        counts = self._context.deliveries
+        for one in ids:
+            backlog = backlogs.get(one, Backlog())
+            waiting.add_metric([one], backlog.waiting)
+            dead.add_metric([one], backlog.dead)
+            if backlog.oldest_at is not None:
+                oldest.add_metric([one], backlog.oldest_at.timestamp())
+            delivered.add_metric([one], counts.delivered[one])
+            failed.add_metric([one], counts.failed[one])
+        yield from (waiting, dead, oldest, delivered, failed)
 
     def _loop(self) -> Iterator[Metric]:
         loop = self._context.loop
@@ -40,12 +74,14 @@ class _Figures:
         yield CounterMetricFamily("slotcar_pushes", "Pushes that were verified", loop.pushes)
         yield CounterMetricFamily("slotcar_pushes_failed", "Pushes that failed", loop.failed_pushes)
         yield GaugeMetricFamily("slotcar_devices_in_trouble", "Devices that do not take a push", len(loop.troubles))
+        phases = GaugeMetricFamily("slotcar_devices", "Devices by how far they are with a boundary", labels=["phase"])
+        for phase, count in sorted(Counter(phases_of(loop).values()).items()):
+            phases.add_metric([phase], count)
+        yield phases
+        coming = GaugeMetricFamily("slotcar_next_boundary_seconds", "The next slot boundary, since the epoch")
         if loop.next_boundary:
-            yield GaugeMetricFamily(
-                "slotcar_next_boundary_seconds",
-                "The next slot boundary, since the epoch",
-                loop.next_boundary.timestamp(),
-            )
+            coming.add_metric([], loop.next_boundary.timestamp())
+        yield coming
 
 
 def registry_of(context: Context) -> CollectorRegistry:

@@ -118,8 +118,8 @@ def _events_of(wanted: EventFilter) -> Select[Any]:
 
 def latest_of_devices(connection: Connection, kind: str) -> tuple[Event, ...]:
     """The last event of that kind of each device, by device."""
-    statement = rows.SELECT_EVENT.where(_event.device.is_not(None), _event.kind == kind)
-    statement = statement.distinct(_event.device).order_by(_event.device, _event.sequence.desc())
+    last = select(func.max(_event.sequence)).where(_event.device.is_not(None), _event.kind == kind)
+    statement = rows.SELECT_EVENT.where(_event.sequence.in_(last.group_by(_event.device))).order_by(_event.device)
     return tuple(rows.event_from_row(row) for row in connection.execute(statement))
 
 

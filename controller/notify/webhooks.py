@@ -25,7 +25,7 @@ from controller.verbs.tokens import Caller
 MOST_WEBHOOKS = 50
 MOST_KINDS = 20
 #: The first words of all kinds of events that there are.
-FAMILIES = ("reservation", "push", "boundary", "device")
+FAMILIES = ("reservation", "push", "boundary", "device", "controller")
 _KIND = re.compile(r"(?P<family>[a-z-]+)(\.[a-z-]*)?")
 
 

@@ -78,19 +78,20 @@ def lags_us(event: Event) -> dict[str, int]:
 
 def boundary_of(event: Event) -> datetime | None:
     """The boundary that an event names itself."""
-    return _instant(event.details, "at") if event.kind.startswith("boundary.") else None
+    return instant_of(event.details, "at") if event.kind.startswith("boundary.") else None
 
 
 def _boundary(event: Event, revisions: dict[str, datetime]) -> datetime | None:
     """The boundary that an event is about, told by itself or by an earlier event of its revision."""
-    at = boundary_of(event) or _instant(event.details, "activate_at")
+    at = boundary_of(event) or instant_of(event.details, "activate_at")
     revision = str(event.details.get("revision") or "")
     if at is not None and revision:
         revisions[revision] = at
     return at or revisions.get(revision)
 
 
-def _instant(details: Mapping[str, Any], key: str) -> datetime | None:
+def instant_of(details: Mapping[str, Any], key: str) -> datetime | None:
+    """An aware instant in an event's details; None where there is none."""
     try:
         found = datetime.fromisoformat(str(details[key]))
     except (KeyError, ValueError):
@@ -98,20 +99,24 @@ def _instant(details: Mapping[str, Any], key: str) -> datetime | None:
     return found if found.tzinfo is not None else None
 
 
+_SIMPLY = {
+    "push.started": Phase.STAGED,
+    "push.armed": Phase.ARMED,
+    "boundary.active": Phase.ACTIVE,
+    "boundary.failed": Phase.FAILED,
+    "push.failed": Phase.FAILED,
+    "push.not-rolled-back": Phase.FAILED,
+}
+
+
 def _phase(event: Event, at: datetime | None) -> Phase | None:
-    match event.kind:
-        case "boundary.staged" | "push.started":
-            return Phase.STAGED
-        case "push.armed":
-            return Phase.ARMED
-        case "push.verified":
-            # Read back before the boundary, it is the program that was found, not yet its effect.
-            return Phase.ARMED if at is not None and event.at < at else Phase.ACTIVE
-        case "boundary.active":
-            return Phase.ACTIVE
-        case "boundary.failed" | "push.failed" | "push.not-rolled-back":
-            return Phase.FAILED
-    return None
+    if event.kind == "boundary.staged":
+        # It names the revision that armed the devices; without one a play waits for the boundary.
+        return Phase.ARMED if event.details.get("revision") else Phase.STAGED
+    if event.kind == "push.verified":
+        # Read back before the boundary, it is the program that was found, not yet its effect.
+        return Phase.ARMED if at is not None and event.at < at else Phase.ACTIVE
+    return _SIMPLY.get(event.kind)
 
 
 def _message(event: Event, phase: Phase) -> str:

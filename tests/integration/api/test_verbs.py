@@ -218,12 +218,12 @@ def test_the_timeline_tells_how_far_each_device_got(serve: Serve, ledger: Ledger
     api = serve()
     window = created(api)["reservation"]["windows"][0]
     moment = datetime.now(UTC)
-    details = {"at": window["start"], "devices": ["anl-7507-1"], "revision": "rev"}
-    ledger.append_event("boundary.staged", moment, details=details)
-    ledger.append_event("push.armed", moment, device="anl-7507-1", details={"revision": "rev", "id": "x"})
+    for device, more in (("anl-7507-1", {"revision": "rev"}), ("esnet-7507", {})):
+        details = {"at": window["start"], "devices": [device], **more}
+        ledger.append_event("boundary.staged", moment, details=details)
     first = api.get("/v1/timeline").json()["items"][0]
     assert {one["device"]: one["phase"] for one in first["devices"]} == {
-        "anl-7507-1": "armed", "anl-7507-2": "planned", "esnet-7507": "planned", "lbnl-7507": "planned"
+        "anl-7507-1": "armed", "anl-7507-2": "planned", "esnet-7507": "staged", "lbnl-7507": "planned"
     }  # fmt: skip
 
 

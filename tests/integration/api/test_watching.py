@@ -63,9 +63,9 @@ def boundary(serve: Serve, ledger: Ledger) -> tuple[httpx.Client, str]:
     """An API, and the instant of a boundary that one device is armed for."""
     api = serve()
     at = created(api)["reservation"]["windows"][0]["start"]
-    details: dict[str, Any] = {"at": at, "devices": ["anl-7507-1", "esnet-7507"], "revision": "rev"}
-    ledger.append_event("boundary.staged", datetime.now(UTC), details=details)
-    ledger.append_event("push.armed", datetime.now(UTC), device="anl-7507-1", details={"revision": "rev"})
+    armed: dict[str, Any] = {"at": at, "devices": ["anl-7507-1"], "revision": "rev"}
+    ledger.append_event("boundary.staged", datetime.now(UTC), details=armed)
+    ledger.append_event("boundary.staged", datetime.now(UTC), details={"at": at, "devices": ["esnet-7507"]})
     return api, at
 
 

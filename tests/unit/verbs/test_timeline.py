@@ -63,7 +63,7 @@ def test_what_starts_and_ends_is_named_with_the_devices_that_it_concerns() -> No
 
 
 def test_devices_go_from_staged_to_active_as_the_log_tells() -> None:
-    boundary = {"at": iso(at(1)), "devices": ["r1", "r2"], "revision": "rev"}
+    boundary = {"at": iso(at(1)), "devices": ["r1", "r2"]}
     told = log(
         ("push.started", 40, "r1", {"revision": "rev", "activate_at": iso(at(1))}),
         ("boundary.staged", 45, None, boundary),
@@ -84,10 +84,15 @@ def test_devices_go_from_staged_to_active_as_the_log_tells() -> None:
     assert one(timeline(entries, told[:5], WIDE, at(2)), at(1)).phase is Phase.STAGED, "as far as the last device"
 
 
+def test_a_boundary_that_names_its_revision_is_armed() -> None:
+    told = log(("boundary.staged", 45, None, {"at": iso(at(1)), "devices": ["r1"], "revision": "rev"}))
+    assert phases(one(timeline([entry(1, (1, 9))], told, WIDE, at(0)), at(1))) == {"r1": "armed", "r2": "planned"}
+
+
 def test_a_failure_stays_until_it_is_made_good_and_says_why() -> None:
     failed = {"at": iso(at(1)), "devices": ["r1"], "message": "no route"}
     told = log(
-        ("boundary.staged", 45, None, {"at": iso(at(1)), "devices": ["r1", "r2"], "revision": "rev"}),
+        ("boundary.staged", 45, None, {"at": iso(at(1)), "devices": ["r1", "r2"]}),
         ("boundary.failed", 60, None, failed),
         ("push.started", 70, "r1", {"revision": "again", "activate_at": iso(at(1) + timedelta(seconds=10))}),
         ("push.verified", 75, "r1", {"revision": "again", "activate_at": iso(at(1) + timedelta(seconds=10))}),

@@ -1,0 +1,202 @@
+"""What `/metrics` tells, and that alert rules and the dashboard ask for nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+
+from controller.ledger import Ledger
+from controller.rollout.loop import LoopStatus
+from controller.timebase import iso
+from tests.integration.api.conftest import ROOT, Serve, created
+from tests.integration.notify.conftest import dispatching, tell
+from tests.support.controllers import wait_for
+from tests.support.receiver import SECRET, Receiver
+
+RULES = ROOT / "deploy" / "prometheus" / "rules" / "slotcar.yml"
+DASHBOARD = ROOT / "deploy" / "grafana" / "dashboards" / "slotcar.json"
+RUNBOOK = ROOT / "docs" / "howto" / "boundaries.md"
+T = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
+#: Series name -> labels -> value.
+Told = dict[str, dict[tuple[tuple[str, str], ...], float]]
+
+
+def told_by(api: httpx.Client) -> Told:
+    found: Told = {}
+    for family in text_string_to_metric_families(api.get("/metrics").raise_for_status().text):
+        found.setdefault(family.name + ("_total" if family.type == "counter" else ""), {})
+        for sample in family.samples:
+            found.setdefault(sample.name, {})[tuple(sorted(sample.labels.items()))] = sample.value
+    return found
+
+
+def record(ledger: Ledger, kind: str, second: float, device: str | None = None, **details: Any) -> None:
+    ledger.append_event(kind, T + timedelta(seconds=second), device=device, details=details)
+
+
+def an_evening(ledger: Ledger) -> None:
+    """A boundary that two devices act on, one that fails, a device that drifts, a reservation that is withheld."""
+    devices = ["anl-7507-1", "esnet-7507"]
+    record(ledger, "controller.leading", -60)
+    record(ledger, "push.started", -14, devices[0], revision="one", activate_at=iso(T))
+    record(ledger, "push.started", -14, devices[1], revision="two", activate_at=iso(T - timedelta(seconds=20)))
+    record(ledger, "push.armed", -10, devices[1], revision="two", id="x", until=iso(T + timedelta(hours=2)))
+    record(ledger, "push.verified", -8, devices[1], revision="two", activate_at=iso(T - timedelta(seconds=20)))
+    lags = {devices[0]: 20_000, devices[1]: 320_000, "lbnl-7507": None}
+    record(ledger, "boundary.active", 1, at=iso(T), devices=[*devices, "lbnl-7507"], lag_us=lags)
+    record(ledger, "push.verified", 4, devices[0], revision="one", activate_at=iso(T))
+    record(ledger, "boundary.failed", 60, at=iso(T + timedelta(minutes=1)), devices=devices, message="no route")
+    record(ledger, "push.failed", 60, devices[0], revision="three", message="no route")
+    record(ledger, "push.device-failed", 60, devices[0], message="no route")
+    record(ledger, "push.not-rolled-back", 61, devices[0], revision="three", message="no route")
+    record(ledger, "push.withheld", 62, devices=[devices[0]])
+    record(ledger, "device.drifted", 90, devices[1], message="its configuration differs")
+
+
+def test_boundaries_and_pushes_are_measured_from_the_log_once(serve: Serve, ledger: Ledger) -> None:
+    api = serve()
+    before = told_by(api)
+    assert before["slotcar_boundary_activation_lag_seconds_count"][()] == 0
+    assert before["slotcar_device_drifts_total"][(("device", "esnet-7507"),)] == 0, "there from the beginning"
+    an_evening(ledger)
+    for _ in range(2):
+        told = told_by(api)
+        assert told["slotcar_boundary_activation_lag_seconds_count"][()] == 2
+        assert told["slotcar_boundary_activation_lag_seconds_sum"][()] == pytest.approx(0.34)
+        assert told["slotcar_boundary_activation_lag_seconds_bucket"][(("le", "0.025"),)] == 1
+        assert told["slotcar_boundary_skew_seconds_sum"][()] == pytest.approx(0.3)
+        # One waited for its boundary until T and took 4 s from there; the other was begun at once and took 6 s.
+        assert told["slotcar_push_duration_seconds_count"][()] == 2
+        assert told["slotcar_push_duration_seconds_sum"][()] == pytest.approx(4 + 6)
+        for name in ("push_failures", "failures", "rollback_failures"):
+            assert told[f"slotcar_device_{name}_total"][(("device", "anl-7507-1"),)] == 1
+        assert told["slotcar_device_drifts_total"][(("device", "esnet-7507"),)] == 1
+        for name in ("boundary_failures", "reservations_withheld", "leadership_changes"):
+            assert told[f"slotcar_{name}_total"][()] == 1
+        verified = told["slotcar_device_verified_timestamp_seconds"]
+        assert verified[(("device", "anl-7507-1"),)] == T.timestamp() + 4
+        armed = told["slotcar_device_armed_until_timestamp_seconds"]
+        assert armed[(("device", "esnet-7507"),)] == T.timestamp() + 7200
+
+
+def test_a_controller_that_starts_knows_what_was_armed_before_it(serve: Serve, ledger: Ledger) -> None:
+    an_evening(ledger)
+    told = told_by(serve())
+    assert told["slotcar_device_armed_until_timestamp_seconds"][(("device", "esnet-7507"),)] == T.timestamp() + 7200
+    assert told["slotcar_boundary_failures_total"][()] == 0, "it counts from its start on"
+
+
+def test_who_leads_and_what_waits_is_told(serve: Serve, ledger: Ledger, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(SECRET)
+    status = LoopStatus(leading=True, next_boundary=T, troubles={"anl-7507-1": "no route"}, pushes=3)
+    api = serve(how={"loop": status})
+    with Receiver(lambda _got: 500) as receiver:
+        hook = api.post("/v1/webhooks", json={"url": receiver.url, "secret": f"file:{secret}"}).json()["id"]
+        label = (("webhook", hook),)
+        tell(ledger, "r-a", "r-b")
+        with dispatching(ledger):
+            wait_for(lambda: told_by(api)["slotcar_webhook_dead_letters"].get(label) == 2, "both to be given up")
+        tell(ledger, "r-a")
+        ledger.webhooks.queue(T)
+    told = told_by(api)
+    assert (told["slotcar_leading"][()], told["slotcar_devices_in_trouble"][()]) == (1, 1)
+    assert told["slotcar_next_boundary_seconds"][()] == T.timestamp()
+    assert told["slotcar_webhook_waiting"][label] == 1
+    assert told["slotcar_webhook_oldest_waiting_timestamp_seconds"][label] == T.timestamp()
+    assert told["slotcar_ledger_up"][()] == 1
+
+
+@pytest.fixture
+def everything(serve: Serve, ledger: Ledger, tmp_path: Path) -> Told:
+    """What a controller tells to which everything happened that it has a figure for."""
+    secret = tmp_path / "secret"
+    secret.write_text(SECRET)
+    api = serve(how={"loop": LoopStatus(leading=True, next_boundary=T)})
+    api.post("/v1/webhooks", json={"url": "http://127.0.0.1:9/", "secret": f"file:{secret}"}).raise_for_status()
+    created(api)
+    told_by(api)
+    an_evening(ledger)
+    ledger.webhooks.queue(T)
+    told = told_by(api)
+    # Prometheus makes it of every scrape.
+    told["up"] = {(("instance", "controller-a:8470"), ("job", "slotcar")): 1}
+    return told
+
+
+def labels_of(told: Told, name: str) -> set[str]:
+    return {label for series in told[name] for label, _ in series}
+
+
+def faults(expression: str, template: str, told: Told) -> Iterator[str]:
+    """What an expression and the text beside it ask for that is not told."""
+    names = set(re.findall(r"\b(?:slotcar_\w+|up)\b", expression))
+    if not names:
+        yield f"{expression} asks for nothing"
+    known: set[str] = set()
+    for name in names:
+        if name not in told:
+            yield f"{name} is not told"
+        else:
+            known |= labels_of(told, name)
+    kept = {word.strip() for words in re.findall(r"\bby \(([^)]*)\)", expression) for word in words.split(",")}
+    matched = set(re.findall(r"[{,]\s*(\w+)\s*=", expression))
+    if "slotcar_devices" not in names:  # its series are the loop's phases, of which there are none here
+        yield from (f"{label} is no label of {names}" for label in (kept | matched) - known)
+    shown = set(re.findall(r"\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}", template))
+    allowed = kept or known
+    yield from (f"{label} is shown and not kept" for label in shown - allowed - {"phase"})
+
+
+def test_alert_rules_ask_for_what_is_told(everything: Told) -> None:
+    rules = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+    assert len({rule["alert"] for rule in rules}) == len(rules) >= 10
+    headings = {
+        re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).replace(" ", "-")
+        for line in RUNBOOK.read_text().splitlines()
+        if line.startswith("#")
+    }
+    for rule in rules:
+        assert list(faults(rule["expr"], rule["annotations"]["summary"], everything)) == []
+        assert rule["labels"]["severity"] in ("warning", "critical")
+        file, _, heading = rule["annotations"]["runbook"].partition("#")
+        assert ROOT / file == RUNBOOK
+        assert heading in headings, rule["alert"]
+
+
+def test_the_dashboard_asks_for_what_is_told(everything: Told) -> None:
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    targets = [target for panel in panels for target in panel["targets"]]
+    assert len(targets) >= 20
+    found = [fault for one in targets for fault in faults(one["expr"], one["legendFormat"], everything)]
+    assert found == []
+
+
+def test_the_check_sees_what_is_not_told(everything: Told) -> None:
+    assert list(faults("slotcar_speed > 1", "", everything)) == ["slotcar_speed is not told"]
+    assert list(faults("sum by (who) (slotcar_leading)", "", everything))
+    assert list(faults("max by (device) (slotcar_device_drifts_total)", "{{ $labels.webhook }}", everything))
+    assert list(faults("1 > 0", "", everything))
+
+
+def test_prometheus_reads_the_rules_where_compose_puts_them() -> None:
+    (pattern,) = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text())["rule_files"]
+    volumes = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]["prometheus"]["volumes"]
+    mounted = {one.split(":")[1]: one.split(":")[0] for one in volumes}
+    assert ROOT / mounted[str(Path(pattern).parent)] == RULES.parent
+
+
+def test_units_and_counters_are_named_as_prometheus_wants(everything: Told) -> None:
+    for name in everything:
+        assert re.fullmatch(r"up|slotcar_[a-z_]+", name), name
+        assert not re.search(r"_(ms|us|minutes|bits)\b", name), name
