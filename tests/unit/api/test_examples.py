@@ -1,0 +1,39 @@
+"""Every example of the API's document keeps to the schema beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+
+from controller.api.app import openapi_document
+
+DOCUMENT = openapi_document()
+
+
+def contents() -> dict[str, tuple[dict[str, Any], Any]]:
+    """Schema and example of every JSON that is asked or answered."""
+    found = {}
+    for path, operations in DOCUMENT["paths"].items():
+        for method, operation in operations.items():
+            told = {f"{status}": answer for status, answer in operation["responses"].items()}
+            for name, part in {"asked": operation.get("requestBody", {}), **told}.items():
+                for media_type, content in part.get("content", {}).items():
+                    if "json" in media_type and "example" in content:
+                        found[f"{method} {path} {name}"] = (content["schema"], content["example"])
+    return found
+
+
+@pytest.mark.parametrize("where", contents())
+def test_an_example_is_what_its_schema_says(where: str) -> None:
+    schema, example = contents()[where]
+    validator = jsonschema.Draft202012Validator({**schema, "components": DOCUMENT["components"]})
+    assert [f"{error.json_path}: {error.message}" for error in validator.iter_errors(example)] == []
+
+
+def test_every_operation_has_an_example_of_its_answer() -> None:
+    for operations in DOCUMENT["paths"].values():
+        for operation in operations.values():
+            good = next(answer for status, answer in operation["responses"].items() if status.startswith("2"))
+            assert any("example" in content for content in good["content"].values()), operation["operationId"]
