@@ -65,7 +65,9 @@ def _best(errors: list[BaseException]) -> dict[str, Any]:
     outer = [one for one in found if one["outer"]]
     # Every YAML file that is no inventory draws this one beside the one that says why.
     telling = (one for one in outer if "no root 'plugin' key" not in str(one["message"]))
-    return next(lined, None) or next(telling, outer[0])
+    # Who runs a script wants to know that it failed, whichever plugin Ansible asked before.
+    script = (one for one in outer if str(one["message"]).startswith("Inventory script"))
+    return next(lined, None) or next(script, None) or next(telling, outer[0])
 
 
 class Reader:
