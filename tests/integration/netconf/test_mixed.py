@@ -112,7 +112,7 @@ def jobs_of(mixed: Mixed, at: Mapping[str, float] | None = None) -> dict[str, Jo
 
 def test_a_push_changes_all_families_at_its_instant_and_a_rollback_all_back(mixed: Mixed) -> None:
     before = mixed.running()
-    at = datetime.now(UTC) + timedelta(seconds=6)
+    at = datetime.now(UTC) + timedelta(seconds=4)
     assert sorted(mixed.push(at)) == sorted(NAMES)
     assert {name: reading.configuration for name, reading in mixed.pusher.read(NAMES).found.items()} == {
         name: one.configuration for name, one in mixed.wanted.items()
@@ -140,13 +140,12 @@ def test_all_families_are_ready_before_any_is_changed(mixed: Mixed) -> None:
     assert sorted(after) == sorted(["activate", "close"] * 3)
 
 
+@pytest.mark.slow
 def test_each_device_may_have_an_instant_of_its_own(mixed: Mixed) -> None:
-    now = time.time() + 5
-    at = {SSH: now + 0.4, NAPALM: now, NETCONF: now + 0.2}
-    outcomes = fan_out_push(list(jobs_of(mixed, at).values()))
+    late = time.time() + 8
+    outcomes = fan_out_push(list(jobs_of(mixed, {SSH: late}).values()))
     assert {name: one.error for name, one in outcomes.items()} == dict.fromkeys(NAMES, "")
-    assert all(one.began >= at[name] for name, one in outcomes.items())
-    assert sorted(outcomes, key=lambda name: outcomes[name].began) == [NAPALM, NETCONF, SSH]
+    assert {name for name, one in outcomes.items() if one.began >= late} == {SSH}
 
 
 @pytest.mark.parametrize(
