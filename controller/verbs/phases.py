@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -48,6 +49,7 @@ def records_of(events: Iterable[Event]) -> Records:
     """By boundary and device. `events` in the order of their numbers; others than `KINDS` are passed over."""
     found: dict[tuple[datetime, str], Record] = {}
     revisions: dict[str, datetime] = {}
+    failures: dict[str, set[datetime]] = defaultdict(set)
     for event in events:
         at = _boundary(event, revisions)
         phase = _phase(event, at)
@@ -58,8 +60,13 @@ def records_of(events: Iterable[Event]) -> Records:
             if at is not None:
                 new = Record(phase, lags.get(device), _message(event, phase))
                 found[at, device] = _later(found.get((at, device)), new)
+                (failures[device].add if phase is Phase.FAILED else failures[device].discard)(at)
             if event.kind == "push.verified":
-                _made_good(found, device, event.at)
+                # What failed at a boundary, and is verified after it, carries what that boundary wanted, late.
+                for boundary in [one for one in failures[device] if one <= event.at]:
+                    words = f"late, at {iso(event.at)}: {found[boundary, device].message}"
+                    found[boundary, device] = Record(Phase.ACTIVE, None, words)
+                    failures[device].discard(boundary)
     return found
 
 
@@ -133,10 +140,3 @@ def _later(old: Record | None, new: Record) -> Record:
     if _ORDER.index(new.phase) < _ORDER.index(old.phase):
         return old
     return new if new.lag_us is not None or new.phase is not old.phase else old
-
-
-def _made_good(found: dict[tuple[datetime, str], Record], device: str, at: datetime) -> None:
-    """A device that was verified after a boundary at which it failed carries what that boundary wanted, late."""
-    for (boundary, name), record in found.items():
-        if name == device and boundary <= at and record.phase is Phase.FAILED:
-            found[boundary, name] = Record(Phase.ACTIVE, None, f"late, at {iso(at)}: {record.message}")

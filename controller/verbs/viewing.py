@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from controller.ledger.model import Entry, Event, State
+from controller.timebase import MICROSECOND
 from controller.verbs.phases import Phase, records_of
 
 #: How far back one looks who does not say.
@@ -87,6 +89,7 @@ def timeline(
     reported: dict[datetime, set[str]] = defaultdict(set)
     for at, device in records:
         reported[at].add(device)
+    active_at = _active_at(listed)
     items: list[TimelineItem] = []
     for at in sorted(gathered):
         one = gathered[at]
@@ -102,7 +105,7 @@ def timeline(
             for name, record in found
         )
         starting, ending = (tuple(sorted(map(_name, those))) for those in (one.starting, one.ending))
-        items.append(TimelineItem(at, starting, ending, sum(_open(entry, at) for entry in listed), devices))
+        items.append(TimelineItem(at, starting, ending, active_at(at), devices))
         if len(items) == query.limit:
             break
     return tuple(items)
@@ -128,8 +131,18 @@ def _counts(entry: Entry, at: datetime) -> bool:
     return entry.state in (State.COMMITTED, State.ENDED)
 
 
-def _open(entry: Entry, at: datetime) -> bool:
-    return _counts(entry, at) and any(window.contains(at) for window in entry.reservation.windows)
+def _active_at(entries: Iterable[Entry]) -> Callable[[datetime], int]:
+    """How many are active at an instant: what began by then, less what was over by then."""
+    starts, ends = [], []
+    for entry in entries:
+        for window in entry.reservation.windows:
+            if _counts(entry, window.start):
+                over = entry.state is State.CANCELLED and entry.changed_at < window.end
+                starts.append(window.start)
+                ends.append(entry.changed_at + MICROSECOND if over else window.end)
+    starts.sort()
+    ends.sort()
+    return lambda at: bisect_right(starts, at) - bisect_right(ends, at)
 
 
 def _devices(entry: Entry) -> set[str]:

@@ -148,6 +148,27 @@ def test_it_is_asked_by_time_device_and_reservation() -> None:
     assert asked(limit=1) == [at(0)]
 
 
+slots = st.tuples(st.integers(0, 40), st.integers(1, 20)).map(lambda one: (one[0], one[0] + one[1]))
+states = st.tuples(st.sampled_from([State.COMMITTED, State.ENDED, State.CANCELLED, State.HELD]), st.integers(-5, 60))
+
+
+@given(st.lists(st.tuples(slots, states), max_size=6))
+def test_how_many_are_active_is_counted_as_it_is_defined(drawn: list[Any]) -> None:
+    entries = [
+        replace(entry(number, slot), state=state, changed_at=at(changed))
+        for number, (slot, (state, changed)) in enumerate(drawn, 1)
+    ]
+    for item in timeline(entries, [], WIDE, at(0)):
+        counted = [
+            one
+            for one in entries
+            if one.state in (State.COMMITTED, State.ENDED)
+            or (one.state is State.CANCELLED and item.at <= one.changed_at)
+            if one.reservation.windows[0].contains(item.at)
+        ]
+        assert item.active == len(counted)
+
+
 KINDS = ["boundary.staged", "push.started", "push.armed", "push.verified", "boundary.active", "boundary.failed"]
 
 
