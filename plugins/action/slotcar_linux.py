@@ -37,7 +37,11 @@ class ActionModule(ActionBase):
         result = super().run(tmp, task_vars)
         _, arguments = self.validate_argument_spec(
             {
-                "step": {"type": "str", "required": True, "choices": ["read", "stage", "activate", "verify", "restore"]},
+                "step": {
+                    "type": "str",
+                    "required": True,
+                    "choices": ["read", "stage", "activate", "verify", "restore"],
+                },
                 "folder": {"type": "path", "required": True},
                 "target": {"type": "str", "default": "after.txt"},
                 "fence": {"type": "str", "default": "-"},

@@ -81,7 +81,9 @@ def test_a_controller_killed_in_mid_slot_and_started_again_ends_with_the_right_c
         assert snapshots(lab) == before
 
 
-def test_a_slot_begins_and_ends_on_its_routers_though_its_controller_never_comes_back(lab: Lab, state_dir: Path) -> None:
+def test_a_slot_begins_and_ends_on_its_routers_though_its_controller_never_comes_back(
+    lab: Lab, state_dir: Path
+) -> None:
     """DESIGN rule 9: what was armed on the device happens on the device."""
     with Controller(state_dir, INVENTORY) as controller:
         controller.wait_settled()
