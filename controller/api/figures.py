@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
 from prometheus_client.metrics_core import Metric
 
 from controller.ledger import Ledger
@@ -18,6 +18,8 @@ from controller.ledger.model import Event
 from controller.ledger.queries import EventFilter
 from controller.verbs.phases import instant_of, lags_us
 
+#: When each series was made is of no use here, and as many series again.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 FAMILIES = ("boundary.", "push.", "device.", "controller.")
 OF_A_DEVICE = frozenset({"push.failed", "push.device-failed", "push.not-rolled-back", "device.drifted"})
 PAGE = 2000
@@ -30,7 +32,7 @@ PUSHES_S = (0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 60, 120, 300)
 
 
 class LogFigures:
-    """One per controller; counts from its start on."""
+    """One per controller; counts from the controller's start on."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -68,22 +70,24 @@ class LogFigures:
     def _instants(self, name: str, words: str) -> Gauge:
         return Gauge(f"slotcar_device_{name}_timestamp_seconds", words, ["device"], registry=self.registry)
 
-    def catch_up(self, ledger: Ledger, devices: Iterable[str]) -> None:
-        """Counts what was recorded since the last time; of `devices` each has its series from the beginning.
+    def catch_up(self, ledger: Ledger, devices: Iterable[str], started_at: datetime) -> None:
+        """Counts what was recorded since the last time, and at first since the controller's start.
+
+        Of `devices` each has its series from the beginning.
 
         Raises:
             LedgerUnavailable: nothing was counted that is not counted again.
         """
         with self._lock:
             if self._position is None:
-                last = ledger.last_event()
+                before = ledger.events_of(EventFilter(until=started_at), after=None, limit=1)
                 # A counter that appears with 1 has not increased, as Prometheus sees it.
                 for device, kind in itertools.product(devices, OF_A_DEVICE):
                     self._counted[kind].labels(device)
                 for kind in ("push.verified", "push.armed"):
                     for event in ledger.latest_of_devices(kind):
                         self._look_at_device(event)
-                self._position = last
+                self._position = before[0].sequence if before else 0
             wanted = EventFilter(FAMILIES)
             for _ in range(MOST_PAGES):
                 last = ledger.last_event()

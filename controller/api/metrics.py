@@ -23,7 +23,7 @@ class _Figures:
         up = GaugeMetricFamily("slotcar_ledger_up", "1 when the ledger's database answers")
         try:
             broker = self._context.broker
-            self._context.figures.catch_up(broker.ledger, broker.network.devices)
+            self._context.figures.catch_up(broker.ledger, broker.network.devices, self._context.started_at)
             states = GaugeMetricFamily("slotcar_reservations", "Reservations by state", labels=["state"])
             for state, count in self._context.broker.ledger.states().items():
                 states.add_metric([state.value], count)

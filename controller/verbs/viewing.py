@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from controller.ledger.model import Entry, Event, State
@@ -85,7 +85,7 @@ def timeline(
     """The boundaries that the entries have, with what the events say of them; `now` parts what comes from what was."""
     listed = tuple(entries)
     gathered = _boundaries(listed, query)
-    records = records_of(events)
+    records = records_of(_placed(events, {entry.handle: entry for entry in listed}))
     reported: dict[datetime, set[str]] = defaultdict(set)
     for at, device in records:
         reported[at].add(device)
@@ -109,6 +109,21 @@ def timeline(
         if len(items) == query.limit:
             break
     return tuple(items)
+
+
+def _placed(events: Iterable[Event], entries: Mapping[str, Entry]) -> Iterator[Event]:
+    """The events, with each reservation that was withheld told as a failure of the boundary at which it was to begin."""
+    for event in events:
+        entry = entries.get(event.handle or "") if event.kind == "push.withheld" else None
+        if entry is None:
+            yield event
+            continue
+        # It is told of while the boundary is prepared, or at any time until the slot ends.
+        start = next((window.start for window in entry.reservation.windows if window.end > event.at), None)
+        if start is not None:
+            message = f"{_name(entry)} was withheld: trouble with {', '.join(event.details.get('devices', ()))}"
+            details = {"at": start.isoformat(), "devices": sorted(_devices(entry)), "message": message}
+            yield replace(event, kind="boundary.failed", details=details)
 
 
 def _boundaries(entries: Iterable[Entry], query: TimelineQuery) -> dict[datetime, _Gathered]:

@@ -25,7 +25,7 @@ from tests.support.receiver import SECRET, Receiver
 RULES = ROOT / "deploy" / "prometheus" / "rules" / "slotcar.yml"
 DASHBOARD = ROOT / "deploy" / "grafana" / "dashboards" / "slotcar.json"
 RUNBOOK = ROOT / "docs" / "howto" / "boundaries.md"
-T = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
+T = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 #: Series name -> labels -> value.
 Told = dict[str, dict[tuple[tuple[str, str], ...], float]]
 
@@ -67,6 +67,7 @@ def test_boundaries_and_pushes_are_measured_from_the_log_once(serve: Serve, ledg
     before = told_by(api)
     assert before["slotcar_boundary_activation_lag_seconds_count"][()] == 0
     assert before["slotcar_device_drifts_total"][(("device", "esnet-7507"),)] == 0, "there from the beginning"
+    assert not any(name.endswith("_created") for name in before)
     an_evening(ledger)
     for _ in range(2):
         told = told_by(api)
@@ -93,6 +94,12 @@ def test_a_controller_that_starts_knows_what_was_armed_before_it(serve: Serve, l
     told = told_by(serve())
     assert told["slotcar_device_armed_until_timestamp_seconds"][(("device", "esnet-7507"),)] == T.timestamp() + 7200
     assert told["slotcar_boundary_failures_total"][()] == 0, "it counts from its start on"
+
+
+def test_what_was_recorded_before_the_first_scrape_is_counted(serve: Serve, ledger: Ledger) -> None:
+    api = serve()
+    ledger.append_event("boundary.failed", datetime.now(UTC), details={"at": iso(T), "devices": ["anl-7507-1"]})
+    assert told_by(api)["slotcar_boundary_failures_total"][()] == 1
 
 
 def test_who_leads_and_what_waits_is_told(serve: Serve, ledger: Ledger, tmp_path: Path) -> None:

@@ -104,6 +104,21 @@ def test_a_failure_stays_until_it_is_made_good_and_says_why() -> None:
     assert late.message == "late, at 2027-03-01T12:01:15Z: no route"
 
 
+def test_a_reservation_that_was_withheld_makes_its_start_fail_until_its_devices_are_verified() -> None:
+    withheld = Event(1, at(1), "push.withheld", "h1", None, {"devices": ["r2"], "message": "not active anywhere"})
+    item = one(timeline([entry(1, (1, 9))], [withheld], WIDE, at(2)), at(1))
+    assert (item.phase, phases(item)) == (Phase.FAILED, {"r1": "failed", "r2": "failed"})
+    assert item.devices[0].message == "hep/n1 was withheld: trouble with r2"
+    well = [
+        Event(number, at(3), "push.verified", None, name, {"revision": "x", "activate_at": iso(at(3))})
+        for number, name in ((2, "r1"), (3, "r2"))
+    ]
+    assert one(timeline([entry(1, (1, 9))], [withheld, *well], WIDE, at(4)), at(1)).phase is Phase.ACTIVE
+    recurring = [entry(1, (-20, -10), (5, 9))]
+    assert one(timeline(recurring, [withheld], WIDE, at(6)), at(5)).phase is Phase.FAILED
+    assert one(timeline(recurring, [withheld], WIDE, at(6)), at(-20)).phase is Phase.UNRECORDED
+
+
 def test_a_push_that_was_not_rolled_back_says_so() -> None:
     told = log(
         ("push.started", 50, "r1", {"revision": "rev", "activate_at": iso(at(1))}),
