@@ -16,8 +16,8 @@ def _serve(size: int, pipe: Connection) -> None:
             routers.add(f"r{number}", "cisco-car", startup(number))
         pipe.send([routers.known_hosts, [router.port for router in routers], routers[0].password])
         while (asked := pipe.recv()) != "stop":
-            if asked == "last line":
-                pipe.send(max(received.at_ns for router in routers for received in router.history[-1:]) / 1e9)
+            if asked == "last lines":
+                pipe.send([router.history[-1].at_ns / 1e9 for router in routers])
             else:
                 pipe.send([router.running_text() for router in routers])
 
@@ -59,7 +59,12 @@ class Fleet:
 
     def last_line_at(self) -> float:
         """Seconds since the epoch of the last configuration line that any router took."""
-        return float(self._ask("last line"))
+        return max(self.last_lines_at())
+
+    def last_lines_at(self) -> list[float]:
+        """The same of each router."""
+        found: list[float] = self._ask("last lines")
+        return found
 
     def running_texts(self) -> list[str]:
         found: list[str] = self._ask("running")

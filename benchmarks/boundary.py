@@ -1,0 +1,150 @@
+"""How late devices are at a boundary: armed (the lab's Linux routers), held (emulated IOS), and by a playbook begun then."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from benchmarks.common import Figure, Say
+from benchmarks.push import LEAD_S, PEER
+from benchmarks.push.fleet import Fleet
+from benchmarks.push.world import World
+from controller.network import load_network
+from controller.network.model import Network
+from controller.reservation.model import Endpoint, Reservation
+from controller.rollout.program import WantedFor
+from controller.rollout.pusher import Pusher
+from controller.settings import load_settings
+from controller.timebase import Window
+from controller.timeline import Active
+from controller.verbs.offline import entries_of
+from controller.verbs.rolling import pusher_for, wanted_for
+from controller.vocabulary import Protocol, Service
+
+SIZES, QUICK_SIZES = (1, 20, 100), (1, 20)
+#: Boundaries of each size; and how often the peer is timed, which needs minutes for a hundred.
+BOUNDARIES, QUICK_BOUNDARIES = {1: 50, 20: 50, 100: 10}, {1: 5, 20: 5, 100: 2}
+PEERS = {1: 3, 20: 3, 100: 1}
+#: A router of the lab is armed this long before the boundary.
+ARMED_S = 12.0
+LINUX_PEER = "ansible-playbook with tc over ssh"
+LAB = Path(__file__).resolve().parents[1] / "inventories" / "lab"
+
+
+@dataclass(frozen=True, slots=True)
+class Lags:
+    """Per boundary, how late each of the devices was, in seconds."""
+
+    rows: list[list[float]]
+
+    def figures(self, what: str, peer: str, peers: Lags) -> Iterator[Figure]:
+        every, others = np.array(self.rows), np.array(peers.rows)
+        for name, of in (("p50", 50), ("p99", 99), ("maximum", 100)):
+            own, other = float(np.percentile(every, of)), float(np.percentile(others, of))
+            yield Figure(f"{what}: lag of a device, {name}", own, "s", peer, other, lower_is_better=True)
+        skew, other_skew = np.ptp(every, axis=1), np.ptp(others, axis=1)
+        if every.shape[1] > 1:
+            yield Figure(
+                f"{what}: skew between devices, maximum", float(skew.max()), "s", peer, float(other_skew.max()),
+                lower_is_better=True,
+            )  # fmt: skip
+
+
+def measure(quick: bool, say: Say) -> Iterator[Figure]:
+    counts = QUICK_BOUNDARIES if quick else BOUNDARIES
+    with tempfile.TemporaryDirectory(prefix="slotcar-bench-") as folder:
+        yield from _armed(Path(folder), counts[20], say)
+    for size in QUICK_SIZES if quick else SIZES:
+        with tempfile.TemporaryDirectory(prefix="slotcar-bench-") as folder, Fleet(size) as fleet:
+            yield from _held(size, counts[size], World(Path(folder), fleet), say)
+
+
+def _held(size: int, boundaries: int, world: World, say: Say) -> Iterator[Figure]:
+    world.push(0)
+    rows, slot = [], 0
+    for number in range(boundaries):
+        say(f"{size} routers held, boundary {number + 1} of {boundaries}")
+        at, slot = datetime.now(UTC) + timedelta(seconds=LEAD_S[size]), slot + 1
+        world.push(slot, at, reads=False)
+        rows.append([line - at.timestamp() for line in world.fleet.last_lines_at()])
+    peers = []
+    for number in range(PEERS[size]):
+        say(f"{size} routers, {PEER}, boundary {number + 1} of {PEERS[size]}")
+        began, slot = time.time(), slot + 1
+        world.peer_push(slot)
+        peers.append([line - began for line in world.fleet.last_lines_at()])
+        world.mend(slot)
+    name = f"held, {size} emulated IOS router{'s' if size > 1 else ''}"
+    yield from Lags(rows).figures(name, PEER, Lags(peers))
+
+
+def _armed(folder: Path, boundaries: int, say: Say) -> Iterator[Figure]:
+    from lab import control, topology
+
+    os.environ["SLOTCAR_STATE_DIR"] = str(folder)
+    say("the lab's routers")
+    control.up(topology.garnet(), folder / "lab")
+    try:
+        network = load_network(LAB)
+        pusher = pusher_for(network, load_settings(inventory=LAB, state_dir=folder), None)
+        names = sorted(name for name, device in network.devices.items() if device.platform.value == "linux-tc")
+        rows, flow = [], _flow(network)
+        for number in range(boundaries):
+            say(f"{len(names)} Linux routers armed, boundary {number + 1} of {boundaries}")
+            rows.append(_one_boundary(pusher, wanted_for(network), names, flow, opens=number % 2 == 0))
+        peers = [_peer_s(folder, number) for number in range(PEERS[20])]
+    finally:
+        control.down(folder / "lab")
+    rows = [row for row in rows if len(row) == len(names)]
+    yield Figure("armed, Linux routers: boundaries that all were armed for", len(rows), "boundaries")
+    yield from Lags(rows).figures(f"armed, {len(names)} Linux routers of the lab", LINUX_PEER, Lags(peers))
+
+
+def _flow(network: Network) -> Active:
+    window = Window(datetime(2030, 1, 1, tzinfo=UTC), datetime(2031, 1, 1, tzinfo=UTC))
+    reservation = Reservation(
+        name="flow", owner="bench", source=Endpoint(host="anl-premium"),
+        destination=Endpoint(host="lbnl-premium", port=5001), protocol=Protocol.UDP,
+        service=Service.IP_PREMIUM, rate_bps=10_000_000, windows=(window,),
+    )  # fmt: skip
+    (entry,) = entries_of([reservation], network, window.start)
+    return Active(entry, window)
+
+
+def _one_boundary(pusher: Pusher, wanted: WantedFor, names: list[str], flow: Active, *, opens: bool) -> list[float]:
+    """Arms the flow's beginning or end, waits for it, and reads how late each router was by its own account."""
+    before: tuple[Active, ...] = () if opens else (flow,)
+    after: tuple[Active, ...] = (flow,) if opens else ()
+    readings = pusher.read(names)
+    at = datetime.now(UTC) + timedelta(seconds=ARMED_S)
+    pusher.push(wanted(before, datetime.now(UTC), [(at, after)]).wanted, readings.found, datetime.now(UTC))
+    time.sleep(max(0.0, at.timestamp() + 1 - time.time()))
+    lags = [reading.lag_us for reading in pusher.read(names).found.values()]
+    return [lag / 1e6 for lag in lags if lag is not None]
+
+
+def _peer_s(folder: Path, number: int) -> list[float]:
+    """A playbook that is started at the boundary and changes one class of each router: when it had ended, for each."""
+    rate = 10_000_000 + 1000 * number
+    task = {
+        "name": "Change",
+        "ansible.builtin.raw": f"tc class change dev eth1 parent 51c0:1 classid 51c0:20 htb rate {rate} prio 1",
+    }
+    book = folder / "peer.yml"
+    book.write_text(yaml.safe_dump([{"name": "Slot", "hosts": "domains", "gather_facts": False, "tasks": [task]}]))
+    began = time.time()
+    command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", str(LAB), str(book)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"the peer's playbook failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return [time.time() - began] * 4
