@@ -23,6 +23,8 @@ from controller.vocabulary import Protocol, Service
 
 #: Flows of a router in a slot. Each is three lines to give and two or three to take back: some 80 lines a change.
 FLOWS = 15
+#: More make the peer no faster on few cores, and with a hundred its connections run out of their time.
+PEER_FORKS = 20
 #: Line by line, as they are: with sections and its own comparison it would put them into another order.
 _PATH = "inventory_dir ~ '/../' ~ inventory_hostname ~ '.cfg'"
 _LINES = "{{ lookup('ansible.builtin.file', " + _PATH + ").splitlines() | map('trim') }}"
@@ -69,7 +71,7 @@ class World:
 
         for name, lines in self._changes(slot - 1, slot).items():
             (self._folder / f"{name}.cfg").write_text("".join(f"{line}\n" for line in lines))
-        run_peer(self._folder / "peer.yml", self._folder / "inventory", self.fleet.size)
+        run_peer(self._folder / "peer.yml", self._folder / "inventory", min(self.fleet.size, PEER_FORKS))
 
     def mend(self, slot: int) -> int:
         """How many lines of the first router the peer left out or wrong; then all routers have what they should.
