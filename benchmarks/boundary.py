@@ -1,4 +1,4 @@
-"""How late devices are at a boundary: armed (the lab's Linux routers), held (emulated IOS), and by a playbook begun then."""
+"""How late devices are at a boundary: armed Linux routers, held IOS routers, and those of a playbook begun then."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ Lane = tuple[str, str]
 #: Messages to one receiver at a time: one that hangs holds up no other.
 MOST_AT_ONCE = 4
 #: How soon a retry that is due, or leadership, is noticed.
-LOOK_S = 1.0
+LOOK_S = 0.5
 #: What a message that is on its way gets at a stop.
 STOP_S = 3.0
 
@@ -76,7 +76,8 @@ class Dispatcher:
                             await self._deliver(sender, lease, stopping)
                 except LedgerUnavailable as error:
                     log.warning("ledger unavailable", error=str(error))
-                await asyncio.sleep(LOOK_S)
+                if not stopping.is_set():
+                    await asyncio.sleep(LOOK_S)
 
     async def _deliver(self, sender: Sender, lease: Lease, stopping: threading.Event) -> None:
         busy: dict[Lane, asyncio.Task[None]] = {}

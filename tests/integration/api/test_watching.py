@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from controller.cli.remote import Declined, remote
+from controller.cli.watching import line, look
 from controller.ledger import Ledger
 from controller.verbs.tokens import Role, create_token
 from tests.integration.api.conftest import Serve, created
@@ -99,25 +100,26 @@ def read_until(terminal: int, enough: Callable[[str], bool]) -> str:
     return seen
 
 
-def test_a_controller_that_does_not_answer_is_asked_again(tmp_path: Path) -> None:
-    with watching("http://127.0.0.1:1", subprocess.PIPE) as process:
+def test_a_controller_that_does_not_answer_is_told_and_asked_again() -> None:
+    with remote("http://127.0.0.1:1", None) as asked:
         for _ in range(2):
-            assert "http://127.0.0.1:1 does not answer" in line_with(process, "answer")
-        assert interrupted(process)[0] == 0
+            picture = look(asked)
+            assert "http://127.0.0.1:1 does not answer" in line(picture)
+            assert picture.controller is None
 
 
 def test_who_may_not_look_is_told_so_and_by_what_it_can(serve: Serve, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text(create_token(tmp_path / "tokens.json", "cms", Role.REQUESTER, "cms", datetime.now(UTC)) + "\n")
-    api = serve()
-    with watching(api.base_url, subprocess.PIPE) as process:
-        assert process.wait(PATIENCE_S) == 1
-        assert process.stderr
-        assert "Authorization: Bearer TOKEN" in process.stderr.read()
-    with watching(api.base_url, subprocess.PIPE, SLOTCAR_API_TOKEN_FILE=str(token)) as process:
-        assert process.wait(PATIENCE_S) == 1
-        assert process.stderr
-        assert "only an operator or an auditor may" in process.stderr.read()
+    address = str(serve().base_url)
+    for file, words in ((None, "Authorization: Bearer TOKEN"), (token, "only an operator or an auditor may")):
+        with pytest.raises(Declined, match=words), remote(address, file) as asked:
+            look(asked)
+    with (
+        pytest.raises(Declined, match="no token can be read from it: No such file"),
+        remote(address, tmp_path / "none"),
+    ):
+        raise AssertionError("it was opened without its token")
 
 
 def test_what_is_no_address_is_named() -> None:
