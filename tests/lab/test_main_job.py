@@ -112,6 +112,7 @@ def test_a_router_in_trouble_withholds_what_crosses_it(lab: Lab, controller: Con
         wait_for(lambda: not flows(lab), "the flow's end")
 
 
+@pytest.mark.slow
 def test_the_emergency_playbook_needs_no_controller_and_no_database(lab: Lab, state_dir: Path) -> None:
     with Controller(state_dir, INVENTORY) as controller:
         controller.wait_settled()

@@ -64,7 +64,7 @@ REFUSES = RefuseLine("rate-limit input access-group 26")
     [
         pytest.param(FIRST, REFUSES, "Invalid input", id="refuses-a-line-of-a-file"),
         pytest.param(LAST, REFUSES, "Invalid input", id="refuses-a-line"),
-        pytest.param(FIRST, HangAfter(3), "no answer to", id="hangs-in-a-copy"),
+        pytest.param(FIRST, HangAfter(3), "no answer to", id="hangs-in-a-copy", marks=pytest.mark.slow),
         pytest.param(LAST, HangAfter(3), "no answer to", id="hangs-on-a-line", marks=pytest.mark.slow),
         pytest.param(LAST, DropOnLine(3), "ended", id="drops-on-a-line"),
         pytest.param(FIRST, DropOnCopy(), "ended", id="drops-before-the-copy"),
@@ -154,7 +154,7 @@ def test_the_emergency_playbook_restores_cisco_routers_too(garnet: Garnet) -> No
     ("platform", "archive", "transport"),
     [
         ("cisco-mqc", True, "ssh"),
-        ("cisco-mqc", True, "napalm"),
+        pytest.param("cisco-mqc", True, "napalm", marks=pytest.mark.slow),
         pytest.param("cisco-car", False, "napalm", marks=pytest.mark.slow),
     ],
 )
