@@ -1,8 +1,10 @@
 # `make demo` shows the main job, `make test` passes the tests; both set themselves up on a fresh machine.
 SHELL := /bin/bash
 PYTHON_BIN := .venv/bin/python
+# Two processes: the tests wait for devices more than they work. tests/conftest.py says what stays together.
+SPREAD := -n 2 --dist loadscope --no-loadscope-reorder
 
-.PHONY: help demo demo-down test test-slow test-unit test-lab lint bench lab lab-down setup setup-dev generate lock clean
+.PHONY: help demo demo-down test test-slow test-unit test-lab chaos lint bench lab lab-down setup setup-dev generate lock clean
 
 help:
 	@echo "make demo    set up, then run the main job: reservations become QoS on the lab's routers for exactly their slot"
@@ -10,6 +12,7 @@ help:
 	@echo "make test-slow  the cases that make test leaves out for their length"
 	@echo "make lab     bring the lab's routers up and leave them up (make lab-down takes them away)"
 	@echo "make bench   measure, print a table, write benchmarks/out/NAME.json"
+	@echo "make chaos   break the lab at random for MINUTES=5, by SEED=1, and judge what its routers had"
 	@echo "make lint    ruff, mypy, yamllint, ansible-lint"
 
 setup:
@@ -26,11 +29,11 @@ demo-down: setup
 
 test: setup-dev
 	@$(PYTHON_BIN) -m lab requirements --install
-	@$(PYTHON_BIN) -m pytest $(PYTEST_ARGS)
+	@$(PYTHON_BIN) -m pytest $(SPREAD) $(PYTEST_ARGS)
 
 test-slow: setup-dev
 	@$(PYTHON_BIN) -m lab requirements --install
-	@$(PYTHON_BIN) -m pytest -m slow $(PYTEST_ARGS)
+	@$(PYTHON_BIN) -m pytest -m slow $(SPREAD) $(PYTEST_ARGS)
 
 test-unit: setup-dev
 	@$(PYTHON_BIN) -m pytest tests/unit tests/property tests/golden $(PYTEST_ARGS)
@@ -38,6 +41,12 @@ test-unit: setup-dev
 test-lab: setup-dev
 	@$(PYTHON_BIN) -m lab requirements --install
 	@$(PYTHON_BIN) -m pytest tests/lab $(PYTEST_ARGS)
+
+SEED ?= 1
+MINUTES ?= 5
+chaos: setup
+	@$(PYTHON_BIN) -m lab requirements --install
+	@$(PYTHON_BIN) -m lab.chaos --seed $(SEED) --minutes $(MINUTES)
 
 lint: setup-dev
 	@.venv/bin/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -22,6 +23,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=5.0, help="begin no round after so many minutes")
     parser.add_argument("--round", type=int, default=None, help="only this round of the seed")
     chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the lab goes with it
     with tempfile.TemporaryDirectory(prefix="slotcar-chaos-") as folder:
         return run(Path(folder), chosen.seed, chosen.minutes, chosen.round)
 

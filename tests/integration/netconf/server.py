@@ -11,8 +11,10 @@ import os
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import BinaryIO
 
 from lab.requirements import which
 
@@ -38,19 +40,17 @@ class Server:
     def start(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._keys()
-        log = (self.folder / "netconfd.log").open("wb")
-        for argv, ready in ((self._netconfd(), self._listens), (self._sshd(), self._answers)):
-            self._running.append(
-                subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder)
-            )
-            deadline = time.monotonic() + READY_S
-            while not ready():
-                if self._running[-1].poll() is not None or time.monotonic() > deadline:
-                    raise RuntimeError(
-                        f"{argv[0]} did not start: {(self.folder / 'netconfd.log').read_text()[-2000:]}"
-                    )
-                time.sleep(0.02)
-        log.close()
+        with (self.folder / "netconfd.log").open("wb") as log:
+            for argv, ready in ((self._netconfd(), self._listens), (self._sshd(), self._answers)):
+                self._begin(argv, ready, log)
+
+    def _begin(self, argv: list[str], ready: Callable[[], bool], log: BinaryIO) -> None:
+        self._running.append(subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder))
+        deadline = time.monotonic() + READY_S
+        while not ready():
+            if self._running[-1].poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"{argv[0]} did not start: {(self.folder / 'netconfd.log').read_text()[-2000:]}")
+            time.sleep(0.02)
 
     def stop(self) -> None:
         for process in reversed(self._running):
