@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import errno
 import functools
+import random
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -25,6 +27,8 @@ from lab.ios.machine import Account, Machine, Pending, Received
 from lab.ios.server import listen
 
 LOOPBACK = "127.0.0.1"
+#: Below those that the kernel gives to connections: a router that is started again finds its port free.
+PORTS = range(20_000, 32_000)
 USER, PASSWORD = "slotcar", "not-a-secret"
 #: Nothing that a test waits for takes longer.
 TIMEOUT_S = 30.0
@@ -79,6 +83,7 @@ class Router:
         self._changes = threading.Condition()
         self._connections: set[asyncssh.SSHServerConnection] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._reloading = asyncio.Lock()
         self._machine.changed = self._note
         self._machine.reload = lambda: self._spawn(self._reload(0.0))
 
@@ -227,8 +232,16 @@ class Router:
     async def _listen(self) -> None:
         assert self._key is not None
         self._machine.events.register()
-        self._acceptor = await listen(self._machine, self.address, self.port, self._key, self._connections)
-        self.port = self._acceptor.get_port()
+        for port in [self.port] if self.port else random.sample(PORTS, 50):
+            try:
+                self._acceptor = await listen(self._machine, self.address, port, self._key, self._connections)
+            except OSError as error:
+                if self.port or error.errno != errno.EADDRINUSE:
+                    raise
+                continue
+            self.port = self._acceptor.get_port()
+            return
+        raise OSError(errno.EADDRINUSE, f"no free port on {self.address}")
 
     async def _close(self, *, sessions: bool = True) -> None:
         if self._acceptor:
@@ -239,12 +252,13 @@ class Router:
             connection.abort()
 
     async def _reload(self, down_s: float) -> None:
-        await self._close()
-        self._machine.boot()
-        if down_s:
-            self._spawn(self._listen_after(down_s))
-        else:
-            await self._listen()
+        async with self._reloading:  # one who reloads it meanwhile waits until it listens again
+            await self._close()
+            self._machine.boot()
+            if down_s:
+                self._spawn(self._listen_after(down_s))
+            else:
+                await self._listen()
 
     async def _listen_after(self, down_s: float) -> None:
         await asyncio.sleep(down_s)
