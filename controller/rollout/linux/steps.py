@@ -15,10 +15,13 @@ from controller.network.model import Device
 from controller.rollout.comparison import Comparison, compare
 from controller.rollout.linux.scripts import command, remote_dir
 from controller.rollout.linux.shell import Answer, Shell, StepFailed, ask
+from controller.rollout.model import STALE, Restless
 from controller.rollout.staging import reading_of
 
 #: How often the router's clock is asked where it is to act by itself: the quickest answer says most.
 _ASKED = 2
+#: How often a router is read, or restored, that acts by itself meanwhile.
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +116,26 @@ def verify(shell: Shell, folder: Path, target: str) -> Comparison:
     Raises:
         StepFailed: it has not what the revision's file `target` says, or it is not armed as the revision says.
     """
-    outputs = read(shell, folder)
+    outputs = _read_at_rest(shell, folder)
     if target == "after.txt":
         target = _reached(folder, outputs)
     found = compare(folder, target, outputs)
     if not found.equal:
         raise StepFailed(f"the device does not have what is wanted:\n{found.difference}")
     return found
+
+
+def _read_at_rest(shell: Shell, folder: Path) -> Mapping[str, str]:
+    """A reading in the middle of which the router took no step of its program."""
+    device = Device.model_validate_json((folder / "device.json").read_text(encoding="utf-8"))
+    for _ in range(_TRIES):
+        outputs = read(shell, folder)
+        try:
+            reading_of(outputs, device)
+        except Restless:
+            continue
+        return outputs
+    raise StepFailed(f"it acts by itself whenever it is read; {STALE}")
 
 
 def _reached(folder: Path, outputs: Mapping[str, str]) -> str:
@@ -140,19 +156,30 @@ def restore(shell: Shell, folder: Path, target: str, fence: str = "-", *, only_l
     Raises:
         StepFailed: the router refused it, or does not have it afterwards.
     """
+    for left in range(_TRIES - 1, -1, -1):
+        try:
+            return _restore(shell, folder, target, fence, only_look=only_look)
+        except StepFailed:
+            # It may have taken a step of its program since it was read: then the way back is another.
+            if not left:
+                raise
+    raise AssertionError
+
+
+def _restore(shell: Shell, folder: Path, target: str, fence: str, *, only_look: bool) -> Comparison:
     own = target == "after.txt"
     staged = Staged.of(folder)
     taken = sum(instant <= time.time() for instant in staged.instants)
     if own:
         target = staged.file_after(taken)
-    found = compare(folder, target, read(shell, folder))
+    found = compare(folder, target, _read_at_rest(shell, folder))
     if only_look:
         return found
     lines = "".join(f"{line}\n" for line in found.apply)
     _must(shell.run(_way_back(shell, folder, target, fence, taken), lines), "restoring")
     if own:
         verify(shell, folder, "after.txt")
-    elif not (left := compare(folder, target, read(shell, folder))).equal:
+    elif not (left := compare(folder, target, _read_at_rest(shell, folder))).equal:
         raise StepFailed(f"the device does not have what is wanted:\n{left.difference}")
     return found
 
