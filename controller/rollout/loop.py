@@ -22,7 +22,7 @@ from controller.rollout.model import STALE, Outlook, PushFailed, PushResult, Rea
 from controller.rollout.program import ARMED, WantedFor
 from controller.rollout.pusher import Pusher
 from controller.rollout.standing import Standing
-from controller.timeline import Active, active_at, boundaries
+from controller.timeline import Active, active_at, boundaries, next_boundary
 
 log = structlog.get_logger("slotcar.loop")
 #: How long another controller may lead before this one asks again.
@@ -182,7 +182,9 @@ class ReconcileLoop:
         return sorted({*boundaries(entries, after, until), *own})
 
     def _far(self, entries: Sequence[Entry], now: datetime) -> datetime | None:
-        return min(self._boundaries(entries, now, datetime.max.replace(tzinfo=now.tzinfo)), default=None)
+        slot = next_boundary(entries, now)
+        own = [instant for instant in self.instants if instant > now]
+        return min([*own, slot] if slot else own, default=None)
 
     def reconcile(self, entries: Sequence[Entry], at: datetime, near: Sequence[datetime] = ()) -> None:
         """Makes the devices have what is wanted at `at` and arms the boundaries `near`; what cannot be done waits."""

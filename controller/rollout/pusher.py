@@ -20,7 +20,6 @@ from controller.rollout.model import (
     PushFailed,
     PushResult,
     Reading,
-    Restless,
     Revision,
     Wanted,
 )
@@ -28,8 +27,6 @@ from controller.rollout.playbook import TIMEOUT_S, PlaybookResult, Playbooks
 from controller.rollout.program import ARMED
 from controller.vocabulary import IOS, Platform
 
-#: How often a device is read that acts by itself meanwhile.
-_READINGS = 3
 #: `record(kind, device, details)`: where a push is written down for ever.
 Record = Callable[[str, str | None, Mapping[str, Any]], None]
 
@@ -63,29 +60,14 @@ class Pusher:
         """
         if not names:  # to Ansible, no limit is all hosts
             return Readings({}, {})
-        found: dict[str, Reading] = {}
-        failures: dict[str, Failure] = {}
-        left = list(names)
-        for _ in range(_READINGS):
-            restless = self._read(left, found, failures)
-            if not restless:
-                break
-            left = restless
-        else:
-            why = "it acts by itself whenever it is read"
-            failures |= {name: Failure(name, why, unreachable=False) for name in left}
-        return Readings(found, failures)
-
-    def _read(self, names: Sequence[str], found: dict[str, Reading], failures: dict[str, Failure]) -> list[str]:
-        """Adds to `found` and `failures`; gives those that acted while they were read."""
         devices = [self.devices[name] for name in names]
         folder = self.archive.write_readings(devices)
         result = self.playbooks.run("read", names, {"slotcar_revision": str(folder)})
-        failures |= result.failures
-        restless = []
+        found: dict[str, Reading] = {}
+        failures = dict(result.failures)
         for device in devices:
             answer = folder / device.name / "reading.json"
-            if device.name in result.failures:
+            if device.name in failures:
                 continue
             if not answer.exists():
                 why = "; ".join(result.notes) or "the inventory has no host of this name in the group domains"
@@ -93,11 +75,9 @@ class Pusher:
                 continue
             try:
                 found[device.name] = staging.reading_of(json.loads(answer.read_text()), device)
-            except Restless:
-                restless.append(device.name)
             except Unreadable as error:
                 failures[device.name] = Failure(device.name, str(error), unreachable=False)
-        return restless
+        return Readings(found, failures)
 
     def push(
         self,

@@ -25,14 +25,24 @@ def reading_of(outputs: Mapping[str, str], device: Device) -> Reading:
     Raises:
         Unreadable: the answers are not the platform's. Restless: the device acted while it was read.
     """
+    armed_id, lag_us = state_of(outputs, device)
+    return Reading(renderer_of(device).running(outputs, device), armed_id, lag_us)
+
+
+def state_of(outputs: Mapping[str, str], device: Device) -> tuple[str, int | None]:
+    """What the device will still do by itself, and how late its last step was; as in `Reading`.
+
+    Raises:
+        Restless: it acted while it was read.
+    """
     if device.platform not in ARMED:
-        return Reading(renderer_of(device).running(outputs, device))
+        return NO_PROGRAM, None
     state = linux.state_command(device)
     first, last = outputs.get(state, NO_PROGRAM), outputs.get(linux.again(state), NO_PROGRAM)
     if first != last:
         raise Restless(f"{device.name}: it acted while it was read; {STALE}")
     name, *lag = last.split() or [NO_PROGRAM]
-    return Reading(renderer_of(device).running(outputs, device), name, int(lag[0]) * 10_000 if lag else None)
+    return name, int(lag[0]) * 10_000 if lag else None
 
 
 def scripts(part: DeviceRevision, revision: Revision) -> dict[str, str]:

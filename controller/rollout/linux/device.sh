@@ -180,16 +180,23 @@ change_back() {
   ! grep -q . "$place/back.txt" || tc -batch "$place/back.txt" 9>&- || exit 1
 }
 
+# Sets `before`: the program that belongs to what a revision replaced; nothing where nobody knows.
+find_before() {
+  now=$(armed)
+  before=$(cat "$place/$1/previous" 2>/dev/null)
+  if [ -d "$place/$1" ] && [ ! -e "$place/$1/previous" ]; then
+    before=$now # it was staged and never taken: what is armed is what was
+  elif [ -n "$now" ] && [ "$now" != "$1" ] && [ "$now" != "$before" ]; then
+    before= # another one came since
+  fi
+}
+
 return_() {
   lock
   heed "${2:--}"
-  now=$(armed)
-  before=
-  if [ -e "$place/$1/previous" ] && { [ -z "$now" ] || [ "$now" = "$1" ]; }; then
-    before=$(cat "$place/$1/previous")
-  fi
+  find_before "$1"
   stop
-  rm -f "$place/$1/applied" "$place/$1/previous"
+  rm -f "$place/$1/applied"
   change_back
   [ -z "$before" ] || [ ! -d "$place/$before" ] || start "$before"
 }

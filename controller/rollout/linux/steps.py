@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from controller.rollout.comparison import Comparison, compare
 from controller.rollout.linux.scripts import command, remote_dir
 from controller.rollout.linux.shell import Answer, Shell, StepFailed, ask
 from controller.rollout.model import STALE, Restless
-from controller.rollout.staging import reading_of
+from controller.rollout.staging import state_of
 
 #: How often the router's clock is asked where it is to act by itself: the quickest answer says most.
 _ASKED = 2
@@ -58,16 +59,25 @@ class Staged:
 
 
 def read(shell: Shell, folder: Path) -> Mapping[str, str]:
-    """Asks what `commands.json` lists and keeps the answers in `reading.json`.
+    """Asks what `commands.json` lists and keeps the answers in `reading.json`; again where the router acted meanwhile.
 
     Raises:
-        StepFailed: a question was not answered.
+        StepFailed: a question was not answered, or it acts whenever it is asked.
     """
-    outputs = ask(shell, json.loads((folder / "commands.json").read_text(encoding="utf-8")))
-    part = folder / "reading.json.part"
-    part.write_text(json.dumps(outputs), encoding="utf-8")
-    part.replace(folder / "reading.json")
-    return outputs
+    device = _device(folder)
+    for _ in range(_TRIES):
+        outputs = ask(shell, json.loads((folder / "commands.json").read_text(encoding="utf-8")))
+        with suppress(Restless):
+            state_of(outputs, device)
+            part = folder / "reading.json.part"
+            part.write_text(json.dumps(outputs), encoding="utf-8")
+            part.replace(folder / "reading.json")
+            return outputs
+    raise StepFailed(f"it acts by itself whenever it is read; {STALE}")
+
+
+def _device(folder: Path) -> Device:
+    return Device.model_validate_json((folder / "device.json").read_text(encoding="utf-8"))
 
 
 def stage(shell: Shell, folder: Path) -> None:
@@ -116,7 +126,7 @@ def verify(shell: Shell, folder: Path, target: str) -> Comparison:
     Raises:
         StepFailed: it has not what the revision's file `target` says, or it is not armed as the revision says.
     """
-    outputs = _read_at_rest(shell, folder)
+    outputs = read(shell, folder)
     if target == "after.txt":
         target = _reached(folder, outputs)
     found = compare(folder, target, outputs)
@@ -125,23 +135,9 @@ def verify(shell: Shell, folder: Path, target: str) -> Comparison:
     return found
 
 
-def _read_at_rest(shell: Shell, folder: Path) -> Mapping[str, str]:
-    """A reading in the middle of which the router took no step of its program."""
-    device = Device.model_validate_json((folder / "device.json").read_text(encoding="utf-8"))
-    for _ in range(_TRIES):
-        outputs = read(shell, folder)
-        try:
-            reading_of(outputs, device)
-        except Restless:
-            continue
-        return outputs
-    raise StepFailed(f"it acts by itself whenever it is read; {STALE}")
-
-
 def _reached(folder: Path, outputs: Mapping[str, str]) -> str:
     """The file that says what the router has after the steps that it says it has taken."""
-    device = Device.model_validate_json((folder / "device.json").read_text(encoding="utf-8"))
-    armed, staged = reading_of(outputs, device).armed_id, Staged.of(folder)
+    (armed, _), staged = state_of(outputs, _device(folder)), Staged.of(folder)
     if armed not in staged.ids:
         raise StepFailed(f"what is armed there is {armed}, and should be {staged.ids[0]}")
     return staged.file_after(staged.ids.index(armed))
@@ -156,14 +152,11 @@ def restore(shell: Shell, folder: Path, target: str, fence: str = "-", *, only_l
     Raises:
         StepFailed: the router refused it, or does not have it afterwards.
     """
-    for left in range(_TRIES - 1, -1, -1):
-        try:
+    for _ in range(_TRIES - 1):
+        # It may take a step of its program between the reading and the way back: then the way back is another.
+        with suppress(StepFailed):
             return _restore(shell, folder, target, fence, only_look=only_look)
-        except StepFailed:
-            # It may have taken a step of its program since it was read: then the way back is another.
-            if not left:
-                raise
-    raise AssertionError
+    return _restore(shell, folder, target, fence, only_look=only_look)
 
 
 def _restore(shell: Shell, folder: Path, target: str, fence: str, *, only_look: bool) -> Comparison:
@@ -172,14 +165,14 @@ def _restore(shell: Shell, folder: Path, target: str, fence: str, *, only_look: 
     taken = sum(instant <= time.time() for instant in staged.instants)
     if own:
         target = staged.file_after(taken)
-    found = compare(folder, target, _read_at_rest(shell, folder))
+    found = compare(folder, target, read(shell, folder))
     if only_look:
         return found
     lines = "".join(f"{line}\n" for line in found.apply)
     _must(shell.run(_way_back(shell, folder, target, fence, taken), lines), "restoring")
     if own:
         verify(shell, folder, "after.txt")
-    elif not (left := compare(folder, target, _read_at_rest(shell, folder))).equal:
+    elif not (left := compare(folder, target, read(shell, folder))).equal:
         raise StepFailed(f"the device does not have what is wanted:\n{left.difference}")
     return found
 

@@ -208,6 +208,51 @@ def test_a_change_that_is_refused_leaves_the_program_to_the_rollback(router: Rou
     assert router.armed == part_of(first).program.id, "what was armed before is armed again"
 
 
+def test_a_rollback_twice_is_a_rollback_once(router: Router, tmp_path: Path) -> None:
+    first = revision_of(active(1, 10))
+    folder = folder_of(first, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
+    second = revision_of(active(1, 10), active(2, 20), replaces=part_of(first).program.id)
+    folder = folder_of(second, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
+    for _ in range(2):
+        done = router.run(scripts.command("r1", "return", f"rev-{second.id}"))
+        assert done.code == 0, done.words
+        assert router.armed == part_of(first).program.id
+
+
+def test_a_rollback_whose_way_back_was_refused_arms_what_was_armed_at_the_next_try(
+    router: Router, tmp_path: Path
+) -> None:
+    first = revision_of(active(1, 10))
+    folder = folder_of(first, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
+    second = revision_of(active(1, 10), active(2, 20), replaces=part_of(first).program.id)
+    folder = folder_of(second, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
+    router.broken.touch()
+    assert router.run(scripts.command("r1", "return", f"rev-{second.id}"), "qdisc show\n").code == 1
+    router.broken.unlink()
+    assert router.run(scripts.command("r1", "return", f"rev-{second.id}"), "qdisc show\n").code == 0
+    assert router.armed == part_of(first).program.id
+
+
+def test_a_rollback_of_what_was_never_taken_leaves_what_is_armed(router: Router, tmp_path: Path) -> None:
+    """Another device of the push refused it: this one was only staged."""
+    first = revision_of(active(1, 10))
+    folder = folder_of(first, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
+    stage(router, folder_of(second := revision_of(active(2, 20), replaces=part_of(first).program.id), tmp_path))
+    done = router.run(scripts.command("r1", "return", f"rev-{second.id}"))
+    assert done.code == 0, done.words
+    assert router.armed == part_of(first).program.id
+
+
 def test_where_nothing_is_open_any_more_arming_disarms(router: Router, tmp_path: Path) -> None:
     first = revision_of(active(1, 10))
     folder = folder_of(first, tmp_path)
