@@ -16,11 +16,10 @@ from controller.render.cisco_gsr.limits import (
     queueing_of,
 )
 from controller.render.cisco_gsr.marks import AF, AF_IN, BEST_EFFORT, EF, IN, OUT, POINTS, PREMIUM, TEMPLATES
+from controller.render.ios.ingress import check_classes, inputs_of, list_of
 from controller.render.ios.owned import PREFIX, ClassMap, Owned, PolicyClass, ranked
 from controller.render.model import Unrenderable
 from controller.vocabulary import PRECEDENCE, Service
-
-LABEL_LETTERS = 80
 
 
 def owned_of(intent: QosIntent, device: Device) -> tuple[Owned, tuple[str, ...]]:
@@ -47,7 +46,7 @@ def owned_of(intent: QosIntent, device: Device) -> tuple[Owned, tuple[str, ...]]
         line = TEMPLATES.line("gsr-match-list", acl=numbers[flow.number])
         class_maps[f"{PREFIX}F{flow.number}"] = ClassMap("match-any", (line,))
     owned = Owned(
-        lists={str(numbers[flow.number]): _list(flow) for flow in intent.flows},
+        lists={str(numbers[flow.number]): list_of("gsr-list", flow) for flow in intent.flows},
         class_maps=class_maps,
         sections=outputs.sections,
         settings=outputs.settings,
@@ -89,34 +88,16 @@ def flow_numbers(flows: Iterable[EdgeFlow], device: Device) -> dict[int, int]:
     return found
 
 
-def _list(flow: EdgeFlow) -> tuple[str, ...]:
-    return TEMPLATES.lines(
-        "gsr-list",
-        protocol=flow.match.protocol.value,
-        source=flow.match.source_address,
-        source_port=flow.match.source_port,
-        destination=flow.match.destination_address,
-        destination_port=flow.match.destination_port,
-        label=flow.label[:LABEL_LETTERS],
-    )
-
-
 def _inputs(intent: QosIntent, device: Device) -> dict[str, list[PolicyClass]]:
-    """Classes by interface: flows, then SLSs, then the precedences that nobody gave (D7.3 §3.2.1, policing)."""
-    found: dict[str, list[PolicyClass]] = {}
-    for flow in intent.flows:
-        one = PolicyClass(f"{PREFIX}F{flow.number}", _flow_body(flow, device))
-        found.setdefault(flow.interface.name, []).append(one)
-    for interface in sorted({*(a.interface for a in intent.aggregates), *intent.untrusted}, key=str):
-        agreed = {a.service: a for a in intent.aggregates if a.interface == interface}
-        standing = [_agreed(aggregate, device) for _, aggregate in sorted(agreed.items())]
-        if interface in intent.untrusted:
-            reset = TEMPLATES.lines("gsr-set", precedence=BEST_EFFORT)
-            wanted = ((Service.IP_PREMIUM, EF), (Service.ASSURED_RATE, AF))
-            standing += [PolicyClass(name, reset) for service, name in wanted if service not in agreed]
-        found.setdefault(interface.name, []).extend(sorted(standing, key=lambda one: list(POINTS).index(one.name)))
-    for name, classes in found.items():
-        capability_of(device).check_classes(len(classes) + 1, f"{device.name} {name}")
+    found = inputs_of(
+        intent,
+        flow_body=lambda flow: _flow_body(flow, device),
+        agreed_class=lambda aggregate: _agreed(aggregate, device),
+        reset=TEMPLATES.lines("gsr-set", precedence=BEST_EFFORT),
+        guarded={Service.IP_PREMIUM: EF, Service.ASSURED_RATE: AF},
+        order=POINTS,
+    )
+    check_classes(found, capability_of(device), device.name)
     return found
 
 

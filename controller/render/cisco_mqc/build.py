@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from controller.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent, Queue
 from controller.network.model import Device
 from controller.render.cisco_mqc.limits import LONGEST_NAME, THRESHOLD, capability_of, has_hqf, shape_range_of
+from controller.render.ios.ingress import check_classes, inputs_of, list_of
 from controller.render.ios.owned import DEFAULT_CLASS, PREFIX, ClassMap, Owned, PolicyClass, ranked
 from controller.render.ios.words import DSCP_NAMES
 from controller.render.model import Unrenderable
@@ -34,7 +35,6 @@ SCAVENGER_PACKETS = THRESHOLD.ceiling // 5
 DEFAULT_LIMIT_PACKETS = 64
 #: IOS takes no burst of less than what the rate brings in this time: a tick of its policer, 4 ms.
 TICK_US = 4_000
-LABEL_LETTERS = 80
 
 
 def owned_of(intent: QosIntent, device: Device) -> Owned:
@@ -54,7 +54,7 @@ def owned_of(intent: QosIntent, device: Device) -> Owned:
     used |= {name for classes in policies.values() for one in classes for name in _colours(one)}
     flows = [flow for flow in intent.flows if f"{PREFIX}F{flow.number}" in used]
     class_maps = {name: _standing(points) for name, points in POINTS.items() if name in used}
-    lists = {f"{PREFIX}F{flow.number}": _list(flow) for flow in flows}
+    lists = {f"{PREFIX}F{flow.number}": list_of("mqc-list", flow) for flow in flows}
     class_maps |= {name: ClassMap("match-all", (TEMPLATES.line("mqc-match-list", acl=name),)) for name in lists}
     for name in policies:
         if len(name) > LONGEST_NAME:
@@ -79,37 +79,19 @@ def _standing(points: Iterable[str]) -> ClassMap:
     return ClassMap("match-all", (TEMPLATES.line("mqc-match-dscp", points=tuple(points)),))
 
 
-def _list(flow: EdgeFlow) -> tuple[str, ...]:
-    return TEMPLATES.lines(
-        "mqc-list",
-        protocol=flow.match.protocol.value,
-        source=flow.match.source_address,
-        source_port=flow.match.source_port,
-        destination=flow.match.destination_address,
-        destination_port=flow.match.destination_port,
-        label=flow.label[:LABEL_LETTERS],
-    )
-
-
 # -- ingress -----------------------------------------------------------------------------------------------------------
 
 
 def _inputs(intent: QosIntent, device: Device) -> dict[str, list[PolicyClass]]:
-    """Classes by interface: flows, then SLSs, then the code points that nobody gave (D7.3 §3.2.1, policing)."""
-    found: dict[str, list[PolicyClass]] = {}
-    for flow in intent.flows:
-        one = PolicyClass(f"{PREFIX}F{flow.number}", _flow_body(flow, device))
-        found.setdefault(flow.interface.name, []).append(one)
-    for interface in sorted({*(a.interface for a in intent.aggregates), *intent.untrusted}, key=str):
-        agreed = {a.service: a for a in intent.aggregates if a.interface == interface}
-        standing = [_agreed(aggregate, device) for _, aggregate in sorted(agreed.items())]
-        if interface in intent.untrusted:
-            reset = TEMPLATES.lines("mqc-set", dscp=BEST_EFFORT)
-            wanted = ((Service.IP_PREMIUM, EF), (Service.ASSURED_RATE, AF1))
-            standing += [PolicyClass(name, reset) for service, name in wanted if service not in agreed]
-        found.setdefault(interface.name, []).extend(sorted(standing, key=lambda one: list(POINTS).index(one.name)))
-    for name, classes in found.items():
-        capability_of(device).check_classes(len(classes) + 1, f"{device.name} {name}")
+    found = inputs_of(
+        intent,
+        flow_body=lambda flow: _flow_body(flow, device),
+        agreed_class=lambda aggregate: _agreed(aggregate, device),
+        reset=TEMPLATES.lines("mqc-set", dscp=BEST_EFFORT),
+        guarded={Service.IP_PREMIUM: EF, Service.ASSURED_RATE: AF1},
+        order=POINTS,
+    )
+    check_classes(found, capability_of(device), device.name)
     return found
 
 
