@@ -217,6 +217,7 @@ def _build(topology: Topology, state_dir: Path, backend: Backend, progress: Prog
     lab = Lab(state_dir, running)
     answer = _wait_ready(lab, state_dir)
     if backend is Backend.GUEST:
+        machine.prefer_timers(pid)
         _set_clock(lab)
     boot_s = round(time.monotonic() - began, 1)
     done = Running(**{**asdict(running), "kernel": answer["kernel"], "boot_s": boot_s})

@@ -26,9 +26,10 @@ HOME = Path(__file__).resolve().parents[2]
 INVENTORY = HOME / "inventories" / "lab"
 RESERVATIONS = HOME / "examples" / "lab" / "reservations.yml"
 OWNER = "demo"
-#: GARA §5.2's flows, each with its payload size: a foreground that was reserved for, and a load that congests the VC.
-PREMIUM = ("anl-premium", "lbnl-premium", 5001, 32_000_000, 1_000)
-LOAD = ("anl-traffic", "lbnl-traffic", 5002, 60_000_000, 1_400)
+#: GARA §5.2's flows at a quarter of their rates, each with its payload size: a foreground that was reserved for, and a
+#: load that congests the VC. A machine of two cores without virtualisation sends both also while it pushes.
+PREMIUM = ("anl-premium", "lbnl-premium", 5001, 8_000_000, 1_400)
+LOAD = ("anl-traffic", "lbnl-traffic", 5002, 12_000_000, 1_400)
 ALONE_S, AFTER_S = 8.0, 12.0
 READY_S, ROLLED_BACK_S = 120.0, 60.0
 
