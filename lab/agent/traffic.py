@@ -39,7 +39,7 @@ HEADROOM = 1.25
 LEAST_QUEUE_PACKETS = 8
 #: Datagrams that leave back to back: one timer and one walk down the stack for what is due in so long. A timer costs
 #: more than a packet where the clock is emulated, and one for each packet left half of the machine idle.
-TOGETHER_S = 0.001
+TOGETHER_S = 0.005
 MOST_TOGETHER = 8
 #: UDP, IP and Ethernet headers, which the pace counts.
 HEADER_BYTES = 42
