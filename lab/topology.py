@@ -192,12 +192,12 @@ def port_base() -> int:
 
 
 def garnet(
-    rates_bps: tuple[int, int, int] = (25_000_000, 15_000_000, 15_000_000), first_port: int | None = None
+    rates_bps: tuple[int, int, int] = (100_000_000, 60_000_000, 60_000_000), first_port: int | None = None
 ) -> Topology:
     """GARNET in small (GARA Fig. 3), as `inventories/lab` describes it, for where no inventory is at hand.
 
     Args:
-        rates_bps: line rates between the four routers: a quarter of a Fast Ethernet, then of GARA §5.3's VC of 60 Mb/s.
+        rates_bps: line rates between the four routers: a Fast Ethernet, then the 60 Mb/s VC of GARA §5.3.
         first_port: management port of the first router; the environment's `port_base()` + 1 unless given.
     """
     domain = {"anl-edge": "anl", "anl-border": "anl", "esnet-hub": "esnet", "lbnl-edge": "lbnl"}

@@ -39,7 +39,7 @@ def script(seed: int, number: int) -> list[Action]:
             made += 1
         else:
             name = f"r{number}-{chance.randrange(made)}"
-            rate = f"{250 * chance.randint(1, 9)} kbit/s"
+            rate = f"{chance.randint(1, 9)} Mbit/s"
             found.append(Action(at_s, kind, {"name": name} | ({"rate": rate} if kind == "modify" else {})))
     for _ in range(chance.randint(0, 3)):
         kind = chance.choice(DEATHS)
@@ -52,7 +52,7 @@ def _create(chance: random.Random, number: int, index: int, at_s: float) -> Acti
     words = {
         "name": f"r{number}-{index}",
         "port": str(FIRST_PORT + number * 10 % 1000 + index),
-        "rate": f"{250 * chance.randint(1, 9)} kbit/s",
+        "rate": f"{chance.randint(1, 9)} Mbit/s",
         "start": f"now + {chance.randint(0, 20)} s",
         "duration": f"{chance.randint(5, 25)} s",
     }

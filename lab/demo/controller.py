@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,19 @@ class Controller:
             if time.monotonic() > deadline:
                 raise LabError(f"the devices are not ready after {timeout_s:g} s: {self.get('/readyz')['checks']}")
             time.sleep(0.2)
+
+    def wait_armed(self, devices: Sequence[str], until: float) -> bool:
+        """Whether, by `until` (seconds since the epoch), all these devices hold what they are to do at the next boundary.
+
+        Raises:
+            LabError: the controller does not answer.
+        """
+        while time.time() < until:
+            phases = self.get("/v1/controller")["phases"]
+            if all(phases.get(device) == "armed" for device in devices):
+                return True
+            time.sleep(0.2)
+        return False
 
     def slotcar(self, *arguments: str) -> str:
         """Standard output of a command line that must succeed.

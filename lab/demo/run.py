@@ -23,14 +23,16 @@ from lab.demo.plot import draw
 from lab.errors import LabError
 
 HOME = Path(__file__).resolve().parents[2]
-INVENTORY = HOME / "inventories" / "lab"
+INVENTORY = HOME / "inventories" / "demo"
+#: A quarter of the lab's, as that inventory has it.
+RATES_BPS = (25_000_000, 15_000_000, 15_000_000)
 RESERVATIONS = HOME / "examples" / "lab" / "reservations.yml"
 OWNER = "demo"
 #: GARA §5.2's flows at a quarter of their rates, each with its payload size: a foreground that was reserved for, and a
-#: load that congests the VC. A machine of two cores without virtualisation sends both also while it pushes.
+#: load that congests the VC. A machine of two cores without virtualisation sends both while it is configured.
 PREMIUM = ("anl-premium", "lbnl-premium", 5001, 8_000_000, 1_400)
 LOAD = ("anl-traffic", "lbnl-traffic", 5002, 12_000_000, 1_400)
-ALONE_S, AFTER_S = 8.0, 12.0
+ALONE_S, CONGESTED_S, AFTER_S = 8.0, 16.0, 10.0
 READY_S, ROLLED_BACK_S = 120.0, 60.0
 
 
@@ -72,7 +74,7 @@ def _down(state_dir: Path) -> None:
 def _run(state_dir: Path, display: Display, *, keep: bool) -> int:
     backend = control.choose_backend(display.say)
     requirements.ensure(backend, display.say, install=True)
-    lab = control.up(topology.garnet(), state_dir / "lab", backend, display.say)
+    lab = control.up(topology.garnet(RATES_BPS), state_dir / "lab", backend, display.say)
     display.say(f"{len(lab.topology.routers)} routers and {len(lab.topology.hosts)} hosts are up")
     controller = controllers.start(state_dir, INVENTORY)
     display.say(f"the controller answers at {controller.address}")
@@ -103,10 +105,12 @@ def _measure(lab: Lab, controller: Controller, display: Display) -> Measured:
     out = controller.slotcar("apply", str(RESERVATIONS))
     display.say(out.strip().splitlines()[-1])
     start, end = _slot(controller)
+    if controller.wait_armed(lab.topology.routers, start - CONGESTED_S - ALONE_S):
+        display.say("the routers hold what they are to do when the slot starts and when it ends")
     total_s = end - time.time() + AFTER_S + 3.0
     with _flow(lab, PREMIUM, total_s) as premium:
         began = premium.started_at
-        display.watch("the premium flow alone", began + ALONE_S, lambda: _now([("premium", premium)]))
+        display.watch("the premium flow alone", max(began + ALONE_S, start - CONGESTED_S), lambda: _now([("premium", premium)]))
         with _flow(lab, LOAD, end + AFTER_S + 2.0 - time.time()) as load:
             both = [("premium", premium), ("best effort", load)]
             congested = load.started_at

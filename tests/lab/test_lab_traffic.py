@@ -1,4 +1,4 @@
-"""Flows are measured as they are, and the VC carries what a VC of 15 Mb/s carries."""
+"""Flows are measured as they are, and the VC carries what a VC of 60 Mb/s carries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lab.errors import LabError
 from lab.traffic import start_tcp, start_udp
 
 pytestmark = pytest.mark.lab
-VC_BPS = 15_000_000
+VC_BPS = 60_000_000
 #: UDP, IP and Ethernet headers of a datagram.
 HEADER_BYTES = 42
 
@@ -33,12 +33,12 @@ def test_a_flow_is_counted_interval_by_interval_on_this_machines_clock(lab: Lab)
 
 
 def test_two_flows_share_one_grid_and_one_vc(lab: Lab) -> None:
-    """Without QoS both lose: the VC carries 15 Mb/s, whoever sends it."""
+    """Without QoS both lose: the VC carries 60 Mb/s, whoever sends it."""
     with start_udp(
-        lab, "anl-premium", "lbnl-premium", port=5321, rate_bps=8_000_000, payload_bytes=1000, duration_s=8
+        lab, "anl-premium", "lbnl-premium", port=5321, rate_bps=32_000_000, payload_bytes=1000, duration_s=8
     ) as premium:
         with start_udp(
-            lab, "anl-traffic", "lbnl-traffic", port=5322, rate_bps=20_000_000, payload_bytes=1000, duration_s=4
+            lab, "anl-traffic", "lbnl-traffic", port=5322, rate_bps=80_000_000, payload_bytes=1000, duration_s=4
         ) as load:
             load_totals = load.wait(60)
         premium.wait(60)

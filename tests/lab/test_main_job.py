@@ -26,7 +26,7 @@ def controller(lab: Lab, state_dir: Path) -> Iterator[Controller]:
         yield running
 
 
-def reserve(controller: Controller, name: str, start: str, duration: str, rate: str = "8 Mbit/s") -> None:
+def reserve(controller: Controller, name: str, start: str, duration: str, rate: str = "32 Mbit/s") -> None:
     controller.slotcar("create", "--name", name, *FLOW, "--rate", rate, "--start", start, "--duration", duration)
 
 
@@ -44,8 +44,8 @@ def test_a_slot_begins_and_ends_and_leaves_the_routers_as_they_were(lab: Lab, co
     reserve(controller, "slot", "now + 12 s", "8 s")
     assert not flows(lab)
     wait_for(lambda: "dst_port 5001" in flows(lab), "the slot's flow on the edge router")
-    # 8 Mb/s of payload in packets of 1500 bytes: 1472 of payload each (GARA §5.1).
-    assert "rate 8152Kbit" in flows(lab)
+    # 32 Mb/s of payload in packets of 1500 bytes: 1472 of payload each (GARA §5.1).
+    assert "rate 32609Kbit" in flows(lab)
     wait_for(lambda: not flows(lab), "the slot's end on the edge router")
     controller.wait_settled()
     assert snapshots(lab) == before
@@ -58,8 +58,8 @@ def test_a_slot_begins_and_ends_and_leaves_the_routers_as_they_were(lab: Lab, co
 def test_a_cancel_in_the_middle_of_a_slot_reaches_the_routers_at_once(lab: Lab, controller: Controller) -> None:
     reserve(controller, "cancelled", "now", "10 min")
     wait_for(lambda: "dst_port 5001" in flows(lab), "the slot's flow")
-    controller.slotcar("modify", "test/cancelled", "--rate", "4 Mbit/s")
-    wait_for(lambda: "rate 40" in flows(lab), "the new rate")
+    controller.slotcar("modify", "test/cancelled", "--rate", "16 Mbit/s")
+    wait_for(lambda: "rate 16" in flows(lab), "the new rate")
     controller.slotcar("cancel", "test/cancelled", "--reason", "beam lost")
     wait_for(lambda: not flows(lab), "the flow's end")
 

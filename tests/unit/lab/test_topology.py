@@ -116,5 +116,5 @@ def test_names_that_linux_refuses_are_refused_here() -> None:
 
 def test_the_fingerprint_tells_topologies_apart() -> None:
     assert garnet().fingerprint() == garnet().fingerprint()
-    assert garnet().fingerprint() != garnet((25_000_000, 15_000_000, 10_000_000)).fingerprint()
+    assert garnet().fingerprint() != garnet((100_000_000, 60_000_000, 50_000_000)).fingerprint()
     assert Topology.model_validate(garnet().model_dump(mode="json")) == garnet()
