@@ -70,7 +70,7 @@ class Controller:
             time.sleep(0.2)
 
     def wait_armed(self, devices: Sequence[str], until: float) -> bool:
-        """Whether, by `until` (seconds since the epoch), all these devices hold what they are to do at the next boundary.
+        """Whether, by `until` (seconds since the epoch), these devices all hold what they are to do at the next boundary.
 
         Raises:
             LabError: the controller does not answer.
@@ -141,7 +141,8 @@ def start(state_dir: Path, inventory: Path) -> Controller:
     with (folder / "controller.log").open("wb") as output:
         child = subprocess.Popen(
             [str(SLOTCAR), "serve", "--port", str(port)],
-            env=environment,
+            # Armed before there is traffic: an emulated router that forwards has little time left for a login.
+            env={**environment, "SLOTCAR_STAGE_LEAD": "60 s"},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

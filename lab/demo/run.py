@@ -32,7 +32,7 @@ OWNER = "demo"
 #: load that congests the VC. A machine of two cores without virtualisation sends both while it is configured.
 PREMIUM = ("anl-premium", "lbnl-premium", 5001, 8_000_000, 1_400)
 LOAD = ("anl-traffic", "lbnl-traffic", 5002, 12_000_000, 1_400)
-ALONE_S, CONGESTED_S, AFTER_S = 8.0, 16.0, 10.0
+ALONE_S, CONGESTED_S, AFTER_S = 6.0, 12.0, 10.0
 READY_S, ROLLED_BACK_S = 120.0, 60.0
 
 
