@@ -110,7 +110,8 @@ def _measure(lab: Lab, controller: Controller, display: Display) -> Measured:
     total_s = end - time.time() + AFTER_S + 3.0
     with _flow(lab, PREMIUM, total_s) as premium:
         began = premium.started_at
-        display.watch("the premium flow alone", max(began + ALONE_S, start - CONGESTED_S), lambda: _now([("premium", premium)]))
+        alone_until = max(began + ALONE_S, start - CONGESTED_S)
+        display.watch("the premium flow alone", alone_until, lambda: _now([("premium", premium)]))
         with _flow(lab, LOAD, end + AFTER_S + 2.0 - time.time()) as load:
             both = [("premium", premium), ("best effort", load)]
             congested = load.started_at
