@@ -87,6 +87,12 @@ def folder_of(made: Revision, tmp_path: Path) -> Path:
     return Archive(tmp_path / "state").write(made) / "r1"
 
 
+def arm(router: Router, made: Revision, tmp_path: Path) -> None:
+    folder = folder_of(made, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
+
+
 def part_of(made: Revision) -> DeviceRevision:
     return made.devices["r1"]
 
@@ -118,9 +124,7 @@ def test_a_program_whose_controller_is_gone_takes_its_steps_in_their_order(route
     program = part_of(made).program
     soon = (program.instants[0], program.instants[0] + timedelta(seconds=1))
     made = replace(made, devices={"r1": replace(part_of(made), program=replace(program, instants=soon))})
-    folder = folder_of(made, tmp_path)
-    stage(router, folder)
-    activate(router, folder)
+    arm(router, made, tmp_path)
     assert router.armed == part_of(made).program.ids[0]
     wait_for(lambda: len(router.ran) == 3, "both ends")
     assert router.ran == ["apply.txt", "step", "step"]
@@ -132,9 +136,7 @@ def test_a_program_whose_controller_is_gone_takes_its_steps_in_their_order(route
 
 def test_a_step_is_in_the_name_of_what_is_left(router: Router, tmp_path: Path) -> None:
     made = revision_of(active(1, 10), active(2, 20), ends_in_s=0.5)
-    folder = folder_of(made, tmp_path)
-    stage(router, folder)
-    activate(router, folder)
+    arm(router, made, tmp_path)
     wait_for(lambda: router.armed == part_of(made).program.ids[1], "the first step")
 
 
@@ -210,13 +212,9 @@ def test_a_change_that_is_refused_leaves_the_program_to_the_rollback(router: Rou
 
 def test_a_rollback_twice_is_a_rollback_once(router: Router, tmp_path: Path) -> None:
     first = revision_of(active(1, 10))
-    folder = folder_of(first, tmp_path)
-    stage(router, folder)
-    activate(router, folder)
+    arm(router, first, tmp_path)
     second = revision_of(active(1, 10), active(2, 20), replaces=part_of(first).program.id)
-    folder = folder_of(second, tmp_path)
-    stage(router, folder)
-    activate(router, folder)
+    arm(router, second, tmp_path)
     for _ in range(2):
         done = router.run(scripts.command("r1", "return", f"rev-{second.id}"))
         assert done.code == 0, done.words
@@ -227,13 +225,9 @@ def test_a_rollback_whose_way_back_was_refused_arms_what_was_armed_at_the_next_t
     router: Router, tmp_path: Path
 ) -> None:
     first = revision_of(active(1, 10))
-    folder = folder_of(first, tmp_path)
-    stage(router, folder)
-    activate(router, folder)
+    arm(router, first, tmp_path)
     second = revision_of(active(1, 10), active(2, 20), replaces=part_of(first).program.id)
-    folder = folder_of(second, tmp_path)
-    stage(router, folder)
-    activate(router, folder)
+    arm(router, second, tmp_path)
     router.broken.touch()
     assert router.run(scripts.command("r1", "return", f"rev-{second.id}"), "qdisc show\n").code == 1
     router.broken.unlink()
@@ -244,9 +238,7 @@ def test_a_rollback_whose_way_back_was_refused_arms_what_was_armed_at_the_next_t
 def test_a_rollback_of_what_was_never_taken_leaves_what_is_armed(router: Router, tmp_path: Path) -> None:
     """Another device of the push refused it: this one was only staged."""
     first = revision_of(active(1, 10))
-    folder = folder_of(first, tmp_path)
-    stage(router, folder)
-    activate(router, folder)
+    arm(router, first, tmp_path)
     stage(router, folder_of(second := revision_of(active(2, 20), replaces=part_of(first).program.id), tmp_path))
     done = router.run(scripts.command("r1", "return", f"rev-{second.id}"))
     assert done.code == 0, done.words
@@ -255,13 +247,9 @@ def test_a_rollback_of_what_was_never_taken_leaves_what_is_armed(router: Router,
 
 def test_where_nothing_is_open_any_more_arming_disarms(router: Router, tmp_path: Path) -> None:
     first = revision_of(active(1, 10))
-    folder = folder_of(first, tmp_path)
-    stage(router, folder)
-    activate(router, folder)
+    arm(router, first, tmp_path)
     empty = revision_of(replaces=part_of(first).program.id)
-    folder = folder_of(empty, tmp_path)
-    stage(router, folder)
-    activate(router, folder)
+    arm(router, empty, tmp_path)
     assert router.armed == NO_PROGRAM
 
 
@@ -269,9 +257,7 @@ def test_what_was_kept_before_is_forgotten(router: Router, tmp_path: Path) -> No
     replaces = NO_PROGRAM
     for minutes in (10, 11, 12, 13):
         made = revision_of(active(1, minutes), replaces=replaces)
-        folder = folder_of(made, tmp_path)
-        stage(router, folder)
-        activate(router, folder)
+        arm(router, made, tmp_path)
         replaces = part_of(made).program.id
     assert len(list(router.place.glob("rev-*"))) == 2, "the armed one and the one before it"
 
