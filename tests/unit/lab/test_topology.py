@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Interface
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
+from controller.network import load_network
+from controller.network.model import InterfaceId
+from lab.demo.run import INVENTORY, RATES_BPS
 from lab.topology import End, Kind, Link, Node, Route, Topology, garnet
 
 
@@ -118,3 +122,18 @@ def test_the_fingerprint_tells_topologies_apart() -> None:
     assert garnet().fingerprint() == garnet().fingerprint()
     assert garnet().fingerprint() != garnet((100_000_000, 60_000_000, 50_000_000)).fingerprint()
     assert Topology.model_validate(garnet().model_dump(mode="json")) == garnet()
+
+
+@pytest.mark.parametrize(
+    ("inventory", "built"),
+    [(Path(__file__).parents[3] / "inventories" / "lab", garnet()), (INVENTORY, garnet(RATES_BPS))],
+    ids=["lab", "demo"],
+)
+def test_wires_carry_what_the_inventory_says_that_they_carry(inventory: Path, built: Topology) -> None:
+    network = load_network(inventory)
+    for wire in built.links:
+        for end in wire.ends:
+            if wire.rate_bps:
+                assert (
+                    network.interface(InterfaceId(device=end.node, name=end.interface)).capacity_bps == wire.rate_bps
+                )

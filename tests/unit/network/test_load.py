@@ -1,4 +1,4 @@
-"""Reading inventories: the three that are kept here, precedence, templates, secrets, scripts, and what is no inventory."""
+"""Reading inventories: those that are kept here, precedence, templates, secrets, scripts, and what is no inventory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from controller.problems import InvalidInput
 from controller.vocabulary import InterfaceRole, Platform, Service
 
 INVENTORIES = Path(__file__).parents[3] / "inventories"
-NAMES = ("lab", "garnet", "datagrid")
+NAMES = ("lab", "demo", "garnet", "datagrid")
 
 MINIMAL = """
 all:
