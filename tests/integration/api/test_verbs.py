@@ -205,7 +205,8 @@ def test_the_timeline_names_what_starts_and_ends_and_on_which_devices(api: httpx
         (window["end"], [], ["hep/cms"], 0, "planned"),
     ]
     assert [one["device"] for one in items[0]["devices"]] == devices
-    assert api.get("/v1/timeline", params={"hours": 0.5}).json()["items"] == []
+    soon = {"hours": 0.5, "reservation": "hep/cms"}
+    assert api.get("/v1/timeline", params=soon).json()["items"] == []
     assert len(api.get("/v1/timeline", params={"device": devices[0]}).json()["items"]) == 2
     assert api.get("/v1/timeline", params={"from": window["end"], "device": devices[0]}).json()["items"] == items[1:]
     assert api.get("/v1/timeline", params={"until": window["start"]}).json()["items"] == items[:1]
