@@ -52,7 +52,9 @@ class Settings(BaseSettings):
         hold: how long a hold lasts unless the caller says otherwise (issue: 15 minutes).
         horizon: how far ahead the search for a nearest window looks, and reservations may lie.
         tokens_file: bearer tokens of the API, hashed; None for `state_dir/tokens.json`.
-        stage_lead: how long before a boundary the rollout begins to stage it.
+        stage_lead: how long before a boundary the devices that it changes are read again, and staged where they cannot
+            act by themselves.
+        arm_ahead: how long before a boundary devices that act by themselves are armed for it, or half of that.
         check_interval: how often devices are read though nothing should have changed.
         vault_password_file: for inventories with Ansible Vault secrets.
         reconcile: whether `slotcar serve` pushes to devices; off for a controller that only answers.
@@ -74,6 +76,7 @@ class Settings(BaseSettings):
     horizon: Duration = timedelta(days=366)
     tokens_file: OptionalPath = None
     stage_lead: Duration = timedelta(seconds=15)
+    arm_ahead: Duration = timedelta(hours=1)
     check_interval: Duration = timedelta(minutes=5)
     vault_password_file: OptionalPath = None
     reconcile: bool = True

@@ -38,9 +38,13 @@ class Standing:
         self.believed.update(wanted)
         self._verified.update(wanted)
 
-    def doubt(self) -> None:
-        """Everything is looked at again."""
-        self._verified.clear()
+    def doubt(self, names: Iterable[str] | None = None) -> None:
+        """These are looked at again; without `names` all."""
+        self._verified.difference_update(set(self._verified) if names is None else names)
+
+    def armed_for(self, instant: datetime) -> set[str]:
+        """The devices that will do something by themselves at the instant, as far as is known."""
+        return {name for name, one in self.believed.items() if instant in one.program.instants}
 
     def forget(self, names: Iterable[str]) -> None:
         """Of these nothing is known: a push to them failed."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from controller.intent import intents_at
+from controller.intent import QosIntent, intents_at
 from controller.ledger import Ledger
 from controller.network.model import Network
 from controller.render import renderer_of
@@ -26,6 +26,8 @@ from controller.verbs.errors import NotPossible
 
 def wanted_for(network: Network) -> WantedFor:
     """Configurations and programs of all devices, as a function of what is active and of the instant."""
+    # Most boundaries leave most devices as they are: each one's last configuration serves for the same intent again.
+    last: dict[str, tuple[QosIntent, Configuration]] = {}
 
     def configure(active: Sequence[Active], at: datetime) -> tuple[dict[str, Configuration], dict[str, str]]:
         found: dict[str, Configuration] = {}
@@ -33,7 +35,9 @@ def wanted_for(network: Network) -> WantedFor:
         for name, intent in intents_at(active, network, at).items():
             device = network.devices[name]
             try:
-                found[name] = renderer_of(device).configuration(intent, device)
+                if name not in last or last[name][0] != intent:
+                    last[name] = intent, renderer_of(device).configuration(intent, device)
+                found[name] = last[name][1]
             except Unrenderable as error:
                 unrenderable[name] = str(error)
         return found, unrenderable
@@ -88,6 +92,7 @@ def loop_for(network: Network, settings: Settings, ledger: Ledger) -> ReconcileL
         pusher=pusher_for(network, settings, ledger),
         wanted_for=wanted_for(network),
         lead=settings.stage_lead,
+        ahead=settings.arm_ahead,
         check=settings.check_interval,
         clock=lambda: datetime.now(UTC),
         instants=instants_of(network),
