@@ -22,6 +22,20 @@ class Direction(StrEnum):
     BOTH = "both"
 
 
+class IfUnready(StrEnum):
+    """What becomes of a slot when a device of its path cannot be made ready for it.
+
+    `delay`: it begins nowhere, and late on all devices once all are ready. `alarm`: likewise, and operators are called
+    before its start. `degrade`: it begins on the devices that are ready. `refuse`: it is cancelled before its start, and
+    what it held is free for others.
+    """
+
+    DELAY = "delay"
+    DEGRADE = "degrade"
+    REFUSE = "refuse"
+    ALARM = "alarm"
+
+
 class Protocol(StrEnum):
     TCP = "tcp"
     UDP = "udp"

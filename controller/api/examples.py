@@ -42,6 +42,7 @@ RESERVATION: Json = {
     "windows": [WINDOW],
     "recurrence": None,
     "via": [],
+    "if_unready": "delay",
     "labels": {},
 }
 _HOPS = [

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from controller.ledger.model import State
-from controller.vocabulary import Direction, Platform, Protocol, Service
+from controller.vocabulary import Direction, IfUnready, Platform, Protocol, Service
 
 #: PostgreSQL's texts know no NUL.
 NO_NUL = r"^[^\x00]*$"
@@ -46,6 +46,7 @@ class ReservationOut(Answer):
     windows: list[WindowOut]
     recurrence: str | None
     via: list[str]
+    if_unready: IfUnready
     labels: dict[str, str]
 
 

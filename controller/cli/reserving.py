@@ -30,6 +30,10 @@ Duration = Annotated[str | None, typer.Option("--duration", help="`2 h`, `PT90M`
 PacketSize = Annotated[str | None, typer.Option("--packet-size", help="of the whole IP packet, such as `1500 B`")]
 Rtt = Annotated[str | None, typer.Option("--rtt", help="longest round-trip time, such as `50 ms`")]
 Via = Annotated[list[str] | None, typer.Option("--via", help="a router that the path must cross; may be repeated")]
+WhenUnready = Annotated[
+    str | None,
+    typer.Option("--if-unready", help="when a router cannot be made ready: delay, degrade, refuse or alarm"),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -111,6 +115,7 @@ def create(
     timezone: Annotated[
         str | None, typer.Option("--timezone", help="of the recurrence, such as Europe/Zurich")
     ] = None,
+    if_unready: WhenUnready = None,
     hold: Annotated[
         str | None,
         typer.Option(
@@ -132,7 +137,7 @@ def create(
     data = _mapping(
         name=name, owner=owner, source=source, destination=destination, rate=rate, service=service, protocol=protocol,
         direction=direction, start=start, end=end, duration=duration, packet_size=packet_size, rtt=rtt, via=via,
-        recurrence=recurrence, timezone=timezone,
+        recurrence=recurrence, timezone=timezone, if_unready=if_unready,
     )  # fmt: skip
     reservation = from_mapping(data, moment, "create")
     held = None if hold in (None, "default") else parsed("--hold", parse_duration, hold or "")
@@ -320,6 +325,7 @@ def _print_entry(entry: Entry) -> None:
     from controller.cli.planning import summary
     from controller.timebase import iso
     from controller.units import format_rate
+    from controller.vocabulary import IfUnready
 
     console = stdout()
     reservation = entry.reservation
@@ -330,6 +336,8 @@ def _print_entry(entry: Entry) -> None:
         ways = [path.source, *(hop.device for hop in path.hops), path.destination]
         lines.append(f"path     {' > '.join(ways)}")
     lines += [f"takes    {format_rate(demand.rate_bps)} of {describe(demand.resource)}" for demand in entry.demands]
+    if reservation.if_unready is not IfUnready.DELAY:
+        lines.append(f"unready  {reservation.if_unready.value}")
     if reservation.labels:
         lines.append(f"labels   {', '.join(f'{key}={value}' for key, value in reservation.labels.items())}")
     for line in lines:

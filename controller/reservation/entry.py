@@ -27,7 +27,7 @@ from controller.units import (
     parse_rate_bps,
     parse_size_bytes,
 )
-from controller.vocabulary import Direction, Protocol, Service
+from controller.vocabulary import Direction, IfUnready, Protocol, Service
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
@@ -36,7 +36,7 @@ Complain = Callable[[str, str, str, str], None]
 
 KEYS = (
     "name", "owner", "source", "destination", "protocol", "direction", "service", "rate", "packet_size", "rtt", "start",
-    "end", "duration", "recurrence", "timezone", "via", "labels",
+    "end", "duration", "recurrence", "timezone", "via", "if_unready", "labels",
 )  # fmt: skip
 #: Synonyms that people try first.
 _MEANT = {
@@ -84,6 +84,7 @@ class Reader:
             "packet_size_bytes": self._packet_size(protocol),
             "rtt_us": self._unit("rtt", _with_unit(parse_latency_us, "ms"), DEFAULT_RTT_US),
             "via": self._via(),
+            "if_unready": self._if_unready(),
             "labels": self._labels(),
         }
         windows = self._windows()
@@ -207,6 +208,13 @@ class Reader:
             self._wrong("via", "is no list of routers", value, "say for example `[anl-border, esnet-hub]`")
             return ()
         return tuple(value)
+
+    def _if_unready(self) -> IfUnready | None:
+        value = self._enum("if_unready", IfUnready, IfUnready.DELAY)
+        if value is IfUnready.REFUSE and self.data.get("recurrence") is not None:
+            hint = "a refusal would cancel the later slots too; say `delay`, `degrade` or `alarm`"
+            self._wrong("if_unready", "does not go with a recurrence", value.value, hint)
+        return value
 
     def _labels(self) -> dict[str, str]:
         value = self.data.get("labels")

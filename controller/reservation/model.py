@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from controller.timebase import Window
 from controller.units import MAX_RATE_BPS
-from controller.vocabulary import Direction, Protocol, Service
+from controller.vocabulary import Direction, IfUnready, Protocol, Service
 
 
 def is_storable(text: str) -> bool:
@@ -70,6 +70,7 @@ class Reservation(Frozen):
         recurrence: the RRULE (RFC 5545) that `windows` was expanded from.
         timezone: where the recurrence was expanded, `Europe/Zurich` or `+01:00`; None without a recurrence.
         via: device names that the path must cross, in order; empty for the shortest path.
+        if_unready: what becomes of a slot when a device of the path cannot be made ready; `refuse` only for one slot.
     """
 
     name: Name
@@ -86,6 +87,7 @@ class Reservation(Frozen):
     recurrence: Text | None = None
     timezone: Text | None = None
     via: tuple[Text, ...] = ()
+    if_unready: IfUnready = IfUnready.DELAY
     labels: dict[Text, Text] = Field(default_factory=dict)
 
     @model_validator(mode="after")

@@ -6,7 +6,7 @@ from typing import Any
 
 from controller.reservation.entry import HOST, LONGEST_LABEL, LONGEST_LABEL_KEY, MOST_LABELS, NAME, OWNER
 from controller.reservation.recurrence import MOST_OCCURRENCES
-from controller.vocabulary import Direction, Protocol, Service
+from controller.vocabulary import Direction, IfUnready, Protocol, Service
 
 ID = "urn:slotcar:schema:reservation-file:1"
 
@@ -104,6 +104,12 @@ def reservation_schema() -> dict[str, Any]:
                 "items": {"type": "string", "pattern": f"^{HOST.pattern}$"},
                 "description": "Routers that the path must cross, in order; the shortest path otherwise.",
             },
+            "if_unready": _enum(
+                IfUnready,
+                "What becomes of the slot when a router of its path cannot be made ready: begin late, begin on the others, "
+                "be cancelled before it begins, or begin late with operators called.",
+                IfUnready.DELAY.value,
+            ),
             "labels": {
                 "type": "object",
                 "propertyNames": {"maxLength": LONGEST_LABEL_KEY},

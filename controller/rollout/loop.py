@@ -18,10 +18,13 @@ from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.listening import Lease
 from controller.ledger.model import Entry
 from controller.problems import SlotcarError
+from controller.rollout.ahead import armed_until, to_arm
+from controller.rollout.clocks import judge
 from controller.rollout.model import STALE, Outlook, PushFailed, PushResult, Reading, Wanted
 from controller.rollout.program import ARMED, WantedFor
 from controller.rollout.pusher import Pusher
 from controller.rollout.standing import Standing
+from controller.rollout.unready import Unready
 from controller.timeline import Active, active_at, boundaries, next_boundary
 
 log = structlog.get_logger("slotcar.loop")
@@ -53,7 +56,7 @@ class LoopStatus:
     """What the loop is about, for `/readyz` and the metrics. Written by the loop only.
 
     `phases`, of each managed device: armed (it will act by itself at the next boundary), staged (a play waits for it),
-    active (it has what is wanted), failed.
+    active (it has what is wanted), failed. `ahead_us`: how far devices' clocks were ahead when they were last staged.
     """
 
     leading: bool = False
@@ -66,6 +69,7 @@ class LoopStatus:
     error: str = ""
     troubles: dict[str, str] = field(default_factory=dict)
     phases: dict[str, str] = field(default_factory=dict)
+    ahead_us: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -73,7 +77,9 @@ class ReconcileLoop:
     """One per controller; only the one that leads pushes.
 
     Attributes:
-        lead: how long before a boundary it is armed, or staged where a device cannot be armed; at the least.
+        lead: how long before a boundary the devices that it changes are looked at again, and staged where they cannot
+            be armed; at the least.
+        ahead: how long before a boundary the devices that can be are armed for it, or half of that.
         check: how often the devices are read though nothing should have changed (a router that restarted).
         clock: the present instant, aware UTC.
         instants: when the network itself changes what is wanted (an SLS begins or ends to be valid).
@@ -83,15 +89,16 @@ class ReconcileLoop:
     pusher: Pusher
     wanted_for: WantedFor
     lead: timedelta
+    ahead: timedelta
     check: timedelta
     clock: Callable[[], datetime]
     instants: Sequence[datetime] = ()
     status: LoopStatus = field(default_factory=LoopStatus)
     _standing: Standing = field(default_factory=Standing)
-    _carried: set[str] = field(default_factory=set)
-    _withheld: set[str] = field(default_factory=set)
+    _unready: Unready = field(init=False)
     _troubles: dict[str, Trouble] = field(default_factory=dict)
     _armed: tuple[datetime, ...] = ()
+    _looked: set[datetime] = field(default_factory=set)
     _held: datetime | None = None
     _late: bool = False
     _pushed_at: datetime | None = None
@@ -99,6 +106,9 @@ class ReconcileLoop:
     _checked_at: datetime | None = None
     _lease: Lease | None = None
     _fence: int = 0
+
+    def __post_init__(self) -> None:
+        self._unready = Unready(self.ledger)
 
     def run(self, stopping: threading.Event) -> None:
         """Leads when it can, until it is told to stop. Survives a database that comes and goes."""
@@ -124,8 +134,9 @@ class ReconcileLoop:
         log.info("leading", fence=self._fence)
         self.status.leading, self.status.error = True, ""
         self._standing = Standing()
-        self._carried.clear()
+        self._unready.take_over(active_at(self.ledger.live_between(self.clock()), self.clock()))
         self._armed, self._held = (), None
+        self._looked.clear()
         self._checked_at = self.clock()
         while not stopping.is_set() and lease.held():
             seen = self.ledger.last_event()
@@ -143,16 +154,14 @@ class ReconcileLoop:
         self.ledger.expire(now)
         entries = self.ledger.live_between(now)
         lead = self._lead_now()
-        ahead = self._boundaries(entries, now, now + lead + DOZE)
-        self.status.next_boundary = ahead[0] if ahead else self._far(entries, now)
-        if ahead and self._better_after(ahead[0], now):
-            return ahead[0] + SETTLE
-        if self._checked_at is None or now - self._checked_at >= self.check:
-            self._standing.doubt()
-            self._checked_at = now
-        near = [instant for instant in ahead if instant <= now + lead]
+        coming = self._boundaries(entries, now, max(now + lead, armed_until(now, self.ahead)) + DOZE)
+        self.status.next_boundary = coming[0] if coming else self._far(entries, now)
+        if coming and self._better_after(coming[0], now):
+            return coming[0] + SETTLE
+        near = [instant for instant in coming if instant <= now + lead]
+        self._doubt(now, near)
         self._late = False
-        self.reconcile(entries, now, near)
+        self.reconcile(entries, now, to_arm(coming, now, lead, self.ahead))
         self._pushed_at = self.clock()
         self._took.append(self._pushed_at - now)
         if self._late:
@@ -162,12 +171,22 @@ class ReconcileLoop:
             self.hold(entries, near[0])
         self.status.settled = not self._troubles
         waits = [self.clock() + DOZE, *(trouble.retry_at for trouble in self._troubles.values())]
-        waits += [instant + SETTLE for instant in ahead[:1]]
-        waits += [instant - lead for instant in ahead if instant - lead > now]
+        waits += [instant + SETTLE for instant in coming[:1]]
+        waits += [instant - lead for instant in coming if instant - lead > now]
         return min(waits)
 
+    def _doubt(self, now: datetime, near: Sequence[datetime]) -> None:
+        """Devices are looked at again once in a while, and those that a near boundary changes once before it."""
+        if self._checked_at is None or now - self._checked_at >= self.check:
+            self._standing.doubt()
+            self._checked_at = now
+        for instant in near:
+            if instant not in self._looked:
+                self._standing.doubt(self._standing.armed_for(instant))
+        self._looked = set(near)
+
     def _lead_now(self) -> timedelta:
-        """As told, or longer where the last turns took longer: what is armed must be armed before its boundary."""
+        """As told, or longer where the last turns took longer: what is staged must be staged before its boundary."""
         return max(self.lead, *(took + took / 2 + QUIET for took in self._took)) if self._took else self.lead
 
     def _better_after(self, boundary: datetime, now: datetime) -> bool:
@@ -186,18 +205,18 @@ class ReconcileLoop:
         own = [instant for instant in self.instants if instant > now]
         return min([*own, slot] if slot else own, default=None)
 
-    def reconcile(self, entries: Sequence[Entry], at: datetime, near: Sequence[datetime] = ()) -> None:
-        """Makes the devices have what is wanted at `at` and arms the boundaries `near`; what cannot be done waits."""
+    def reconcile(self, entries: Sequence[Entry], at: datetime, to_arm: Sequence[datetime] = ()) -> None:
+        """Makes the devices have what is wanted at `at` and arms the boundaries `to_arm`; what cannot be done waits."""
         # Each round that fails puts a device aside, so there are at most as many rounds as devices.
         for _ in range(len(self.pusher.devices) + 1):
             active = self._admissible(active_at(entries, at))
-            coming = [(instant, self._admissible(active_at(entries, instant))) for instant in near]
+            coming = [(instant, self._admissible(active_at(entries, instant))) for instant in to_arm]
             outlook = self.wanted_for(active, at, coming)
             if self._aside_unrenderable(outlook):
                 continue
             if self._try(self._due(outlook), at):
-                self._carried = {one.entry.handle for one in active}
-                self._tell_armed(outlook, near)
+                self._unready.carried = {one.entry.handle for one in active}
+                self._tell_armed(outlook, to_arm)
                 return
             if self._late:
                 return  # of another instant already
@@ -275,10 +294,28 @@ class ReconcileLoop:
             self._troubles.pop(name, None)
             self.status.troubles.pop(name, None)
             self.status.phases[name] = "active"
+        self._look_at_clocks(result.ahead_us)
         if result.revision:
             self.status.pushes += 1
             self.status.last_revision, self.status.last_push_at = result.revision, self.clock()
             log.info("pushed", revision=result.revision, changed=result.changed, rearmed=result.rearmed)
+
+    def _look_at_clocks(self, ahead_us: Mapping[str, int]) -> None:
+        """Tells once whose clock is wrong, and once that it is right again. Nothing waits for a router's own clock."""
+        before = judge(self.status.ahead_us)
+        self.status.ahead_us.update(ahead_us)
+        after = judge(self.status.ahead_us)
+        for name in sorted({*before.off_us, *after.off_us}):
+            if (name in before.off_us) != (name in after.off_us):
+                kind = "device.clock-off" if name in after.off_us else "device.clock-right"
+                details = {"ahead_us": self.status.ahead_us[name]}
+                self.ledger.append_event(kind, self.clock(), device=name, details=details)
+                log.warning("clock of a device", device=name, kind=kind, **details)
+        if bool(before.controller_us) != bool(after.controller_us):
+            kind = "controller.clock-off" if after.controller_us else "controller.clock-right"
+            details = {"behind_us": after.controller_us}
+            self.ledger.append_event(kind, self.clock(), details=details)
+            log.error("clock of the controller", kind=kind, **details)
 
     def _look(self, found: Mapping[str, Reading], targets: Mapping[str, Wanted]) -> None:
         """Tells who acted by itself as it was armed to, and who was changed by somebody else or restarted."""
@@ -303,14 +340,14 @@ class ReconcileLoop:
                 self.ledger.append_event("boundary.active", self.clock(), details=details)
                 log.info("boundary", **details)
 
-    def _tell_armed(self, outlook: Outlook, near: Sequence[datetime]) -> None:
-        for instant in near:
+    def _tell_armed(self, outlook: Outlook, instants: Sequence[datetime]) -> None:
+        for instant in instants:
             devices = sorted(name for name, one in outlook.wanted.items() if instant in one.program.instants)
             self.status.phases.update(dict.fromkeys(devices, "armed"))
             if devices and instant not in self._armed:
                 details = {"at": instant.isoformat(), "devices": devices, "revision": self.status.last_revision}
                 self.ledger.append_event("boundary.staged", self.clock(), details=details)
-        self._armed = tuple(near)
+        self._armed = tuple(instants)
 
     def _waiting(self, name: str) -> bool:
         trouble = self._troubles.get(name)
@@ -327,25 +364,6 @@ class ReconcileLoop:
             self.ledger.append_event("push.device-failed", self.clock(), device=name, details={"message": message})
 
     def _admissible(self, active: Sequence[Active]) -> tuple[Active, ...]:
-        """Without those that cross a device in trouble: active on all devices of its path or on none (DESIGN rule 8).
-
-        What was active before the trouble stays: its device carries it still, and its program ends it.
-        """
-        kept = []
-        for one in active:
-            handle = one.entry.handle
-            crossed = {hop.device for path in one.entry.paths for hop in path.hops if hop.device in self._troubles}
-            stuck = sorted(name for name in crossed if self._waiting(name))
-            if stuck and handle not in self._carried:
-                self._withhold(handle, stuck)
-                continue
-            self._withheld.discard(handle)
-            kept.append(one)
-        return tuple(kept)
-
-    def _withhold(self, handle: str, devices: Sequence[str]) -> None:
-        if handle in self._withheld:
-            return
-        self._withheld.add(handle)
-        details = {"devices": list(devices), "message": "not active anywhere until all devices of its path answer"}
-        self.ledger.append_event("push.withheld", self.clock(), handle=handle, details=details)
+        waiting = {name for name in self._troubles if self._waiting(name)}
+        now = self.clock()
+        return self._unready.admissible(active, waiting, now, now + self._lead_now())

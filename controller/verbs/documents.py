@@ -36,6 +36,7 @@ def reservation_document(reservation: Reservation) -> dict[str, Any]:
         "windows": [window_document(window) for window in reservation.windows],
         "recurrence": reservation.recurrence,
         "via": list(reservation.via),
+        "if_unready": reservation.if_unready.value,
         "labels": dict(reservation.labels),
     }
 

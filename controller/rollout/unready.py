@@ -1,0 +1,95 @@
+"""Which reservations wait for a device that cannot be made ready, by their own policy (DESIGN rule 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import structlog
+
+from controller.ledger import Ledger
+from controller.ledger.model import State
+from controller.ledger.queries import EventFilter
+from controller.timeline import Active
+from controller.vocabulary import IfUnready
+
+log = structlog.get_logger("slotcar.unready")
+ACTOR = "slotcar"
+
+
+def crossed(one: Active) -> set[str]:
+    """The devices of its paths."""
+    return {hop.device for path in one.entry.paths for hop in path.hops}
+
+
+@dataclass(slots=True)
+class Unready:
+    """Attributes:
+    carried: handles of the reservations that all devices of their paths were last made to carry.
+    """
+
+    ledger: Ledger
+    carried: set[str] = field(default_factory=set)
+    _told: dict[str, set[str]] = field(default_factory=dict)
+
+    def take_over(self, active: Iterable[Active]) -> None:
+        """Takes for carried what was active before this controller led, but for what was withheld then."""
+        self._told.clear()
+        self.carried = {one.entry.handle for one in active if not self._was_withheld(one.entry.handle)}
+
+    def _was_withheld(self, handle: str) -> bool:
+        wanted = EventFilter(kinds=("push.withheld", "push.released"), handle=handle)
+        last = self.ledger.events_of(wanted, None, 1)
+        return bool(last) and last[0].kind == "push.withheld"
+
+    def admissible(
+        self, active: Sequence[Active], waiting: Collection[str], now: datetime, soon: datetime
+    ) -> tuple[Active, ...]:
+        """Those of `active` that devices are to have, while the devices `waiting` cannot be made ready.
+
+        What all devices of a path carried before stays: the device in trouble carries it still, and its program ends it.
+        Where a slot begins before `soon`, its policy is heeded and told; until then it only waits.
+        """
+        kept = []
+        for one in active:
+            stuck = sorted(crossed(one) & set(waiting))
+            if one.entry.handle in self.carried:
+                kept.append(one)
+            elif not stuck:
+                self._release(one.entry.handle, now)
+                kept.append(one)
+            elif self._despite(one, stuck, now, begins_soon=one.window.start <= soon):
+                kept.append(one)
+        return tuple(kept)
+
+    def _despite(self, one: Active, stuck: list[str], now: datetime, *, begins_soon: bool) -> bool:
+        """Whether it is active on the other devices all the same."""
+        handle, policy = one.entry.handle, one.entry.reservation.if_unready
+        if policy is IfUnready.DEGRADE:
+            self._tell("push.degraded", handle, stuck, now, "active only on the devices of its path that answer")
+            return True
+        self._tell("push.withheld", handle, stuck, now, "not active anywhere until all devices of its path answer")
+        if begins_soon and policy is IfUnready.ALARM:
+            self._tell("push.alarm", handle, stuck, now, "its slot begins, or has begun, and it is active nowhere")
+        if begins_soon and policy is IfUnready.REFUSE:
+            self._refuse(one, stuck, now)
+        return False
+
+    def _refuse(self, one: Active, stuck: list[str], now: datetime) -> None:
+        current = self.ledger.get(one.entry.handle)
+        if current is None or current.state is not State.COMMITTED:
+            return
+        reason = f"{', '.join(stuck)} could not be made ready for its slot"
+        self.ledger.transition(one.entry.handle, State.CANCELLED, now, actor=ACTOR, reason=reason)
+        log.warning("refused", handle=one.entry.handle, devices=stuck)
+
+    def _tell(self, kind: str, handle: str, devices: Sequence[str], now: datetime, message: str) -> None:
+        told = self._told.setdefault(handle, set())
+        if kind not in told:
+            told.add(kind)
+            self.ledger.append_event(kind, now, handle=handle, details={"devices": list(devices), "message": message})
+
+    def _release(self, handle: str, now: datetime) -> None:
+        if self._told.pop(handle, None):
+            self.ledger.append_event("push.released", now, handle=handle)

@@ -1,0 +1,111 @@
+"""What becomes of a slot when a device of its path cannot be made ready: by its own policy, and told once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from controller.ledger import Ledger
+from controller.ledger.model import Entry, State, Terms
+from controller.rollout.unready import Unready
+from controller.timeline import Active, active_at
+from controller.verbs.offline import entries_of
+from controller.vocabulary import IfUnready
+from tests.support.networks import line_network
+from tests.support.requests import RESOURCES, T0, at, request, reservation
+
+NETWORK = line_network()
+START, END = 10, 60
+EARLY, SOON = at(0), at(START)
+
+
+@pytest.fixture
+def book(ledger: Ledger) -> Ledger:
+    ledger.set_terms(Terms(dict.fromkeys(RESOURCES, 10**9), {}))
+    return ledger
+
+
+def coming(book: Ledger, policy: IfUnready) -> tuple[Active, ...]:
+    """A slot that is to begin, over both routers."""
+    asked = reservation("slot", 1_000_000, START, END, if_unready=policy)
+    (drawn,) = entries_of([asked], NETWORK, T0)
+    admitted = book.admit(replace(request(asked), paths=drawn.paths), T0)
+    assert isinstance(admitted, Entry)
+    return active_at([admitted], at(START))
+
+
+def told(book: Ledger) -> list[str]:
+    return [event.kind for event in book.events(limit=100) if event.kind.startswith("push.")]
+
+
+def handles(found: tuple[Active, ...]) -> list[str]:
+    return [one.entry.reservation.name for one in found]
+
+
+@pytest.mark.parametrize("policy", IfUnready)
+def test_where_all_devices_answer_no_policy_is_asked(book: Ledger, policy: IfUnready) -> None:
+    slot = coming(book, policy)
+    assert Unready(book).admissible(slot, (), EARLY, SOON) == slot
+    assert told(book) == []
+
+
+@pytest.mark.parametrize("policy", [IfUnready.DELAY, IfUnready.ALARM, IfUnready.REFUSE])
+def test_a_slot_is_on_all_devices_of_its_path_or_on_none(book: Ledger, policy: IfUnready) -> None:
+    slot, unready = coming(book, policy), Unready(book)
+    for _ in range(3):
+        assert unready.admissible(slot, {"r2"}, EARLY, EARLY) == ()
+    assert told(book) == ["push.withheld"]
+    assert unready.admissible(slot, {"elsewhere"}, EARLY, EARLY) == slot
+    assert told(book) == ["push.withheld", "push.released"]
+
+
+def test_a_slot_that_may_degrade_begins_on_the_devices_that_answer(book: Ledger) -> None:
+    slot, unready = coming(book, IfUnready.DEGRADE), Unready(book)
+    assert unready.admissible(slot, {"r2"}, EARLY, SOON) == slot
+    assert told(book) == ["push.degraded"]
+
+
+def test_operators_are_called_shortly_before_a_slot_that_asks_for_it_and_once(book: Ledger) -> None:
+    slot, unready = coming(book, IfUnready.ALARM), Unready(book)
+    assert unready.admissible(slot, {"r2"}, EARLY, EARLY) == ()
+    for _ in range(2):
+        assert unready.admissible(slot, {"r2"}, SOON, SOON) == ()
+    assert told(book) == ["push.withheld", "push.alarm"]
+
+
+def test_a_slot_that_is_to_be_refused_is_cancelled_before_it_begins_and_not_hours_before(book: Ledger) -> None:
+    slot, unready = coming(book, IfUnready.REFUSE), Unready(book)
+    unready.admissible(slot, {"r2"}, EARLY, EARLY)
+    (entry,) = book.live_between(EARLY)
+    assert entry.state is State.COMMITTED
+    for _ in range(2):
+        assert unready.admissible(slot, {"r2"}, EARLY, SOON) == ()
+    gone = book.get(entry.handle)
+    assert gone is not None
+    assert gone.state is State.CANCELLED
+    last = book.events(limit=100)[-1]
+    assert (last.kind, last.details["reason"]) == ("reservation.cancelled", "r2 could not be made ready for its slot")
+
+
+def test_what_all_devices_carried_stays_when_one_of_them_fails(book: Ledger) -> None:
+    slot, unready = coming(book, IfUnready.REFUSE), Unready(book)
+    unready.carried = {slot[0].entry.handle}
+    assert handles(unready.admissible(slot, {"r2"}, SOON, SOON)) == ["slot"]
+    assert told(book) == []
+
+
+def test_who_takes_the_lead_in_a_slot_leaves_it_where_it_is(book: Ledger) -> None:
+    """A router that the new leader cannot reach carries it still; the others must not lose it for that."""
+    slot, successor = coming(book, IfUnready.REFUSE), Unready(book)
+    successor.take_over(slot)
+    assert handles(successor.admissible(slot, {"r2"}, SOON, SOON)) == ["slot"]
+
+
+def test_who_takes_the_lead_withholds_what_was_withheld(book: Ledger) -> None:
+    slot = coming(book, IfUnready.DELAY)
+    Unready(book).admissible(slot, {"r2"}, SOON, SOON)
+    successor = Unready(book)
+    successor.take_over(slot)
+    assert successor.admissible(slot, {"r2"}, SOON, SOON) == ()
+    assert handles(successor.admissible(slot, (), SOON, SOON)) == ["slot"]
