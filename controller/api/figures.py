@@ -55,6 +55,7 @@ class LogFigures:
             "push.withheld": self._counter(
                 "reservations_withheld", "Reservations that were not activated as a device was in trouble"
             ),
+            "push.alarm": self._counter("slots_in_danger", "Slots that asked to call operators and could not begin"),
             "device.drifted": self._counter("device_drifts", "Times that others had changed a device", device),
             "controller.leading": self._counter("leadership_changes", "Times that a controller took the lead"),
         }

@@ -78,6 +78,14 @@ class _Figures:
         for phase, count in sorted(Counter(phases_of(loop).values()).items()):
             phases.add_metric([phase], count)
         yield phases
+        clocks = GaugeMetricFamily(
+            "slotcar_device_clock_ahead_seconds",
+            "How far a device's clock was ahead when last staged",
+            labels=["device"],
+        )
+        for device, ahead_us in sorted(loop.ahead_us.items()):
+            clocks.add_metric([device], ahead_us / 1e6)
+        yield clocks
         coming = GaugeMetricFamily("slotcar_next_boundary_seconds", "The next slot boundary, since the epoch")
         if loop.next_boundary:
             coming.add_metric([], loop.next_boundary.timestamp())

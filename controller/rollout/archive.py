@@ -7,6 +7,7 @@ push that was verified.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -61,6 +62,18 @@ class Archive:
             shutil.rmtree(folder, ignore_errors=True)  # of an earlier try
             part.rename(folder)
         return folder
+
+    def clocks_of(self, revision: Revision) -> dict[str, int]:
+        """How far devices' clocks were ahead of this machine's when the revision was activated, in microseconds."""
+        found = {}
+        for name in revision.devices:
+            with contextlib.suppress(OSError, ValueError):
+                told = json.loads((self.folder(revision.id) / name / staging.CLOCK).read_text(encoding="utf-8"))[
+                    "ahead_us"
+                ]
+                if told is not None:
+                    found[name] = int(told)
+        return found
 
     def write_readings(self, devices: Iterable[Device]) -> Path:
         """A folder for the answers of a reading, with what the playbook needs to ask."""

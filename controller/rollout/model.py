@@ -172,8 +172,13 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class PushResult:
-    """A push that was verified. `changed` are the devices that got another configuration."""
+    """A push that was verified. `changed` are the devices that got another configuration.
+
+    Attributes:
+        ahead_us: how far the clocks of those that told it are ahead of this machine's.
+    """
 
     revision: str
     changed: tuple[str, ...]
     rearmed: tuple[str, ...] = ()
+    ahead_us: Mapping[str, int] = field(default_factory=dict)

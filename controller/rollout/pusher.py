@@ -111,7 +111,11 @@ class Pusher:
         self.archive.keep_as_good(revision)
         for name, part in parts.items():
             self.record("push.verified", name, details | {"lines": len(part.change.apply)})
-        return PushResult(revision.id, changed, tuple(name for name in parts if name not in changed))
+            if part.program.instants:
+                first, last = (part.program.instants[end].astimezone(UTC).isoformat() for end in (0, -1))
+                self.record("push.armed", name, {"revision": revision.id, "at": first, "until": last})
+        rearmed = tuple(name for name in parts if name not in changed)
+        return PushResult(revision.id, changed, rearmed, self.archive.clocks_of(revision))
 
     def acted(self, before: Mapping[str, Wanted], now: Mapping[str, Wanted], at: datetime) -> str:
         """Keeps in the archive what devices were seen to have done by themselves at the boundary `at`: its revision."""

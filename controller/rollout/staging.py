@@ -10,6 +10,9 @@ from controller.rollout.linux import scripts as linux
 from controller.rollout.model import NO_PROGRAM, STALE, DeviceRevision, Reading, Restless, Revision
 from controller.rollout.program import ARMED
 
+#: What an activation leaves in the device's folder: how far its clock is ahead of the controller's.
+CLOCK = "clock.json"
+
 
 def commands(device: Device) -> list[str]:
     """What a reading asks: the renderer's questions, between two about what is armed."""

@@ -85,7 +85,7 @@ def lags_us(event: Event) -> dict[str, int]:
 
 def boundary_of(event: Event) -> datetime | None:
     """The boundary that an event names itself."""
-    return instant_of(event.details, "at") if event.kind.startswith("boundary.") else None
+    return instant_of(event.details, "at") if event.kind.startswith(("boundary.", "push.armed")) else None
 
 
 def _boundary(event: Event, revisions: dict[str, datetime]) -> datetime | None:

@@ -17,7 +17,7 @@ from controller.rollout.comparison import Comparison, compare
 from controller.rollout.linux.scripts import command, remote_dir
 from controller.rollout.linux.shell import Answer, Shell, StepFailed, ask
 from controller.rollout.model import STALE, Restless
-from controller.rollout.staging import state_of
+from controller.rollout.staging import CLOCK, state_of
 
 #: How often the router's clock is asked where it is to act by itself: the quickest answer says most.
 _ASKED = 2
@@ -115,7 +115,7 @@ def activate(shell: Shell, folder: Path) -> bool:
     device = folder.name
     staged = Staged.of(folder)
     told = clock(shell, device, _ASKED if staged.instants else 1)
-    (folder / "clock.json").write_text(json.dumps({"ahead_us": told.ahead_us}), encoding="utf-8")
+    (folder / CLOCK).write_text(json.dumps({"ahead_us": told.ahead_us}), encoding="utf-8")
     done = _must(shell.run(command(device, "activate", staged.name, str(told.boot_cs))), "activation")
     return done.stdout.split()[-1:] == ["changed"]
 

@@ -144,6 +144,10 @@ def labels_of(told: Told, name: str) -> set[str]:
     return {label for series in told[name] for label, _ in series}
 
 
+#: Their series are of what the loop has done, of which there is nothing here.
+OF_THE_LOOP = {"slotcar_devices", "slotcar_device_clock_ahead_seconds"}
+
+
 def faults(expression: str, template: str, told: Told) -> Iterator[str]:
     """What an expression and the text beside it ask for that is not told."""
     names = set(re.findall(r"\b(?:slotcar_\w+|up)\b", expression))
@@ -157,7 +161,7 @@ def faults(expression: str, template: str, told: Told) -> Iterator[str]:
             known |= labels_of(told, name)
     kept = {word.strip() for words in re.findall(r"\bby \(([^)]*)\)", expression) for word in words.split(",")}
     matched = set(re.findall(r"[{,]\s*(\w+)\s*=", expression))
-    if "slotcar_devices" not in names:  # its series are the loop's phases, of which there are none here
+    if not names & OF_THE_LOOP:
         yield from (f"{label} is no label of {names}" for label in (kept | matched) - known)
     shown = set(re.findall(r"\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}", template))
     allowed = kept or known

@@ -1,0 +1,31 @@
+"""Whose clock is wrong: a router's, or the controller's own."""
+
+from __future__ import annotations
+
+from controller.rollout.clocks import Clocks, judge
+
+SECOND = 1_000_000
+
+
+def test_clocks_that_agree_are_nobody_s_trouble() -> None:
+    assert judge({"a": 0, "b": 300_000, "c": -SECOND}) == Clocks({})
+    assert judge({}) == Clocks({})
+
+
+def test_a_router_that_is_off_is_named_with_how_far() -> None:
+    assert judge({"a": 0, "b": 7 * SECOND, "c": 100}) == Clocks({"b": 7 * SECOND})
+    assert judge({"only": -3 * SECOND}) == Clocks({"only": -3 * SECOND})
+
+
+def test_where_most_routers_agree_against_the_controller_it_is_the_controller() -> None:
+    assert judge({"a": 9 * SECOND, "b": 9 * SECOND + 5, "c": 9 * SECOND - 5}) == Clocks({}, 9 * SECOND)
+    assert judge({"a": 9 * SECOND, "b": 9 * SECOND, "c": 0}) == Clocks({"c": -9 * SECOND}, 9 * SECOND)
+
+
+def test_two_routers_are_no_majority() -> None:
+    assert judge({"a": 9 * SECOND, "b": 9 * SECOND}) == Clocks({"a": 9 * SECOND, "b": 9 * SECOND})
+
+
+def test_routers_that_each_say_something_else_accuse_nobody_else() -> None:
+    wild = {"a": 5 * SECOND, "b": 50 * SECOND, "c": -50 * SECOND}
+    assert judge(wild) == Clocks(wild)
