@@ -1,4 +1,4 @@
-"""`python -m lab.chaos`: exit code 0 when every round was in order, 1 with the failing round's history when not."""
+"""`python -m lab.chaos`: exit code 0 when every round was in order, 1 with the shortest failing history when not."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from lab import control, topology
 from lab.chaos.round import Outcome, play, unnumbered
+from lab.chaos.script import Action, script
+from lab.chaos.shrink import shrunk
 from lab.chaos.stage import Stage
 from lab.snapshot import snapshot
 
@@ -22,41 +26,65 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="another seed, other rounds")
     parser.add_argument("--minutes", type=float, default=5.0, help="begin no round after so many minutes")
     parser.add_argument("--round", type=int, default=None, help="only this round of the seed")
+    parser.add_argument(
+        "--shrink-minutes", type=float, default=20.0, help="look so long for a shorter failing history"
+    )
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the lab goes with it
+    failed = rounds(chosen.seed, chosen.minutes, chosen.round)
+    if failed is None:
+        return 0
+    deadline = time.monotonic() + 60 * chosen.shrink_minutes
+    shortest = shrunk(failed, fails, lambda: time.monotonic() < deadline)
+    say("the shortest history that was seen to fail:")
+    for action in shortest:
+        say(f"  {action}")
+    return 1
+
+
+@contextmanager
+def staged() -> Iterator[tuple[Stage, dict[str, str]]]:
+    """A lab and controllers of its own, and what the routers have before anything happens. All goes away again."""
     with tempfile.TemporaryDirectory(prefix="slotcar-chaos-") as folder:
-        return run(Path(folder), chosen.seed, chosen.minutes, chosen.round)
+        state_dir = Path(folder)
+        stage = Stage(control.up(topology.garnet(), state_dir / "lab"), state_dir, ROOT / "inventories" / "lab")
+        try:
+            for name in ("a", "b"):
+                stage.start(name)
+            _wait_ready(stage)
+            yield stage, {router: unnumbered(snapshot(stage.lab, router)) for router in stage.lab.topology.routers}
+        finally:
+            stage.stop()
+            control.down(state_dir / "lab")
 
 
-def run(state_dir: Path, seed: int, minutes: float, only: int | None) -> int:
-    """Brings lab and controllers up, plays the rounds, and takes everything away again."""
-    stage = Stage(control.up(topology.garnet(), state_dir / "lab"), state_dir, ROOT / "inventories" / "lab")
-    try:
-        for name in ("a", "b"):
-            stage.start(name)
-        _wait_ready(stage)
-        baseline = {router: unnumbered(snapshot(stage.lab, router)) for router in stage.lab.topology.routers}
-        return _rounds(stage, seed, minutes, only, baseline)
-    finally:
-        stage.stop()
-        control.down(state_dir / "lab")
+def rounds(seed: int, minutes: float, only: int | None) -> Sequence[Action] | None:
+    """Plays rounds until the time is over; the history of the first that failed."""
+    with staged() as (stage, baseline):
+        began = time.monotonic()
+        number = only or 0
+        while only is not None or time.monotonic() - began < 60 * minutes:
+            say(f"seed {seed}, round {number}")
+            history = script(seed, number)
+            outcome = play(stage, history, baseline, say)
+            if outcome.findings:
+                _report(seed, number, outcome)
+                return history
+            say(f"  in order: {outcome.samples} samples")
+            number += 1
+            if only is not None:
+                break
+        say(f"{number} rounds in {time.monotonic() - began:.0f} s, all in order (seed {seed})")
+    return None
 
 
-def _rounds(stage: Stage, seed: int, minutes: float, only: int | None, baseline: dict[str, str]) -> int:
-    began = time.monotonic()
-    number = only or 0
-    while only is not None or time.monotonic() - began < 60 * minutes:
-        say(f"seed {seed}, round {number}")
-        outcome = play(stage, seed, number, baseline, say)
-        if outcome.findings:
-            _report(seed, number, outcome)
-            return 1
-        say(f"  in order: {outcome.samples} samples")
-        number += 1
-        if only is not None:
-            break
-    say(f"{number} rounds in {time.monotonic() - began:.0f} s, all in order (seed {seed})")
-    return 0
+def fails(history: Sequence[Action]) -> bool:
+    """Whether it fails on routers and controllers that know nothing of what was before."""
+    say(f"again, with {len(history)} actions")
+    with staged() as (stage, baseline):
+        findings = play(stage, history, baseline, say).findings
+    say(f"  {'; '.join(findings) or 'in order'}")
+    return bool(findings)
 
 
 def _wait_ready(stage: Stage) -> None:

@@ -6,12 +6,12 @@ import contextlib
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from lab.chaos.judge import Sample, Slot, judge
-from lab.chaos.script import FIRST_PORT, Action, script
+from lab.chaos.script import FIRST_PORT, Action
 from lab.chaos.stage import EDGES, Stage
 from lab.errors import LabError
 from lab.snapshot import snapshot
@@ -31,26 +31,27 @@ class Outcome:
     samples: int = 0
 
 
-def play(stage: Stage, seed: int, number: int, baseline: dict[str, str], say: Say) -> Outcome:
+def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say: Say) -> Outcome:
     """Plays a round to its end, whatever dies in it."""
+    names = {action.words["name"] for action in actions if action.kind == "create"}
     outcome, samples, over = Outcome(), list[Sample](), threading.Event()
     watcher = threading.Thread(target=_watch, args=(stage, samples, over), daemon=True)
     watcher.start()
     began = time.monotonic()
-    for action in script(seed, number):
+    for action in actions:
         time.sleep(max(0.0, began + action.at_s - time.monotonic()))
         _act(stage, action, outcome, say)
     for name in ("a", "b"):
         stage.start(name)
-    left = _wait_quiet(stage, number)
+    left = _wait_quiet(stage)
     over.set()
     watcher.join()
     outcome.samples = len(samples)
     if left:
         outcome.findings.append(left)
-    slots = [slot for slot in _slots(stage) if slot.name.startswith(f"r{number}-")]
+    slots = [slot for slot in _slots(stage) if slot.name in names]
     outcome.findings += judge(samples, slots, EDGES)
-    outcome.findings += _unexplained(stage, samples, number)
+    outcome.findings += _unexplained(stage, samples)
     for router, text in baseline.items():
         if unnumbered(snapshot(stage.lab, router)) != text:
             outcome.findings.append(f"{router} is not what it was before the round")
@@ -73,7 +74,7 @@ def _watch(stage: Stage, samples: list[Sample], over: threading.Event) -> None:
                 samples.append(stage.sample(router))
 
 
-def _wait_quiet(stage: Stage, number: int) -> str:
+def _wait_quiet(stage: Stage) -> str:
     """Waits until nothing of the round is to come and the leader says that all devices have what is wanted."""
     deadline = time.monotonic() + QUIET_S
     last = ""
@@ -89,7 +90,7 @@ def _wait_quiet(stage: Stage, number: int) -> str:
                 return ""
         except LabError as error:
             last = str(error)
-    return f"round {number} did not come to rest in {QUIET_S:g} s: {last}"
+    return f"it did not come to rest in {QUIET_S:g} s: {last}"
 
 
 def _slots(stage: Stage) -> list[Slot]:
@@ -110,7 +111,7 @@ def _slots(stage: Stage) -> list[Slot]:
     return found
 
 
-def _unexplained(stage: Stage, samples: list[Sample], number: int) -> list[str]:
+def _unexplained(stage: Stage, samples: list[Sample]) -> list[str]:
     """Every router that was seen to carry something must be in the audit log with a push or a boundary."""
     told: set[str] = set()
     after = 0
@@ -120,7 +121,7 @@ def _unexplained(stage: Stage, samples: list[Sample], number: int) -> list[str]:
                 told |= {str(event.get("device"))} | set(event["details"].get("devices", ()))
         after = events[-1]["sequence"]
     seen = {sample.router for sample in samples if any(port >= FIRST_PORT for port in sample.ports)}
-    return [f"round {number}: nothing in the audit log says why {router} changed" for router in sorted(seen - told)]
+    return [f"nothing in the audit log says why {router} changed" for router in sorted(seen - told)]
 
 
 def unnumbered(text: str) -> str:

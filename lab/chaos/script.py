@@ -10,7 +10,8 @@ LENGTH_S = 30
 #: Each reservation of a round has a port of its own, by which it is known on the routers.
 FIRST_PORT = 6000
 SCHEMES = ("create", "create", "create", "modify", "cancel")
-DEATHS = ("kill-leader", "kill-standby", "cut-ssh", "restart-router", "kill-database")
+DEATHS = ("kill-leader", "kill-standby", "cut-ssh", "restart-router", "partition", "kill-database")
+OF_A_ROUTER = ("restart-router", "partition")
 ROUTERS = ("anl-edge", "lbnl-edge")
 
 
@@ -43,7 +44,7 @@ def script(seed: int, number: int) -> list[Action]:
             found.append(Action(at_s, kind, {"name": name} | ({"rate": rate} if kind == "modify" else {})))
     for _ in range(chance.randint(0, 3)):
         kind = chance.choice(DEATHS)
-        where = {"router": chance.choice(ROUTERS)} if kind == "restart-router" else {}
+        where = {"router": chance.choice(ROUTERS)} if kind in OF_A_ROUTER else {}
         found.append(Action(round(chance.uniform(2, LENGTH_S), 1), kind, where))
     return sorted(found, key=lambda action: action.at_s)
 

@@ -23,6 +23,7 @@ from lab.errors import LabError
 from lab.topology import PORT_BASE_VARIABLE
 
 FLOW = ("--source", "anl-premium", "--protocol", "udp", "--direction", "both", "--owner", "chaos")
+PARTITION_S = 10
 EDGES = ("anl-edge", "lbnl-edge")
 
 
@@ -111,6 +112,7 @@ class Stage:
             "kill-standby": lambda: self._kill(leader=False),
             "cut-ssh": self._cut_ssh,
             "restart-router": lambda: self._restart(words["router"]),
+            "partition": lambda: self._partition(words["router"]),
             "kill-database": self._kill_database,
         }
         return deaths[kind]()
@@ -136,6 +138,16 @@ class Stage:
                     process.kill()
                     cut += 1
         return f"{cut} connections"
+
+    def _partition(self, router: str) -> str:
+        """For some seconds its ssh neither answers nor closes, as behind a link that loses everything."""
+        script = (
+            'space=$(ip netns identify $$); signal() { for pid in $(ip netns pids "$space"); do'
+            ' if [ "$(cat /proc/$pid/comm 2>/dev/null)" = sshd ]; then kill "-$1" "$pid"; fi; done; };'
+            f" (for second in $(seq {PARTITION_S}); do signal STOP; sleep 1; done; signal CONT) >/dev/null 2>&1 </dev/null &"
+        )
+        self.lab.check(router, ["setsid", "sh", "-c", script])
+        return f"{router} for {PARTITION_S} s"
 
     def _restart(self, router: str) -> str:
         """What a restart takes away: everything in /run/slotcar, its processes, and Slotcar's queues and filters."""
