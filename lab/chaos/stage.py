@@ -144,7 +144,8 @@ class Stage:
         script = (
             'space=$(ip netns identify $$); signal() { for pid in $(ip netns pids "$space"); do'
             ' if [ "$(cat /proc/$pid/comm 2>/dev/null)" = sshd ]; then kill "-$1" "$pid"; fi; done; };'
-            f" (for second in $(seq {PARTITION_S}); do signal STOP; sleep 1; done; signal CONT) >/dev/null 2>&1 </dev/null &"
+            f" (for second in $(seq {PARTITION_S}); do signal STOP; sleep 1; done; signal CONT)"
+            " >/dev/null 2>&1 </dev/null &"
         )
         self.lab.check(router, ["setsid", "sh", "-c", script])
         return f"{router} for {PARTITION_S} s"
