@@ -19,7 +19,7 @@ from controller.ledger.listening import Lease
 from controller.ledger.model import Entry
 from controller.problems import SlotcarError
 from controller.rollout.model import STALE, Outlook, PushFailed, PushResult, Reading, Wanted
-from controller.rollout.program import ARMED, WantedFor
+from controller.rollout.program import WantedFor, acts
 from controller.rollout.pusher import Pusher
 from controller.rollout.standing import Standing
 from controller.timeline import Active, active_at, boundaries, next_boundary
@@ -206,7 +206,7 @@ class ReconcileLoop:
         """Changes at a boundary the devices that cannot be armed for it: a play waits for it on open connections."""
         active = self._admissible(active_at(entries, boundary))
         due = self._due(self.wanted_for(active, boundary))
-        held = {name: one for name, one in due.items() if one.configuration.platform not in ARMED}
+        held = {name: one for name, one in due.items() if not acts(self.pusher.devices[name])}
         if not held:
             return
         self.status.phases.update(dict.fromkeys(held, "staged"))

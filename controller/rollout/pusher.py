@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from controller.network.model import Device
@@ -13,6 +14,7 @@ from controller.render import renderer_of
 from controller.render.model import Unreadable
 from controller.rollout import staging
 from controller.rollout.archive import Archive, revision_id
+from controller.rollout.fanout import SERVED
 from controller.rollout.linux.scripts import fence_word
 from controller.rollout.model import (
     DeviceRevision,
@@ -24,9 +26,10 @@ from controller.rollout.model import (
     Wanted,
 )
 from controller.rollout.playbook import TIMEOUT_S, PlaybookResult, Playbooks
-from controller.rollout.program import ARMED
-from controller.vocabulary import IOS, Platform
+from controller.vocabulary import Platform
 
+#: A device's clock that is this far off is told; armed is by countdowns and uptimes, so it acts on time all the same.
+CLOCK_OFF_US = 1_000_000
 #: `record(kind, device, details)`: where a push is written down for ever.
 Record = Callable[[str, str | None, Mapping[str, Any]], None]
 
@@ -106,6 +109,7 @@ class Pusher:
         for name, part in parts.items():
             self.record("push.started", name, details | {"lines": len(part.change.apply), "armed": part.program.id})
         result = self._run(revision, str(folder), on_task)
+        self._tell_clocks(revision, folder)
         if not result.ok:
             self._roll_back(revision, str(folder), result)
         self.archive.keep_as_good(revision)
@@ -123,7 +127,7 @@ class Pusher:
             parts[name] = DeviceRevision(
                 device, change, one.program, asked, replaces=one.program.id, carried=one.carried
             )
-        revision = Revision(revision_id(at, parts), at, parts)
+        revision = Revision(revision_id(at, parts), at, parts, acted=True)
         self.archive.write(revision)
         self.archive.keep_as_good(revision)
         return revision.id
@@ -175,6 +179,17 @@ class Pusher:
             on_task=on_task,
         )
 
+    def _tell_clocks(self, revision: Revision, folder: Path) -> None:
+        """Whose clock staging found to be off."""
+        for name in revision.devices:
+            file = folder / name / "clock.json"
+            ahead_us = json.loads(file.read_text(encoding="utf-8"))["ahead_us"] if file.exists() else None
+            if ahead_us is not None and abs(ahead_us) >= CLOCK_OFF_US:
+                side = "ahead of" if ahead_us > 0 else "behind"
+                message = f"its clock is {abs(ahead_us) / 1e6:.1f} s {side} the controller's"
+                details = {"revision": revision.id, "ahead_us": ahead_us, "message": message}
+                self.record("device.clock-off", name, details)
+
     def _roll_back(self, revision: Revision, folder: str, failed: PlaybookResult) -> None:
         """Always raises PushFailed."""
         why = _reasons(failed)
@@ -199,9 +214,9 @@ class Pusher:
 def _playbook(platforms: Iterable[Platform]) -> str:
     """The one that does a push in the fewest tasks."""
     kinds = set(platforms)
-    if kinds <= ARMED:
+    if kinds <= {Platform.LINUX_TC}:
         return "push-linux"
-    return "push-ios" if kinds <= IOS else "push"
+    return "push-ios" if kinds <= SERVED else "push"
 
 
 def _reasons(result: PlaybookResult) -> str:
