@@ -166,6 +166,8 @@ def _write_device(folder: Path, part: DeviceRevision, revision: Revision) -> Non
         "name": revision_name(revision),
         "instants": [instant.timestamp() for instant in part.program.instants],
         "ids": part.program.ids,
+        "replaces": part.replaces,
+        "fence": revision.fence,
     }
     (folder / "program.json").write_text(json.dumps(program))
     for name, text in staging.scripts(part, revision).items():

@@ -21,7 +21,7 @@ from controller.problems import SlotcarError
 from controller.rollout.ahead import armed_until, to_arm
 from controller.rollout.clocks import judge
 from controller.rollout.model import STALE, Outlook, PushFailed, PushResult, Reading, Wanted
-from controller.rollout.program import ARMED, WantedFor
+from controller.rollout.program import WantedFor, acts
 from controller.rollout.pusher import Pusher
 from controller.rollout.standing import Standing
 from controller.rollout.unready import Unready
@@ -225,7 +225,7 @@ class ReconcileLoop:
         """Changes at a boundary the devices that cannot be armed for it: a play waits for it on open connections."""
         active = self._admissible(active_at(entries, boundary))
         due = self._due(self.wanted_for(active, boundary))
-        held = {name: one for name, one in due.items() if one.configuration.platform not in ARMED}
+        held = {name: one for name, one in due.items() if not acts(self.pusher.devices[name])}
         if not held:
             return
         self.status.phases.update(dict.fromkeys(held, "staged"))

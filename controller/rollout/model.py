@@ -152,13 +152,14 @@ class Revision:
     """One push: named by its instant and its content, kept in the archive.
 
     `fence` is greater the later its controller took the lead: a device takes nothing from an earlier one. An operator's own
-    hand has none and is always heeded.
+    hand has none and is always heeded. `acted`: nobody pushed it; it is what devices were seen to have done by themselves.
     """
 
     id: str
     at: datetime
     devices: Mapping[str, DeviceRevision]
     fence: int | None = None
+    acted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,18 @@ begins at its instant because the coming boundaries are in the program some time
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from controller.network.model import Device
 from controller.render import renderer_of
 from controller.render.model import Configuration
+from controller.rollout.ios.eem import has_manager
 from controller.rollout.model import DeviceRevision, Outlook, Program, Step, Wanted
 from controller.timeline import Active
 from controller.vocabulary import Platform
 
-#: Platforms that act by themselves. To the others a controller must be there at the instant.
-ARMED = frozenset({Platform.LINUX_TC})
 #: More ends than these are not foreseen: at the last one everything that is reserved ends.
 MOST_STEPS = 40
 
@@ -33,12 +33,22 @@ class WantedFor(Protocol):
     def __call__(self, active: Sequence[Active], at: datetime, coming: Sequence[Coming] = ()) -> Outlook: ...
 
 
+def acts(device: Device) -> bool:
+    """Whether it acts by itself at coming instants. To the others a controller must be there at the instant."""
+    return device.platform is Platform.LINUX_TC or has_manager(device)
+
+
 def wanted_with_programs(
-    active: Sequence[Active], at: datetime, configure: Configure, coming: Sequence[Coming] = ()
+    active: Sequence[Active],
+    at: datetime,
+    configure: Configure,
+    acting: Collection[str],
+    coming: Sequence[Coming] = (),
 ) -> Outlook:
     """Each device's configuration at `at` while `active` is active, and what it does from then on by itself.
 
     Args:
+        acting: the names of the devices that act by themselves; the others have no program.
         coming: the boundaries that are near enough to be armed, ascending, all after `at`; starts too. What begins later
             is left out: nobody knows yet whether it will be wanted.
     """
@@ -51,8 +61,7 @@ def wanted_with_programs(
                 steps[name].append((instant, configuration))
                 last[name] = configuration
     wanted = {
-        name: Wanted(one, _program(steps[name], one) if one.platform in ARMED else Program())
-        for name, one in now.items()
+        name: Wanted(one, _program(steps[name], one) if name in acting else Program()) for name, one in now.items()
     }
     return Outlook(wanted, unrenderable)
 

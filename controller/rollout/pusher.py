@@ -13,6 +13,7 @@ from controller.render import renderer_of
 from controller.render.model import Unreadable
 from controller.rollout import staging
 from controller.rollout.archive import Archive, revision_id
+from controller.rollout.fanout import SERVED
 from controller.rollout.linux.scripts import fence_word
 from controller.rollout.model import (
     DeviceRevision,
@@ -24,8 +25,7 @@ from controller.rollout.model import (
     Wanted,
 )
 from controller.rollout.playbook import TIMEOUT_S, PlaybookResult, Playbooks
-from controller.rollout.program import ARMED
-from controller.vocabulary import IOS, Platform
+from controller.vocabulary import Platform
 
 #: `record(kind, device, details)`: where a push is written down for ever.
 Record = Callable[[str, str | None, Mapping[str, Any]], None]
@@ -127,7 +127,7 @@ class Pusher:
             parts[name] = DeviceRevision(
                 device, change, one.program, asked, replaces=one.program.id, carried=one.carried
             )
-        revision = Revision(revision_id(at, parts), at, parts)
+        revision = Revision(revision_id(at, parts), at, parts, acted=True)
         self.archive.write(revision)
         self.archive.keep_as_good(revision)
         return revision.id
@@ -203,9 +203,9 @@ class Pusher:
 def _playbook(platforms: Iterable[Platform]) -> str:
     """The one that does a push in the fewest tasks."""
     kinds = set(platforms)
-    if kinds <= ARMED:
+    if kinds <= {Platform.LINUX_TC}:
         return "push-linux"
-    return "push-ios" if kinds <= IOS else "push"
+    return "push-ios" if kinds <= SERVED else "push"
 
 
 def _reasons(result: PlaybookResult) -> str:

@@ -6,18 +6,21 @@ from collections.abc import Mapping
 
 from controller.network.model import Device
 from controller.render import renderer_of
+from controller.rollout.ios import eem
 from controller.rollout.linux import scripts as linux
 from controller.rollout.model import NO_PROGRAM, STALE, DeviceRevision, Reading, Restless, Revision
-from controller.rollout.program import ARMED
+from controller.rollout.program import agenda
+from controller.vocabulary import Platform
 
 #: What an activation leaves in the device's folder: how far its clock is ahead of the controller's.
 CLOCK = "clock.json"
 
 
 def commands(device: Device) -> list[str]:
-    """What a reading asks: the renderer's questions, between two about what is armed."""
+    """What a reading asks: the renderer's questions; of a Linux router between two about what is armed, which an IOS
+    router's configuration holds already."""
     asked = list(renderer_of(device).readback_commands(device))
-    if device.platform not in ARMED:
+    if device.platform is not Platform.LINUX_TC:
         return asked
     state = linux.state_command(device)
     return [state, *asked, linux.again(state)]
@@ -38,7 +41,9 @@ def state_of(outputs: Mapping[str, str], device: Device) -> tuple[str, int | Non
     Raises:
         Restless: it acted while it was read.
     """
-    if device.platform not in ARMED:
+    if eem.has_manager(device):
+        return eem.armed_id(outputs.get(eem.RUNNING, "")), None  # it does not tell how late it was
+    if device.platform is not Platform.LINUX_TC:
         return NO_PROGRAM, None
     state = linux.state_command(device)
     first, last = outputs.get(state, NO_PROGRAM), outputs.get(linux.again(state), NO_PROGRAM)
@@ -49,7 +54,8 @@ def state_of(outputs: Mapping[str, str], device: Device) -> tuple[str, int | Non
 
 
 def scripts(part: DeviceRevision, revision: Revision) -> dict[str, str]:
-    """`stage.sh`, run from standard input at staging; empty for a platform that stages otherwise."""
-    if part.device.platform not in ARMED:
-        return {}
-    return {"stage.sh": linux.stage_script(part, revision)}
+    """What a device's folder of a revision holds for its own way of being armed: a Linux router's `stage.sh`, run from
+    standard input at staging; the steps' lines for an IOS router with an event manager; else nothing."""
+    if part.device.platform is Platform.LINUX_TC:
+        return {"stage.sh": linux.stage_script(part, revision)}
+    return eem.files(agenda(part), acted=revision.acted) if eem.has_manager(part.device) else {}

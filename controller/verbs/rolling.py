@@ -16,7 +16,7 @@ from controller.rollout.archive import Archive
 from controller.rollout.loop import ReconcileLoop
 from controller.rollout.model import Carried, Failure, Outlook, Wanted
 from controller.rollout.playbook import Playbooks
-from controller.rollout.program import Coming, WantedFor, wanted_with_programs
+from controller.rollout.program import Coming, WantedFor, acts, wanted_with_programs
 from controller.rollout.pusher import Pusher, Readings
 from controller.settings import Settings
 from controller.timeline import Active, active_at
@@ -26,6 +26,7 @@ from controller.verbs.errors import NotPossible
 
 def wanted_for(network: Network) -> WantedFor:
     """Configurations and programs of all devices, as a function of what is active and of the instant."""
+    acting = frozenset(name for name, device in network.devices.items() if acts(device))
     # Most boundaries leave most devices as they are: each one's last configuration serves for the same intent again.
     last: dict[str, tuple[QosIntent, Configuration]] = {}
 
@@ -43,7 +44,7 @@ def wanted_for(network: Network) -> WantedFor:
         return found, unrenderable
 
     def wanted(active: Sequence[Active], at: datetime, coming: Sequence[Coming] = ()) -> Outlook:
-        return _with_carried(wanted_with_programs(active, at, configure, coming), active, network)
+        return _with_carried(wanted_with_programs(active, at, configure, acting, coming), active, network)
 
     return wanted
 

@@ -40,7 +40,12 @@ class Events:
     machine: Machine
     fired: list[Fired] = field(default_factory=list)
     _timers: dict[int, tuple[Node, asyncio.TimerHandle]] = field(default_factory=dict)
-    _runs: set[asyncio.Task[None]] = field(default_factory=set)
+    _runs: dict[asyncio.Task[None], str] = field(default_factory=dict)
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The applets that run at this moment."""
+        return tuple(self._runs.values())
 
     def register(self) -> None:
         """Starts the timers of applets that are new and stops those of applets that are gone. A router that does not run
@@ -76,8 +81,8 @@ class Events:
 
     def _start(self, applet: Node) -> None:
         run = asyncio.get_running_loop().create_task(self._run(applet))
-        self._runs.add(run)
-        run.add_done_callback(self._runs.discard)
+        self._runs[run] = applet.captures["name"]
+        run.add_done_callback(self._runs.pop)
 
     async def _run(self, applet: Node) -> None:
         from lab.ios.faults import SessionDropped

@@ -35,6 +35,7 @@ options:
   revision: {description: Folder with a folder for each device., type: path}
   target: {description: File of that folder that says what is wanted; empty for nothing of Slotcar's., type: str}
   failures: {description: Of an earlier step, for report., type: dict}
+  fence: {description: "For restore, number of the controller's lead: what a later leader did is not undone.", type: str}
   at: {description: Seconds since the epoch by the control node's clock; at once if it is past., type: float}
   instants: {description: By device's name, the instants of those that have another one., type: dict}
 """
@@ -55,6 +56,7 @@ class ActionModule(ActionBase):
                 "devices": {"type": "list", "elements": "str"},
                 "revision": {"type": "path", "default": ""},
                 "target": {"type": "str", "default": "after.txt"},
+                "fence": {"type": "str", "default": "-"},
                 "at": {"type": "float", "default": 0.0},
                 "instants": {"type": "dict", "default": {}},
                 "failures": {"type": "dict", "default": {}},
@@ -98,6 +100,7 @@ class ActionModule(ActionBase):
     def _jobs(self, arguments, task_vars):
         """A job for each device whose variables are whole, and why others have none."""
         hostvars, told = task_vars["hostvars"], arguments["devices"]
+        fence = None if arguments["fence"] == "-" else int(arguments["fence"])
         failures, jobs = {}, []
         for name in told if told is not None else task_vars["ansible_play_hosts"]:
             variables = hostvars[name]
@@ -109,6 +112,7 @@ class ActionModule(ActionBase):
                     target=arguments["target"],
                     at=float(arguments["instants"].get(name, arguments["at"])),
                     only_look=self._task.check_mode,
+                    fence=fence,
                 )
                 jobs.append(job_of(name, variables, order))
             except (DeviceError, AnsibleError, ValueError) as error:

@@ -69,11 +69,13 @@ class CiscoWorld:
         platform: instead of the inventory's own, over POS interfaces.
         archive: the routers keep one, so that those which can take a change back by themselves.
         no_files: routers that take no files.
+        eem: routers with an event manager.
     """
 
     def __init__(
         self, routers: Routers, folder: Path, inventory: Path, *, transport: str = "ssh", answer_s: int = 30,
         platform: str = "", archive: bool = False, no_files: Collection[str] = (), minute_s: float = 60.0,
+        eem: Collection[str] = (),
     ) -> None:  # fmt: skip
         self.inventory = folder / "inventory"
         shutil.copytree(inventory, self.inventory)
@@ -82,6 +84,8 @@ class CiscoWorld:
             for file in self.inventory.glob("*_vars/*.yml"):
                 file.write_text(re.sub(r"\bATM(\d/\d/\d)(\.60)?", r"POS\1", file.read_text()))
             _set(self.inventory / "group_vars" / "domains.yml", slotcar_platform=platform)
+        for name in eem:
+            _set(self.inventory / "host_vars" / f"{name}.yml", slotcar_options={"eem": True})
         self.network: Network = load_network(self.inventory)
         self.routers: dict[str, Router] = {}
         for name, device in self.network.devices.items():

@@ -142,14 +142,16 @@ async def _stage(member: _Member) -> None:
 
 
 async def _activate(members: Sequence[_Member]) -> None:
-    """Makes all ready, then changes all, each at its own instant. Nothing is changed where one cannot be made ready."""
+    """Compares all, makes all ready, then changes all, each at its own instant. No configuration is changed where one
+    cannot be made ready, and nothing is armed where one is not what it was when it was read."""
     first = min((member.job.order.at for member in members), default=0.0)
     await asyncio.sleep(max(0.0, first - READY_S - time.time()))
-    await asyncio.gather(*(_prepare(member) for member in members))
-    if any(member.failed for member in members):
-        for member in members:
-            member.outcome.changed = member.job.order.only_look and member.outcome.changed
-        return
+    for phase in (_prepare, _ready):
+        await asyncio.gather(*(phase(member) for member in members))
+        if any(member.failed for member in members):
+            for member in members:
+                member.outcome.changed = member.job.order.only_look and member.outcome.changed
+            return
     await asyncio.gather(*(_strike(member) for member in members))
 
 
@@ -157,6 +159,12 @@ async def _prepare(member: _Member) -> None:
     prepared = await member.do(lambda: steps.prepare(member.transport, member.job.order, member.seen))
     if prepared is not None:
         member.prepared, member.outcome = prepared, prepared.outcome
+
+
+async def _ready(member: _Member) -> None:
+    assert member.prepared is not None
+    prepared = member.prepared
+    await member.do(lambda: steps.ready(member.transport, member.job.order, prepared))
 
 
 async def _strike(member: _Member) -> None:

@@ -9,10 +9,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
+from controller.network.model import Device
+from controller.rollout import staging
 from controller.rollout.comparison import Comparison, compare
 from controller.rollout.fanout.login import DeviceError
 from controller.rollout.fanout.transport import Acting, Transport
+from controller.rollout.model import STALE
 
 #: How long a device waits for the confirmation before it takes a change back; IOS counts in minutes.
 REVERT_MINUTES = 5
@@ -50,17 +54,19 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to do: a device's folder, which of its files is the target, when, and whether only to look."""
+    """What to do: a device's folder, which of its files is the target, when, and whether only to look. With a `fence` a
+    device that took something from a later leader is not restored; a revision's own is in its folder."""
 
     folder: Path
     target: str = "after.txt"
     at: float = 0.0
     only_look: bool = False
+    fence: int | None = None
 
 
 @dataclass(slots=True)
 class Prepared:
-    """All but the change itself was done. `apply` is what is left to do, None where nothing is."""
+    """What a device has was compared. `apply` is what is left to do, None where nothing is."""
 
     outcome: Outcome
     apply: tuple[str, ...] | None = None
@@ -95,6 +101,7 @@ async def stage_and_see(transport: Transport, order: Order) -> Seen:
         DeviceError: it was changed since it was read, or it takes no change.
     """
     seen = await _see(transport, order)
+    _must_be_as_read(order.folder, seen.outputs)
     found = compare(order.folder, "before.txt", seen.outputs)
     if not found.equal and not compare(order.folder, "after.txt", seen.outputs).equal:
         raise DeviceError(f"{order.folder.name}: it was changed since it was read:\n{found.difference}")
@@ -108,13 +115,14 @@ async def stage_and_see(transport: Transport, order: Order) -> Seen:
 
 
 async def prepare(transport: Transport, order: Order, seen: Seen | None = None) -> Prepared:
-    """Everything of an activation that can be done before its instant.
+    """Compares before anything is changed anywhere.
 
     Raises:
-        DeviceError: it was changed since it was staged. What waits to be confirmed then is left for a restore.
+        DeviceError: it was changed since it was staged.
     """
     if seen is None or not seen.fresh:
         seen = await _see(transport, order)
+    _must_be_as_read(order.folder, seen.outputs)
     found = compare(order.folder, "after.txt", seen.outputs)
     outcome = Outcome(changed=not found.equal, before=found.before, after=found.after)
     if order.only_look:
@@ -122,14 +130,30 @@ async def prepare(transport: Transport, order: Order, seen: Seen | None = None) 
     apply = () if found.equal else _lines(order.folder / "apply.txt")
     if apply != found.apply:
         raise DeviceError(f"{order.folder.name}: it was changed since it was staged")
+    return Prepared(outcome, None if found.equal else apply)
+
+
+async def ready(transport: Transport, order: Order, prepared: Prepared) -> Outcome:
+    """Everything else of an activation that can be done before its instant: what the device is to do by itself is armed.
+
+    Raises:
+        DeviceError: it is not armed. What waits to be confirmed then is left for a restore.
+    """
+    outcome = prepared.outcome
+    if order.only_look:
+        return outcome
     if isinstance(transport, Acting):
         # Before the change, so that what begins ends; and before a revert timer, which would take it back with the change.
         outcome.changed |= await transport.arm_program(order.folder)
-    if found.equal:
-        return Prepared(outcome)
-    if not await transport.arm(apply, REVERT_MINUTES):
+    if prepared.apply is None:
+        return outcome
+    # What the device did by itself while the timer ran would be taken back with the change.
+    acts_soon = any(
+        instant < time.time() + 60 * (REVERT_MINUTES + 1) for instant in _program(order.folder)["instants"]
+    )
+    if not await transport.arm(prepared.apply, 0 if acts_soon else REVERT_MINUTES):
         outcome.notes.append("no revert timer: a change that is not verified is taken back by the controller alone")
-    return Prepared(outcome, apply)
+    return outcome
 
 
 async def strike(transport: Transport, order: Order, prepared: Prepared) -> Outcome:
@@ -158,7 +182,9 @@ async def check(transport: Transport, order: Order) -> Outcome:
     Raises:
         DeviceError: the device does not have what is wanted.
     """
-    found = await _compared(transport, order)
+    seen = await _see(transport, order)
+    target = _reached(order.folder, seen.outputs) if order.target == "after.txt" else order.target
+    found = compare(order.folder, target, seen.outputs)
     if not found.equal:
         raise DeviceError(f"{order.folder.name}: it does not have what is wanted:\n{found.difference}")
     return Outcome()
@@ -171,39 +197,66 @@ async def confirm(transport: Transport, order: Order) -> Outcome:
 
 
 async def restore(transport: Transport, order: Order) -> Outcome:
+    acting = transport if isinstance(transport, Acting) else None
+    target = await acting.goal(order.folder, order.target) if acting else order.target
+    if target is None:
+        return Outcome(notes=["it never took this revision, and is left as it is"])
     if not order.only_look:
         # What waits to be confirmed goes first, so that the comparison is with what is there without it.
         await transport.cancel()
-    found = await _compared(transport, order)
-    outcome = Outcome(changed=not found.equal, before=found.before, after=found.after)
+    # What it does by itself would meet the change; what belongs to the configuration is armed after it.
+    disarmed = False
+    if acting and not order.only_look:
+        disarmed = await acting.make_way(order.folder, order.target, order.fence)
+    found = await _compared(transport, order.folder, target)
+    outcome = Outcome(changed=disarmed or not found.equal, before=found.before, after=found.after)
     if order.only_look:
         return outcome
-    if isinstance(transport, Acting):
-        outcome.changed |= await _restore_program(transport, order)
     outcome.began = time.time()
     await transport.change(found.apply)
     outcome.ended = time.time()
-    left = await _compared(transport, order)
+    left = await _compared(transport, order.folder, target)
     if not left.equal:
         raise DeviceError(f"{order.folder.name}: it still differs:\n{left.difference}")
+    if acting:
+        outcome.changed |= await acting.arm_back()
     return outcome
 
 
-async def _restore_program(transport: Acting, order: Order) -> bool:
-    """What a revision brought ends as it was to end; before it, and without Slotcar, the device does nothing by itself
-    until it is armed anew."""
-    if order.target != "after.txt":
-        return await transport.disarm()
-    await transport.stage_program(order.folder)
-    return await transport.arm_program(order.folder)
+def _must_be_as_read(folder: Path, outputs: Mapping[str, str]) -> None:
+    told, have = _program(folder), _armed(folder, outputs)
+    if have not in (told["replaces"], told["ids"][0]):
+        raise DeviceError(
+            f"{folder.name}: it acted since it was read: it was to do {told['replaces']} then, and is to do {have} now;"
+            f" {STALE}"
+        )
+
+
+def _reached(folder: Path, outputs: Mapping[str, str]) -> str:
+    """The file that says what the device has after the steps that it has taken by itself."""
+    ids, have = _program(folder)["ids"], _armed(folder, outputs)
+    if have not in ids:
+        raise DeviceError(f"{folder.name}: what is armed there is {have}, and should be {ids[0]}")
+    taken = ids.index(have)
+    return f"after-{taken}.txt" if taken else "after.txt"
+
+
+def _armed(folder: Path, outputs: Mapping[str, str]) -> str:
+    device = Device.model_validate_json((folder / "device.json").read_text(encoding="utf-8"))
+    return staging.state_of(outputs, device)[0]
+
+
+def _program(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "program.json").read_text(encoding="utf-8"))
+    return found
 
 
 async def _see(transport: Transport, order: Order) -> Seen:
     return Seen(await transport.read(_commands(order.folder)), time.monotonic())
 
 
-async def _compared(transport: Transport, order: Order) -> Comparison:
-    return compare(order.folder, order.target, (await _see(transport, order)).outputs)
+async def _compared(transport: Transport, folder: Path, target: str) -> Comparison:
+    return compare(folder, target, await transport.read(_commands(folder)))
 
 
 def _commands(folder: Path) -> list[str]:

@@ -23,7 +23,8 @@ class Transport(Protocol):
         ...
 
     async def arm(self, apply: Sequence[str], revert_minutes: int) -> bool:
-        """All but the change itself: has the device take it back by itself unless it is confirmed; whether it can."""
+        """All but the change itself: has the device take it back by itself unless it is confirmed; whether it can. With no
+        minutes it is not to."""
         ...
 
     async def activate(self, apply: Sequence[str]) -> None:
@@ -49,13 +50,21 @@ class Acting(Protocol):
     Nothing happens where the inventory does not say that the device can."""
 
     async def stage_program(self, folder: Path) -> None:
-        """Puts on the device what it needs for it."""
+        """Puts on the device what it needs for it. Raises DeviceError with STALE in it where it acted since it was read."""
         ...
 
     async def arm_program(self, folder: Path) -> bool:
         """Has it do this, and nothing else, from now on; whether it would have done something else."""
         ...
 
-    async def disarm(self) -> bool:
-        """Has it do nothing by itself; whether it would have done something."""
+    async def goal(self, folder: Path, target: str) -> str | None:
+        """The file of the folder that a restore of `target` gives the device; None where it is left as it is."""
+        ...
+
+    async def make_way(self, folder: Path, target: str, fence: int | None) -> bool:
+        """Has it do nothing by itself until `arm_back`, unless that is what it does anyway; whether it would have."""
+        ...
+
+    async def arm_back(self) -> bool:
+        """Has it do what belongs to the configuration that it was given; whether it would have done something else."""
         ...

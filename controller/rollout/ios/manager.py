@@ -1,25 +1,27 @@
-"""A router's event manager, over an open login: stages, arms and takes away what `eem` describes."""
+"""A router's event manager, over an open login: stages, arms and takes away what `eem` describes (ADR 6)."""
 
 from __future__ import annotations
 
-import re
+import asyncio
+import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from controller.rollout.fanout.login import DeviceError
-from controller.rollout.ios import eem
+from controller.rollout.ios import clock, eem
 from controller.rollout.ios.files import Files, text_of
 from controller.rollout.ios.shell import Shell
-from controller.rollout.model import NO_PROGRAM
+from controller.rollout.model import NO_PROGRAM, STALE
+from controller.rollout.staging import CLOCK
 
 #: What is due already is done at once, step after step.
 SOON_S = 1.0
-#: Beside a folder's other files: what was armed when the revision was staged.
-STAGED_OVER = "armed-before.txt"
-SHOW = "show running-config | include ^event manager applet|^file prompt quiet"
-_QUIET = re.compile(r"^file prompt quiet\s*$", re.MULTILINE)
+#: A step that is due so soon, or was so shortly before, is waited for: nothing is changed beside it.
+NEAR_S, JUST_S = 1.0, 3.0
+#: How often, and how long, a router is asked whether it has done what it does by itself.
+AGAIN_S, REST_S = 0.25, 30.0
 
 
 class Manager:
@@ -30,77 +32,224 @@ class Manager:
         self._shell = shell
         self._files = files
         self._now = now
+        self._fence: int | None = None
+        self._back: tuple[eem.Applet, ...] = ()
 
-    async def stage(self, folder: Path) -> None:
-        """Puts the steps' files on the router, and notes what is armed on it. Nothing is armed yet.
+    async def at_rest(self, ask: Callable[[], Awaitable[dict[str, str]]]) -> dict[str, str]:
+        """Answers that belong to one instant: no step was taken, and none was overdue, while they were given.
 
         Raises:
-            DeviceError: it takes no files, and so cannot act by itself.
+            DeviceError: it acts whenever it is asked.
         """
-        have = eem.armed_id(await self._shell.ask(SHOW))
-        (folder / STAGED_OVER).write_text(have, encoding="utf-8")
-        for applet in eem.applets_of(folder):
+        until = time.monotonic() + REST_S
+        while True:
+            outputs = await ask()
+            if await self._rested(outputs.get(eem.RUNNING)):
+                return outputs
+            if time.monotonic() > until:
+                raise DeviceError(f"{self._name}: it acts by itself whenever it is read; {STALE}")
+            await asyncio.sleep(AGAIN_S)
+
+    async def _rested(self, running: str | None) -> bool:
+        # In this order: a step that ends between the two questions is missing in the second's answer.
+        runs = eem.PREFIX in await self._shell.ask(eem.ACTIVE)
+        after = await self._registered()
+        same = running is None or eem.Registered.of(running).names == after.names
+        return same and not runs and not any(-JUST_S < left <= 0 for left in self._left(after.applets))
+
+    async def stage(self, folder: Path) -> None:
+        """Puts the steps' files on the router, and how far its clock is off beside the folder's other files. Nothing is
+        armed yet.
+
+        Raises:
+            DeviceError: it takes no files, and so cannot act by itself; a later leader was here.
+        """
+        staged = eem.Staged.of(folder)
+        self._heed(await self._registered(), staged.fence)
+        await self._look_at_clock(folder)
+        await self._put(staged.applets)
+
+    async def arm(self, folder: Path) -> bool:
+        """Registers the program of a staged revision in place of the one that is armed; whether it had another one.
+
+        Raises:
+            DeviceError: what is armed is not what was when the router was read; or a step is about to be taken; a later
+                leader was here; or an applet is refused, and then the former ones are left.
+        """
+        staged = eem.Staged.of(folder)
+        found = await self._claim(staged.fence)
+        have, want = found.id, staged.ids[0]
+        if have == want and eem.armed_before(folder) is not None:
+            return False  # it took this revision already
+        self._must_be(have, staged)
+        self._must_have_time(found, staged)
+        (folder / eem.TAKEN).write_text(eem.before_text(await self._kept(found)), encoding="utf-8")
+        if have == want:
+            return False
+        await self._replace(found, staged.applets)
+        return True
+
+    async def heed_again(self) -> None:
+        """Right before the change itself.
+
+        Raises:
+            DeviceError: another controller took the lead since this one armed the router.
+        """
+        if self._fence is not None:
+            self._heed(await self._registered(), self._fence)
+
+    async def goal(self, folder: Path, target: str) -> str | None:
+        """The file of a folder that the router is to be given where `target` is asked for; None where it is left as it is.
+
+        What is past of a revision's own configuration is left out: a slot that has ended does not come back. And a router
+        that never took a revision has nothing of it to give back.
+        """
+        if target == "after.txt":
+            taken = self._past(eem.Staged.of(folder).applets)
+            return f"after-{taken}.txt" if taken else target
+        return None if target == "before.txt" and eem.armed_before(folder) is None else target
+
+    async def make_way(self, folder: Path, target: str, fence: int | None) -> bool:
+        """Takes away what is armed, where something else is to be armed after the change; whether there was something.
+
+        Raises:
+            DeviceError: a later leader was here.
+        """
+        found = await self._registered()
+        self._heed(found, fence)
+        self._back = self._to_be_armed(folder, target, found.id)
+        if found.applets and found.id == eem.id_of(self._back):
+            return False
+        gone = [eem.removal(name) for name in found.names]
+        gone += [eem.fence_removal(one) for one in found.fences] if not target else []
+        await self._configure(gone)
+        return bool(gone)
+
+    async def arm_back(self) -> bool:
+        """Arms what belongs to the configuration that was restored; what has fallen due meanwhile is done at once."""
+        found = await self._registered()
+        if found.id == eem.id_of(self._back):
+            await self._tidy({one.file for one in self._back})
+            return False
+        await self._put(self._back)
+        await self._replace(found, self._back)
+        return True
+
+    def _to_be_armed(self, folder: Path, target: str, have: str) -> tuple[eem.Applet, ...]:
+        if not target:
+            return ()
+        staged = eem.Staged.of(folder)
+        if target == "after.txt":
+            return staged.applets[self._past(staged.applets) :]
+        before = eem.armed_before(folder) or ()
+        # Where another program came since, nobody knows what belongs to the configuration.
+        return before if have in (*staged.ids, eem.id_of(before), eem.INCOMPLETE) else ()
+
+    def _past(self, some: Sequence[eem.Applet]) -> int:
+        return sum(one.at <= self._now() for one in some)
+
+    def _left(self, some: Sequence[eem.Armed]) -> list[float]:
+        return [one.at - self._now() for one in some if one.at is not None]
+
+    def _must_be(self, have: str, staged: eem.Staged) -> None:
+        if have not in (staged.replaces, staged.ids[0]):
+            raise DeviceError(
+                f"{self._name}: it acted since it was read: it was to do {staged.replaces} then, and is to do {have} now;"
+                f" {STALE}"
+            )
+
+    def _must_have_time(self, found: eem.Registered, staged: eem.Staged) -> None:
+        if any(-JUST_S < left < NEAR_S for left in self._left(found.applets)):
+            raise DeviceError(f"{self._name}: it is about to act by itself; {STALE}")
+        if staged.changes and staged.applets and staged.applets[0].at - self._now() < NEAR_S:
+            raise DeviceError(f"{self._name}: this change was for the time before a boundary that has passed; {STALE}")
+
+    def _heed(self, found: eem.Registered, fence: int | None) -> None:
+        """Nothing of a controller that does not lead any more. An operator's own hand has no number."""
+        latest = max(found.fences, default=0)
+        if fence is not None and latest > fence:
+            raise DeviceError(
+                f"{self._name}: a controller that took the lead later (number {latest}) was here; number {fence} may not"
+                " change anything any more"
+            )
+
+    async def _claim(self, fence: int | None) -> eem.Registered:
+        """Leaves the number of the lead on the router, and looks once more whether it is the greatest there.
+
+        Each lead has a line of its own. So of two that write at once neither takes the other's away, and the one that
+        looks last sees both.
+        """
+        self._fence = fence
+        found = await self._registered()
+        self._heed(found, fence)
+        if fence is None or fence in found.fences:
+            return found
+        await self._configure([eem.fence_line(fence)])
+        found = await self._registered()
+        self._heed(found, fence)
+        await self._configure([eem.fence_removal(one) for one in found.fences if one < fence])
+        return found
+
+    async def _kept(self, found: eem.Registered) -> tuple[eem.Applet, ...]:
+        """What is armed, whole, so that it can be armed again. Nothing where a part of it is missing."""
+        if found.id in (NO_PROGRAM, eem.INCOMPLETE):
+            return ()
+        kept = []
+        for one in found.applets:
+            text = await self._files.read(f"{one.name}.cfg")
+            if one.at is None or not text:
+                return ()
+            lines = text.splitlines()[1:-1]  # without the frame of `text_of`
+            kept.append(eem.Applet(one.name, one.program, one.at, tuple(lines)))
+        return tuple(kept)
+
+    async def _replace(self, found: eem.Registered, wanted: Sequence[eem.Applet]) -> None:
+        mine = {applet.name for applet in wanted}
+        await self._remove([name for name in found.names if name in mine])
+        try:
+            await self._register(wanted, asks=not found.quiet)
+        except DeviceError:
+            with suppress(DeviceError):  # the session may have ended; what it was first is told
+                await self._remove([name for name in (await self._registered()).names if name in mine])
+            raise
+        await self._remove([name for name in found.names if name not in mine])
+        if (await self._registered()).id != eem.id_of(wanted):
+            raise DeviceError(f"{self._name}: it did not register what it was to do by itself")
+        await self._tidy({applet.file for applet in wanted})
+
+    async def _register(self, wanted: Sequence[eem.Applet], *, asks: bool) -> None:
+        # The last step first: whoever dies in between leaves ends without their starts, and no start without its end.
+        for number, applet in reversed(list(enumerate(wanted, 1))):
+            # Section by section: each delay is counted from when it is told.
+            delay_s = max(SOON_S * number, applet.at - self._now())
+            path = self._files.path(applet.file)
+            await self._shell.configure(eem.registration(applet, delay_s, path, asks=asks))
+
+    async def _put(self, some: Sequence[eem.Applet]) -> None:
+        for applet in some:
             text = text_of(applet.lines)
             if await self._files.read(applet.file) != text and not await self._files.put(applet.file, text):
                 raise DeviceError(
                     f"{self._name}: it cannot be armed: {self._files.path(applet.file)} cannot be written"
                 )
 
-    async def arm(self, folder: Path) -> bool:
-        """Registers the program of a staged revision in place of the one that is armed; whether it had another one.
+    async def _look_at_clock(self, folder: Path) -> None:
+        asked = self._now()
+        printed = await self._shell.ask(clock.COMMAND)
+        told = {"ahead_us": clock.ahead_us(printed, (asked + self._now()) / 2)}
+        (folder / CLOCK).write_text(json.dumps(told), encoding="utf-8")
 
-        Raises:
-            DeviceError: what is armed is not what was when the revision was staged; or an applet is refused, and then the
-                former ones are left.
-        """
-        wanted, running = eem.applets_of(folder), await self._shell.ask(SHOW)
-        have, want = eem.armed_id(running), wanted[0].program if wanted else NO_PROGRAM
-        if have == want:
-            return False
-        expected = _read(folder / STAGED_OVER)
-        if have != expected:
-            raise DeviceError(
-                f"{self._name}: what it will do by itself was changed since it was staged; nothing was changed"
-            )
-        old = eem.armed_names(running)
-        mine = {applet.name for applet in wanted}
-        await self._remove([name for name in old if name in mine])
-        try:
-            await self._register(wanted, asks=not _QUIET.search(running))
-        except DeviceError:
-            with suppress(DeviceError):  # the session may have ended; what it was first is told
-                there = eem.armed_names(await self._shell.ask(SHOW))
-                await self._remove([name for name in there if name in mine])
-            raise
-        await self._remove([name for name in old if name not in mine])
-        if eem.armed_id(await self._shell.ask(SHOW)) != want:
-            raise DeviceError(f"{self._name}: it did not register what it was to do by itself")
-        await self._tidy({applet.file for applet in wanted})
-        return True
-
-    async def disarm(self) -> bool:
-        """Takes away all that the router would do by itself; whether there was something."""
-        names = eem.armed_names(await self._shell.ask(SHOW))
-        await self._remove(names)
-        await self._tidy(set())
-        return bool(names)
-
-    async def _register(self, wanted: Sequence[eem.Applet], *, asks: bool) -> None:
-        for number, applet in enumerate(wanted):
-            path, soon_s = self._files.path(applet.file), SOON_S * (number + 1)
-            # Section by section: each delay is counted from when it is told.
-            delay_s = max(soon_s, applet.at - self._now())
-            await self._shell.configure(eem.registration(applet, delay_s, path, asks=asks))
+    async def _registered(self) -> eem.Registered:
+        return eem.Registered.of(await self._shell.ask(eem.SHOW))
 
     async def _remove(self, names: Sequence[str]) -> None:
-        if names:
-            await self._shell.configure([eem.removal(name) for name in names])
+        await self._configure([eem.removal(name) for name in names])
+
+    async def _configure(self, lines: Sequence[str]) -> None:
+        if lines:
+            await self._shell.configure(lines)
 
     async def _tidy(self, keep: set[str]) -> None:
         for name in await self._files.names(eem.PREFIX):
             if name not in keep:
                 await self._files.forget(name)
-
-
-def _read(file: Path) -> str:
-    return file.read_text(encoding="utf-8") if file.exists() else NO_PROGRAM

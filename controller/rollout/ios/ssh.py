@@ -35,7 +35,10 @@ class SshTransport:
         await self._shell.close()
 
     async def read(self, commands: Sequence[str]) -> dict[str, str]:
-        return {command: await self._shell.ask(command) for command in commands}
+        async def ask() -> dict[str, str]:
+            return {command: await self._shell.ask(command) for command in commands}
+
+        return await (ask() if self._manager is None else self._manager.at_rest(ask))
 
     async def stage(self, apply: Sequence[str], undo: Sequence[str]) -> None:
         await self._files.put(UNDO, text_of(undo))
@@ -44,6 +47,8 @@ class SshTransport:
     async def arm(self, apply: Sequence[str], revert_minutes: int) -> bool:
         # On one login it has just been read back; what another process staged is looked at once more.
         self._is_staged = self._is_staged or await self._files.read(APPLY) == text_of(apply)
+        if not revert_minutes:
+            return False
         printed = await self._shell.ask(f"configure terminal revert timer {revert_minutes}")
         if "%" in printed:  # a release without it, or no archive is configured
             return False
@@ -51,6 +56,8 @@ class SshTransport:
         return True
 
     async def activate(self, apply: Sequence[str]) -> None:
+        if self._manager is not None:
+            await self._manager.heed_again()
         if not self._is_staged:
             await self._shell.configure(apply)
             return
@@ -83,5 +90,11 @@ class SshTransport:
     async def arm_program(self, folder: Path) -> bool:
         return self._manager is not None and await self._manager.arm(folder)
 
-    async def disarm(self) -> bool:
-        return self._manager is not None and await self._manager.disarm()
+    async def goal(self, folder: Path, target: str) -> str | None:
+        return target if self._manager is None else await self._manager.goal(folder, target)
+
+    async def make_way(self, folder: Path, target: str, fence: int | None) -> bool:
+        return self._manager is not None and await self._manager.make_way(folder, target, fence)
+
+    async def arm_back(self) -> bool:
+        return self._manager is not None and await self._manager.arm_back()

@@ -77,6 +77,15 @@ async def maps(shell: Shell, given: Given) -> str:
     return "".join(f" {line}\n" for node in found for line in _section(node, shell)) + "\n"
 
 
+@command("show event manager policy active")
+async def active_policies(shell: Shell, given: Given) -> str:
+    told = [
+        f"{number:<4}{number:<7}N A running   {'timer countdown':<20}applet: {name}\n"
+        for number, name in enumerate(shell.machine.events.running, 1)
+    ]
+    return "".join(["no. job id p s status    event type          name\n", *told]) if told else ""
+
+
 @command("show access-lists [<name:word>]", "show ip access-lists [<name:word>]")
 async def access_lists(shell: Shell, given: Given) -> str:
     told: list[str] = []

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
+import re
 import signal
+import threading
+import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +25,9 @@ from controller.rollout.archive import Archive, revision_id
 from controller.rollout.fanout import DeviceError, Order, Outcome, Step, fan_out, fan_out_push, job_of
 from controller.rollout.ios import eem
 from controller.rollout.ios.ssh import SshTransport
-from controller.rollout.model import NO_PROGRAM, DeviceRevision, Program, Revision
-from controller.rollout.staging import commands
-from lab.ios import FullFlash, RefuseLine, Router, Routers
+from controller.rollout.model import NO_PROGRAM, STALE, DeviceRevision, Program, Revision
+from controller.rollout.staging import commands, reading_of
+from lab.ios import FullFlash, RefuseLine, Router, Routers, Slow
 from tests.golden.test_render import change_of
 from tests.support.cisco import startup
 
@@ -57,17 +63,26 @@ class Managed:
             "ansible_password": self.router.password,
         }
 
-    def revision(self, after: Configuration, *steps: tuple[datetime, Configuration]) -> tuple[Order, Program]:
+    def revision(
+        self, after: Configuration, *steps: tuple[datetime, Configuration], fence: int | None = None
+    ) -> tuple[Order, Program]:
         """One that brings `after` from what the router has, and what it is to do by itself from then on."""
         change = renderer_of(self.device).change(self.owned(), after, self.device)
         program = Program(tuple(at for at, _ in steps), tuple(later for _, later in steps), after.lines)
-        part = DeviceRevision(self.device, change, program, tuple(commands(self.device)))
+        part = DeviceRevision(self.device, change, program, tuple(commands(self.device)), self.armed())
         now = datetime.now(UTC)
-        folder = self.archive.write(Revision(revision_id(now, {NAME: part}), now, {NAME: part}))
+        folder = self.archive.write(Revision(revision_id(now, {NAME: part}), now, {NAME: part}, fence))
         return Order(folder / NAME), program
 
     def push(self, order: Order) -> Outcome:
         return fan_out_push([job_of(NAME, self.variables, order)])[NAME]
+
+    def take(self, step: Step, order: Order, **more: Any) -> Outcome:
+        return fan_out(step, [job_of(NAME, self.variables, replace(order, **more))])[NAME]
+
+    def due(self) -> list[float | None]:
+        """When each armed step is due, as the router's configuration says."""
+        return [one.at for one in eem.Registered.of(self.router.running_text()).applets]
 
     def owned(self) -> Configuration:
         return renderer_of(self.device).running({SHOW: self.router.running_text()}, self.device)
@@ -98,19 +113,24 @@ class _Dies(SshTransport):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _push_and_die(name: str, variables: Mapping[str, Any], order: Order) -> None:
+def _push_and_die(name: str, variables: Mapping[str, Any], parent: Connection) -> None:
     from controller.rollout.fanout import Job, Login
 
+    parent.send("ready")  # a process of its own takes seconds to begin
+    order: Order = parent.recv()
     login = Login.from_variables(name, variables)
     fan_out_push([Job(name, order, lambda: _Dies(name, login, str(variables["slotcar_flash"]), acts=True))])
 
 
 def test_a_slot_ends_on_the_router_at_its_instant_with_the_controller_killed(managed: Managed) -> None:
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    controller = context.Process(target=_push_and_die, args=(NAME, dict(managed.variables), there))
+    controller.start()
+    assert here.recv() == "ready"
     standing, end = managed.router.running_text(), later(6)
     order, program = managed.revision(managed.premium.after, (end, managed.standing.after))
-    context = multiprocessing.get_context("spawn")
-    controller = context.Process(target=_push_and_die, args=(NAME, dict(managed.variables), order))
-    controller.start()
+    here.send(order)
     controller.join(30)
     assert controller.exitcode == -signal.SIGKILL
     assert managed.owned() == managed.premium.after
@@ -126,7 +146,7 @@ def test_a_slot_ends_on_the_router_at_its_instant_with_the_controller_killed(man
 
 def test_what_is_armed_is_read_back_and_taken_step_by_step(managed: Managed) -> None:
     changed = change_of(RENDER / "mqc-rate-modified", NAME).after
-    first, last = later(4), later(600)
+    first, last = later(6), later(600)
     order, program = managed.revision(managed.premium.after, (first, changed), (last, managed.standing.after))
     outcome = managed.push(order)
     assert (outcome.error, outcome.changed) == ("", True)
@@ -161,7 +181,7 @@ def test_what_somebody_else_armed_since_staging_is_left(managed: Managed) -> Non
     assert fan_out(Step.STAGE, [job_of(NAME, managed.variables, mine)])[NAME].error == ""
     assert managed.push(theirs).error == ""
     outcome = fan_out(Step.ACTIVATE, [job_of(NAME, managed.variables, mine)])[NAME]
-    assert "what it will do by itself was changed since it was staged" in outcome.error
+    assert "it acted since it was read" in outcome.error
     assert managed.armed() == program.id
 
 
@@ -170,25 +190,175 @@ def test_a_restore_disarms(managed: Managed, target: str) -> None:
     before = managed.router.running_text()
     order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
     managed.push(order)
-    outcome = fan_out(Step.RESTORE, [job_of(NAME, managed.variables, Order(order.folder, target=target))])[NAME]
+    outcome = managed.take(Step.RESTORE, order, target=target)
     assert outcome.error == ""
     assert (managed.armed(), managed.own_files()) == (NO_PROGRAM, [])
     if target:
         assert managed.router.running_text() == before
 
 
-def test_restoring_what_is_known_good_arms_its_end_again_also_one_that_is_past(managed: Managed) -> None:
-    order, _ = managed.revision(managed.premium.after, (later(-60), managed.standing.after))
+def test_restoring_what_is_known_good_arms_what_is_left_of_it_and_leaves_out_what_is_past(managed: Managed) -> None:
+    changed = change_of(RENDER / "mqc-rate-modified", NAME).after
+    steps = (later(-60), changed), (later(600), managed.standing.after)
+    order, program = managed.revision(managed.premium.after, *steps)
     outcome = fan_out(Step.RESTORE, [job_of(NAME, managed.variables, order)])[NAME]
     assert outcome.error == ""
+    assert managed.owned() == changed
+    assert managed.armed() == program.ids[1]
+    assert len(managed.own_files()) == 1
+
+
+def test_a_rollback_arms_what_was_armed_before_with_its_own_instants(managed: Managed) -> None:
+    first, last = later(500), later(900)
+    managed.push(managed.revision(managed.premium.after, (first, managed.standing.after))[0])
+    before = managed.router.running_text(), managed.armed(), managed.own_files()
+    changed = change_of(RENDER / "mqc-rate-modified", NAME).after
+    order, _ = managed.revision(changed, (last, managed.standing.after))
+    assert managed.push(order).error == ""
+    assert managed.armed() != before[1]
+    assert managed.take(Step.RESTORE, order, target="before.txt").error == ""
+    assert (managed.owned(), managed.armed(), managed.own_files()) == (managed.premium.after, *before[1:])
+    assert managed.due() == [pytest.approx(first.timestamp(), abs=0.001)]
+    delay = re.compile(r"countdown time \S+")
+    assert delay.sub("", managed.router.running_text()) == delay.sub("", before[0]), "only the countdown is another"
+
+
+def test_a_rollback_takes_at_once_what_fell_due_meanwhile(managed: Managed) -> None:
+    end = later(5)
+    managed.push(managed.revision(managed.premium.after, (end, managed.standing.after))[0])
+    order, _ = managed.revision(managed.premium.after, (later(600), managed.standing.after))
+    assert managed.push(order).error == "", "longer: the end is another"
+    while datetime.now(UTC) <= end:
+        time.sleep(0.1)
+    assert managed.take(Step.RESTORE, order, target="before.txt").error == ""
     assert managed.router.wait_for(lambda router: router.fired)
+    assert (managed.owned(), managed.armed()) == (managed.standing.after, NO_PROGRAM)
+
+
+def test_a_router_that_never_took_a_revision_is_left_by_its_rollback(managed: Managed) -> None:
+    """It began the slot by itself between the reading and a push that then failed elsewhere."""
+    managed.push(managed.revision(managed.standing.after, (later(5), managed.premium.after))[0])
+    order, _ = managed.revision(managed.standing.after, (later(600), managed.premium.after))
+    assert managed.router.wait_for(lambda router: router.fired)
+    assert "it acted since it was read" in managed.push(order).error
+    outcome = managed.take(Step.RESTORE, order, target="before.txt")
+    assert (outcome.error, outcome.changed) == ("", False)
+    assert managed.owned() == managed.premium.after
+
+
+def test_a_reading_waits_until_a_step_is_whole(managed: Managed) -> None:
+    order, program = managed.revision(managed.standing.after, (later(5), managed.premium.after))
+    assert managed.push(order).error == ""
+    managed.router.fault(Slow(50))
+    lines = len(managed.router.history)
+    assert managed.router.wait_for(lambda router: len(router.history) > lines), "it has taken the first line"
+    assert managed.take(Step.READ, order).error == ""
+    outputs = json.loads((order.folder / "reading.json").read_text())
+    reading = reading_of(outputs, managed.device)
+    assert (reading.configuration, reading.armed_id) == (managed.premium.after, program.ids[1])
+
+
+def test_what_was_computed_for_a_time_that_has_passed_is_not_done(managed: Managed) -> None:
+    """The slot would be open until its first step, which is already due."""
+    before = managed.router.running_text()
+    order, _ = managed.revision(managed.premium.after, (later(-1), managed.standing.after))
+    assert STALE in managed.push(order).error
+    assert managed.router.running_text() == before
+
+
+def test_a_step_that_is_about_to_be_taken_is_not_met(managed: Managed) -> None:
+    managed.push(managed.revision(managed.standing.after, (later(3), managed.premium.after))[0])
+    order, _ = managed.revision(managed.standing.after, (later(600), managed.premium.after))
+    while managed.due()[0] - time.time() > 0.9:  # type: ignore[operator]
+        time.sleep(0.02)
+    assert STALE in managed.push(order).error
+    assert managed.router.wait_for(lambda router: router.fired)
+    assert managed.owned() == managed.premium.after
+
+
+def test_who_dies_while_arming_leaves_ends_without_starts_and_is_seen(managed: Managed) -> None:
+    steps = [(later(300), managed.premium.after), (later(600), managed.standing.after)]
+    order, program = managed.revision(managed.standing.after, *steps)
+    managed.router.fault(RefuseLine(r"^event manager applet slotcar-step-1-2"))
+    assert "Invalid input" in managed.push(order).error
+    told = [one.line for one in managed.router.history if one.line.startswith("event manager applet slotcar")]
+    assert [line.split()[3][:16] for line in told] == ["slotcar-step-2-2", "slotcar-step-1-2"], "the last step first"
+    managed.router.heal()
+    assert managed.armed() == NO_PROGRAM, "who lives tidies"
+    again, _ = managed.revision(managed.standing.after, *steps)
+    managed.push(again)
+    assert managed.router.configure(eem.removal(eem.Registered.of(managed.router.running_text()).names[0])) == []
+    managed.router.configure(f"event manager applet {eem.PREFIX}1-3-{'0' * 16}")
+    assert managed.armed() == eem.INCOMPLETE
+    mended, program = managed.revision(managed.standing.after, *steps)
+    assert managed.push(mended).error == ""
+    assert managed.armed() == program.id
+
+
+def test_a_controller_that_lost_the_lead_changes_nothing(managed: Managed) -> None:
+    """Each lead leaves its number; the greatest that was there counts (ADR 6)."""
+    late, program = managed.revision(managed.premium.after, (later(900), managed.standing.after), fence=57)
+    assert managed.push(late).error == ""
+    text = managed.router.running_text()
+    assert "event manager environment slotcar_fence_57 leads\n" in text
+    words = "a controller that took the lead later (number 57) was here; number 41 may not change anything any more"
+    refused, _ = managed.revision(managed.standing.after, fence=41)
+    for outcome in (managed.push(refused), managed.take(Step.RESTORE, late, target="before.txt", fence=41)):
+        assert words in outcome.error
+    assert (managed.router.running_text(), managed.armed()) == (text, program.id)
+
+    last, _ = managed.revision(managed.standing.after, fence=60)
+    assert managed.push(last).error == ""
+    assert "slotcar_fence_60" in managed.router.running_text()
+    assert "slotcar_fence_57" not in managed.router.running_text()
+    by_hand, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
+    assert managed.push(by_hand).error == "", "an operator's own hand has no number"
+    assert managed.take(Step.RESTORE, by_hand, target="").error == ""
+    assert "slotcar" not in managed.router.running_text(), "nothing of Slotcar's at all"
+
+
+def test_of_two_leaders_that_write_at_once_the_later_is_heeded(managed: Managed) -> None:
+    """The later one's mark comes after the earlier one has looked, and before it has written its own."""
+    order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after), fence=41)
+    before = managed.router.running_text()
+    written = threading.Event()
+
+    def write() -> None:
+        managed.router.wait_for(lambda router: any("slotcar_fence_41" in one.line for one in router.history))
+        managed.router.configure(eem.fence_line(57))
+        written.set()
+
+    managed.router.fault(Slow(300))
+    thread = threading.Thread(target=write)
+    thread.start()
+    outcome = managed.push(order)
+    thread.join()
+    managed.router.heal()
+    assert written.is_set()
+    assert "number 57" in outcome.error
     assert managed.owned() == managed.standing.after
+    assert managed.armed() == NO_PROGRAM
+    assert eem.Registered.of(managed.router.running_text()).fences == (41, 57)
+    assert set(managed.router.running_text().splitlines()) - set(before.splitlines()) == {
+        eem.fence_line(41), eem.fence_line(57)
+    }  # fmt: skip
+
+
+def test_a_wrong_clock_is_seen_at_staging_and_moves_no_boundary(managed: Managed) -> None:
+    managed.router.set_clock(-7200 + 5)
+    end = later(6)
+    order, _ = managed.revision(managed.premium.after, (end, managed.standing.after))
+    assert managed.push(order).error == ""
+    told = json.loads((order.folder / "clock.json").read_text())
+    assert told["ahead_us"] == pytest.approx(-7195e6, abs=1e6)
+    assert managed.router.wait_for(lambda router: router.fired)
+    assert managed.router.fired[0].at_ns / 1e9 >= end.timestamp() - 0.01
 
 
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        pytest.param(FullFlash(), "it cannot be armed: disk0:slotcar-end-", id="full-flash", marks=pytest.mark.slow),
+        pytest.param(FullFlash(), "it cannot be armed: disk0:slotcar-step-", id="full-flash", marks=pytest.mark.slow),
         pytest.param(RefuseLine("^event timer"), "Invalid input", id="refused"),
     ],
 )
