@@ -11,7 +11,7 @@ from sqlalchemy import Connection, text
 from controller.admission import SlotTables
 from controller.admission.model import Demand
 from controller.ledger.model import Terms
-from controller.timebase import Window
+from controller.timebase import Window, from_us
 
 #: One row of the binary COPY below: a count of fields, then each field behind its length.
 _ROW = np.dtype(
@@ -27,6 +27,8 @@ _ROW = np.dtype(
         ("end_us", ">i8"),
     ]
 )
+#: A controller that runs for months forgets what is past so often.
+FORGET_AFTER_US = 3_600_000_000
 _HEADER_BYTES = 19
 _TRAILER_BYTES = 2
 
@@ -67,6 +69,8 @@ class TableCache:
         if self._tables is None:
             self._load(connection, sequence, terms, now_us)
         assert self._tables is not None
+        if now_us - self._tables.floor_us > FORGET_AFTER_US:
+            self._tables.prune(from_us(now_us))
         if self._terms is not terms:
             self._tables.set_capacities(terms.capacities)
             self._terms = terms
@@ -100,6 +104,8 @@ class TableCache:
             rows["end_us"].astype(np.int64),
             rows["rate_bps"].astype(np.int64),
         )
+        # What was over by then was not loaded: giving it back must find the floor and not a lack.
+        self._tables.prune(from_us(now_us))
         self._terms = terms
         self.sequence = sequence
 

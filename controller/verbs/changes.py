@@ -27,11 +27,14 @@ class Modification:
 def modified(old: Reservation, change: Modification, now: datetime) -> Reservation:
     """
     Raises:
-        NotPossible: nothing to change, both an end and a duration, a window of a recurring reservation, a window that
-            ends before it starts or lies in the past, or another start for a slot that has begun.
+        NotPossible: nothing to change, a slot that is over, both an end and a duration, a window of a recurring
+            reservation, a window that ends before it starts or lies in the past, or another start for a slot that
+            has begun.
     """
     if change.rate_bps is None and not change.changes_window:
         raise NotPossible("modify needs a rate, a start, an end or a duration")
+    if old.end <= now:
+        raise NotPossible(f"{old.owner}/{old.name} ended at {iso(old.end)}: nothing of it can change any more")
     updates: dict[str, object] = {}
     if change.rate_bps is not None:
         updates["rate_bps"] = change.rate_bps

@@ -313,3 +313,21 @@ def test_time_moves_holds_to_their_end_only_once(book: Ledger) -> None:
     admitted(book, hold_until=at(15), start=30, end=90)
     assert len(book.expire(at(15))) == 1
     assert book.expire(at(15) + timedelta(days=1)) == ()
+
+
+def test_a_process_that_begins_in_a_recurrence_can_change_it_and_give_it_back(
+    book: Ledger, database_url: str, tmp_path: Path
+) -> None:
+    """Its tables never knew the occurrences that were over by then."""
+    windows = (Window(at(0), at(10)), Window(at(20), at(30)), Window(at(40), at(50)))
+    entry = admitted(book, rate_bps=60, windows=windows)
+    with open_ledger(database_url, tmp_path) as late:
+        late.set_terms(Terms(dict.fromkeys(RESOURCES, CAPACITY_BPS), {}))
+        assert free_bps(late, 20, 30, now=15) == 40
+        raised = reservation(rate_bps=90, windows=windows)
+        answer = late.admit(request(raised, replaces=entry.handle), at(15))
+        assert isinstance(answer, Entry)
+        assert free_bps(late, 20, 30, now=15) == 10
+        late.transition(entry.handle, State.CANCELLED, at(25), actor="tester")
+        assert free_bps(late, 20, 50, now=25) == CAPACITY_BPS
+    assert free_bps(book, 20, 50, now=25) == CAPACITY_BPS
