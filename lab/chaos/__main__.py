@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import signal
 import sys
 import tempfile
@@ -69,6 +70,7 @@ def rounds(seed: int, minutes: float, only: int | None) -> Sequence[Action] | No
             outcome = play(stage, history, baseline, say)
             if outcome.findings:
                 _report(seed, number, outcome)
+                _keep(stage.state_dir, ROOT / "var" / "chaos" / f"seed-{seed}-round-{number}")
                 return history
             say(f"  in order: {outcome.samples} samples")
             number += 1
@@ -98,9 +100,21 @@ def _wait_ready(stage: Stage) -> None:
         time.sleep(0.5)
 
 
+def _keep(state_dir: Path, folder: Path) -> None:
+    """What the controllers said and pushed, for who looks into it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for log in state_dir.glob("controller-*.log"):
+        shutil.copy(log, folder)
+    for kept in ("revisions", "known-good"):
+        if (state_dir / kept).is_dir():
+            shutil.copytree(state_dir / kept, folder / kept)
+    say(f"the controllers' logs and revisions are in {folder}")
+
+
 def _report(seed: int, number: int, outcome: Outcome) -> None:
     say(f"seed {seed}, round {number} failed; again alone: python -m lab.chaos --seed {seed} --round {number}")
-    for line in (*outcome.history, *outcome.findings):
+    for line in (*outcome.history, *outcome.findings, *outcome.events):
         say(f"  {line}")
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from lab.chaos.judge import Sample, Slot, judge
 from lab.chaos.script import FIRST_PORT, Action
@@ -24,10 +25,11 @@ Say = Callable[[str], None]
 
 @dataclass(slots=True)
 class Outcome:
-    """`history` is what was done and what came of it; `findings` what was wrong."""
+    """`history` is what was done and what came of it; `findings` what was wrong, `events` the audit log of it."""
 
     history: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
     samples: int = 0
 
 
@@ -35,6 +37,7 @@ def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say:
     """Plays a round to its end, whatever dies in it."""
     names = {action.words["name"] for action in actions if action.kind == "create"}
     outcome, samples, over = Outcome(), list[Sample](), threading.Event()
+    first = _last_event(stage)
     watcher = threading.Thread(target=_watch, args=(stage, samples, over), daemon=True)
     watcher.start()
     began = time.monotonic()
@@ -55,7 +58,27 @@ def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say:
     for router, text in baseline.items():
         if unnumbered(snapshot(stage.lab, router)) != text:
             outcome.findings.append(f"{router} is not what it was before the round")
+    if outcome.findings:
+        outcome.events = [_told(event) for event in _events(stage, first)]
     return outcome
+
+
+def _last_event(stage: Stage) -> int:
+    with contextlib.suppress(LabError):
+        return max((event["sequence"] for event in _events(stage, 0)), default=0)
+    return 0
+
+
+def _events(stage: Stage, after: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    while events := stage.any().get(f"/v1/events?limit=1000&after={after}")["items"]:
+        found += events
+        after = events[-1]["sequence"]
+    return found
+
+
+def _told(event: dict[str, Any]) -> str:
+    return f"{event['at']}  {event['kind']}  {event.get('device') or ''}  {event['details']}"
 
 
 def _act(stage: Stage, action: Action, outcome: Outcome, say: Say) -> None:
@@ -114,12 +137,9 @@ def _slots(stage: Stage) -> list[Slot]:
 def _unexplained(stage: Stage, samples: list[Sample]) -> list[str]:
     """Every router that was seen to carry something must be in the audit log with a push or a boundary."""
     told: set[str] = set()
-    after = 0
-    while events := stage.any().get(f"/v1/events?limit=1000&after={after}")["items"]:
-        for event in events:
-            if event["kind"].startswith(("push.verified", "boundary.active", "push.started")):
-                told |= {str(event.get("device"))} | set(event["details"].get("devices", ()))
-        after = events[-1]["sequence"]
+    for event in _events(stage, 0):
+        if event["kind"].startswith(("push.verified", "boundary.active", "push.started")):
+            told |= {str(event.get("device"))} | set(event["details"].get("devices", ()))
     seen = {sample.router for sample in samples if any(port >= FIRST_PORT for port in sample.ports)}
     return [f"nothing in the audit log says why {router} changed" for router in sorted(seen - told)]
 

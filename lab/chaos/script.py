@@ -45,6 +45,8 @@ def script(seed: int, number: int) -> list[Action]:
     for _ in range(chance.randint(0, 3)):
         kind = chance.choice(DEATHS)
         where = {"router": chance.choice(ROUTERS)} if kind in OF_A_ROUTER else {}
+        if kind == "kill-database":
+            where = {"how": chance.choice(("killed", "stopped"))}
         found.append(Action(round(chance.uniform(2, LENGTH_S), 1), kind, where))
     return sorted(found, key=lambda action: action.at_s)
 

@@ -113,7 +113,7 @@ class Stage:
             "cut-ssh": self._cut_ssh,
             "restart-router": lambda: self._restart(words["router"]),
             "partition": lambda: self._partition(words["router"]),
-            "kill-database": self._kill_database,
+            "kill-database": lambda: self._kill_database(words["how"]),
         }
         return deaths[kind]()
 
@@ -161,13 +161,13 @@ class Stage:
         self.lab.check(router, ["sh", "-c", script])
         return router
 
-    def _kill_database(self) -> str:
-        """The embedded server dies as in a power cut; whoever needs it next starts it again."""
+    def _kill_database(self, how: str) -> str:
+        """The embedded server dies as in a power cut, or is told to stop; whoever needs it next starts it again."""
         file = self.state_dir / "postgres" / "postmaster.pid"
         with contextlib.suppress(OSError, ValueError, psutil.Error):
             postmaster = psutil.Process(int(file.read_text().split("\n", 1)[0]))
-            postmaster.terminate()
-            return f"process {postmaster.pid}"
+            (postmaster.kill if how == "killed" else postmaster.terminate)()
+            return f"process {postmaster.pid} {how}"
         return "there was none"
 
     def sample(self, router: str) -> Sample:
