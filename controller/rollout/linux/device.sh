@@ -5,7 +5,8 @@
 #   device.sh PLACE state                    the name of what is still to come, and how late its last step was (1/100 s)
 #   device.sh PLACE clock                    the present: since the router started, since the epoch (both 1/100 s)
 #   device.sh PLACE activate REVISION BOOT   arm a staged revision's program, then make its change now
-#   device.sh PLACE return REVISION [FENCE]  make the change on standard input, then arm what was armed before the revision
+#   device.sh PLACE return REVISION [FENCE]  make the change on standard input, then arm what was armed before the revision,
+#                                            and take its steps that are due; says `again` where there was something
 #   device.sh PLACE keep REVISION BOOT N     the same, then the revision's program from its step N + 1 on
 #   device.sh PLACE disarm                   the same, then nothing
 #
@@ -180,12 +181,39 @@ change_back() {
   ! grep -q . "$place/back.txt" || tc -batch "$place/back.txt" 9>&- || exit 1
 }
 
+# The program of which a revision named the rest as what must be armed; nothing where nothing was to come.
+holder() {
+  replaces=$(cat "$1/replaces")
+  for old in "$place"/rev-*; do
+    if [ "$replaces" != none ] && [ "$old" != "$1" ] && grep -qxF "$replaces" "$old/ids"; then echo "${old##*/}"; fi
+  done | tail -n 1
+}
+
+# The configuration that came back is the one that a program had when the revision was read: it goes on from there.
+rewind() {
+  number=$(grep -nxF "$(cat "$place/$1/replaces" 2>/dev/null)" "$place/$2/ids" | head -n 1)
+  [ -z "$number" ] || echo $((${number%%:*} - 1)) >"$place/$2/progress"
+}
+
+# Steps that fell due meanwhile are taken before anybody looks.
+catch_up() {
+  boot=$(cat "$1/boot")
+  tries=0
+  while [ "$tries" -lt 100 ]; do
+    due=$(sed -n "$(($(steps_done "$1") + 1))s/^[0-9]* //p" "$1/agenda")
+    look_at_clock
+    if [ -z "$due" ] || [ $((due - boot)) -gt "$since_boot" ]; then return; fi
+    sleep 0.1 2>/dev/null || sleep 1
+    tries=$((tries + 1))
+  done
+}
+
 # Sets `before`: the program that belongs to what a revision replaced; nothing where nobody knows.
 find_before() {
   now=$(armed)
   before=$(cat "$place/$1/previous" 2>/dev/null)
   if [ -d "$place/$1" ] && [ ! -e "$place/$1/previous" ]; then
-    before=$now # it was staged and never taken: what is armed is what was
+    before=${now:-$(holder "$place/$1")} # it was staged and never taken: what is armed is what was
   elif [ -n "$now" ] && [ "$now" != "$1" ] && [ "$now" != "$before" ]; then
     before= # another one came since
   fi
@@ -198,7 +226,12 @@ return_() {
   stop
   rm -f "$place/$1/applied"
   change_back
-  [ -z "$before" ] || [ ! -d "$place/$before" ] || start "$before"
+  if [ -z "$before" ] || [ ! -d "$place/$before" ]; then return; fi
+  rewind "$1" "$before"
+  start "$before"
+  unlock
+  catch_up "$place/$before"
+  echo again
 }
 
 keep() {

@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controller.network.model import Device
@@ -40,17 +40,18 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A revision's `program.json`: its name on the router, when each step is due (s since the epoch), and the names of
-    what is left after each number of steps."""
+    """A revision's `program.json`: its name on the router, when each step is due (s since the epoch), the names of what
+    is left after each number of steps, and the name of what was armed until then."""
 
     name: str
     instants: tuple[float, ...]
     ids: tuple[str, ...]
+    replaces: str
 
     @classmethod
     def of(cls, folder: Path) -> Staged:
         told = json.loads((folder / "program.json").read_text(encoding="utf-8"))
-        return cls(told["name"], tuple(told["instants"]), tuple(told["ids"]))
+        return cls(told["name"], tuple(told["instants"]), tuple(told["ids"]), told["replaces"])
 
     @staticmethod
     def file_after(steps: int) -> str:
@@ -147,7 +148,7 @@ def restore(shell: Shell, folder: Path, target: str, fence: str = "-", *, only_l
     """Gives the router what `target` says, from whatever it has now, and the program that belongs to that.
 
     Of a revision's own configuration, what is past is left out: a slot that has ended does not come back. With a `fence`,
-    a router that took something from a later leader is left alone.
+    a router that took something from a later leader is left alone, and so is one that never took the revision.
 
     Raises:
         StepFailed: the router refused it, or does not have it afterwards.
@@ -168,13 +169,30 @@ def _restore(shell: Shell, folder: Path, target: str, fence: str, *, only_look: 
     found = compare(folder, target, read(shell, folder))
     if only_look:
         return found
+    if target == "before.txt" and fence != "-" and not _has_taken(shell, folder.name, staged.name):
+        # Nor has it the program that would end what the change brings back: a router that restarted has none.
+        return replace(found, after=found.before, apply=())
     lines = "".join(f"{line}\n" for line in found.apply)
-    _must(shell.run(_way_back(shell, folder, target, fence, taken), lines), "restoring")
+    done = _must(shell.run(_way_back(shell, folder, target, fence, taken), lines), "restoring")
     if own:
         verify(shell, folder, "after.txt")
+    elif done.stdout.split()[-1:] == ["again"]:
+        _verify_returned(shell, folder, target)
     elif not (left := compare(folder, target, read(shell, folder))).equal:
         raise StepFailed(f"the device does not have what is wanted:\n{left.difference}")
     return found
+
+
+def _has_taken(shell: Shell, device: str, revision: str) -> bool:
+    return shell.run(f"[ -e {remote_dir(device)}/{revision}/previous ]").code == 0
+
+
+def _verify_returned(shell: Shell, folder: Path, target: str) -> None:
+    """Where it has taken steps of what was armed before, it has what these made of `target`: that is not in the folder."""
+    outputs = read(shell, folder)
+    left = compare(folder, target, outputs)
+    if state_of(outputs, _device(folder))[0] == Staged.of(folder).replaces and not left.equal:
+        raise StepFailed(f"the device does not have what is wanted:\n{left.difference}")
 
 
 def _way_back(shell: Shell, folder: Path, target: str, fence: str, taken: int) -> str:

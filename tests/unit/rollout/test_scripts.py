@@ -135,7 +135,7 @@ def test_a_program_whose_controller_is_gone_takes_its_steps_in_their_order(route
 
 
 def test_a_step_is_in_the_name_of_what_is_left(router: Router, tmp_path: Path) -> None:
-    made = revision_of(active(1, 10), active(2, 20), ends_in_s=0.5)
+    made = revision_of(active(1, 10), active(2, 20), ends_in_s=3)
     arm(router, made, tmp_path)
     wait_for(lambda: router.armed == part_of(made).program.ids[1], "the first step")
 
@@ -243,6 +243,33 @@ def test_a_rollback_of_what_was_never_taken_leaves_what_is_armed(router: Router,
     done = router.run(scripts.command("r1", "return", f"rev-{second.id}"))
     assert done.code == 0, done.words
     assert router.armed == part_of(first).program.id
+
+
+def test_a_slot_that_ended_before_a_rollback_does_not_come_back_at_the_next(router: Router, tmp_path: Path) -> None:
+    """The configuration before the revision has the slot; what was armed before it ends it, each time."""
+    first = revision_of(active(1, 10), ends_in_s=3)
+    arm(router, first, tmp_path)
+    second = revision_of(active(1, 10), active(2, 20), replaces=part_of(first).program.id)
+    arm(router, second, tmp_path)
+    time.sleep(3)
+    for _ in range(2):
+        done = router.run(scripts.command("r1", "return", f"rev-{second.id}"), "the slot comes back\n")
+        assert (done.code, done.stdout) == (0, "again\n"), done.words
+        assert router.ran[-2:] == ["back.txt", "step"]
+        assert router.armed == NO_PROGRAM
+
+
+def test_a_rollback_of_what_was_only_staged_ends_a_slot_whose_program_is_through(
+    router: Router, tmp_path: Path
+) -> None:
+    first = revision_of(active(1, 10), ends_in_s=1)
+    arm(router, first, tmp_path)
+    stage(router, folder_of(second := revision_of(active(2, 20), replaces=part_of(first).program.id), tmp_path))
+    wait_for(lambda: router.armed == NO_PROGRAM, "the slot's end")
+    steps = router.ran.count("step")
+    done = router.run(scripts.command("r1", "return", f"rev-{second.id}"), "the slot comes back\n")
+    assert (done.code, done.stdout) == (0, "again\n"), done.words
+    assert router.ran.count("step") > steps
 
 
 def test_where_nothing_is_open_any_more_arming_disarms(router: Router, tmp_path: Path) -> None:
