@@ -162,6 +162,7 @@ def _router(draft: Draft, node: Node, found: Findings) -> None:
         platform=router.slotcar_platform,
         interfaces=dict(sorted(interfaces.items())),
         burst_ceiling_bytes=router.slotcar_burst_ceiling,
+        dead_man_s=router.slotcar_dead_man,
         burst_floor_bytes=router.slotcar_burst_floor,
         options=dict(sorted(router.slotcar_options.items())),
     )

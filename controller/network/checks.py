@@ -11,11 +11,11 @@ from ipaddress import IPv4Address, IPv4Network
 from controller.network.building import Draft
 from controller.network.findings import Findings, nearest
 from controller.network.marking import check_markings
-from controller.network.model import Interface, InterfaceId, Sls
+from controller.network.model import Device, Interface, InterfaceId, Sls
 from controller.network.reading import Key, Node
 from controller.network.variables import format_share
 from controller.units import format_rate
-from controller.vocabulary import InterfaceRole, Platform, Scheduler
+from controller.vocabulary import IOS, InterfaceRole, Platform, Scheduler
 
 MILLION = 1_000_000
 
@@ -27,6 +27,8 @@ def check(draft: Draft, found: Findings) -> None:
         _role(draft, interface, found)
         _link(draft, interface, found)
         _scheduler(draft, interface, found)
+    for device in draft.devices.values():
+        _dead_man(draft, device, found)
     _overlaps(draft, found)
     _twin_addresses(draft, found)
     for name in draft.hosts:
@@ -76,6 +78,16 @@ def _scheduler(draft: Draft, interface: Interface, found: Findings) -> None:
     key = own if own in node.places else ("slotcar_scheduler",)
     hint = f"say it where slotcar_platform is {Platform.LINUX_TC}, or leave it out"
     found.add(node, key, f"cannot be chosen on {device.platform}", interface.scheduler, hint)
+
+
+def _dead_man(draft: Draft, device: Device, found: Findings) -> None:
+    """Only a router that acts by itself can fall back by itself."""
+    if device.dead_man_s is None or device.platform is Platform.LINUX_TC:
+        return
+    if device.platform not in IOS or device.options.get("eem") is not True:
+        hint = "say it for linux-tc, or for IOS with `slotcar_options: {eem: true}`, or leave it out"
+        key = ("slotcar_dead_man",)
+        found.add(draft.nodes[device.name], key, "needs a router that acts by itself", device.platform, hint)
 
 
 def _right_role(draft: Draft, interface: Interface) -> InterfaceRole | None:

@@ -66,6 +66,8 @@ class Device(Frozen):
 
     Attributes:
         burst_ceiling_bytes: the largest policer burst (GARA §5.1: 2 MB; D7.3 §8.1.1 needed 2.5 MB).
+        dead_man_s: without a word from a controller for so long, or half of that, it ends all that is reserved; None: each
+            slot ends at its own end alone.
         options: platform options of the operator's, read by the platform's own code (numbers of ACL ranges, queues).
     """
 
@@ -75,6 +77,7 @@ class Device(Frozen):
     interfaces: dict[str, Interface]
     burst_ceiling_bytes: int = Field(default=2_000_000, ge=8_000)
     burst_floor_bytes: int = Field(default=8_000, ge=1_500)
+    dead_man_s: int | None = Field(default=None, ge=120)
     options: dict[str, int | str | bool] = Field(default_factory=dict)
 
 

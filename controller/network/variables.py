@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from controller.network.model import InterfaceId
 from controller.timebase import Window
-from controller.units import UnitError, format_rate, parse_rate_bps, parse_size_bytes
+from controller.units import UnitError, format_rate, parse_duration, parse_rate_bps, parse_size_bytes
 from controller.vocabulary import InterfaceRole, Platform, Scheduler, Service
 
 #: No colon, because `device:interface` and resource names are split at colons.
@@ -113,7 +113,13 @@ def _size(value: object) -> int:
     return parse_size_bytes(value)  # type: ignore[arg-type]  # it refuses what is no text
 
 
+def _seconds(value: object) -> int:
+    return int(parse_duration(value).total_seconds())  # type: ignore[arg-type]  # it refuses what is no text
+
+
 Rate = Annotated[int, BeforeValidator(_rate)]
+#: A shorter one would be renewed more often than routers should be pushed to.
+DeadMan = Annotated[int, BeforeValidator(_seconds), Field(ge=120)]
 Size = Annotated[int, BeforeValidator(_size)]
 Share = Annotated[int, BeforeValidator(parse_share_ppm)]
 Shares = dict[Service, Share]
@@ -155,6 +161,7 @@ class RouterVariables(Variables):
     slotcar_scheduler: Scheduler = Scheduler.HTB
     slotcar_burst_ceiling: Annotated[Size, Field(ge=8_000)] = 2_000_000
     slotcar_burst_floor: Annotated[Size, Field(ge=1_500)] = 8_000
+    slotcar_dead_man: DeadMan | None = None
     slotcar_options: dict[str, bool | int | str] = Field(default_factory=dict)
 
 

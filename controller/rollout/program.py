@@ -44,6 +44,7 @@ def wanted_with_programs(
     configure: Configure,
     acting: Collection[str],
     coming: Sequence[Coming] = (),
+    deadlines: Mapping[str, datetime] | None = None,
 ) -> Outlook:
     """Each device's configuration at `at` while `active` is active, and what it does from then on by itself.
 
@@ -51,6 +52,8 @@ def wanted_with_programs(
         acting: the names of the devices that act by themselves; the others have no program.
         coming: the boundaries that are near enough to be armed, ascending, all after `at`; starts too. What begins later
             is left out: nobody knows yet whether it will be wanted.
+        deadlines: of devices with a dead-man: when each falls back to what it has without reservations, unless it is
+            given a later one before.
     """
     now, unrenderable = configure(active, at)
     last = dict(now)
@@ -60,6 +63,9 @@ def wanted_with_programs(
             if name in last and configuration.lines != last[name].lines:
                 steps[name].append((instant, configuration))
                 last[name] = configuration
+    for name, deadline in (deadlines or {}).items():
+        if name in now:
+            steps[name] = _until(deadline, steps[name], now[name], configure((), deadline)[0][name])
     wanted = {
         name: Wanted(one, _program(steps[name], one) if name in acting else Program()) for name, one in now.items()
     }
@@ -72,6 +78,15 @@ def _ends(active: Sequence[Active]) -> list[Coming]:
     if len(ends) > MOST_STEPS:
         ends = [*ends[: MOST_STEPS - 1], ends[-1]]
     return [(end, tuple(one for one in active if one.window.end > end) if end != ends[-1] else ()) for end in ends]
+
+
+def _until(
+    deadline: datetime, steps: Sequence[tuple[datetime, Configuration]], now: Configuration, baseline: Configuration
+) -> list[tuple[datetime, Configuration]]:
+    """The steps before the deadline, and then the baseline where they do not lead to it."""
+    kept = [step for step in steps if step[0] < deadline]
+    last = kept[-1][1] if kept else now
+    return kept if last.lines == baseline.lines else [*kept, (deadline, baseline)]
 
 
 def _program(steps: Sequence[tuple[datetime, Configuration]], standing: Configuration) -> Program:

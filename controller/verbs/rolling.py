@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from controller.intent import QosIntent, intents_at
@@ -12,6 +12,7 @@ from controller.ledger import Ledger
 from controller.network.model import Network
 from controller.render import renderer_of
 from controller.render.model import Configuration, Unrenderable
+from controller.rollout.ahead import armed_until
 from controller.rollout.archive import Archive
 from controller.rollout.loop import ReconcileLoop
 from controller.rollout.model import Carried, Failure, Outlook, Wanted
@@ -44,7 +45,13 @@ def wanted_for(network: Network) -> WantedFor:
         return found, unrenderable
 
     def wanted(active: Sequence[Active], at: datetime, coming: Sequence[Coming] = ()) -> Outlook:
-        return _with_carried(wanted_with_programs(active, at, configure, acting, coming), active, network)
+        deadlines = {
+            name: armed_until(at, timedelta(seconds=device.dead_man_s))
+            for name, device in network.devices.items()
+            if device.dead_man_s is not None
+        }
+        outlook = wanted_with_programs(active, at, configure, acting, coming, deadlines)
+        return _with_carried(outlook, active, network)
 
     return wanted
 

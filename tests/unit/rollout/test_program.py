@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
+from controller.network.model import Device
+from controller.rollout.ahead import armed_until
 from controller.rollout.model import NO_PROGRAM, Program, Reading
 from controller.rollout.program import MOST_STEPS, agenda
 from controller.rollout.standing import Standing, run
 from tests.support.requests import T0, at
-from tests.unit.rollout.support import active, configure, revision, wanted
+from tests.unit.rollout.support import NETWORK, active, configure, revision, wanted
 
 
 def test_nothing_is_armed_where_nothing_is_open() -> None:
@@ -45,6 +48,21 @@ def test_after_a_step_what_is_left_is_what_is_wanted_then() -> None:
         assert run(armed[name])[1].identity == one.identity
     for name, one in wanted(second).items():
         assert armed[name].program.ids[2] == one.program.id
+
+
+def test_a_dead_man_ends_what_is_reserved_unless_it_is_put_off() -> None:
+    hours = Device.model_validate(NETWORK.devices["r1"].model_dump() | {"dead_man_s": 3600})
+    network = NETWORK.model_copy(update={"devices": NETWORK.devices | {"r1": hours}})
+    short, long = active(1, 10), active(2, 600)
+    plain, guarded = wanted(short, long)["r1"], wanted(short, long, network=network)["r1"]
+    assert plain.program.instants == (at(10), at(600))
+    deadline = armed_until(T0, timedelta(hours=1))
+    assert guarded.program.instants == (at(10), deadline)
+    assert guarded.program.configurations[-1] == configure([])["r1"] == plain.program.configurations[-1]
+    assert wanted(short, long, network=network)["r2"].program.instants == (at(10), at(600)), (
+        "nobody asked for it there"
+    )
+    assert wanted(short, network=network)["r1"] == wanted(short)["r1"], "what ends before it needs none"
 
 
 def test_equal_programs_have_equal_names_and_others_have_others() -> None:
