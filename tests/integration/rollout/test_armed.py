@@ -124,6 +124,7 @@ def test_a_slot_begins_and_ends_on_the_routers_with_the_controller_killed_before
     for router in (first, last):
         assert router.wait_for(lambda one: one.fired)
         assert carries(router)
+    for router in (first, last):
         assert router.wait_for(lambda one: len(one.fired) == 2)
         for one, at in zip(router.fired, instants, strict=True):
             assert one.ended
