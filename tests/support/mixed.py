@@ -136,7 +136,8 @@ class MixedSite:
         shutil.copytree(ROOT / "inventories" / "lab", self.inventory)
         every, own = (self.inventory / "group_vars" / f"{group}.yml" for group in ("domains", "lbnl"))
         every.write_text(yaml.safe_dump(yaml.safe_load(every.read_text()) | {"slotcar_lab_state": str(lab_state)}))
-        own.write_text(own.read_text().replace(f"{ACTS}:eth1", f"{ACTS}:{TO_LAB}"))
+        for file in (own, self.inventory / "host_vars" / "esnet-hub.yml"):
+            file.write_text(file.read_text().replace(f"{ACTS}:eth1", f"{ACTS}:{TO_LAB}"))
         self._write_hosts(yaml.safe_load((self.inventory / "hosts.yml").read_text()))
 
     def _write_hosts(self, told: dict[str, Any]) -> None:
