@@ -14,6 +14,7 @@ import yaml
 from controller.ledger.model import Entry
 from controller.network import load_network
 from controller.network.model import Device, Network
+from controller.rollout.ios.eem import FENCE
 from controller.rollout.model import PushResult, Reading, Wanted
 from controller.rollout.pusher import Pusher
 from controller.settings import load_settings
@@ -56,6 +57,11 @@ def startup(device: Device, *, no_files: bool = False) -> str:
         if found is not None and found.address is not None:
             lines.append(f" ip address {found.address.ip} {found.address.netmask}")
     return "".join(f"{line}\n" for line in lines)
+
+
+def without_fence(text: str) -> str:
+    """A router's configuration but for the number of the lead, which a controller leaves there."""
+    return "".join(line for line in text.splitlines(keepends=True) if FENCE not in line)
 
 
 def _set(file: Path, **variables: object) -> None:

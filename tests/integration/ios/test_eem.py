@@ -22,7 +22,7 @@ from controller.network import load_network
 from controller.render import renderer_of
 from controller.render.model import Configuration
 from controller.rollout.archive import Archive, revision_id
-from controller.rollout.fanout import DeviceError, Order, Outcome, Step, fan_out, fan_out_push, job_of
+from controller.rollout.fanout import DeviceError, Job, Login, Order, Outcome, Step, fan_out, fan_out_push, job_of
 from controller.rollout.ios import eem
 from controller.rollout.ios.ssh import SshTransport
 from controller.rollout.model import NO_PROGRAM, STALE, DeviceRevision, Program, Revision
@@ -114,8 +114,6 @@ class _Dies(SshTransport):
 
 
 def _push_and_die(name: str, variables: Mapping[str, Any], parent: Connection) -> None:
-    from controller.rollout.fanout import Job, Login
-
     parent.send("ready")  # a process of its own takes seconds to begin
     order: Order = parent.recv()
     login = Login.from_variables(name, variables)
@@ -342,6 +340,41 @@ def test_of_two_leaders_that_write_at_once_the_later_is_heeded(managed: Managed)
     assert set(managed.router.running_text().splitlines()) - set(before.splitlines()) == {
         eem.fence_line(41), eem.fence_line(57)
     }  # fmt: skip
+
+
+class _Overtaken(SshTransport):
+    """Another controller takes the lead, and is there, between this one's arming and its change."""
+
+    router: Router
+
+    async def activate(self, apply: Sequence[str]) -> None:
+        self.router.configure(eem.fence_line(57))
+        await super().activate(apply)
+
+
+def test_who_is_overtaken_after_arming_does_not_change_the_configuration(managed: Managed) -> None:
+    order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after), fence=41)
+    login = Login.from_variables(NAME, managed.variables)
+
+    def connect() -> SshTransport:
+        made = _Overtaken(NAME, login, "disk0:", acts=True)
+        made.router = managed.router
+        return made
+
+    outcome = fan_out_push([Job(NAME, order, connect)])[NAME]
+    assert "number 57" in outcome.error
+    assert managed.owned() == managed.standing.after
+
+
+@pytest.mark.parametrize(("ends_in_s", "asked"), [(200, False), (3600, True)])
+def test_a_revert_timer_is_not_asked_for_where_it_would_take_a_step_back(
+    managed: Managed, ends_in_s: int, asked: bool
+) -> None:
+    order, _ = managed.revision(managed.premium.after, (later(ends_in_s), managed.standing.after))
+    before = len(managed.router.commands)
+    assert managed.push(order).error == ""
+    told = [line for _, _, line in managed.router.commands[before:]]
+    assert any("revert timer" in line for line in told) is asked
 
 
 def test_a_wrong_clock_is_seen_at_staging_and_moves_no_boundary(managed: Managed) -> None:
