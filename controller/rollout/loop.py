@@ -20,7 +20,7 @@ from controller.ledger.model import Entry
 from controller.problems import SlotcarError
 from controller.rollout.ahead import armed_until, to_arm
 from controller.rollout.clocks import judge
-from controller.rollout.model import STALE, Outlook, PushFailed, PushResult, Reading, Wanted
+from controller.rollout.model import STALE, Outlook, PushFailed, PushResult, Reading, Superseded, Wanted
 from controller.rollout.program import WantedFor, acts
 from controller.rollout.pusher import Pusher
 from controller.rollout.standing import Standing
@@ -38,6 +38,8 @@ LAST_RETRY = timedelta(minutes=5)
 QUIET = timedelta(seconds=4)
 #: So soon a boundary is waited for, armed or not: pushing at once would come too late for it.
 IMMINENT = timedelta(seconds=1)
+#: What waits for a boundary is staged anew only while there is so much time for it.
+RESTAGE = timedelta(seconds=4)
 #: How long after a boundary the devices are read: they have acted by then.
 SETTLE = timedelta(milliseconds=500)
 
@@ -100,6 +102,7 @@ class ReconcileLoop:
     _armed: tuple[datetime, ...] = ()
     _looked: set[datetime] = field(default_factory=set)
     _held: datetime | None = None
+    _seen: int = 0
     _late: bool = False
     _pushed_at: datetime | None = None
     _took: deque[timedelta] = field(default_factory=lambda: deque(maxlen=5))
@@ -169,6 +172,9 @@ class ReconcileLoop:
         if near and near[0] != self._held:
             self._held = near[0]
             self.hold(entries, near[0])
+            if self._late:
+                self._held = None
+                return self.clock()
         self.status.settled = not self._troubles
         waits = [self.clock() + DOZE, *(trouble.retry_at for trouble in self._troubles.values())]
         waits += [instant + SETTLE for instant in coming[:1]]
@@ -231,10 +237,20 @@ class ReconcileLoop:
         self.status.phases.update(dict.fromkeys(held, "staged"))
         details = {"at": boundary.isoformat(), "devices": sorted(held)}
         self.ledger.append_event("boundary.staged", self.clock(), details=details)
-        if self._try(held, boundary):
+        if self._try(held, boundary, lambda: self._superseded(held, boundary)):
             self.ledger.append_event("boundary.active", self.clock(), details=details)
-        else:
+        elif not self._late:
             self.ledger.append_event("boundary.failed", self.clock(), details=details)
+
+    def _superseded(self, held: Mapping[str, Wanted], boundary: datetime) -> bool:
+        """Whether something else is wanted of them at the boundary by now, and there is time to stage that instead."""
+        now, last = self.clock(), self.ledger.last_event()
+        if last == self._seen or boundary - now < RESTAGE:
+            return False
+        self._seen = last
+        active = self._admissible(active_at(self.ledger.live_between(now), boundary))
+        wanted = self.wanted_for(active, boundary).wanted
+        return any(name in wanted and wanted[name].identity != one.identity for name, one in held.items())
 
     def _due(self, outlook: Outlook) -> dict[str, Wanted]:
         return {
@@ -249,7 +265,7 @@ class ReconcileLoop:
             self._put_aside(name, why)
         return bool(fresh)
 
-    def _try(self, targets: Mapping[str, Wanted], at: datetime) -> bool:
+    def _try(self, targets: Mapping[str, Wanted], at: datetime, give_up: Callable[[], bool] | None = None) -> bool:
         """Whether the devices have it now; those that failed are put aside."""
         if not targets:
             return True
@@ -263,7 +279,7 @@ class ReconcileLoop:
                 return False
             if self._lease is not None and not self._lease.held():
                 raise LedgerUnavailable("the lead was lost: another controller may have it")
-            result = self.pusher.push(targets, readings.found, at, fence=self._fence)
+            result = self.pusher.push(targets, readings.found, at, fence=self._fence, give_up=give_up)
         except LedgerUnavailable:
             raise  # what cannot be recorded is not done
         except SlotcarError as error:
@@ -273,6 +289,11 @@ class ReconcileLoop:
         return True
 
     def _failed(self, targets: Mapping[str, Wanted], error: SlotcarError) -> None:
+        if isinstance(error, Superseded):
+            log.info("superseded", message=str(error))
+            self._standing.forget(targets)
+            self._late = True
+            return
         reasons = dict.fromkeys(targets, str(error))
         if isinstance(error, PushFailed):
             self.status.failed_pushes += 1

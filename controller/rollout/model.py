@@ -31,6 +31,10 @@ class PushFailed(SlotcarError):
         super().__init__(message)
 
 
+class Superseded(SlotcarError):
+    """What a play waited to activate is not wanted any more; the devices have what they had."""
+
+
 #: What a device answers, among other words, to a push that was right only a moment ago.
 STALE = "read it again"
 

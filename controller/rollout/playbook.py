@@ -19,12 +19,13 @@ TIMEOUT_S = 180
 
 @dataclass(slots=True)
 class PlaybookResult:
-    """Whether all went well; where not, which device failed first at what."""
+    """Whether all went well; where not, which device failed first at what, or whether it was ended from here."""
 
     ok: bool = True
     failures: dict[str, Failure] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    given_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,9 @@ class Playbooks:
         *,
         timeout_s: int = TIMEOUT_S,
         on_task: Callable[[str], None] | None = None,
+        give_up: Callable[[], bool] | None = None,
     ) -> PlaybookResult:
-        """Runs `playbooks/NAME.yml` on these devices, all at once."""
+        """Runs `playbooks/NAME.yml` on these devices, all at once. `give_up` is asked all the time whether to end it."""
         import ansible_runner
 
         result = PlaybookResult()
@@ -67,7 +69,9 @@ class Playbooks:
                 cmdline=self._options(),
                 event_handler=lambda event: _note(event, result, on_task),
                 quiet=True,
+                **({"cancel_callback": _for_good(give_up)} if give_up else {}),
             )
+            result.given_up = run.status == "canceled"
             if run.status != "successful":
                 result.ok = False
                 if not result.failures:
@@ -92,6 +96,18 @@ class Playbooks:
 
     def _options(self) -> str:
         return f"--vault-password-file {self.vault_password_file}" if self.vault_password_file else ""
+
+
+def _for_good(give_up: Callable[[], bool]) -> Callable[[], bool]:
+    """Asked until it says so once: the runner asks on while the play dies, and heeds the last answer."""
+    said = False
+
+    def asked() -> bool:
+        nonlocal said
+        said = said or give_up()
+        return said
+
+    return asked
 
 
 def _note(event: Mapping[str, Any], result: PlaybookResult, on_task: Callable[[str], None] | None) -> bool:

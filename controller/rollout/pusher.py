@@ -22,6 +22,7 @@ from controller.rollout.model import (
     PushResult,
     Reading,
     Revision,
+    Superseded,
     Wanted,
 )
 from controller.rollout.playbook import TIMEOUT_S, PlaybookResult, Playbooks
@@ -86,13 +87,15 @@ class Pusher:
         at: datetime,
         on_task: Callable[[str], None] | None = None,
         fence: int | None = None,
+        give_up: Callable[[], bool] | None = None,
     ) -> PushResult:
         """Gives every device of `wanted` its configuration and program at the instant `at` (at once where it is past).
 
         `readings` must hold every device of `wanted`. Devices that have all of it already are left alone. A device that
-        has taken something from a controller with a greater `fence` takes nothing.
+        has taken something from a controller with a greater `fence` takes nothing. `give_up` is asked while it goes on.
 
         Raises:
+            Superseded: `give_up` said so; the devices have what they had.
             PushFailed: some device failed; all of this push were rolled back, or `rolled_back` is false.
             Unrenderable: others' objects are in the way on a device; nothing was touched.
         """
@@ -105,7 +108,9 @@ class Pusher:
         details = {"revision": revision.id, "activate_at": at.astimezone(UTC).isoformat()}
         for name, part in parts.items():
             self.record("push.started", name, details | {"lines": len(part.change.apply), "armed": part.program.id})
-        result = self._run(revision, str(folder), on_task)
+        result = self._run(revision, str(folder), on_task, give_up)
+        if result.given_up:
+            self._withdraw(revision, str(folder))
         if not result.ok:
             self._roll_back(revision, str(folder), result)
         self.archive.keep_as_good(revision)
@@ -169,7 +174,13 @@ class Pusher:
         for name in chosen:
             self.record("push.rolled-back", name, {"revision": revision, "by": "operator"})
 
-    def _run(self, revision: Revision, folder: str, on_task: Callable[[str], None] | None) -> PlaybookResult:
+    def _run(
+        self,
+        revision: Revision,
+        folder: str,
+        on_task: Callable[[str], None] | None,
+        give_up: Callable[[], bool] | None,
+    ) -> PlaybookResult:
         wait_s = max(0, int((revision.at - datetime.now(UTC)).total_seconds()))
         return self.playbooks.run(
             _playbook(part.device.platform for part in revision.devices.values()),
@@ -177,7 +188,20 @@ class Pusher:
             {"slotcar_revision": folder, "slotcar_activate_at": revision.at.timestamp()},
             timeout_s=TIMEOUT_S + wait_s,
             on_task=on_task,
+            give_up=give_up,
         )
+
+    def _withdraw(self, revision: Revision, folder: str) -> None:
+        """Takes away what the devices were made ready with. Always raises."""
+        variables = {"slotcar_revision": folder, "slotcar_fence": fence_word(revision.fence)}
+        back = self.playbooks.run("rollback", list(revision.devices), variables)
+        for name in revision.devices:
+            self.record("push.superseded", name, {"revision": revision.id})
+        if not back.ok:
+            guilty = {name: failure.message for name, failure in back.failures.items()}
+            why = f"it was superseded, and could not be withdrawn: {_reasons(back)}"
+            raise PushFailed(why, rolled_back=False, revision=revision.id, devices=guilty)
+        raise Superseded(f"revision {revision.id} was superseded while it waited")
 
     def _roll_back(self, revision: Revision, folder: str, failed: PlaybookResult) -> None:
         """Always raises PushFailed."""

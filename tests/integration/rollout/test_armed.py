@@ -58,8 +58,7 @@ class Armed:
             self.state_dir,
             self.world.inventory,
             SLOTCAR_DATABASE_URL=self.database_url,
-            SLOTCAR_STAGE_LEAD="35 s",
-            **settings,
+            **{"SLOTCAR_STAGE_LEAD": "35 s", **settings},
         )
 
     def texts(self) -> dict[str, str]:

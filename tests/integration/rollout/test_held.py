@@ -1,0 +1,64 @@
+"""Routers that cannot act by themselves: what waits for a boundary on open connections follows a change of mind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from controller.ledger import open_ledger
+from lab.ios import Routers
+from tests.integration.rollout.test_armed import Armed, carries, events, reserve
+from tests.support.cisco import ROOT, CiscoWorld
+from tests.support.controllers import Controller, wait_for
+
+EDGE = "anl-7507-1"
+
+
+@pytest.fixture
+def held(tmp_path: Path, database_url: str) -> Iterator[Armed]:
+    with open_ledger(database_url, tmp_path, migrate=True):
+        pass
+    with Routers() as routers:
+        world = CiscoWorld(routers, tmp_path, ROOT / "inventories" / "garnet", platform="cisco-mqc")
+        yield Armed(world, tmp_path / "controller", database_url)
+
+
+#: Time for a slow machine to change its mind while a play waits.
+LEAD = {"SLOTCAR_STAGE_LEAD": "60 s"}
+
+
+def staged(controller: Controller) -> None:
+    wait_for(
+        lambda: bool(events(controller, "push.started")[-1:]) and bool(events(controller, "boundary.staged")),
+        "staging",
+    )
+
+
+def test_a_cancel_while_a_play_waits_for_the_boundary_takes_it_away(held: Armed) -> None:
+    with held.controller(**LEAD) as controller:
+        controller.wait_settled()
+        before = held.texts()
+        reserve(controller, "gone", "now + 75 s", "10 min")
+        staged(controller)
+        controller.slotcar("cancel", "test/gone")
+        wait_for(lambda: bool(events(controller, "push.superseded")), "the play to be ended")
+        controller.wait_settled()
+        assert held.texts() == before
+        assert events(controller, "boundary.active", "boundary.failed", "push.failed") == []
+
+
+@pytest.mark.slow
+def test_a_modify_while_a_play_waits_is_staged_anew(held: Armed) -> None:
+    with held.controller(**LEAD) as controller:
+        controller.wait_settled()
+        reserve(controller, "more", "now + 75 s", "10 min")
+        staged(controller)
+        controller.slotcar("modify", "test/more", "--rate", "12 Mbit/s")
+        router = held.world.routers[EDGE]
+        wait_for(lambda: carries(router), "the slot's flow")
+        controller.wait_settled()
+        assert "police 12" in router.running_text() or "police cir 12" in router.running_text()
+        assert len(events(controller, "push.superseded")) > 0
+        assert events(controller, "boundary.failed", "push.failed") == []
