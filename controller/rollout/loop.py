@@ -21,6 +21,7 @@ from controller.problems import SlotcarError
 from controller.rollout.ahead import armed_until, to_arm
 from controller.rollout.clocks import judge
 from controller.rollout.model import STALE, Outlook, PushFailed, PushResult, Reading, Superseded, Wanted
+from controller.rollout.order import ordered
 from controller.rollout.program import WantedFor, acts
 from controller.rollout.pusher import Pusher
 from controller.rollout.standing import Standing
@@ -40,8 +41,8 @@ QUIET = timedelta(seconds=4)
 IMMINENT = timedelta(seconds=1)
 #: What waits for a boundary is staged anew only while there is so much time for it.
 RESTAGE = timedelta(seconds=4)
-#: How long after a boundary the devices are read: they have acted by then.
-SETTLE = timedelta(milliseconds=500)
+#: How long after a boundary the devices are read: all have acted by then (`order.py`).
+SETTLE = timedelta(milliseconds=1200)
 
 
 @dataclass(slots=True)
@@ -161,6 +162,8 @@ class ReconcileLoop:
         self.status.next_boundary = coming[0] if coming else self._far(entries, now)
         if coming and self._better_after(coming[0], now):
             return coming[0] + SETTLE
+        if acting := [instant for instant in self._armed if timedelta() <= now - instant < SETTLE]:
+            return acting[-1] + SETTLE
         near = [instant for instant in coming if instant <= now + lead]
         self._doubt(now, near)
         self._late = False
@@ -237,7 +240,9 @@ class ReconcileLoop:
         self.status.phases.update(dict.fromkeys(held, "staged"))
         details = {"at": boundary.isoformat(), "devices": sorted(held)}
         self.ledger.append_event("boundary.staged", self.clock(), details=details)
-        if self._try(held, boundary, lambda: self._superseded(held, boundary)):
+        before = self._admissible(active_at(entries, self.clock()))
+        shifts = ordered(self.clock(), before, [(boundary, active)])[0].shifts
+        if self._try(held, boundary, lambda: self._superseded(held, boundary), shifts):
             self.ledger.append_event("boundary.active", self.clock(), details=details)
         elif not self._late:
             self.ledger.append_event("boundary.failed", self.clock(), details=details)
@@ -265,7 +270,13 @@ class ReconcileLoop:
             self._put_aside(name, why)
         return bool(fresh)
 
-    def _try(self, targets: Mapping[str, Wanted], at: datetime, give_up: Callable[[], bool] | None = None) -> bool:
+    def _try(
+        self,
+        targets: Mapping[str, Wanted],
+        at: datetime,
+        give_up: Callable[[], bool] | None = None,
+        shifts: Mapping[str, timedelta] | None = None,
+    ) -> bool:
         """Whether the devices have it now; those that failed are put aside."""
         if not targets:
             return True
@@ -279,7 +290,7 @@ class ReconcileLoop:
                 return False
             if self._lease is not None and not self._lease.held():
                 raise LedgerUnavailable("the lead was lost: another controller may have it")
-            result = self.pusher.push(targets, readings.found, at, fence=self._fence, give_up=give_up)
+            result = self.pusher.push(targets, readings.found, at, fence=self._fence, give_up=give_up, shifts=shifts)
         except LedgerUnavailable:
             raise  # what cannot be recorded is not done
         except SlotcarError as error:
@@ -363,7 +374,7 @@ class ReconcileLoop:
 
     def _tell_armed(self, outlook: Outlook, instants: Sequence[datetime]) -> None:
         for instant in instants:
-            devices = sorted(name for name, one in outlook.wanted.items() if instant in one.program.instants)
+            devices = sorted(name for name, one in outlook.wanted.items() if instant in one.program.boundaries)
             self.status.phases.update(dict.fromkeys(devices, "armed"))
             if devices and instant not in self._armed:
                 details = {"at": instant.isoformat(), "devices": devices, "revision": self.status.last_revision}

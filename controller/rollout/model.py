@@ -59,11 +59,17 @@ class Program:
         instants: when each step is due.
         configurations: what the device is to have from then on.
         standing: the lines that it has until the first of them.
+        boundaries: for which boundary each step is; a device acts at it, or a little before or after (`order.py`).
     """
 
     instants: tuple[datetime, ...] = ()
     configurations: tuple[Configuration, ...] = ()
     standing: tuple[str, ...] = ()
+    boundaries: tuple[datetime, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.boundaries:
+            object.__setattr__(self, "boundaries", self.instants)
 
     @property
     def id(self) -> str:

@@ -7,14 +7,19 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from controller.rollout.model import Failure
 
 #: What a playbook may take beside the wait for its instant: a device that hangs does not hang the controller.
 TIMEOUT_S = 180
+#: Names the run in the environment of each of its processes.
+OF_A_RUN = "ANSIBLE_LOCAL_TEMP"
 
 
 @dataclass(slots=True)
@@ -72,6 +77,8 @@ class Playbooks:
                 **({"cancel_callback": _for_good(give_up)} if give_up else {}),
             )
             result.given_up = run.status == "canceled"
+            if run.status in ("canceled", "timeout"):
+                _end_all(scratch)
             if run.status != "successful":
                 result.ok = False
                 if not result.failures:
@@ -85,7 +92,7 @@ class Playbooks:
             "ANSIBLE_CONFIG": str(self.home / "ansible.cfg"),
             "ANSIBLE_ROLES_PATH": str(self.home / "roles"),
             "ANSIBLE_ACTION_PLUGINS": str(self.home / "plugins" / "action"),
-            "ANSIBLE_LOCAL_TEMP": scratch,
+            OF_A_RUN: scratch,
             "ANSIBLE_DEPRECATION_WARNINGS": "false",
             "ANSIBLE_LOCALHOST_WARNING": "false",
             "LC_ALL": "C.UTF-8",
@@ -96,6 +103,14 @@ class Playbooks:
 
     def _options(self) -> str:
         return f"--vault-password-file {self.vault_password_file}" if self.vault_password_file else ""
+
+
+def _end_all(scratch: str) -> None:
+    """Ends what a play that was killed left behind: Ansible's workers have sessions of their own, and would act yet."""
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get(OF_A_RUN) == scratch:
+                process.kill()
 
 
 def _for_good(give_up: Callable[[], bool]) -> Callable[[], bool]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from controller.network.model import Device
 from controller.render import renderer_of
 from controller.render.model import Configuration
 from controller.rollout.ios.eem import has_manager
 from controller.rollout.model import DeviceRevision, Outlook, Program, Step, Wanted
+from controller.rollout.order import ordered
 from controller.timeline import Active
 from controller.vocabulary import Platform
 
@@ -25,6 +26,14 @@ MOST_STEPS = 40
 Configure = Callable[[Sequence[Active], datetime], tuple[Mapping[str, Configuration], Mapping[str, str]]]
 #: A boundary and who is active from then on.
 Coming = tuple[datetime, Sequence[Active]]
+
+
+class _Due(NamedTuple):
+    """A step: when it is due on its device, for which boundary, and what the device has from then on."""
+
+    at: datetime
+    boundary: datetime
+    configuration: Configuration
 
 
 class WantedFor(Protocol):
@@ -57,11 +66,11 @@ def wanted_with_programs(
     """
     now, unrenderable = configure(active, at)
     last = dict(now)
-    steps: dict[str, list[tuple[datetime, Configuration]]] = {name: [] for name in now}
-    for instant, some in (*coming, *_ends(coming[-1][1] if coming else active)):
-        for name, configuration in configure(some, instant)[0].items():
+    steps: dict[str, list[_Due]] = {name: [] for name in now}
+    for boundary in ordered(at, active, [*coming, *_ends(coming[-1][1] if coming else active)]):
+        for name, configuration in configure(boundary.active, boundary.at)[0].items():
             if name in last and configuration.lines != last[name].lines:
-                steps[name].append((instant, configuration))
+                steps[name].append(_Due(boundary.instant(name), boundary.at, configuration))
                 last[name] = configuration
     for name, deadline in (deadlines or {}).items():
         if name in now:
@@ -80,17 +89,16 @@ def _ends(active: Sequence[Active]) -> list[Coming]:
     return [(end, tuple(one for one in active if one.window.end > end) if end != ends[-1] else ()) for end in ends]
 
 
-def _until(
-    deadline: datetime, steps: Sequence[tuple[datetime, Configuration]], now: Configuration, baseline: Configuration
-) -> list[tuple[datetime, Configuration]]:
+def _until(deadline: datetime, steps: Sequence[_Due], now: Configuration, baseline: Configuration) -> list[_Due]:
     """The steps before the deadline, and then the baseline where they do not lead to it."""
-    kept = [step for step in steps if step[0] < deadline]
-    last = kept[-1][1] if kept else now
-    return kept if last.lines == baseline.lines else [*kept, (deadline, baseline)]
+    kept = [step for step in steps if step.at < deadline]
+    last = kept[-1].configuration if kept else now
+    return kept if last.lines == baseline.lines else [*kept, _Due(deadline, deadline, baseline)]
 
 
-def _program(steps: Sequence[tuple[datetime, Configuration]], standing: Configuration) -> Program:
-    return Program(tuple(instant for instant, _ in steps), tuple(later for _, later in steps), standing.lines)
+def _program(steps: Sequence[_Due], standing: Configuration) -> Program:
+    instants, boundaries = (tuple(step.at for step in steps), tuple(step.boundary for step in steps))
+    return Program(instants, tuple(step.configuration for step in steps), standing.lines, boundaries)
 
 
 def agenda(part: DeviceRevision) -> tuple[Step, ...]:

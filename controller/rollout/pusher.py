@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from controller.network.model import Device
@@ -88,11 +88,13 @@ class Pusher:
         on_task: Callable[[str], None] | None = None,
         fence: int | None = None,
         give_up: Callable[[], bool] | None = None,
+        shifts: Mapping[str, timedelta] | None = None,
     ) -> PushResult:
         """Gives every device of `wanted` its configuration and program at the instant `at` (at once where it is past).
 
         `readings` must hold every device of `wanted`. Devices that have all of it already are left alone. A device that
         has taken something from a controller with a greater `fence` takes nothing. `give_up` is asked while it goes on.
+        Devices without a shell act by `shifts` later or, below zero, earlier than `at`.
 
         Raises:
             Superseded: `give_up` said so; the devices have what they had.
@@ -108,7 +110,8 @@ class Pusher:
         details = {"revision": revision.id, "activate_at": at.astimezone(UTC).isoformat()}
         for name, part in parts.items():
             self.record("push.started", name, details | {"lines": len(part.change.apply), "armed": part.program.id})
-        result = self._run(revision, str(folder), on_task, give_up)
+        instants = {name: (at + shift).timestamp() for name, shift in (shifts or {}).items()}
+        result = self._run(revision, {"slotcar_instants": instants}, str(folder), on_task, give_up)
         if result.given_up:
             self._withdraw(revision, str(folder))
         if not result.ok:
@@ -117,7 +120,7 @@ class Pusher:
         for name, part in parts.items():
             self.record("push.verified", name, details | {"lines": len(part.change.apply)})
             if part.program.instants:
-                first, last = (part.program.instants[end].astimezone(UTC).isoformat() for end in (0, -1))
+                first, last = (part.program.boundaries[end].astimezone(UTC).isoformat() for end in (0, -1))
                 self.record("push.armed", name, {"revision": revision.id, "at": first, "until": last})
         rearmed = tuple(name for name in parts if name not in changed)
         return PushResult(revision.id, changed, rearmed, self.archive.clocks_of(revision))
@@ -177,6 +180,7 @@ class Pusher:
     def _run(
         self,
         revision: Revision,
+        variables: Mapping[str, Any],
         folder: str,
         on_task: Callable[[str], None] | None,
         give_up: Callable[[], bool] | None,
@@ -185,7 +189,7 @@ class Pusher:
         return self.playbooks.run(
             _playbook(part.device.platform for part in revision.devices.values()),
             list(revision.devices),
-            {"slotcar_revision": folder, "slotcar_activate_at": revision.at.timestamp()},
+            {"slotcar_revision": folder, "slotcar_activate_at": revision.at.timestamp(), **variables},
             timeout_s=TIMEOUT_S + wait_s,
             on_task=on_task,
             give_up=give_up,

@@ -44,7 +44,7 @@ class Standing:
 
     def armed_for(self, instant: datetime) -> set[str]:
         """The devices that will do something by themselves at the instant, as far as is known."""
-        return {name for name, one in self.believed.items() if instant in one.program.instants}
+        return {name for name, one in self.believed.items() if instant in one.program.boundaries}
 
     def forget(self, names: Iterable[str]) -> None:
         """Of these nothing is known: a push to them failed."""
@@ -60,7 +60,7 @@ class Standing:
         for steps, later in enumerate(run(before)):
             if later.identity == (reading.configuration.lines, reading.armed_id):
                 self.believed[name] = later
-                return Seen(before.program.instants[:steps])
+                return Seen(before.program.boundaries[:steps])
         self.forget([name])
         same = before.configuration.lines == reading.configuration.lines
         return Seen(drift="what was armed on it is gone" if same else "its configuration differs")
@@ -70,6 +70,11 @@ def run(wanted: Wanted) -> list[Wanted]:
     """What a device has after 0, 1, 2 … steps of its program."""
     found, program = [wanted], wanted.program
     for number, configuration in enumerate(program.configurations, 1):
-        rest = Program(program.instants[number:], program.configurations[number:], configuration.lines)
+        rest = Program(
+            program.instants[number:],
+            program.configurations[number:],
+            configuration.lines,
+            program.boundaries[number:],
+        )
         found.append(replace(wanted, configuration=configuration, program=rest))
     return found

@@ -22,20 +22,20 @@ def test_each_end_leads_to_the_configuration_without_what_ended() -> None:
     first, second = active(1, 10), active(2, 20)
     for name, one in wanted(first, second).items():
         assert one.configuration == configure([first, second])[name]
-        assert one.program.instants == (at(10), at(20))
+        assert one.program.boundaries == (at(10), at(20))
         assert one.program.configurations == (configure([second])[name], configure([])[name])
 
 
 def test_slots_that_end_together_are_one_step() -> None:
     programs = wanted(active(1, 10), active(2, 10))
-    assert {one.program.instants for one in programs.values()} == {(at(10),)}
+    assert {one.program.boundaries for one in programs.values()} == {(at(10),)}
 
 
 def test_a_boundary_that_is_near_is_armed_with_the_ends_of_what_it_opens() -> None:
     first, second = active(1, 10), active(2, 20)
     for name, one in wanted(first, coming=[(at(5), (first, second))]).items():
         assert one.configuration == configure([first])[name]
-        assert one.program.instants == (at(5), at(10), at(20))
+        assert one.program.boundaries == (at(5), at(10), at(20))
         assert one.program.configurations[0] == configure([first, second])[name]
 
 
@@ -59,7 +59,7 @@ def test_a_dead_man_ends_what_is_reserved_unless_it_is_put_off() -> None:
     deadline = armed_until(T0, timedelta(hours=1))
     assert guarded.program.instants == (at(10), deadline)
     assert guarded.program.configurations[-1] == configure([])["r1"] == plain.program.configurations[-1]
-    assert wanted(short, long, network=network)["r2"].program.instants == (at(10), at(600)), (
+    assert wanted(short, long, network=network)["r2"].program.boundaries == (at(10), at(600)), (
         "nobody asked for it there"
     )
     assert wanted(short, network=network)["r1"] == wanted(short)["r1"], "what ends before it needs none"
@@ -83,7 +83,7 @@ def test_more_ends_than_can_be_foreseen_end_at_the_last_of_them_all() -> None:
     many = [active(number, number, rate_bps=10_000) for number in range(1, MOST_STEPS + 11)]
     for name, one in wanted(*many).items():
         assert len(one.program.instants) == MOST_STEPS
-        assert one.program.instants[-1] == at(MOST_STEPS + 10)
+        assert one.program.boundaries[-1] == at(MOST_STEPS + 10)
         assert one.program.configurations[-1] == configure([])[name]
 
 

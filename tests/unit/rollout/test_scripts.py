@@ -77,7 +77,12 @@ def revision_of(
     program = part.program
     if program.instants:
         shift = datetime.now(UTC) + timedelta(seconds=ends_in_s) - program.instants[0]
-        program = Program(tuple(one + shift for one in program.instants), program.configurations, program.standing)
+        program = Program(
+            tuple(one + shift for one in program.instants),
+            program.configurations,
+            program.standing,
+            program.boundaries,
+        )
     part = replace(part, program=program, replaces=replaces)
     name = f"{made.id}-{time.monotonic_ns()}"
     return Revision(name, T0, {"r1": part}, fence)
