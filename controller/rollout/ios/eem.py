@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -212,10 +212,11 @@ def id_of(some: Sequence[Applet]) -> str:
     return some[0].program if some else NO_PROGRAM
 
 
-def registration(applet: Applet, delay_s: float, path: str, *, asks: bool) -> tuple[str, ...]:
-    """The lines that register an applet; the countdown begins when its section is left.
+def registration(applet: Applet, delay_s: Callable[[], float], path: str, *, asks: bool) -> Iterator[str]:
+    """The lines that register an applet; the countdown, the last of them, begins when its section is left.
 
     Args:
+        delay_s: asked when that line is, so that the time which the others take is no part of it.
         path: of its file.
         asks: `copy` asks for the name of its target: nobody is there to answer.
     """
@@ -230,12 +231,11 @@ def registration(applet: Applet, delay_s: float, path: str, *, asks: bool) -> tu
         "end",
     ]
     due = datetime.fromtimestamp(applet.at, UTC).isoformat(timespec="milliseconds")
-    return (
-        f"event manager applet {applet.name} authorization bypass",
-        f" description slotcar-due {due}",
-        *(f' action {10 * number:03} cli command "{action}"' for number, action in enumerate(actions, 1)),
-        f" event timer countdown time {delay_s:.3f} maxrun {MAXRUN_S}",
-    )
+    yield f"event manager applet {applet.name} authorization bypass"
+    yield f" description slotcar-due {due}"
+    for number, action in enumerate(actions, 1):
+        yield f' action {10 * number:03} cli command "{action}"'
+    yield f" event timer countdown time {delay_s():.3f} maxrun {MAXRUN_S}"
 
 
 def removal(name: str) -> str:

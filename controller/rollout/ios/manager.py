@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from controller.rollout.fanout.login import DeviceError
@@ -221,9 +222,12 @@ class Manager:
         # The last step first: whoever dies in between leaves ends without their starts, and no start without its end.
         for number, applet in reversed(list(enumerate(wanted, 1))):
             # Section by section: each delay is counted from when it is told.
-            delay_s = max(SOON_S * number, applet.at - self._now())
+            left_s = partial(self._left_s, applet, SOON_S * number)
             path = self._files.path(applet.file)
-            await self._shell.configure(eem.registration(applet, delay_s, path, asks=asks))
+            await self._shell.configure(eem.registration(applet, left_s, path, asks=asks))
+
+    def _left_s(self, applet: eem.Applet, least_s: float) -> float:
+        return max(least_s, applet.at - self._now())
 
     async def _put(self, some: Sequence[eem.Applet]) -> None:
         for applet in some:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import asyncssh
@@ -95,8 +95,8 @@ class Shell:
             raise DeviceError(f"{self._name}: `{command}`: {refused[0].strip()}")
         return printed
 
-    async def configure(self, lines: Sequence[str]) -> None:
-        """Lines of configuration, one by one; stops at the first that is refused.
+    async def configure(self, lines: Iterable[str]) -> None:
+        """Lines of configuration, one by one, each taken when it is its turn; stops at the first that is refused.
 
         Raises:
             DeviceError: the router refused one.

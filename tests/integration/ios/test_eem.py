@@ -377,6 +377,18 @@ def test_a_revert_timer_is_not_asked_for_where_it_would_take_a_step_back(
     assert any("revert timer" in line for line in told) is asked
 
 
+def test_a_countdown_is_counted_from_when_it_is_told(managed: Managed) -> None:
+    """A router that takes its time for the lines before it acts no later for that."""
+    end = later(500)
+    order, _ = managed.revision(managed.premium.after, (end, managed.standing.after))
+    managed.router.fault(Slow(100))
+    assert managed.push(order).error == ""
+    managed.router.heal()
+    (told,) = (one for one in managed.router.history if one.line.startswith("event timer countdown time 4"))
+    due = told.at_ns / 1e9 + float(told.line.split()[4])
+    assert due == pytest.approx(end.timestamp(), abs=0.6), "more than ten lines stand before it"
+
+
 def test_a_wrong_clock_is_seen_at_staging_and_moves_no_boundary(managed: Managed) -> None:
     managed.router.set_clock(-7200 + 5)
     end = later(6)
@@ -415,7 +427,7 @@ def test_an_operators_own_quiet_prompts_stay(managed: Managed) -> None:
 def test_a_missing_step_is_no_programs_name() -> None:
     ids = ("1" * 16, "2" * 16, NO_PROGRAM)
     both = eem.applets(ids, (10.0, 20.0), ((), ()))
-    lines = [line for one in both for line in eem.registration(one, 5, f"flash:{one.file}", asks=True)]
+    lines = [line for one in both for line in eem.registration(one, lambda: 5, f"flash:{one.file}", asks=True)]
     assert eem.armed_id("\n".join(lines)) == ids[0]
     assert eem.armed_id("\n".join(lines[: len(lines) // 2])) == eem.INCOMPLETE
     assert eem.armed_id("\n".join(lines[len(lines) // 2 :])) == ids[1]

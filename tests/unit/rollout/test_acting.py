@@ -64,7 +64,7 @@ def test_what_is_armed_stands_in_the_configuration_that_a_reading_asks_for() -> 
     ios = device(Platform.CISCO_MQC, WITH_EEM)
     assert staging.commands(ios) == [eem.RUNNING]
     (applet,) = eem.applets(("1" * 16, NO_PROGRAM), (10.0,), ((),))
-    text = "\n".join(eem.registration(applet, 5, "flash:x", asks=True))
+    text = "\n".join(eem.registration(applet, lambda: 5, "flash:x", asks=True))
     assert staging.state_of({eem.RUNNING: text}, ios) == ("1" * 16, None)
     assert staging.state_of({eem.RUNNING: text}, device(Platform.CISCO_MQC, {})) == (NO_PROGRAM, None)
 
