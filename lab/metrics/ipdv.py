@@ -7,10 +7,11 @@ the loss ratio tells of those (RFC 3393 §4.1). A constant offset between the tw
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import pairwise
-from math import ceil
+from itertools import accumulate, pairwise
+from math import ceil, sqrt
 
 from lab.metrics.model import Delay
 
@@ -31,12 +32,9 @@ def distribution(stream: Sequence[Delay]) -> tuple[tuple[int, Fraction], ...]:
 
     F is the share, above 0 and at most 1, of the defined values that are not greater (RFC 2330 §11.3).
     """
-    values = defined(stream)
-    return tuple(
-        (value, Fraction(count, len(values)))
-        for count, (value, following) in enumerate(zip(values, [*values[1:], None], strict=True), start=1)
-        if value != following
-    )
+    counts = sorted(Counter(defined(stream)).items())
+    totals = list(accumulate(count for _, count in counts))
+    return tuple((value, Fraction(total, totals[-1])) for (value, _), total in zip(counts, totals, strict=True))
 
 
 def percentile(stream: Sequence[Delay], percent: int | Fraction) -> int | None:
@@ -65,7 +63,7 @@ def absolute(stream: Sequence[Delay]) -> tuple[int, ...]:
 def jitter(stream: Sequence[Delay]) -> Fraction | None:
     """The mean of `absolute`, in microseconds; None where no pair is defined.
 
-    What this project reports where a paper says jitter. D7.3 §3.1 means the variation between consecutive packets by
+    What this project reports where a paper says jitter. D7.3 §3.2.1 means the variation between consecutive packets by
     IPDV; the EMERGE paper quotes a bound of 7 ms and does not define it. `deviation` is the other thing that it may
     have meant, and is the greater one where delay drifts slowly.
     """
@@ -79,7 +77,7 @@ def deviation(stream: Sequence[Delay]) -> float | None:
     if not delays:
         return None
     mean = Fraction(sum(delays), len(delays))
-    return float(sum((delay - mean) ** 2 for delay in delays) / len(delays)) ** 0.5
+    return sqrt(sum((delay - mean) ** 2 for delay in delays) / len(delays))
 
 
 def peak_to_peak(stream: Sequence[Delay]) -> int | None:
