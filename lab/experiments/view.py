@@ -21,7 +21,7 @@ CLASSES = {Verdict.AS_THE_PAPER: "same", Verdict.DIFFERS: "differs", Verdict.NOT
 MEANINGS = {
     Verdict.AS_THE_PAPER: "our figure obeys the row's rule, which was written down before the run",
     Verdict.DIFFERS: "our figure breaks the rule; the section says why",
-    Verdict.NOT_SHOWN: "nothing was measured, or the machine did not carry what was asked of it: it says nothing of the routers",
+    Verdict.NOT_SHOWN: "nothing was measured, or the machine did not carry what was asked: it says nothing of routers",
 }
 FOLDER = "plots"
 
