@@ -44,8 +44,11 @@ def draw(plot: Plot) -> tuple[bytes, bytes]:
         axes.set_xlabel(plot.x_label)
         axes.set_ylabel(plot.y_label)
         axes.grid(alpha=0.25)
+        axes.set_axisbelow(True)
         if len(plot.curves) > 1 or plot.style == "bars":
-            figure.legend(loc="outside lower left", ncols=3, frameon=False)
+            figure.legend(
+                loc="outside lower left", ncols=3, frameon=False, markerscale=2 if plot.style == "points" else 1
+            )
         png, svg = BytesIO(), BytesIO()
         figure.savefig(png, format="png", metadata={"Software": None})
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
@@ -66,6 +69,8 @@ def _scale(axes: Any, plot: Plot) -> None:
         axes.set_yscale("log")
     if not points:
         axes.text(0.5, 0.5, "nothing was measured", transform=axes.transAxes, ha="center", va="center")
+        axes.set_xticks([])
+        axes.set_yticks([])
 
 
 def _curves(axes: Any, plot: Plot) -> None:
