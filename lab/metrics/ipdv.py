@@ -43,10 +43,7 @@ def percentile(stream: Sequence[Delay], percent: int | Fraction) -> int | None:
     Raises:
         ValueError: `percent` is not in 0 to 100.
     """
-    if not 0 <= percent <= 100:
-        raise ValueError(f"a percentile is of 0 to 100 per cent (got {percent})")
-    values = defined(stream)
-    return values[max(1, ceil(Fraction(percent) * len(values) / 100)) - 1] if values else None
+    return _percentile(defined(stream), percent)
 
 
 def inverse_percentile(stream: Sequence[Delay], threshold_us: int) -> Fraction | None:
@@ -71,6 +68,15 @@ def jitter(stream: Sequence[Delay]) -> Fraction | None:
     return Fraction(sum(values), len(values)) if values else None
 
 
+def jitter_percentile(stream: Sequence[Delay], percent: int | Fraction) -> int | None:
+    """A percentile of `absolute` (RFC 2330 §11.3), in microseconds; None where no pair is defined.
+
+    Raises:
+        ValueError: `percent` is not in 0 to 100.
+    """
+    return _percentile(absolute(stream), percent)
+
+
 def deviation(stream: Sequence[Delay]) -> float | None:
     """The standard deviation of the delays of the packets that arrived, in microseconds; None where nothing did."""
     delays = [packet.delay_us for packet in stream if packet.delay_us is not None]
@@ -92,3 +98,10 @@ def peak_to_peak(stream: Sequence[Delay]) -> int | None:
 def defined(stream: Sequence[Delay]) -> list[int]:
     """The defined values of `consecutive`, ascending, in microseconds."""
     return sorted(value for value in consecutive(stream) if value is not None)
+
+
+def _percentile(values: Sequence[int], percent: int | Fraction) -> int | None:
+    """Of ascending values."""
+    if not 0 <= percent <= 100:
+        raise ValueError(f"a percentile is of 0 to 100 per cent (got {percent})")
+    return values[max(1, ceil(Fraction(percent) * len(values) / 100)) - 1] if values else None

@@ -36,6 +36,7 @@ def test_percentile_and_its_inverse() -> None:
 def test_jitter_is_the_mean_of_absolute_values() -> None:
     assert ipdv.absolute(SAMPLE) == (0, 2 * MS, 3 * MS, 6 * MS)
     assert ipdv.jitter(SAMPLE) == Fraction(11 * MS, 4)
+    assert [ipdv.jitter_percentile(SAMPLE, percent) for percent in (50, 75, 76)] == [2 * MS, 3 * MS, 6 * MS]
 
 
 def test_deviation_and_peak_to_peak_are_of_delays() -> None:
@@ -48,6 +49,7 @@ def test_where_no_pair_is_defined_there_is_no_value(packets: tuple[int | None, .
     sample = stream(*packets)
     assert ipdv.jitter(sample) is None
     assert ipdv.percentile(sample, 50) is None
+    assert ipdv.jitter_percentile(sample, 50) is None
     assert ipdv.inverse_percentile(sample, 0) is None
     assert ipdv.distribution(sample) == ()
 
