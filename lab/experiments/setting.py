@@ -7,12 +7,13 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
 from lab import control, kernel, requirements
+from lab.errors import LabError
 from lab.guest import machine
 from lab.requirements import Backend
 
@@ -46,28 +47,37 @@ def here() -> Setting:
     release, accelerator = _routers()
     cores = len(os.sched_getaffinity(0))
     return Setting(
-        command=_command(),
+        command=command(sys.argv),
         kernel=release,
         accelerator=accelerator,
         machine=f"{platform.machine()}, {cores} cores",
         commit=_commit(),
-        versions=_versions(),
+        versions=versions(),
     )
 
 
 def _routers() -> tuple[str, str]:
     if control.choose_backend() is Backend.NAMESPACES:
         return platform.release(), "none: namespaces of this machine's kernel"
-    release = kernel.prepare(control.quiet).release
-    if machine.choose_accel(kernel.prepare(control.quiet)) == "kvm":
-        return release, "a QEMU guest with KVM"
-    return release, "a QEMU guest without KVM, every instruction emulated"
+    try:
+        image = kernel.prepare(control.quiet)
+    except LabError:
+        # Taken out of the cache since: no reason to lose what was measured.
+        return "not known", "a QEMU guest"
+    if machine.choose_accel(image) == "kvm":
+        return image.release, "a QEMU guest with KVM"
+    return image.release, "a QEMU guest without KVM, every instruction emulated"
 
 
-def _command() -> str:
-    program = Path(sys.argv[0]).name
+def command(argv: Sequence[str]) -> str:
+    """The command of a process, without the paths that are of this machine only.
+
+    Args:
+        argv: as `sys.argv` has it.
+    """
+    program = Path(argv[0]).name
     words = ["python", "-m", "lab.experiments"] if program == "__main__.py" else [program]
-    return shlex.join([*words, *sys.argv[1:]])
+    return shlex.join([*words, *argv[1:]])
 
 
 def _commit() -> str:
@@ -76,7 +86,7 @@ def _commit() -> str:
     return _output(["git", "-C", str(HOME), "describe", "--always", "--dirty=, with changes", "--exclude=*"]).strip()
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     """Of Python, of the distributions that took part, and of the lab's Debian packages that are there."""
     found = {"python": platform.python_version()}
     found |= {name: metadata.version(name) for name in DISTRIBUTIONS}
