@@ -40,26 +40,31 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A row as it is stated before the run: `holds` alone decides its verdict."""
+    """A row as it is stated before the run: `holds` alone decides its verdict.
+
+    Attributes:
+        holds: takes ours and the figure of the same run that it is held against (0 where there is none).
+    """
 
     figure: str
     paper: str
     unit: str
     words: str
-    holds: Callable[[float], bool]
+    holds: Callable[[float, float], bool]
 
-    def judge(self, ours: float | None, *, fit: bool = True, note: str = "") -> Row:
+    def judge(self, ours: float | None, beside: float | None = 0.0, *, fit: bool = True, note: str = "") -> Row:
         """The row with what was measured.
 
         Args:
             ours: the figure, in the rule's unit; None where nothing was measured.
+            beside: what `words` compare it with, likewise.
             fit: whether the machine sent and carried what the experiment asked of it. Where it did not, a figure
                 shows nothing of the routers, whichever way it lies.
         """
-        if ours is None or not fit:
+        if ours is None or beside is None or not fit:
             verdict = Verdict.NOT_SHOWN
         else:
-            verdict = Verdict.AS_THE_PAPER if self.holds(ours) else Verdict.DIFFERS
+            verdict = Verdict.AS_THE_PAPER if self.holds(ours, beside) else Verdict.DIFFERS
         return Row(self.figure, self.paper, ours, self.unit, self.words, verdict, note)
 
 
