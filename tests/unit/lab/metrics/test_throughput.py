@@ -48,6 +48,8 @@ def test_of_a_delay_less_is_better() -> None:
     assert emerge.ratio(gained, lost) == 4
 
 
-@pytest.mark.parametrize(("gained", "lost", "expected"), [(1, 0, inf), (0, -1, inf), (-1, 0, None), (-1, 2, -0.5)])
-def test_a_ratio_where_the_background_lost_nothing(gained: float, lost: float, expected: float | None) -> None:
+@pytest.mark.parametrize(
+    ("gained", "lost", "expected"), [(1, 0, inf), (0, -1, inf), (-1, 0, None), (-1, 2, -0.5), (0.25, 0.5, 0.5)]
+)
+def test_a_ratio_of_whatever_was_gained_and_lost(gained: float, lost: float, expected: float | None) -> None:
     assert emerge.ratio(gained, lost) == expected
