@@ -12,12 +12,14 @@ from lab.experiments.figures import Phase
 from lab.experiments.model import Curve, Plot
 from lab.metrics.model import Delay
 
-#: Left out at each end of a stage: queues fill or drain, and a boundary's commands take some milliseconds.
+#: Left out at the beginning of a stage, while queues fill or drain.
 SETTLE_S = 1.0
+#: The same of a slot: an emulated router that forwards at its limit takes its step up to 3 s late.
+SLOT_SETTLE_S = 3.5
 #: Of each stage before the slot; the slot's own length is the reservation's.
 ALONE_S, CONGESTED_S = 10.0, 12.0
 SMOKE_ALONE_S, SMOKE_CONGESTED_S = 4.0, 5.0
-SHORT_SLOT_S = 6.0
+SHORT_SLOT_S = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,8 @@ class Staged:
 
     @property
     def marks(self) -> tuple[tuple[float, str], ...]:
-        words = ("background begins", "slot starts")
-        starts = (self.congested.start - SETTLE_S, self.reserved.start - SETTLE_S)
-        return tuple((at - self.whole.start, word) for at, word in zip(starts, words, strict=True))
+        begins, starts = self.congested.start - SETTLE_S, self.reserved.start - SLOT_SETTLE_S
+        return (begins - self.whole.start, "background begins"), (starts - self.whole.start, "slot starts")
 
 
 def run(
@@ -89,7 +90,7 @@ def _staged(
         streams=streams,
         alone=Phase("alone", first + SETTLE_S, second - START_S / 2),
         congested=Phase("congested", second + SETTLE_S, slot.start - 0.2),
-        reserved=Phase("reserved", slot.start + SETTLE_S, end - 0.2),
+        reserved=Phase("reserved", slot.start + SLOT_SETTLE_S, end - 0.2),
         whole=Phase("whole", first, end),
         configuration=configuration,
         fit=fit,
