@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from controller.network import load_network
 from lab import control, requirements, traffic
@@ -77,15 +78,29 @@ class Bench:
             LabError: something in it is refused.
         """
         self.controller.slotcar("apply", str(_sooner(file, self.state_dir) if self.smoke else file))
-        found = self.controller.get("/v1/reservations?state=committed&limit=1000")["items"]
         slots: dict[str, Slot] = {}
-        for entry in found:
+        for entry in self._committed():
             reservation = entry["reservation"]
             (window,) = reservation["windows"]
             start, end = (datetime.fromisoformat(window[key]).timestamp() for key in ("start", "end"))
             name = reservation["name"]
             slots[name] = Slot(name, start, end, int(reservation.get("rate_bps") or 0))
         return slots
+
+    def clear(self) -> None:
+        """Cancels whatever is reserved, and waits until the routers have their standing queues alone.
+
+        Raises:
+            LabError: they have not, in time.
+        """
+        for entry in self._committed():
+            self.controller.slotcar("cancel", entry["handle"])
+        time.sleep(1.0)
+        self.settle()
+
+    def _committed(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.controller.get("/v1/reservations?state=committed&limit=1000")["items"]
+        return found
 
     def switch(self, inventory: Path) -> None:
         """Another inventory of the same routers takes this one's place: its scheduler, its shares.

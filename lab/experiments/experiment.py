@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from lab.experiments.bench import Bench, bench
+from lab.experiments.bench import Bench
 from lab.experiments.model import Plot, Result, Row, Verdict
 
 QUARTER = (
@@ -47,22 +46,17 @@ class Experiment:
     scale: str = QUARTER
     explain: str = field(default="")
 
-    def run(self, state_dir: Path, say: Callable[[str], None], *, smoke: bool = False) -> Result:
-        """Runs it on a lab of its own, and takes that away again.
-
-        Args:
-            state_dir: where labs, ledgers and logs of experiments are kept, each in a folder of its own.
+    def run(self, ready: Bench) -> Result:
+        """Runs it on a bench that is up with its inventory, and gives back what it reserved.
 
         Raises:
-            LabError: the lab cannot run here.
+            LabError: the lab or the controller failed.
         """
-        own = state_dir.absolute() / self.name
-        shutil.rmtree(own, ignore_errors=True)
-        own.mkdir(parents=True)
         began_at, began = datetime.now(UTC), time.monotonic()
-        with bench(self.inventory, own, say, smoke=smoke) as ready:
-            found = self.measure(ready)
-            doubts = tuple(ready.doubts)
+        ready.doubts.clear()
+        found = self.measure(ready)
+        doubts = tuple(ready.doubts)
+        ready.clear()
         differs = any(row.verdict is Verdict.DIFFERS for row in found.rows)
         words = [found.explanation, self.explain if differs else "", *(f"In doubt: {doubt}." for doubt in doubts)]
         return Result(
