@@ -12,6 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from controller.network import load_network
 from lab import control, requirements, traffic
 from lab.control import Lab
@@ -78,9 +80,12 @@ class Bench:
             LabError: something in it is refused.
         """
         self.controller.slotcar("apply", str(_sooner(file, self.state_dir) if self.smoke else file))
+        names = {one["name"] for one in yaml.safe_load(file.read_text())["reservations"]}
         slots: dict[str, Slot] = {}
         for entry in self._committed():
             reservation = entry["reservation"]
+            if reservation["name"] not in names:
+                continue
             (window,) = reservation["windows"]
             start, end = (datetime.fromisoformat(window[key]).timestamp() for key in ("start", "end"))
             name = reservation["name"]

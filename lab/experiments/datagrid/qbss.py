@@ -28,8 +28,8 @@ ALLOCATED = Rule(
     "best effort beside QBSS",
     "the remaining 93 of 94 Mb/s",
     "% of the link",
-    "at least 95 %",
-    lambda ours, _: ours >= 95,
+    "at least 95 % of what QBSS had alone: so much TCP gets out of this link",
+    lambda ours, alone: ours >= 0.95 * alone,
 )
 RETURNED = Rule(
     "QBSS after best effort has gone",
@@ -44,7 +44,7 @@ def measure(bench: Bench, file: Path, count: int) -> Findings:
     ran = scavenger.streams(bench, file, count)
     qbss = ran.flows["QBSS"]
     best = [flow for name, flow in ran.flows.items() if name != "QBSS"]
-    together = (ran.last + SETTLE_S, ran.gone - 0.5)
+    together = (ran.last + SETTLE_S, ran.thinner - 0.5)
     # The first seconds of a connection are slow start's.
     alone = mean_mbps(qbss, ran.began + SETTLE_S, ran.first - SETTLE_S)
     shrunk = mean_mbps(qbss, *together)
@@ -54,7 +54,7 @@ def measure(bench: Bench, file: Path, count: int) -> Findings:
     rows = (
         ALONE.judge(_part(alone)),
         SHRUNK.judge(_part(shrunk)),
-        ALLOCATED.judge(_part(sum(others)), note=note),
+        ALLOCATED.judge(_part(sum(others)), _part(alone), note=note),
         RETURNED.judge(_part(returned)),
     )
     title = f"QBSS and {count} best-effort TCP stream{'s' if count > 1 else ''}"

@@ -23,12 +23,14 @@ RETURN_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """Flows by name, with the instants at which best effort began and ended."""
+    """Flows by name, with the instants at which the first and the last of best effort began, and the first and the last
+    of it ended."""
 
     flows: dict[str, traffic.Flow]
     began: float
     first: float
     last: float
+    thinner: float
     gone: float
     end: float
     configuration: dict[str, tuple[str, ...]]
@@ -56,19 +58,21 @@ def streams(bench: Bench, file: Path, count: int) -> Ran:
     lasts_s = alone_s + START_S + (count - 1) * (apart_s + START_S) + together_s + after_s
     scavenger = bench.tcp("source-a", "sink-a", SCAVENGER_PORT, lasts_s + START_S)
     flows: dict[str, traffic.Flow] = {"QBSS": scavenger}
-    gone = scavenger.started_at + lasts_s - after_s
+    ends: list[float] = []
+    leave = scavenger.started_at + lasts_s - after_s
     wait_until(scavenger.started_at + alone_s)
     for number in range(1, count + 1):
-        flows[f"best effort {number}"] = bench.tcp(
-            "source-b", "sink-a", SCAVENGER_PORT + number, max(1.0, gone - time.time())
-        )
+        # It begins when both of its ends run, and lasts from then on.
+        duration_s = max(1.0, leave - time.time() - START_S)
+        flows[f"best effort {number}"] = bench.tcp("source-b", "sink-a", SCAVENGER_PORT + number, duration_s)
+        ends.append(flows[f"best effort {number}"].started_at + duration_s)
         if number < count:
             wait_until(flows[f"best effort {number}"].started_at + apart_s)
     for flow in flows.values():
         flow.wait(lasts_s + 60)
     begins = [flow.started_at for name, flow in flows.items() if name != "QBSS"]
     end = scavenger.started_at + lasts_s
-    return Ran(flows, scavenger.started_at, min(begins), max(begins), gone, end, configuration)
+    return Ran(flows, scavenger.started_at, min(begins), max(begins), min(ends), max(ends), end, configuration)
 
 
 def plot(

@@ -91,7 +91,6 @@ def measure(bench: Bench) -> Findings:
 def _run(bench: Bench, file: Path) -> tuple[dict[str, tuple[Delay, ...]], dict[str, tuple[str, ...]]]:
     """The stream in each slot of the file, and as `none` before the first of them."""
     slots = sorted(bench.reserve(file).values(), key=lambda slot: slot.start)
-    slots = [slot for slot in slots if slot.end > slots[-1].start - 60]
     first, end = slots[0].start, slots[-1].end
     bench.arm(slots[0], first - CONGESTED_S - 3 * START_S)
     with bench.captured((STREAM.source,), (STREAM.destination,), f"udp port {STREAM.port}") as seen:
