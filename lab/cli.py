@@ -105,6 +105,24 @@ def take_snapshot(router: str, state_dir: StateDir = DEFAULT_DIR) -> None:
         _fail(error)
 
 
+@app.command(name="run")
+def run_experiment(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Such as emerge-1; `all` runs every one.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", show_default="var/lab-report", help="The report's folder.")
+    ] = None,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="Short: shows that the machinery works, and little else.")
+    ] = False,
+) -> None:
+    """Repeat experiments of the papers, each on a lab of its own, and write a report of them."""
+    # Here: the lab's other verbs need neither the controller nor what draws plots.
+    from lab.experiments.running import REPORT, main_of
+
+    chosen = [] if names == ["all"] else names
+    raise typer.Exit(main_of(chosen, out or REPORT, smoke=smoke))
+
+
 @app.command(name="requirements")
 def check_requirements(
     backend: ChosenBackend = None,

@@ -164,8 +164,9 @@ def _port(link: int, end: int) -> str:
 
 
 def _no_offloads(interface: str) -> str:
-    # A policer or a queue that is handed 64 KB "packets" counts and drops them as one: off, as on a real wire.
-    return f"ethtool -K {interface} tso off gso off gro off"
+    # A policer or a queue that is handed 64 KB "packets" counts and drops them as one: off, as on a real wire. `gso off`
+    # leaves UDP's segmentation on: eight datagrams that a sender hands over at once would cross all routers as one.
+    return f"ethtool -K {interface} tso off gso off gro off tx-udp-segmentation off"
 
 
 def _paced(interface: str) -> list[str]:

@@ -31,6 +31,7 @@ EVERYWHERE = {
     "iperf3": "iperf3",
     "ethtool": "ethtool",
     "ping": "iputils-ping",
+    "tcpdump": "tcpdump",
 }
 FOR_THE_GUEST = {
     "qemu-system-x86_64": "qemu-system-x86",

@@ -126,7 +126,7 @@ def find(state_dir: Path, inventory: Path) -> Controller | None:
     return Controller(folder, environment_for(state_dir, inventory), noted["pid"], noted["port"])
 
 
-def start(state_dir: Path, inventory: Path) -> Controller:
+def start(state_dir: Path, inventory: Path, stage_lead: str = "60 s") -> Controller:
     """Starts one, or gives the one that runs.
 
     Raises:
@@ -142,7 +142,7 @@ def start(state_dir: Path, inventory: Path) -> Controller:
         child = subprocess.Popen(
             [str(SLOTCAR), "serve", "--port", str(port)],
             # Armed before there is traffic: an emulated router that forwards has little time left for a login.
-            env={**environment, "SLOTCAR_STAGE_LEAD": "60 s"},
+            env={**environment, "SLOTCAR_STAGE_LEAD": stage_lead},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

@@ -24,6 +24,8 @@ FIRST_PREFERENCE, LAST_PREFERENCE = 20_800, 20_899
 POLICE_MTU = "16Kb"
 QUANTUM_BYTES = 10_000
 AVERAGE_PACKET_BYTES = 1_000
+#: Bits of the kernel's average queue, less the sign.
+AVERAGE_BITS = 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,8 +302,18 @@ def code_point(dscp: int) -> Key:
 
 
 def burst_packets(min_bytes: int, max_bytes: int) -> int:
-    """tc's own advice for RED's `burst`: (2 min + max) / (3 packets), rounded up."""
-    return (2 * min_bytes + max_bytes) // (3 * AVERAGE_PACKET_BYTES) + 1
+    """tc's own advice for RED's `burst`, (2 min + max) / (3 packets), rounded up; less where the kernel would refuse it.
+
+    tc makes the averaging constant W = 2**-log of it, the first with which `burst - min + 1` packets are at most
+    (1 - (1 - W)**burst) / W (`tc_red_eval_ewma`). The kernel keeps the average in 32 bits: a threshold and `log` must fit
+    (`red_check_params`). From some 500 Mb/s on, tc's advice is more than that.
+    """
+    advised = (2 * min_bytes + max_bytes) // (3 * AVERAGE_PACKET_BYTES) + 1
+    weight = 2.0 ** -(AVERAGE_BITS - max_bytes.bit_length())
+    if advised + 1 - min_bytes / AVERAGE_PACKET_BYTES <= (1 - (1 - weight) ** advised) / weight:
+        return advised
+    least = -(-min_bytes // AVERAGE_PACKET_BYTES)
+    return least + int((1 - (1 - weight) ** least) / weight) - 1
 
 
 def _place(device: str, minor: str) -> dict[str, str]:

@@ -47,6 +47,15 @@ def test_netem_can_hold_what_is_in_flight_besides_the_queue() -> None:
     assert "netem limit 1100 delay 50000us rate 80000000bit" in plan.script(slow, plan.WIRE)
 
 
+def test_no_interface_carries_several_packets_as_one() -> None:
+    for name in plan.namespaces(garnet()):
+        script = plan.script(garnet(), name)
+        made = [line for line in script.splitlines() if line.startswith("ethtool")]
+        assert made
+        for kind in ("tso", "gso", "gro", "tx-udp-segmentation"):
+            assert all(f" {kind} off" in line for line in made)
+
+
 def test_a_lan_of_three_is_a_bridge_without_netem() -> None:
     ends = tuple(
         End(node=name, interface="eth1", address=IPv4Interface(f"10.0.0.{i}/24")) for i, name in enumerate("abc", 1)

@@ -1,0 +1,1 @@
+"""What the EMERGE experiments share: their network, at a quarter of its rates, and their three stages."""

@@ -1,0 +1,143 @@
+"""EMERGE 2: the reverse direction, whose bottleneck is as narrow as the foreground is wide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from lab.experiments import figures
+from lab.experiments.bench import Bench, Udp
+from lab.experiments.emerge import stages
+from lab.experiments.emerge.stages import Staged
+from lab.experiments.experiment import QUARTER, Experiment, Findings
+from lab.experiments.figures import during
+from lab.experiments.model import Plot, Row, Rule
+
+HERE = Path(__file__).parent
+#: 25 Mb/s on the wire is all that the pipe has; a little less of it, as EMERGE measured.
+FOREGROUND = Udp("tundra", "laurel", 5001, 5_900_000)
+BACKGROUND = Udp("fjuk", "laurel", 5002, 6_250_000)
+#: What the foreground sends under strict priority: a little less than admission accepts, as in experiment 1.
+STRICT_BPS = 4_680_000
+SHORT_ALONE_S, SHORT_CONGESTED_S = 6.0, 8.0
+
+REFUSED = Rule(
+    "the paper's reservation of 25 Mb/s through 25 Mb/s",
+    "was made",
+    "refusals",
+    "admission refuses it",
+    lambda ours, _: ours == 1,
+)
+CONGESTED = Rule(
+    "latency, congested",
+    "detrimental effect",
+    "ms, median",
+    "at least 10 ms above what it was alone",
+    lambda ours, alone: ours >= alone + 10,
+)
+FAIR_RATE = Rule(
+    "bandwidth, weighted fair queueing",
+    "recovers",
+    "Mb/s",
+    "at least 90 % of what it had alone",
+    lambda ours, alone: ours >= 0.9 * alone,
+)
+FAIR_DELAY = Rule(
+    "latency, weighted fair queueing",
+    "only partially restored: about 150 ms",
+    "ms, median",
+    "at least 10 ms above what it was alone",
+    lambda ours, alone: ours >= alone + 10,
+)
+FAIR_LOSS = Rule(
+    "packet loss, weighted fair queueing",
+    "has doubled",
+    "%",
+    "at least 2 points above what it was alone",
+    lambda ours, alone: ours >= alone + 2,
+)
+STRICT_RATE = Rule(
+    "bandwidth, strict priority within what is admitted",
+    "not tried on that router",
+    "Mb/s",
+    "at least 99 % of what it sends",
+    lambda ours, sent: ours >= 0.99 * sent,
+)
+STRICT_DELAY = Rule(
+    "latency, strict priority within what is admitted",
+    "not tried on that router; 150 ms by fair queueing",
+    "ms, median",
+    "at most 5 ms above what it was alone",
+    lambda ours, alone: ours <= alone + 5,
+)
+STRICT_LOSS = Rule(
+    "packet loss, strict priority within what is admitted",
+    "not tried on that router",
+    "%",
+    "at most 0.5 %",
+    lambda ours, _: ours <= 0.5,
+)
+
+
+def measure(bench: Bench) -> Findings:
+    fair = stages.run(bench, HERE / "fair.yml", FOREGROUND, (BACKGROUND,))
+    bench.switch(HERE / "priority")
+    refusal = bench.refusal(HERE / "paper.yml")
+    less = replace(FOREGROUND, rate_bps=STRICT_BPS)
+    strict = stages.run(bench, HERE / "strict.yml", less, (BACKGROUND,), SHORT_ALONE_S, SHORT_CONGESTED_S)
+    rows = (
+        REFUSED.judge(float(bool(refusal)), note=refusal),
+        *_fair(fair),
+        *_strict(strict),
+    )
+    joined = fair.configuration | {f"{name} (strict priority)": ls for name, ls in strict.configuration.items()}
+    return Findings(
+        rows, (*_plots(fair, "fair", "fair queueing"), *_plots(strict, "strict", "strict priority")), joined
+    )
+
+
+def _fair(staged: Staged) -> tuple[Row, ...]:
+    stream, payload, fit = staged.streams[FOREGROUND.port], FOREGROUND.payload_bytes, staged.fit
+    rates = [figures.rate_mbps(stream, payload, phase) for phase in staged.phases]
+    delays = [figures.median_ms(during(stream, phase)) for phase in staged.phases]
+    losses = [figures.loss_percent(during(stream, phase)) for phase in staged.phases]
+    return (
+        CONGESTED.judge(delays[1], delays[0], fit=fit, note=f"alone {delays[0] or 0:.1f} ms"),
+        FAIR_RATE.judge(rates[2], rates[0], fit=fit, note=f"alone {rates[0]:.2f}, congested {rates[1]:.2f} Mb/s"),
+        FAIR_DELAY.judge(delays[2], delays[0], fit=fit),
+        FAIR_LOSS.judge(losses[2], losses[0], fit=fit, note=f"congested {losses[1] or 0:.1f} %"),
+    )
+
+
+def _strict(staged: Staged) -> tuple[Row, ...]:
+    stream, payload, fit = staged.streams[FOREGROUND.port], FOREGROUND.payload_bytes, staged.fit
+    alone, congested, reserved = (during(stream, phase) for phase in staged.phases)
+    sent = figures.sent_mbps(stream, payload, staged.reserved)
+    delays = f"alone {figures.median_ms(alone) or 0:.1f}, congested {figures.median_ms(congested) or 0:.1f} ms"
+    return (
+        STRICT_RATE.judge(figures.rate_mbps(stream, payload, staged.reserved), sent, fit=fit),
+        STRICT_DELAY.judge(figures.median_ms(reserved), figures.median_ms(alone), fit=fit, note=delays),
+        STRICT_LOSS.judge(figures.loss_percent(reserved), fit=fit),
+    )
+
+
+def _plots(staged: Staged, slug: str, title: str) -> tuple[Plot, ...]:
+    names = {FOREGROUND.port: "foreground", BACKGROUND.port: "background"}
+    return tuple(
+        replace(plot, slug=f"{slug}-{plot.slug}", title=f"{plot.title}, {title}")
+        for plot in stages.plots(staged, names, FOREGROUND.payload_bytes)
+    )
+
+
+EXPERIMENT = Experiment(
+    name="emerge-2",
+    title="EMERGE 2: fair queueing leaves the latency high, strict priority does not",
+    source="Leigh et al., EMERGE DiffServ experiments, experiment 2, Figure 3",
+    shown=(
+        "Weighted fair queueing gives the foreground its bandwidth back and leaves its latency high; admission refuses the"
+        " reservation that the paper made; one that it accepts brings the latency back under strict priority."
+    ),
+    inventory=HERE / "weighted",
+    measure=measure,
+    scale=QUARTER + " The foreground is 94 % of the paper's: with headers, all of its 25 Mb/s do not fit the pipe.",
+)

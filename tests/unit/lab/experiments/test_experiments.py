@@ -1,0 +1,93 @@
+"""Every experiment states what it must: a network that the lab can build, reservations that are admitted, rules."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from controller.network import load_network
+from controller.settings import Settings
+from controller.verbs.offline import plan_offline
+from controller.verbs.source import read_source
+from lab.errors import LabError
+from lab.experiments import catalogue
+from lab.experiments.catalogue import NAMES, find
+from lab.experiments.model import Rule, Verdict
+from lab.experiments.wires import topology_of
+from lab.topology import PORT_BASE_VARIABLE
+
+HOME = Path(catalogue.__file__).parent
+NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
+#: Each file of reservations with the inventory that it is for, and whether all of it is admitted.
+FILES = [
+    ("emerge_1/inventory", "emerge_1/reservations.yml", True),
+    ("emerge_2/weighted", "emerge_2/fair.yml", True),
+    ("emerge_2/priority", "emerge_2/strict.yml", True),
+    ("emerge_2/priority", "emerge_2/paper.yml", False),
+    ("emerge_3/inventory", "emerge_3/reservations.yml", True),
+    ("emerge_4/inventory", "emerge_4/reservations.yml", True),
+    ("policer_burst/inventory", "policer_burst/reservations.yml", True),
+    ("datagrid/weighted", "drr_delay/reservations.yml", True),
+    ("datagrid/congested", "drr_delay/priority.yml", True),
+    ("datagrid/weighted", "wrr_share/reservations.yml", True),
+    ("datagrid/congested", "qbss_1/reservations.yml", True),
+    ("datagrid/congested", "loss_pattern/reservations.yml", True),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_is_found_and_its_network_can_be_built(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PORT_BASE_VARIABLE, "2300")
+    experiment = find(name)
+    assert experiment.name == name
+    assert experiment.shown
+    assert experiment.scale
+    network = load_network(experiment.inventory)
+    built = topology_of(network)
+    assert set(built.routers) == set(network.devices)
+    assert {built.address_of(host) for host in built.hosts} == {str(host.address) for host in network.hosts.values()}
+    # The inventories say where Ansible finds a router: there its sshd must listen.
+    assert sorted(node.management_port for node in built.nodes if node.name in built.routers) == list(
+        range(2301, 2301 + len(built.routers))
+    )
+
+
+def test_an_unknown_experiment_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(LabError, match="no experiment emerge-9; there are emerge-1"):
+        find("emerge-9")
+
+
+@pytest.mark.parametrize(("inventory", "file", "admitted"), FILES, ids=[file for _, file, _ in FILES])
+def test_reservations_are_admitted_as_the_experiment_says(inventory: str, file: str, admitted: bool) -> None:
+    network = load_network(HOME / inventory)
+    source = read_source([HOME / file], NOW, network, None, [])
+    made = plan_offline(source, network, Settings(), NOW, no_ledger_yet=False)
+    assert bool(made.refused) is not admitted
+
+
+def test_no_file_of_reservations_is_left_out_here() -> None:
+    listed = {(HOME / file).resolve() for _, file, _ in FILES}
+    assert {path.resolve() for path in HOME.glob("*/*.yml") if "reservations:" in path.read_text()} == listed
+
+
+RULE = Rule("delay", "low", "ms", "at most 5 ms above the other", lambda ours, other: ours <= other + 5)
+
+
+@pytest.mark.parametrize(
+    ("ours", "beside", "fit", "verdict"),
+    [
+        (14.0, 10.0, True, Verdict.AS_THE_PAPER),
+        (16.0, 10.0, True, Verdict.DIFFERS),
+        (14.0, 10.0, False, Verdict.NOT_SHOWN),
+        (16.0, 10.0, False, Verdict.NOT_SHOWN),
+        (None, 10.0, True, Verdict.NOT_SHOWN),
+        (14.0, None, True, Verdict.NOT_SHOWN),
+    ],
+)
+def test_a_verdict_follows_from_the_rule_and_from_a_machine_that_was_fit(
+    ours: float | None, beside: float | None, fit: bool, verdict: Verdict
+) -> None:
+    row = RULE.judge(ours, beside, fit=fit, note="n")
+    assert (row.ours, row.rule, row.verdict, row.note) == (ours, RULE.words, verdict, "n")

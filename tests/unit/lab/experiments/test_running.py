@@ -1,0 +1,79 @@
+"""Experiments of one inventory share a lab; one that fails leaves the others their runs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lab.errors import LabError
+from lab.experiments import catalogue, running
+from lab.experiments.experiment import Experiment
+from lab.experiments.model import Result
+
+RESULT = Result("", "", "", "", (), (), {}, datetime(2027, 3, 1, tzinfo=UTC), 1.0, "")
+
+
+class Labs:
+    """Stands in for labs: the experiments here are none, and what is tested is their order."""
+
+    def __init__(self) -> None:
+        self.brought_up: list[Path] = []
+
+    @contextlib.contextmanager
+    def bench(self, inventory: Path, state_dir: Path, say: object, *, smoke: bool) -> Iterator[Any]:
+        assert state_dir.is_dir()
+        self.brought_up.append(inventory)
+        yield SimpleNamespace(inventory=inventory)
+
+
+@pytest.fixture
+def labs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Labs:
+    found = Labs()
+    monkeypatch.setenv("SLOTCAR_STATE_DIR", str(tmp_path))
+    monkeypatch.setattr(running, "bench", found.bench)
+    monkeypatch.setattr(running, "show", lambda result: None)
+    return found
+
+
+def ran(monkeypatch: pytest.MonkeyPatch, names: list[str], *, failing: str = "", switching: str = "") -> running.Ran:
+    def one(experiment: Experiment, ready: Any) -> Result:
+        if experiment.name == failing:
+            raise LabError("no room")
+        if experiment.name == switching:
+            ready.inventory = Path("another")
+        return replace(RESULT, name=experiment.name)
+
+    monkeypatch.setattr(Experiment, "run", one)
+    return running.run(names, lambda text: None)
+
+
+def test_those_of_one_inventory_share_a_lab_and_keep_their_order(labs: Labs, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = ran(monkeypatch, ["emerge-1", "qbss-1", "emerge-4", "qbss-2"])
+    assert list(found.results) == ["emerge-1", "qbss-1", "emerge-4", "qbss-2"]
+    assert len(labs.brought_up) == 2
+
+
+def test_one_that_fails_is_told_and_the_others_run(labs: Labs, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = ran(monkeypatch, ["emerge-1", "emerge-3", "emerge-4"], failing="emerge-3")
+    assert list(found.results) == ["emerge-1", "emerge-4"]
+    assert found.failures == {"emerge-3": "no room"}
+    assert len(labs.brought_up) == 2
+
+
+def test_a_lab_that_was_given_another_inventory_is_not_used_again(labs: Labs, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(ran(monkeypatch, ["drr-delay", "wrr-share"], switching="drr-delay").results) == [
+        "drr-delay",
+        "wrr-share",
+    ]
+    assert len(labs.brought_up) == 2
+
+
+def test_all_are_run_unless_some_are_named(labs: Labs, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(ran(monkeypatch, []).results) == list(catalogue.NAMES)
