@@ -14,7 +14,7 @@ from controller.api.figures import LogFigures
 from controller.api.streaming import Streams
 from controller.notify.dispatching import DeliveryCounts
 from controller.problems import InvalidInput
-from controller.rollout.loop import LoopStatus
+from controller.rollout.status import LoopStatus
 from controller.verbs import Broker
 from controller.verbs.tokens import Caller, Role, TokenStore
 

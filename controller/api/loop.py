@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from controller.api.context import Context
-from controller.rollout.loop import LoopStatus
+from controller.rollout.status import LoopStatus
 from controller.timebase import iso
 
 

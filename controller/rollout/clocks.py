@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median_low
 
@@ -35,3 +35,15 @@ def judge(ahead_us: Mapping[str, int], limit_us: int = LIMIT_US) -> Clocks:
     reference = middle if suspected else 0
     off = {name: one - reference for name, one in sorted(ahead_us.items()) if abs(one - reference) > limit_us}
     return Clocks(off, reference)
+
+
+def news(
+    before: Clocks, after: Clocks, ahead_us: Mapping[str, int]
+) -> Iterator[tuple[str, str | None, dict[str, int]]]:
+    """What is to be told once: the event's kind, its device and its details, for each clock that went wrong or right."""
+    for name in sorted(before.off_us.keys() ^ after.off_us.keys()):
+        kind = "device.clock-off" if name in after.off_us else "device.clock-right"
+        yield kind, name, {"ahead_us": ahead_us[name]}
+    if bool(before.controller_us) != bool(after.controller_us):
+        kind = "controller.clock-off" if after.controller_us else "controller.clock-right"
+        yield kind, None, {"behind_us": after.controller_us}

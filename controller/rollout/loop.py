@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
+from typing import NamedTuple
 
 import structlog
 
@@ -19,12 +21,13 @@ from controller.ledger.listening import Lease
 from controller.ledger.model import Entry
 from controller.problems import SlotcarError
 from controller.rollout.ahead import armed_until, to_arm
-from controller.rollout.clocks import judge
+from controller.rollout.clocks import judge, news
 from controller.rollout.model import STALE, Outlook, PushFailed, PushResult, Reading, Superseded, Wanted
 from controller.rollout.order import ordered
 from controller.rollout.program import WantedFor, acts
 from controller.rollout.pusher import Pusher
 from controller.rollout.standing import Standing
+from controller.rollout.status import LoopStatus, Trouble
 from controller.rollout.unready import Unready
 from controller.timeline import Active, active_at, boundaries, next_boundary
 
@@ -37,6 +40,8 @@ FIRST_RETRY = timedelta(seconds=10)
 LAST_RETRY = timedelta(minutes=5)
 #: Nothing else is pushed so shortly before a boundary that is armed: a push would race the devices' own step.
 QUIET = timedelta(seconds=4)
+#: A push is not put off for longer.
+PATIENCE = 3 * QUIET
 #: So soon a boundary is waited for, armed or not: pushing at once would come too late for it.
 IMMINENT = timedelta(seconds=1)
 #: What waits for a boundary is staged anew only while there is so much time for it.
@@ -45,34 +50,11 @@ RESTAGE = timedelta(seconds=4)
 SETTLE = timedelta(milliseconds=1200)
 
 
-@dataclass(slots=True)
-class Trouble:
-    """A device that could not be read or pushed to, and when it is tried again."""
+class _View(NamedTuple):
+    """What devices are to have at an instant, and the handles of the reservations that are active then."""
 
-    message: str
-    retry_at: datetime
-    wait: timedelta
-
-
-@dataclass(slots=True)
-class LoopStatus:
-    """What the loop is about, for `/readyz` and the metrics. Written by the loop only.
-
-    `phases`, of each managed device: armed (it will act by itself at the next boundary), staged (a play waits for it),
-    active (it has what is wanted), failed. `ahead_us`: how far devices' clocks were ahead when they were last staged.
-    """
-
-    leading: bool = False
-    settled: bool = False
-    next_boundary: datetime | None = None
-    last_revision: str = ""
-    last_push_at: datetime | None = None
-    pushes: int = 0
-    failed_pushes: int = 0
-    error: str = ""
-    troubles: dict[str, str] = field(default_factory=dict)
-    phases: dict[str, str] = field(default_factory=dict)
-    ahead_us: dict[str, int] = field(default_factory=dict)
+    outlook: Outlook
+    carried: set[str]
 
 
 @dataclass(slots=True)
@@ -99,13 +81,14 @@ class ReconcileLoop:
     status: LoopStatus = field(default_factory=LoopStatus)
     _standing: Standing = field(default_factory=Standing)
     _unready: Unready = field(init=False)
+    _view: _View = field(init=False)
     _troubles: dict[str, Trouble] = field(default_factory=dict)
     _armed: tuple[datetime, ...] = ()
     _looked: set[datetime] = field(default_factory=set)
     _held: datetime | None = None
     _seen: int = 0
     _late: bool = False
-    _pushed_at: datetime | None = None
+    _put_off: datetime | None = None
     _took: deque[timedelta] = field(default_factory=lambda: deque(maxlen=5))
     _checked_at: datetime | None = None
     _lease: Lease | None = None
@@ -160,18 +143,15 @@ class ReconcileLoop:
         lead = self._lead_now()
         coming = self._boundaries(entries, now, max(now + lead, armed_until(now, self.ahead)) + DOZE)
         self.status.next_boundary = coming[0] if coming else self._far(entries, now)
-        if coming and self._better_after(coming[0], now):
-            return coming[0] + SETTLE
-        if acting := [instant for instant in self._armed if timedelta() <= now - instant < SETTLE]:
-            return acting[-1] + SETTLE
+        if (later := self._better_at(coming, now)) is not None:
+            return later
         near = [instant for instant in coming if instant <= now + lead]
         self._doubt(now, near)
         self._late = False
         self.reconcile(entries, now, to_arm(coming, now, lead, self.ahead))
-        self._pushed_at = self.clock()
-        self._took.append(self._pushed_at - now)
+        self._took.append(self.clock() - now)
         if self._late:
-            return self._pushed_at
+            return self.clock()
         if near and near[0] != self._held:
             self._held = near[0]
             self.hold(entries, near[0])
@@ -198,12 +178,17 @@ class ReconcileLoop:
         """As told, or longer where the last turns took longer: what is staged must be staged before its boundary."""
         return max(self.lead, *(took + took / 2 + QUIET for took in self._took)) if self._took else self.lead
 
-    def _better_after(self, boundary: datetime, now: datetime) -> bool:
-        """Whether a push now would meet the devices' own step at the boundary. Not for ever, where boundaries are dense."""
-        left = boundary - now
-        if self._pushed_at is not None and now - self._pushed_at > 3 * QUIET and left > IMMINENT:
-            return False
-        return left <= IMMINENT or (left <= QUIET and boundary in self._armed)
+    def _better_at(self, coming: Sequence[datetime], now: datetime) -> datetime | None:
+        """When to push instead, where it would meet the devices' own step at a boundary; not put off for ever."""
+        later = None
+        if coming and (left := coming[0] - now) <= (QUIET if coming[0] in self._armed else IMMINENT):
+            later = now + left + SETTLE
+        elif acting := [instant for instant in self._armed if timedelta() <= now - instant < SETTLE]:
+            later = acting[-1] + SETTLE
+        self._put_off = (self._put_off or now) if later else None
+        if self._put_off is not None and now - self._put_off > PATIENCE:
+            self._put_off = later = None  # boundaries are dense
+        return later
 
     def _boundaries(self, entries: Sequence[Entry], after: datetime, until: datetime) -> list[datetime]:
         own = [instant for instant in self.instants if after < instant <= until]
@@ -218,17 +203,30 @@ class ReconcileLoop:
         """Makes the devices have what is wanted at `at` and arms the boundaries `to_arm`; what cannot be done waits."""
         # Each round that fails puts a device aside, so there are at most as many rounds as devices.
         for _ in range(len(self.pusher.devices) + 1):
-            active = self._admissible(active_at(entries, at))
-            coming = [(instant, self._admissible(active_at(entries, instant))) for instant in to_arm]
-            outlook = self.wanted_for(active, at, coming)
-            if self._aside_unrenderable(outlook):
+            self._view = self._view_at(entries, at, to_arm)
+            if self._aside_unrenderable(self._view.outlook):
                 continue
-            if self._try(self._due(outlook), at):
-                self._unready.carried = {one.entry.handle for one in active}
-                self._tell_armed(outlook, to_arm)
+            due = self._due(self._view.outlook)
+            if self._try(due, at, afresh=partial(self._afresh, entries, tuple(due), to_arm)):
+                self._unready.carried = self._view.carried
+                self._tell_armed(self._view.outlook, to_arm)
                 return
             if self._late:
                 return  # of another instant already
+
+    def _afresh(
+        self, entries: Sequence[Entry], names: Sequence[str], to_arm: Sequence[datetime]
+    ) -> Mapping[str, Wanted]:
+        """What is wanted of the devices now that they were read: a boundary that passed meanwhile is behind them."""
+        now = self.clock()
+        if any(instant <= now for instant in to_arm):
+            self._view = self._view_at(entries, now, [instant for instant in to_arm if instant > now])
+        return {name: self._view.outlook.wanted[name] for name in names}
+
+    def _view_at(self, entries: Sequence[Entry], at: datetime, to_arm: Sequence[datetime]) -> _View:
+        active = self._admissible(active_at(entries, at))
+        coming = [(instant, self._admissible(active_at(entries, instant))) for instant in to_arm]
+        return _View(self.wanted_for(active, at, coming), {one.entry.handle for one in active})
 
     def hold(self, entries: Sequence[Entry], boundary: datetime) -> None:
         """Changes at a boundary the devices that cannot be armed for it: a play waits for it on open connections."""
@@ -276,8 +274,9 @@ class ReconcileLoop:
         at: datetime,
         give_up: Callable[[], bool] | None = None,
         shifts: Mapping[str, timedelta] | None = None,
+        afresh: Callable[[], Mapping[str, Wanted]] | None = None,
     ) -> bool:
-        """Whether the devices have it now; those that failed are put aside."""
+        """Whether the devices have it now; those that failed are put aside. `afresh`: what is wanted after the reading."""
         if not targets:
             return True
         self.status.settled = False
@@ -288,6 +287,7 @@ class ReconcileLoop:
             self._look(readings.found, targets)
             if readings.failures:
                 return False
+            targets = afresh() if afresh else targets
             if self._lease is not None and not self._lease.held():
                 raise LedgerUnavailable("the lead was lost: another controller may have it")
             result = self.pusher.push(targets, readings.found, at, fence=self._fence, give_up=give_up, shifts=shifts)
@@ -336,18 +336,9 @@ class ReconcileLoop:
         """Tells once whose clock is wrong, and once that it is right again. Nothing waits for a router's own clock."""
         before = judge(self.status.ahead_us)
         self.status.ahead_us.update(ahead_us)
-        after = judge(self.status.ahead_us)
-        for name in sorted({*before.off_us, *after.off_us}):
-            if (name in before.off_us) != (name in after.off_us):
-                kind = "device.clock-off" if name in after.off_us else "device.clock-right"
-                details = {"ahead_us": self.status.ahead_us[name]}
-                self.ledger.append_event(kind, self.clock(), device=name, details=details)
-                log.warning("clock of a device", device=name, kind=kind, **details)
-        if bool(before.controller_us) != bool(after.controller_us):
-            kind = "controller.clock-off" if after.controller_us else "controller.clock-right"
-            details = {"behind_us": after.controller_us}
-            self.ledger.append_event(kind, self.clock(), details=details)
-            log.error("clock of the controller", kind=kind, **details)
+        for kind, device, details in news(before, judge(self.status.ahead_us), self.status.ahead_us):
+            self.ledger.append_event(kind, self.clock(), device=device, details=details)
+            log.warning("clock", kind=kind, device=device, **details)
 
     def _look(self, found: Mapping[str, Reading], targets: Mapping[str, Wanted]) -> None:
         """Tells who acted by itself as it was armed to, and who was changed by somebody else or restarted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -129,4 +130,5 @@ def test_a_slot_ends_in_its_traffic_though_controller_and_database_died_in_it(la
 def pull_the_plug(database: Path) -> None:
     postmaster = psutil.Process(int(re.split(r"\n", (database / "postmaster.pid").read_text())[0]))
     for process in [*postmaster.children(recursive=True), postmaster]:
-        process.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()

@@ -140,6 +140,26 @@ heed() {
     fail 76 "a controller that took the lead later (number $latest) was here; number $1 may not change anything any more"
 }
 
+# How many steps of the armed program were taken since what was to come was named $2, where the revision begins with just
+# these and changes nothing else: it goes on after them. Boundaries may be closer together than a push takes.
+foreseen() {
+  old=$place/$(armed)
+  new=$place/$1
+  [ ! -s "$new/apply.txt" ] && [ -s "$old/ids" ] || return 1
+  from=$(grep -nxF "$2" "$old/ids" | head -n 1)
+  [ -n "$from" ] || return 1
+  from=$((${from%%:*} - 1))
+  count=$(($(steps_done "$old") - from))
+  step=1
+  while [ "$step" -le "$count" ]; do
+    due=$(sed -n "$((from + step))s/^[0-9]* //p" "$old/agenda")
+    [ "$due" = "$(sed -n "${step}s/^[0-9]* //p" "$new/agenda")" ] || return 1
+    cmp -s "$old/$((from + step)).txt" "$new/$step.txt" || return 1
+    step=$((step + 1))
+  done
+  echo "$count"
+}
+
 activate() {
   revision=$place/$1
   [ -d "$revision" ] || fail 66 "$1 was never staged on this router"
@@ -152,7 +172,8 @@ activate() {
     return
   fi
   expected=$(cat "$revision/replaces")
-  [ "$now" = "$expected" ] ||
+  taken=0
+  [ "$now" = "$expected" ] || taken=$(foreseen "$1" "$expected") ||
     fail 75 "it acted since it was read: it was to do $expected then, and is to do $now now; read it again"
   look_at_clock
   if [ -s "$revision/apply.txt" ] && read -r _ due <"$revision/agenda" && [ $((due - $2)) -le "$since_boot" ]; then
@@ -163,8 +184,9 @@ activate() {
   stop
   echo "$before" >"$revision/previous"
   echo "$2" >"$revision/boot"
-  echo 0 >"$revision/progress"
-  rm -f "$revision/applied" "$place/lag"
+  echo "$taken" >"$revision/progress"
+  rm -f "$revision/applied"
+  [ "$taken" -gt 0 ] || rm -f "$place/lag"
   # The change follows the program: whoever dies in between, what begins here ends here.
   start "$1"
   if [ -s "$revision/apply.txt" ]; then

@@ -23,7 +23,7 @@ from controller.api.streaming import Streams
 from controller.ledger import Ledger, open_ledger
 from controller.network import load_network
 from controller.network.model import Network
-from controller.rollout.loop import LoopStatus
+from controller.rollout.status import LoopStatus
 from controller.settings import Settings
 from controller.verbs import Broker
 from controller.verbs.tokens import Role, TokenStore, create_token

@@ -15,7 +15,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from controller.ledger import Ledger
-from controller.rollout.loop import LoopStatus
+from controller.rollout.status import LoopStatus
 from controller.timebase import iso
 from tests.integration.api.conftest import ROOT, Serve, created
 from tests.integration.notify.conftest import dispatching, tell

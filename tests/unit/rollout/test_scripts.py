@@ -175,6 +175,29 @@ def test_a_router_that_acted_since_it_was_read_takes_nothing(router: Router, tmp
     assert router.armed == part_of(first).program.ids[1], "its own program goes on"
 
 
+def test_a_router_that_took_foreseen_steps_goes_on_with_the_longer_program(router: Router, tmp_path: Path) -> None:
+    """Boundaries may be closer together than a reading and a push."""
+    short = revision_of(active(1, 10), active(2, 20), ends_in_s=2)
+    arm(router, short, tmp_path)
+    program = part_of(short).program
+    later = program.instants[-1] + timedelta(hours=1)
+    longer = Program(
+        (*program.instants, later), (*program.configurations, program.configurations[0]), program.standing
+    )
+    change = replace(part_of(short).change, apply=(), before=part_of(short).change.after)
+    part = replace(part_of(short), program=longer, change=change, replaces=program.ids[0])
+    wait_for(lambda: router.armed == program.ids[1], "the first step")
+    arm(router, Revision("longer", T0, {"r1": part}), tmp_path)
+    assert router.armed == longer.ids[1], "it does not take its first step again"
+    other = replace(
+        part,
+        program=replace(longer, configurations=(*program.configurations[::-1], program.configurations[1])),
+        replaces=longer.ids[0],
+    )
+    with pytest.raises(StepFailed, match="read it again"):
+        arm(router, Revision("other", T0, {"r1": other}), tmp_path)
+
+
 def test_a_change_for_a_time_that_has_passed_is_refused(router: Router, tmp_path: Path) -> None:
     """It would open a slot that has ended, if only until the program's first step."""
     folder = folder_of(revision_of(active(1, 10), ends_in_s=-5), tmp_path)
