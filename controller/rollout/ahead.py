@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-#: More boundaries than these are not armed ahead of their lead. A router keeps its whole program in its memory.
-MOST_AHEAD = 24
+#: More boundaries than these are not armed ahead of their lead. A router keeps its whole program in its memory; where
+#: boundaries are closer together than a reading takes, only what was armed before them happens in time.
+MOST_AHEAD = 120
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 

@@ -85,6 +85,7 @@ class ReconcileLoop:
     _troubles: dict[str, Trouble] = field(default_factory=dict)
     _armed: tuple[datetime, ...] = ()
     _looked: set[datetime] = field(default_factory=set)
+    _looked_at: datetime | None = None
     _held: datetime | None = None
     _seen: int = 0
     _late: bool = False
@@ -169,8 +170,10 @@ class ReconcileLoop:
         if self._checked_at is None or now - self._checked_at >= self.check:
             self._standing.doubt()
             self._checked_at = now
-        for instant in near:
-            if instant not in self._looked:
+        fresh = [instant for instant in near if instant not in self._looked]
+        if fresh and (self._looked_at is None or now - self._looked_at >= self.lead):
+            self._looked_at = now
+            for instant in fresh:
                 self._standing.doubt(self._standing.armed_for(instant))
         self._looked = set(near)
 
@@ -282,10 +285,14 @@ class ReconcileLoop:
         self.status.settled = False
         try:
             readings = self.pusher.read(sorted(targets))
+            restless = [failure for failure in readings.failures.values() if STALE in failure.message]
             for failure in readings.failures.values():
-                self._put_aside(failure.device, failure.message)
+                if failure not in restless:
+                    self._put_aside(failure.device, failure.message)
             self._look(readings.found, targets)
             if readings.failures:
+                # One that acts whenever it is asked is not in trouble: it is read when its boundaries have passed.
+                self._late = len(restless) == len(readings.failures)
                 return False
             targets = afresh() if afresh else targets
             if self._lease is not None and not self._lease.held():
