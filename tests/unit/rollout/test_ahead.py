@@ -41,7 +41,7 @@ def test_a_slot_that_begins_in_half_an_hour_is_armed_at_once() -> None:
 
 def test_what_is_nearer_than_the_lead_is_armed_however_much_it_is() -> None:
     crowd = [T0 + timedelta(seconds=1 + number) for number in range(200)]
-    assert to_arm(crowd, T0, timedelta(seconds=60), HOUR) == crowd[:60]
+    assert to_arm(crowd, T0, timedelta(seconds=150), HOUR) == crowd[:150]
     assert to_arm(crowd, T0, LEAD, HOUR) == crowd[:MOST_AHEAD]
 
 
