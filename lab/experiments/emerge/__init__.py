@@ -2,7 +2,7 @@
 
 #: Why a delay under a reservation is some milliseconds more than that of an idle pipe.
 RESIDUE = (
-    "What is left of delay is one frame that the pipe has begun, a bucket of HTB of two or three frames, and routers that the"
-    " emulator keeps busy. At a quarter of the rates a frame takes four times as long, and delays are not scaled: a frame of"
-    " the background is 1.1 ms of the second pipe, and the bucket 3.1 ms."
+    "What is left of delay is one frame that the pipe has begun, a bucket of HTB of two or three frames, and routers"
+    " that the emulator keeps busy. At a quarter of the rates a frame takes four times as long, and delays are not"
+    " scaled: a frame of the background is 1.1 ms of the second pipe, and the bucket 3.1 ms."
 )
