@@ -11,17 +11,17 @@ from lab import traffic
 from lab.experiments import figures
 from lab.experiments.bench import START_S, Bench, Slot, Udp, wait_until
 from lab.experiments.datagrid import steps
-from lab.experiments.experiment import QUARTER, Experiment, Findings
+from lab.experiments.experiment import Experiment, Findings
 from lab.experiments.figures import during
 from lab.experiments.model import Curve, Plot, Rule
 from lab.metrics.model import Delay
 
 HERE = Path(__file__).parent
-LOAD = Udp("source-b", "sink-b", 5010, 24_500_000)
+LOAD = Udp("source-b", "sink-b", 5010, 12_500_000)
 #: Sends more than any share that it is given.
-GREEDY = Udp("source-a", "sink-a", 5001, 9_000_000)
+GREEDY = Udp("source-a", "sink-a", 5001, 4_500_000)
 #: 20 and 80 Mb/s of a gigabit link: 2 % and 8 % of this one.
-STREAMS = (Udp("source-a", "sink-a", 5002, 500_000), Udp("source-a", "sink-a", 5003, 2_000_000))
+STREAMS = (Udp("source-a", "sink-a", 5002, 250_000), Udp("source-a", "sink-a", 5003, 1_000_000))
 PAPER_FACTOR = {5002: 8.5, 5003: 3.0}
 PAPER_MBPS = {5002: 20, 5003: 80}
 CONGESTED_S = 2.0
@@ -75,7 +75,7 @@ def measure(bench: Bench) -> Findings:
         greedy = bench.udp(GREEDY, max(slot.end for slot in ordered if slot.name.startswith("share")))
         for flow in STREAMS:
             own = [slot for slot in ordered if _port(slot) == flow.port]
-            wait_until(own[0].start - START_S)
+            wait_until(own[0].start - 2 * START_S)
             bench.udp(flow, own[-1].end)
         wait_until(end + 0.5)
         load.wait(20.0)
@@ -152,9 +152,12 @@ EXPERIMENT = Experiment(
         "Classes that have more to send than their share get what the weights' formula says; a stream is isolated fully"
         " where its weight is over-estimated by no more than D7.3 needed."
     ),
-    inventory=HERE.parent / "datagrid" / "weighted",
+    inventory=HERE / "inventory",
     measure=measure,
-    scale=QUARTER + " The streams have the part of the link that 20 and 80 Mb/s have of D7.3's gigabit.",
+    scale=(
+        "The link is an eighth of 100 Mb/s, since two classes that both send more than their share are twice its packets;"
+        " the streams have the part of it that 20 and 80 Mb/s have of D7.3's gigabit."
+    ),
     explain=(
         "By weight means HFSC's link-sharing curves: ets, our deficit round robin, shapes nothing, and the lab's virtual"
         " wires never push back, so it would queue nothing there."
