@@ -25,6 +25,8 @@ STREAMS = (Udp("source-a", "sink-a", 5002, 250_000), Udp("source-a", "sink-a", 5
 PAPER_FACTOR = {5002: 8.5, 5003: 3.0}
 PAPER_MBPS = {5002: 20, 5003: 80}
 CONGESTED_S = 2.0
+#: Stands for a factor where none of those tried isolates.
+NONE_OF_THEM = 99.0
 #: Link-sharing weights of an assured rate and of best effort towards `mid`.
 WEIGHT = re.compile(r"class dev eth1 parent \S+ classid 51c0:(20|30) hfsc ls m2 (\d+)bit")
 
@@ -96,7 +98,7 @@ def measure(bench: Bench) -> Findings:
     for flow in STREAMS:
         clean = [factor for factor, lost in sorted(losses[flow.port].items()) if lost == 0]
         note = ", ".join(f"x{factor:g}: {lost:.2f} %" for factor, lost in sorted(losses[flow.port].items()))
-        rows.append(isolation(flow.port).judge(clean[0] if clean else float("inf"), fit=fit, note=f"loss {note}"))
+        rows.append(isolation(flow.port).judge(clean[0] if clean else NONE_OF_THEM, fit=fit, note=f"loss {note}"))
     return Findings(tuple(rows), _plots(shares, losses), configurations[ordered[0].name])
 
 
