@@ -68,17 +68,16 @@ def measure(bench: Bench) -> Findings:
     slots = bench.reserve(HERE / "reservations.yml")
     ordered = sorted(slots.values(), key=lambda slot: slot.start)
     first, end = ordered[0].start, ordered[-1].end
-    bench.arm(ordered[0], first - CONGESTED_S - 3 * START_S)
+    bench.arm(ordered[0], first - CONGESTED_S - 4 * START_S)
     ports = f"udp portrange {STREAMS[0].port}-{STREAMS[-1].port}"
     configurations = {slot.name: bench.configuration(slot.start + 1.0) for slot in ordered}
     with bench.captured((STREAMS[0].source,), (STREAMS[0].destination,), ports) as seen:
-        wait_until(first - CONGESTED_S - 2 * START_S)
-        load = bench.udp(LOAD, end)
-        greedy = bench.udp(GREEDY, max(slot.end for slot in ordered if slot.name.startswith("share")))
+        # The load comes last: what starts beside it waits for the emulator until its slots are over.
+        wait_until(first - CONGESTED_S - 4 * START_S)
         for flow in STREAMS:
-            own = [slot for slot in ordered if _port(slot) == flow.port]
-            wait_until(own[0].start - 2 * START_S)
-            bench.udp(flow, own[-1].end)
+            bench.udp(flow, max(slot.end for slot in ordered if _port(slot) == flow.port))
+        greedy = bench.udp(GREEDY, max(slot.end for slot in ordered if slot.name.startswith("share")))
+        load = bench.udp(LOAD, end)
         wait_until(end + 0.5)
         load.wait(20.0)
     bench.doubt_senders([load], first, end)
