@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import psutil
 import yaml
 
 from controller.network import load_network
@@ -239,8 +241,19 @@ def bench(inventory: Path, state_dir: Path, say: Callable[[str], None], *, smoke
             left = controllers.find(state_dir, inventory)
             if left is not None:
                 left.stop()
+            _end_ledger(state_dir)
     finally:
         control.down(state_dir / "lab")
+
+
+def _end_ledger(state_dir: Path) -> None:
+    """The embedded server outlives its controller, for the next one; here there is none."""
+    noted = state_dir / "postgres" / "postmaster.pid"
+    with contextlib.suppress(OSError, ValueError, psutil.Error):
+        server = psutil.Process(int(noted.read_text().splitlines()[0]))
+        if str(state_dir) in " ".join(server.cmdline()):
+            server.send_signal(signal.SIGINT)
+            server.wait(10.0)
 
 
 def _sooner(file: Path, folder: Path) -> Path:

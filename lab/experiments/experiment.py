@@ -47,7 +47,7 @@ class Experiment:
     explain: str = field(default="")
 
     def run(self, ready: Bench) -> Result:
-        """Runs it on a bench that is up with its inventory, and gives back what it reserved.
+        """Runs it on a bench that is up with its inventory, and reserves nothing else.
 
         Raises:
             LabError: the lab or the controller failed.
@@ -56,7 +56,6 @@ class Experiment:
         ready.doubts.clear()
         found = self.measure(ready)
         doubts = tuple(ready.doubts)
-        ready.clear()
         differs = any(row.verdict is Verdict.DIFFERS for row in found.rows)
         words = [found.explanation, self.explain if differs else "", *(f"In doubt: {doubt}." for doubt in doubts)]
         return Result(

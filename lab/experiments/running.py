@@ -83,6 +83,8 @@ def _together(those: Sequence[Experiment], ran: Ran, say: Callable[[str], None],
             show(ran.results[experiment.name])
             if ready.inventory != those[0].inventory:
                 return
+            if experiment is not those[-1]:
+                ready.clear()
 
 
 def main_of(names: Sequence[str], out: Path, *, smoke: bool = False) -> int:

@@ -312,8 +312,8 @@ def burst_packets(min_bytes: int, max_bytes: int) -> int:
     weight = 2.0 ** -(AVERAGE_BITS - max_bytes.bit_length())
     if advised + 1 - min_bytes / AVERAGE_PACKET_BYTES <= (1 - (1 - weight) ** advised) / weight:
         return advised
-    least = -(-min_bytes // AVERAGE_PACKET_BYTES)
-    return least + int((1 - (1 - weight) ** least) / weight) - 1
+    least = min_bytes // AVERAGE_PACKET_BYTES
+    return int(min_bytes / AVERAGE_PACKET_BYTES + (1 - (1 - weight) ** least) / weight) - 1
 
 
 def _place(device: str, minor: str) -> dict[str, str]:

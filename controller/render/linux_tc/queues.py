@@ -7,8 +7,8 @@ ETS shapes nothing and costs least: for a line that is itself the bottleneck (D7
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from controller.intent.model import Egress, Queue
 from controller.network.model import Device, Interface
@@ -40,9 +40,18 @@ MINORS: dict[Scheduler, dict[Service, str]] = {
 }
 #: What the kernel counts of an Ethernet frame without being told: the header.
 COUNTED_OVERHEAD_BYTES = 14
-#: How long a class may send at the link's speed before it waits: the kernel's timers are late by some of it.
-BURST_US = 10_000
+#: How long a class of HTB may send at the link's speed before it waits: the kernel's timers are late by some of it.
+BURST_US = 2_000
 LEAST_BURST_BYTES = 3_200
+#: What the classes of HTB and HFSC have of the link together. What their buckets, or a late timer's catching up,
+#: let through at once stands in the line's own queue, before premium, until the line has been faster for long enough.
+#: With all of the link that is never: 28 ms stood there, by guarantees of 10.5 Mb/s with bursts of 10 ms (EMERGE 1).
+LINK_PERCENT = 99
+#: Premium's guarantee over what is admitted: a class that drains as fast as it is filled keeps the queue that it once had
+#: (D7.3 §8.1.1 over-estimates weights likewise). Premium is policed to what is admitted; best effort borrows the rest.
+HEADROOM_PERCENT = 25
+#: The most of best effort's own guarantee that goes into it.
+LENT_PERCENT = 50
 #: Thresholds of the drop profiles, percent of the queue: green, yellow, red of an assured rate, then best effort.
 PROFILES = {1: (40, 80), 2: (20, 40), 3: (5, 15)}
 RED_PROFILE = (25, 75)
@@ -86,14 +95,29 @@ def _overhead(interface: Interface) -> int:
 
 
 def _htb(egress: Egress, interface: Interface) -> Iterator[TcObject]:
-    name, capacity_bps = interface.id.name, numbers.rate_down(egress.capacity_bps)
+    name, capacity_bps = interface.id.name, numbers.rate_down(egress.capacity_bps * LINK_PERCENT // 100)
     overhead = _overhead(interface)
     yield Root(name)
     yield _class(name, "1", None, capacity_bps, capacity_bps, overhead)
-    for queue in egress.queues:
+    for queue in _guaranteed(egress.queues, egress.capacity_bps - capacity_bps):
         minor = _CLASSES[queue.service]
         yield _class(name, minor, queue.rank, *_rates(queue, capacity_bps), overhead)
-        yield from _leaf(name, minor, queue, capacity_bps)
+        yield from _leaf(name, minor, queue, numbers.rate_down(egress.capacity_bps))
+
+
+def _guaranteed(queues: Sequence[Queue], spared_bps: int) -> Iterator[Queue]:
+    """Best effort's guarantee gives what HTB spares of the link, and premium's headroom where anything is admitted."""
+    rates = {queue.service: queue.rate_bps for queue in queues}
+    left_bps = max(0, rates[Service.BEST_EFFORT] - spared_bps)
+    extra_bps = min(rates[Service.IP_PREMIUM] * HEADROOM_PERCENT, left_bps * LENT_PERCENT) // 100
+    for queue in queues:
+        if queue.service is Service.IP_PREMIUM:
+            rate_bps = queue.rate_bps + extra_bps
+            yield replace(queue, rate_bps=rate_bps, ceiling_bps=max(queue.ceiling_bps, rate_bps))
+        elif queue.service is Service.BEST_EFFORT:
+            yield replace(queue, rate_bps=left_bps - extra_bps)
+        else:
+            yield queue
 
 
 def _class(device: str, minor: str, rank: int | None, rate_bps: int, ceil_bps: int, overhead: int) -> HtbClass:
@@ -112,7 +136,7 @@ def _hfsc(egress: Egress, interface: Interface, device: Device) -> Queues:
     where, name = str(interface.id), interface.id.name
     HFSC.weight.at_least(egress.capacity_bps, where, "a link's rate", "bit/s")
     delay_us = premium_delay_us(device, where)
-    capacity_bps = numbers.rate_down(egress.capacity_bps)
+    capacity_bps = numbers.rate_down(egress.capacity_bps * LINK_PERCENT // 100)
     found = Queues([HfscRoot(name, DEFAULT_MINOR, _overhead(interface))])
     found.objects.append(HfscClass(name, "1", None, Curve(capacity_bps), Curve(capacity_bps)))
     rates = _parts(egress, capacity_bps)
@@ -123,7 +147,7 @@ def _hfsc(egress: Egress, interface: Interface, device: Device) -> Queues:
             real_time = real_time_curve(rate_bps, ceil_bps, queue.queue_bytes, delay_us)
             found.notes += _late(where, queue, real_time, delay_us)
         found.objects.append(HfscClass(name, minor, real_time, Curve(rate_bps), Curve(ceil_bps)))
-        found.objects += _leaf(name, minor, queue, capacity_bps)
+        found.objects += _leaf(name, minor, queue, numbers.rate_down(egress.capacity_bps))
     over = ", ".join(
         f"{service} {bands.percent(rate_bps, sum(rates.values()))}" for service, rate_bps in rates.items()
     )

@@ -8,8 +8,9 @@ from lab import traffic
 from lab.experiments.bench import Slot
 from lab.experiments.figures import Phase
 
-#: Left out at a slot's start, while queues drain that were filled under another weight, and at its end.
-SETTLE_S = 1.0
+#: Left out at a slot's start: an emulated router that forwards at its limit takes its step up to 3 s late, and then queues
+#: drain that were filled under another weight. And at its end.
+SETTLE_S = 3.5
 BEFORE_END_S = 0.3
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lab.experiments import figures
 from lab.experiments.bench import Bench, Udp
-from lab.experiments.emerge import stages
+from lab.experiments.emerge import RESIDUE, stages
 from lab.experiments.experiment import Experiment, Findings
 from lab.experiments.figures import during
 from lab.experiments.model import Rule
@@ -99,4 +99,5 @@ EXPERIMENT = Experiment(
     ),
     inventory=HERE / "inventory",
     measure=measure,
+    explain=RESIDUE,
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lab.experiments import figures
 from lab.experiments.bench import Bench, Udp
-from lab.experiments.emerge import stages
+from lab.experiments.emerge import RESIDUE, stages
 from lab.experiments.emerge.stages import Staged
 from lab.experiments.experiment import QUARTER, Experiment, Findings
 from lab.experiments.figures import during
@@ -86,7 +86,7 @@ def measure(bench: Bench) -> Findings:
     less = replace(FOREGROUND, rate_bps=STRICT_BPS)
     strict = stages.run(bench, HERE / "strict.yml", less, (BACKGROUND,), SHORT_ALONE_S, SHORT_CONGESTED_S)
     rows = (
-        REFUSED.judge(float(bool(refusal)), note=refusal),
+        REFUSED.judge(float(bool(refusal)), note=_reasons(refusal)),
         *_fair(fair),
         *_strict(strict),
     )
@@ -94,6 +94,12 @@ def measure(bench: Bench) -> Findings:
     return Findings(
         rows, (*_plots(fair, "fair", "fair queueing"), *_plots(strict, "strict", "strict priority")), joined
     )
+
+
+def _reasons(refusal: str) -> str:
+    """What is short where, and what would fit, out of admission's words."""
+    lines = (line.strip() for line in refusal.splitlines())
+    return "; ".join(line for line in lines if " requested, " in line or line.startswith("the highest"))
 
 
 def _fair(staged: Staged) -> tuple[Row, ...]:
@@ -139,5 +145,6 @@ EXPERIMENT = Experiment(
     ),
     inventory=HERE / "weighted",
     measure=measure,
+    explain=RESIDUE,
     scale=QUARTER + " The foreground is 94 % of the paper's: with headers, all of its 25 Mb/s do not fit the pipe.",
 )

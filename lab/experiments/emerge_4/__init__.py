@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lab.experiments import figures
 from lab.experiments.bench import Bench, Udp
-from lab.experiments.emerge import stages
+from lab.experiments.emerge import RESIDUE, stages
 from lab.experiments.emerge.stages import Staged
 from lab.experiments.experiment import QUARTER, Experiment, Findings
 from lab.experiments.figures import MILLISECOND, during
@@ -117,5 +117,6 @@ EXPERIMENT = Experiment(
     ),
     inventory=HERE / "inventory",
     measure=measure,
+    explain=RESIDUE,
     scale=QUARTER + " The avatar's 1 kb/s is its own: it is no load at any scale.",
 )

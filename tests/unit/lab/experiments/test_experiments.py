@@ -31,7 +31,7 @@ FILES = [
     ("policer_burst/inventory", "policer_burst/reservations.yml", True),
     ("datagrid/weighted", "drr_delay/reservations.yml", True),
     ("datagrid/congested", "drr_delay/priority.yml", True),
-    ("datagrid/weighted", "wrr_share/reservations.yml", True),
+    ("wrr_share/inventory", "wrr_share/reservations.yml", True),
     ("datagrid/congested", "qbss_1/reservations.yml", True),
     ("datagrid/congested", "loss_pattern/reservations.yml", True),
 ]

@@ -30,7 +30,7 @@ class Labs:
     def bench(self, inventory: Path, state_dir: Path, say: object, *, smoke: bool) -> Iterator[Any]:
         assert state_dir.is_dir()
         self.brought_up.append(inventory)
-        yield SimpleNamespace(inventory=inventory)
+        yield SimpleNamespace(inventory=inventory, clear=lambda: None)
 
 
 @pytest.fixture
