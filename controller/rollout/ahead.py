@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 #: More boundaries than these are not armed ahead of their lead. A router keeps its whole program in its memory; where
 #: boundaries are closer together than a reading takes, only what was armed before them happens in time.
 MOST_AHEAD = 120
+#: More steps than these take a slow router seconds to take in.
+MANY = 8
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -33,3 +35,12 @@ def to_arm(boundaries: Sequence[datetime], now: datetime, lead: timedelta, ahead
         for number, instant in enumerate(boundaries)
         if instant <= now + lead or (instant <= until and number < MOST_AHEAD)
     ]
+
+
+def first_of(
+    wanted: Sequence[datetime], armed: Sequence[datetime], now: datetime, lead: timedelta
+) -> Sequence[datetime]:
+    """What of `wanted` is armed first: a boundary that is near and not `armed` does not wait for many that are far."""
+    near = [instant for instant in wanted if instant <= now + lead]
+    urgent = any(instant not in armed for instant in near)
+    return near if urgent and len(wanted) > len(near) + MANY else wanted

@@ -20,7 +20,7 @@ from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.listening import Lease
 from controller.ledger.model import Entry
 from controller.problems import SlotcarError
-from controller.rollout.ahead import armed_until, to_arm
+from controller.rollout.ahead import armed_until, first_of, to_arm
 from controller.rollout.clocks import judge, news
 from controller.rollout.model import STALE, Outlook, PushFailed, PushResult, Reading, Superseded, Wanted
 from controller.rollout.order import ordered
@@ -149,9 +149,11 @@ class ReconcileLoop:
         near = [instant for instant in coming if instant <= now + lead]
         self._doubt(now, near)
         self._late = False
-        self.reconcile(entries, now, to_arm(coming, now, lead, self.ahead))
+        wanted = to_arm(coming, now, lead, self.ahead)
+        first = first_of(wanted, self._armed, now, lead)
+        self.reconcile(entries, now, first)
         self._took.append(self.clock() - now)
-        if self._late:
+        if self._late or len(first) < len(wanted):
             return self.clock()
         if near and near[0] != self._held:
             self._held = near[0]

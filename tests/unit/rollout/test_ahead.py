@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.rollout.ahead import MOST_AHEAD, armed_until, to_arm
+from controller.rollout.ahead import MANY, MOST_AHEAD, armed_until, first_of, to_arm
 from tests.support.requests import T0, at
 
 LEAD = timedelta(seconds=15)
@@ -47,3 +47,12 @@ def test_what_is_nearer_than_the_lead_is_armed_however_much_it_is() -> None:
 
 def test_without_time_ahead_the_lead_decides_alone() -> None:
     assert to_arm([at(0.2), at(1)], T0, LEAD, timedelta(seconds=1)) == [at(0.2)]
+
+
+def test_a_boundary_that_is_near_does_not_wait_until_a_crowd_is_armed() -> None:
+    crowd = [at(1 + number) for number in range(MANY + 1)]
+    near = T0 + LEAD
+    assert first_of([near, *crowd], (), T0, LEAD) == [near]
+    assert first_of([near, *crowd], [near], T0, LEAD) == [near, *crowd]
+    assert first_of([near, *crowd[1:]], (), T0, LEAD) == [near, *crowd[1:]]
+    assert first_of(crowd, (), T0, LEAD) == crowd
