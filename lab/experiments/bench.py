@@ -74,6 +74,7 @@ class Bench:
     controller: Controller
     #: Why figures of this run may show nothing of the routers.
     doubts: list[str] = field(default_factory=list)
+    _flows: list[traffic.Flow] = field(default_factory=list)
 
     def reserve(self, file: Path) -> dict[str, Slot]:
         """Applies a file of reservations; gives each one's window by its name.
@@ -167,7 +168,7 @@ class Bench:
 
     def udp_for(self, flow: Udp, duration_s: float) -> traffic.UdpFlow:
         """Starts it now, for so long from its beginning on."""
-        return traffic.start_udp(
+        started = traffic.start_udp(
             self.lab,
             flow.source,
             flow.destination,
@@ -177,10 +178,20 @@ class Bench:
             duration_s=duration_s,
             dscp=flow.dscp,
         )
+        self._flows.append(started)
+        return started
 
     def tcp(self, source: str, destination: str, port: int, duration_s: float) -> traffic.TcpFlow:
         """Starts it now."""
-        return traffic.start_tcp(self.lab, source, destination, port=port, duration_s=duration_s)
+        started = traffic.start_tcp(self.lab, source, destination, port=port, duration_s=duration_s)
+        self._flows.append(started)
+        return started
+
+    def stop(self) -> None:
+        """Ends every flow that still runs, and their connections; what they counted stays readable."""
+        for flow in self._flows:
+            flow.stop()
+        self._flows.clear()
 
     @contextlib.contextmanager
     def captured(self, sources: Sequence[str], destinations: Sequence[str], expression: str) -> Iterator[Captured]:

@@ -54,7 +54,10 @@ class Experiment:
         """
         began_at, began = datetime.now(UTC), time.monotonic()
         ready.doubts.clear()
-        found = self.measure(ready)
+        try:
+            found = self.measure(ready)
+        finally:
+            ready.stop()
         doubts = tuple(ready.doubts)
         differs = any(row.verdict is Verdict.DIFFERS for row in found.rows)
         words = [found.explanation, self.explain if differs else "", *(f"In doubt: {doubt}." for doubt in doubts)]

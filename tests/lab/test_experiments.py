@@ -1,0 +1,68 @@
+"""Three of the papers' experiments in short, on one lab of their own: what is configured, and what is so at any pace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab import control
+from lab.experiments import emerge_1, emerge_3, emerge_4
+from lab.experiments.bench import Bench, bench
+from lab.experiments.model import Result, Verdict
+from lab.topology import PORT_BASE_VARIABLE
+from tests.lab.conftest import _free_base
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """The bench of EMERGE's network; its three experiments here share one inventory."""
+    state_dir = tmp_path_factory.mktemp("experiments")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(PORT_BASE_VARIABLE, str(_free_base()))
+        patch.setenv("SLOTCAR_STATE_DIR", str(state_dir))
+        with bench(emerge_1.HERE / "inventory", state_dir, control.quiet, smoke=True) as made:
+            yield made
+    assert not list(Path(os.fspath(state_dir)).glob("lab/lab.json")), "the lab is gone"
+
+
+def configured(found: Result) -> str:
+    """What the edge was told of the flow."""
+    (line,) = [line for line in found.configuration["evl"] if "ingress protocol ip pref 20813" in line]
+    assert any(" htb prio 0 " in line for line in found.configuration["aruba"])
+    return line
+
+
+def test_a_foreground_loses_less_with_its_reservation_than_congested(ready: Bench) -> None:
+    found = emerge_1.EXPERIMENT.run(ready)
+    # 6.25 Mb/s of payload in packets of 1428 bytes: 1400 of payload each (GARA §5.1).
+    assert "dst_port 5001 action police rate 6375Kbit" in configured(found).replace("6375000bit", "6375Kbit")
+    rows = {row.figure: row for row in found.rows}
+    congested, reserved = rows["packet loss, congested"].ours, rows["packet loss, reserved"].ours
+    assert congested is not None
+    assert reserved is not None
+    assert reserved < congested
+    assert [plot.slug for plot in found.plots] == ["bandwidth", "latency", "loss"]
+    assert all(plot.curves[0].x for plot in found.plots)
+
+
+@pytest.mark.slow
+def test_what_a_foreground_gains_and_a_background_loses_is_told(ready: Bench) -> None:
+    found = emerge_3.EXPERIMENT.run(ready)
+    assert "dst_port 5001 action police rate 3825000bit" in configured(found)
+    assert all(row.ours is not None for row in found.rows)
+    assert all(row.verdict in Verdict for row in found.rows)
+
+
+@pytest.mark.slow
+def test_an_avatar_is_policed_to_its_thousand_bits(ready: Bench) -> None:
+    found = emerge_4.EXPERIMENT.run(ready)
+    assert "dst_port 5001 action police rate 8000bit" in configured(found)
+    lost = next(row for row in found.rows if row.figure == "loss of the avatar, reserved")
+    assert lost.ours is not None
+    assert (lost.verdict is Verdict.AS_THE_PAPER) <= (lost.ours == 0), "the verdict follows from its rule alone"
+    assert [plot.slug for plot in found.plots] == ["latency", "delays", "jitter"]
