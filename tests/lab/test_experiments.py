@@ -37,6 +37,7 @@ def configured(found: Result) -> str:
     return line
 
 
+@pytest.mark.slow
 def test_a_foreground_loses_less_with_its_reservation_than_congested(ready: Bench) -> None:
     found = emerge_1.EXPERIMENT.run(ready)
     # 6.25 Mb/s of payload in packets of 1428 bytes: 1400 of payload each (GARA §5.1).

@@ -107,6 +107,11 @@ class Controller:
         return slotcar(*arguments, environment=self.environment, code=code)
 
 
+def heeds_interrupts() -> None:
+    """In a child before it begins: where the tests run in the background, it would be born deaf to Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def wait_for(condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
     deadline = time.monotonic() + patience_s
     while not condition():

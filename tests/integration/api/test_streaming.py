@@ -26,7 +26,7 @@ from controller.network.model import Network
 from controller.settings import Settings
 from controller.verbs.tokens import Role
 from tests.integration.api.conftest import GARNET, As, Running, Serve, created, problem
-from tests.support.controllers import SLOTCAR, Controller, free_port, wait_for
+from tests.support.controllers import SLOTCAR, Controller, free_port, heeds_interrupts, wait_for
 
 PATIENCE_S = 60.0
 
@@ -176,8 +176,9 @@ def test_the_command_line_follows_over_a_restart(ledger: Ledger, network: Networ
     command = [sys.executable, str(SLOTCAR), "events", "--follow", "--after", "1", "--format", "json"]
     environment = os.environ | {"SLOTCAR_API": f"http://127.0.0.1:{port}"}
     with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
-    ) as process:
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+        preexec_fn=heeds_interrupts,
+    ) as process:  # fmt: skip
         try:
             assert process.stdout
             assert process.stderr

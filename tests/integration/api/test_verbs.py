@@ -205,11 +205,12 @@ def test_the_timeline_names_what_starts_and_ends_and_on_which_devices(api: httpx
         (window["end"], [], ["hep/cms"], 0, "planned"),
     ]
     assert [one["device"] for one in items[0]["devices"]] == devices
-    soon = {"hours": 0.5, "reservation": "hep/cms"}
-    assert api.get("/v1/timeline", params=soon).json()["items"] == []
-    assert len(api.get("/v1/timeline", params={"device": devices[0]}).json()["items"]) == 2
-    assert api.get("/v1/timeline", params={"from": window["end"], "device": devices[0]}).json()["items"] == items[1:]
-    assert api.get("/v1/timeline", params={"until": window["start"]}).json()["items"] == items[:1]
+    own = {"reservation": "hep/cms"}
+    assert api.get("/v1/timeline", params=own | {"hours": 0.5}).json()["items"] == []
+    assert len(api.get("/v1/timeline", params=own | {"device": devices[0]}).json()["items"]) == 2
+    late = own | {"from": window["end"], "device": devices[0]}
+    assert api.get("/v1/timeline", params=late).json()["items"] == items[1:]
+    assert api.get("/v1/timeline", params=own | {"until": window["start"]}).json()["items"] == items[:1]
     problem(api.get("/v1/timeline", params={"device": "nowhere"}), 404, "unknown-device")
     problem(api.get("/v1/timeline", params={"reservation": "hep/nobody"}), 404, "unknown-reservation")
     problem(api.get("/v1/timeline", params={"from": "2027-03-01T12:00:00"}), 422, "invalid-input")

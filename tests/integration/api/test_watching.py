@@ -22,7 +22,7 @@ from controller.cli.watching import line, look
 from controller.ledger import Ledger
 from controller.verbs.tokens import Role, create_token
 from tests.integration.api.conftest import Serve, created
-from tests.support.controllers import SLOTCAR
+from tests.support.controllers import SLOTCAR, heeds_interrupts
 
 PATIENCE_S = 60.0
 
@@ -32,8 +32,9 @@ def watching(address: object, output: int, **environment: str) -> Iterator[subpr
     command = [sys.executable, str(SLOTCAR), "status", "--watch", "--interval", "0.2"]
     surroundings = os.environ | {"SLOTCAR_API": str(address), "COLUMNS": "150", "TERM": "xterm", **environment}
     process = subprocess.Popen(
-        command, env=surroundings, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True
-    )
+        command, env=surroundings, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True,
+        preexec_fn=heeds_interrupts,
+    )  # fmt: skip
     try:
         yield process
     finally:
