@@ -94,6 +94,7 @@ def policed(lab: Lab) -> str:
     return lab.check("anl-edge", ["tc", "filter", "show", "dev", "eth2", "ingress", "pref", "20813"])
 
 
+@pytest.mark.slow
 def test_a_slot_ends_in_its_traffic_though_controller_and_database_died_in_it(lab: Lab, state_dir: Path) -> None:
     """Its packets are expedited in its window and in nothing else; the sender marks none of them."""
     with Controller(state_dir, INVENTORY) as controller:
