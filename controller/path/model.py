@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from controller.network.model import InterfaceId
@@ -38,3 +39,8 @@ class Path:
     def edge(self) -> InterfaceId:
         """The interface where the flow is classified, policed and marked: its first ingress."""
         return self.hops[0].ingress
+
+
+def crossed(paths: Iterable[Path]) -> set[str]:
+    """The devices on these paths, also those that ask for no reservation."""
+    return {hop.device for path in paths for hop in path.hops}

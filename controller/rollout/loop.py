@@ -229,8 +229,11 @@ class ReconcileLoop:
         return {name: self._view.outlook.wanted[name] for name in names}
 
     def _view_at(self, entries: Sequence[Entry], at: datetime, to_arm: Sequence[datetime]) -> _View:
-        active = self._admissible(active_at(entries, at))
-        coming = [(instant, self._admissible(active_at(entries, instant))) for instant in to_arm]
+        # A ledger may hold a hundred thousand that begin later: they are not asked at each of these instants.
+        last = max([at, *to_arm])
+        soon = [entry for entry in entries if entry.reservation.start <= last]
+        active = self._admissible(active_at(soon, at))
+        coming = [(instant, self._admissible(active_at(soon, instant))) for instant in to_arm]
         return _View(self.wanted_for(active, at, coming), {one.entry.handle for one in active})
 
     def hold(self, entries: Sequence[Entry], boundary: datetime) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from controller.path.model import crossed
 from controller.timeline import Active
 
 #: More than the skew between devices that act by themselves, and far below a person's notice.
@@ -63,9 +64,8 @@ def _shifts(before: Sequence[Active], after: Sequence[Active]) -> dict[str, time
 def _inner(changing: Collection[Active]) -> set[str]:
     """The devices of their paths that admit for none of them."""
     paths = [path for one in changing for path in one.entry.paths]
-    crossed = {hop.device for path in paths for hop in path.hops}
     # Where the first device is of a domain without QoS, the first behind it admits.
     admitting = [
         next((hop.device for hop in path.hops if hop.device not in path.unreserved_devices), "") for path in paths
     ]
-    return crossed - set(admitting)
+    return crossed(paths) - set(admitting)

@@ -195,10 +195,13 @@ class Pusher:
             give_up=give_up,
         )
 
+    def _take_back(self, revision: Revision, folder: str) -> PlaybookResult:
+        variables = {"slotcar_revision": folder, "slotcar_fence": fence_word(revision.fence)}
+        return self.playbooks.run("rollback", list(revision.devices), variables)
+
     def _withdraw(self, revision: Revision, folder: str) -> None:
         """Takes away what the devices were made ready with. Always raises."""
-        variables = {"slotcar_revision": folder, "slotcar_fence": fence_word(revision.fence)}
-        back = self.playbooks.run("rollback", list(revision.devices), variables)
+        back = self._take_back(revision, folder)
         for name in revision.devices:
             self.record("push.superseded", name, {"revision": revision.id})
         if not back.ok:
@@ -213,8 +216,7 @@ class Pusher:
         for name in revision.devices:
             failure = failed.failures.get(name)
             self.record("push.failed", name, {"revision": revision.id, "message": failure.message if failure else why})
-        variables = {"slotcar_revision": folder, "slotcar_fence": fence_word(revision.fence)}
-        back = self.playbooks.run("rollback", list(revision.devices), variables)
+        back = self._take_back(revision, folder)
         for name in revision.devices:
             if name in back.failures or (not back.ok and not back.failures):
                 message = back.failures[name].message if name in back.failures else _reasons(back)

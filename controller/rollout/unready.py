@@ -11,16 +11,12 @@ import structlog
 from controller.ledger import Ledger
 from controller.ledger.model import State
 from controller.ledger.queries import EventFilter
+from controller.path.model import crossed
 from controller.timeline import Active
 from controller.vocabulary import IfUnready
 
 log = structlog.get_logger("slotcar.unready")
 ACTOR = "slotcar"
-
-
-def crossed(one: Active) -> set[str]:
-    """The devices of its paths."""
-    return {hop.device for path in one.entry.paths for hop in path.hops}
 
 
 @dataclass(slots=True)
@@ -53,7 +49,7 @@ class Unready:
         """
         kept = []
         for one in active:
-            stuck = sorted(crossed(one) & set(waiting))
+            stuck = sorted(crossed(one.entry.paths) & set(waiting)) if waiting else []
             if one.entry.handle in self.carried:
                 kept.append(one)
             elif not stuck:

@@ -20,6 +20,7 @@ from controller.intent import EdgeFlow, QosIntent, intents_at
 from controller.intent.flows import first_ingress, flows_of
 from controller.ledger.model import Condition, Entry, State
 from controller.network.model import Device, Network
+from controller.path.model import crossed
 from controller.render import Unrenderable, renderer_of
 from controller.timebase import Window
 from controller.timeline import Active
@@ -51,7 +52,7 @@ class Expressions:
         entry = _alone(ask)
         if not self._knows(entry):  # bound before the inventory changed: nothing of it can be asked
             return None
-        for name in sorted({hop.device for path in ask.paths for hop in path.hops}):
+        for name in sorted(crossed(ask.paths)):
             self._check_standing(name, entry.reservation.start)
         flows = tuple(flows_of(entry, self.network))
         for flow in flows:

@@ -10,6 +10,7 @@ from typing import Any
 from controller.intent import QosIntent, intents_at
 from controller.ledger import Ledger
 from controller.network.model import Network
+from controller.path.model import crossed
 from controller.render import renderer_of
 from controller.render.model import Configuration, Unrenderable
 from controller.rollout.ahead import armed_until
@@ -61,9 +62,9 @@ def _with_carried(outlook: Outlook, active: Sequence[Active], network: Network) 
     carried: dict[str, list[Carried]] = {}
     configured = _configured(network)
     for entry in {one.entry.number: one.entry for one in active}.values():
-        crossed = sorted({hop.device for path in entry.paths for hop in path.hops} & configured)
-        told = Carried(entry.handle, "/".join(entry.reservation.key), entry.version, tuple(crossed))
-        for name in crossed:
+        names = sorted(crossed(entry.paths) & configured)
+        told = Carried(entry.handle, "/".join(entry.reservation.key), entry.version, tuple(names))
+        for name in names:
             carried.setdefault(name, []).append(told)
     wanted = {name: replace(one, carried=tuple(carried.get(name, ()))) for name, one in outlook.wanted.items()}
     return replace(outlook, wanted=wanted)

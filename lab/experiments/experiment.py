@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -44,7 +44,7 @@ class Experiment:
     inventory: Path
     measure: Callable[[Bench], Findings]
     scale: str = QUARTER
-    explain: str = field(default="")
+    explain: str = ""
 
     def run(self, ready: Bench) -> Result:
         """Runs it on a bench that is up with its inventory, and reserves nothing else.

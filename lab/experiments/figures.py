@@ -63,9 +63,8 @@ def jitter_ms(stream: Sequence[Delay]) -> float | None:
 
 
 def jitter_percentile_ms(stream: Sequence[Delay], percent: int) -> float | None:
-    """A percentile of the absolute IPDV, ms."""
-    values = ipdv.absolute(stream)
-    return values[min(len(values) - 1, percent * len(values) // 100)] / MILLISECOND if values else None
+    """A percentile of the absolute IPDV, ms (RFC 2330 §11.3)."""
+    return _ms(ipdv.jitter_percentile(stream, percent))
 
 
 def loss_percent(stream: Sequence[Delay]) -> float | None:

@@ -43,7 +43,24 @@ def write(results: Sequence[Result], folder: Path, where: Setting | None = None)
     try:
         _replace(files, folder)
     except OSError as error:
-        raise LabError(f"cannot write the report into {folder}: {error.strerror or error}") from error
+        raise _unwritable(folder, error) from error
+
+
+def reserve(folder: Path) -> None:
+    """Sees to it that a report can be written there, before minutes are spent on what it is to tell.
+
+    Raises:
+        LabError: it cannot.
+    """
+    try:
+        (folder / PART).mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(folder / PART)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> LabError:
+    return LabError(f"cannot write the report into {folder}: {error.strerror or error}")
 
 
 def render(results: Sequence[Result], where: Setting) -> dict[str, bytes]:

@@ -95,6 +95,7 @@ def main_of(names: Sequence[str], out: Path, *, smoke: bool = False) -> int:
         print(f"{time.monotonic() - began:6.1f} s  {text}", flush=True)
 
     try:
+        report.reserve(out)
         ran = run(names, say, smoke=smoke)
         report.write(tuple(ran.results.values()), out)
     except LabError as error:

@@ -19,6 +19,7 @@ from lxml import html
 from lab.errors import LabError
 from lab.experiments import drawing, report, view
 from lab.experiments.model import Curve, Plot, Result, Row, Verdict
+from lab.experiments.running import main_of
 from lab.experiments.setting import Setting
 
 SCHEMA = Path(__file__).resolve().parents[3] / "schemas" / "verdicts.schema.json"
@@ -217,6 +218,19 @@ def test_a_forged_list_removes_nothing_outside(tmp_path: Path) -> None:
     (folder / "verdicts.json").write_text(json.dumps({"files": ["../precious.csv", "plots/../../precious.csv", 7]}))
     report.write([TWO], folder, WHERE)
     assert (tmp_path / "precious.csv").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    assert main_of(["emerge-1"], blocked / "report") == 2
+    assert capsys.readouterr() == ("", f"error: cannot write the report into {blocked}/report: Not a directory\n")
+    report.write([ONE], tmp_path / "whole", WHERE)
+    before = found(tmp_path / "whole")
+    report.reserve(tmp_path / "whole")
+    assert found(tmp_path / "whole") == before
 
 
 def test_what_cannot_be_written_is_told_and_the_old_report_stays(tmp_path: Path) -> None:
