@@ -14,6 +14,8 @@ from lab.ios.configuration import Configuration, Cursor
 from lab.ios.grammar.table import Found, Grammar
 from lab.ios.tree import Node
 
+#: Rules of headers that stand as they are until they are taken away, told with a match type or without.
+_FIXED = ("header", "class-map")
 NOTHING = "!No changes were found"
 
 
@@ -102,13 +104,17 @@ def _group(node: Node) -> str:
 
 
 def _same(one: Node, other: Node) -> bool:
-    """A section is the same where its key is; its header may be told in fewer words."""
-    return one.text == other.text or bool(one.mode and other.mode and one.key == other.key)
+    """A section is the same where its key is, and its header may be told in fewer words; but a class-map's match type
+    does not change while it is there."""
+    return one.text == other.text or bool(
+        one.mode and other.mode and one.key == other.key and one.rule.special not in _FIXED
+    )
 
 
 def _replaced(node: Node, wanted: Node) -> bool:
     """The wanted configuration has another line with the key, which takes this one's place by itself."""
-    return bool(node.rule.key) and not node.rule.needs and wanted.child(node.key) is not None
+    by_itself = bool(node.rule.key) and not node.rule.needs and node.rule.special not in _FIXED
+    return by_itself and wanted.child(node.key) is not None
 
 
 def _stays(node: Node) -> bool:

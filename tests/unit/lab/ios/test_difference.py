@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lab.ios import difference
@@ -167,6 +167,7 @@ def test_what_is_printed_loads_and_is_printed_again(way: tuple[str, list[str], l
 
 @settings(deadline=None)
 @given(ways())
+@example(("cisco-cat6500", ["class C"], ["class-map match-any C", "match access-group 100"]))
 def test_replacing_arrives_and_on_itself_does_nothing(way: tuple[str, list[str], list[str]]) -> None:
     platform, *lines = way
     now, wanted = (after(platform, each) for each in lines)
