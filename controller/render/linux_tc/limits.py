@@ -50,6 +50,9 @@ ETHERNET_MBPS = (10, 100, 1_000, 2_500, 5_000, 10_000, 25_000, 40_000, 50_000, 1
 #: 200 ms of delay do (EMERGE, second experiment, note 1), so a queue on the path must stay below that.
 PREMIUM_DELAY_US = 5_000
 DELAYS_US = Range(100, 1_000_000)
+#: One of so many packets is dropped or marked where best effort's mean queue is at its upper threshold: WRED's default.
+MARK_DENOMINATOR = 10
+MARK_DENOMINATORS = Range(1, 1_000)
 
 
 def line_rate_bps(device: Device, interface: Interface) -> int:
@@ -82,10 +85,23 @@ def premium_delay_us(device: Device, where: str) -> int:
     Raises:
         Unrenderable: the option is no whole number of that size.
     """
-    told = device.options.get("premium_delay_us", PREMIUM_DELAY_US)
-    if not isinstance(told, int) or isinstance(told, bool) or not DELAYS_US.floor <= told <= DELAYS_US.ceiling:
+    return _whole(device, where, "premium_delay_us", PREMIUM_DELAY_US, DELAYS_US, "a whole number of microseconds")
+
+
+def mark_denominator(device: Device, where: str) -> int:
+    """One of how many packets best effort drops, or marks where their ends know ECN, at its upper threshold: the option
+    `mark_denominator`, else 10 (Cisco's mark probability denominator).
+
+    Raises:
+        Unrenderable: the option is no whole number of that size.
+    """
+    return _whole(device, where, "mark_denominator", MARK_DENOMINATOR, MARK_DENOMINATORS, "a whole number")
+
+
+def _whole(device: Device, where: str, option: str, usual: int, sizes: Range, kind: str) -> int:
+    told = device.options.get(option, usual)
+    if not isinstance(told, int) or isinstance(told, bool) or not sizes.floor <= told <= sizes.ceiling:
         raise Unrenderable(
-            f"{where}: slotcar_options.premium_delay_us is {told};"
-            f" say a whole number of microseconds from {DELAYS_US.floor} to {DELAYS_US.ceiling}"
+            f"{where}: slotcar_options.{option} is {told}; say {kind} from {sizes.floor} to {sizes.ceiling}"
         )
     return told

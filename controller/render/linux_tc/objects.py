@@ -168,6 +168,7 @@ class Red:
     max_bytes: int
     ecn: bool
     bandwidth_bps: int
+    mark_denominator: int
 
     def line(self) -> str:
         return TEMPLATES.line(
@@ -179,7 +180,7 @@ class Red:
             average_packet_bytes=AVERAGE_PACKET_BYTES,
             burst_packets=burst_packets(self.min_bytes, self.max_bytes),
             bandwidth_bps=self.bandwidth_bps,
-            probability="0.1",
+            probability=f"{1 / self.mark_denominator:.6g}",
             ecn=self.ecn,
         )
 

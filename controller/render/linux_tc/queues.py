@@ -13,7 +13,15 @@ from dataclasses import dataclass, field, replace
 from controller.intent.model import Egress, Queue
 from controller.network.model import Device, Interface
 from controller.render.linux_tc import bands, numbers
-from controller.render.linux_tc.limits import CAPABILITIES, ETS, HFSC, LINUX, line_rate_bps, premium_delay_us
+from controller.render.linux_tc.limits import (
+    CAPABILITIES,
+    ETS,
+    HFSC,
+    LINUX,
+    line_rate_bps,
+    mark_denominator,
+    premium_delay_us,
+)
 from controller.render.linux_tc.objects import (
     DEFAULT_MINOR,
     Curve,
@@ -78,7 +86,7 @@ def queues_of(egress: Egress, interface: Interface, device: Device) -> Queues:
         return _hfsc(egress, interface, device)
     if interface.scheduler is Scheduler.ETS:
         return _ets(egress, interface, device)
-    return Queues(list(_htb(egress, interface)))
+    return Queues(list(_htb(egress, interface, device)))
 
 
 def _rates(queue: Queue, capacity_bps: int) -> tuple[int, int]:
@@ -94,7 +102,7 @@ def _overhead(interface: Interface) -> int:
 # -- htb ---------------------------------------------------------------------------------------------------------------
 
 
-def _htb(egress: Egress, interface: Interface) -> Iterator[TcObject]:
+def _htb(egress: Egress, interface: Interface, device: Device) -> Iterator[TcObject]:
     name, capacity_bps = interface.id.name, numbers.rate_down(egress.capacity_bps * LINK_PERCENT // 100)
     overhead = _overhead(interface)
     yield Root(name)
@@ -102,7 +110,7 @@ def _htb(egress: Egress, interface: Interface) -> Iterator[TcObject]:
     for queue in _guaranteed(egress.queues, egress.capacity_bps - capacity_bps):
         minor = _CLASSES[queue.service]
         yield _class(name, minor, queue.rank, *_rates(queue, capacity_bps), overhead)
-        yield from _leaf(name, minor, queue, numbers.rate_down(egress.capacity_bps))
+        yield from _leaf(queue, minor, interface, device, egress.capacity_bps)
 
 
 def _guaranteed(queues: Sequence[Queue], spared_bps: int) -> Iterator[Queue]:
@@ -147,7 +155,7 @@ def _hfsc(egress: Egress, interface: Interface, device: Device) -> Queues:
             real_time = real_time_curve(rate_bps, ceil_bps, queue.queue_bytes, delay_us)
             found.notes += _late(where, queue, real_time, delay_us)
         found.objects.append(HfscClass(name, minor, real_time, Curve(rate_bps), Curve(ceil_bps)))
-        found.objects += _leaf(name, minor, queue, numbers.rate_down(egress.capacity_bps))
+        found.objects += _leaf(queue, minor, interface, device, egress.capacity_bps)
     over = ", ".join(
         f"{service} {bands.percent(rate_bps, sum(rates.values()))}" for service, rate_bps in rates.items()
     )
@@ -199,20 +207,20 @@ def _ets(egress: Egress, interface: Interface, device: Device) -> Queues:
     root = EtsRoot(name, 1, tuple(round_.quanta.values()), (default,) * PRIORITIES, _overhead(interface))
     found = Queues([root], bands.notes(egress, round_, where))
     for queue in egress.queues:
-        found.objects += _leaf(name, _BANDS[queue.service], queue, numbers.rate_down(egress.capacity_bps))
+        found.objects += _leaf(queue, _BANDS[queue.service], interface, device, egress.capacity_bps)
     return found
 
 
 # -- what waits --------------------------------------------------------------------------------------------------------
 
 
-def _leaf(device: str, minor: str, queue: Queue, bandwidth_bps: int) -> Iterator[TcObject]:
-    limit = queue.queue_bytes
+def _leaf(queue: Queue, minor: str, interface: Interface, device: Device, capacity_bps: int) -> Iterator[TcObject]:
+    name, limit, bandwidth_bps = interface.id.name, queue.queue_bytes, numbers.rate_down(capacity_bps)
     if queue.service is Service.ASSURED_RATE:
-        yield Gred(device, minor, limit)
+        yield Gred(name, minor, limit)
         for profile, (low, high) in PROFILES.items():
             yield GredProfile(
-                device,
+                name,
                 minor,
                 profile,
                 limit_bytes=limit,
@@ -224,6 +232,8 @@ def _leaf(device: str, minor: str, queue: Queue, bandwidth_bps: int) -> Iterator
             )
     elif queue.service is Service.BEST_EFFORT:
         low, high = RED_PROFILE
-        yield Red(device, minor, limit, limit * low // 100, limit * high // 100, LINUX.ecn, bandwidth_bps)
+        denominator = mark_denominator(device, str(interface.id))
+        thresholds = limit * low // 100, limit * high // 100
+        yield Red(name, minor, limit, *thresholds, LINUX.ecn, bandwidth_bps, denominator)
     else:
-        yield Fifo(device, minor, limit)
+        yield Fifo(name, minor, limit)

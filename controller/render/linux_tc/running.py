@@ -10,6 +10,7 @@ from typing import Any
 
 from controller.network.model import Device
 from controller.render.linux_tc import numbers
+from controller.render.linux_tc.limits import MARK_DENOMINATOR
 from controller.render.linux_tc.objects import (
     FIRST_PREFERENCE,
     LAST_PREFERENCE,
@@ -154,7 +155,9 @@ def _leaf(name: str, minor: str, kind: str, options: dict[str, Any], bandwidth_b
         yield Fifo(name, minor, options["limit"])
     elif kind == "red":
         limits = (options["limit"], options["min"], options["max"])
-        yield Red(name, minor, *limits, ecn=options["ecn"], bandwidth_bps=bandwidth_bps)
+        # The kernel keeps a fraction of 32 bits; an operator's own red may print none.
+        denominator = round(1 / options["probability"]) if options.get("probability") else MARK_DENOMINATOR
+        yield Red(name, minor, *limits, options["ecn"], bandwidth_bps, denominator)
     elif kind == "gred":
         grio = bool(options.get("grio"))
         yield Gred(name, minor, options["limit"], options["dp_cnt"], options["dp_default"], grio)

@@ -277,6 +277,7 @@ def _qdiscs(name: str, port: Port) -> Iterator[dict[str, Any]]:
         options: dict[str, Any] = {"limit": octets(args["limit"])}
         if leaf["kind"] == "red":
             options |= {"min": octets(args["min"]), "max": octets(args["max"]), "ecn": "ecn" in args}
+            options["probability"] = int(float(args["probability"]) * 2**32) / 2**32
         if leaf["kind"] == "gred":
             options |= {"dp_cnt": int(args["DPs"]), "dp_default": int(args["default"]), "grio": "grio" in args}
             options["vqs"] = [

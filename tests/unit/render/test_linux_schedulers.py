@@ -96,6 +96,14 @@ def test_every_scheduler_is_at_the_same_handle_with_the_same_queues(scheduler: S
             Scheduler.HFSC, 100_000_000, {"premium_delay_us": "5 ms"},
             "r2:eth1: slotcar_options.premium_delay_us is 5 ms; say a whole number of microseconds from 100 to 1000000",
         ),
+        (
+            Scheduler.HTB, 100_000_000, {"mark_denominator": 0},
+            "r2:eth1: slotcar_options.mark_denominator is 0; say a whole number from 1 to 1000",
+        ),
+        (
+            Scheduler.ETS, 100_000_000, {"mark_denominator": True},
+            "r2:eth1: slotcar_options.mark_denominator is True; say a whole number from 1 to 1000",
+        ),
     ],
 )  # fmt: skip
 def test_what_a_scheduler_cannot_is_refused_in_words(
@@ -149,6 +157,26 @@ def test_premiums_delay_does_not_follow_from_its_rate(rate_bps: int) -> None:
 def test_the_operators_delay_bounds_the_burst() -> None:
     device = chosen(Scheduler.HFSC, premium_delay_us=20_000)
     assert any(" rt m1 12000000bit d 20000us m2 " in line for line in rendered(device).lines)
+
+
+# -- best effort's drops -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheduler", Scheduler)
+@pytest.mark.parametrize(("options", "probability"), [({}, "0.1"), ({"mark_denominator": 50}, "0.02")])
+def test_best_effort_drops_as_many_as_the_operator_says(
+    scheduler: Scheduler, options: dict[str, int | str | bool], probability: str
+) -> None:
+    leaves = [line for line in rendered(chosen(scheduler, **options)).lines if " red limit " in line]
+    assert len(leaves) == 2
+    assert all(f" probability {probability} ecn" in line for line in leaves)
+
+
+@given(st.integers(1, 1000))
+def test_the_kernels_fraction_is_read_back_as_the_operators_number(denominator: int) -> None:
+    # tc prints the fraction of 32 bits with six digits.
+    printed = f"{int(float(f'{1 / denominator:.6g}') * 2**32) / 2**32:.6g}"
+    assert round(1 / float(printed)) == denominator
 
 
 # -- ets ---------------------------------------------------------------------------------------------------------------
