@@ -2,8 +2,9 @@
 
     transactions.py serve|ask JSON
 
-A transaction is a connection of its own: a request, an answer of some size, the end (netperf's TCP_CRR). `serve` writes
-`ready` once it listens and ends with its connection; `ask` writes one JSON line when its time is over.
+A transaction is a request and an answer of some size, one after another on a connection that stays (netperf's TCP_RR) or
+each on a connection of its own (netperf's TCP_CRR). `serve` writes `ready` once it listens and ends with its connection;
+`ask` writes one JSON line when its time is over: of both kinds how many were completed, and how long each took.
 """
 
 from __future__ import annotations
@@ -33,37 +34,48 @@ def _answer(peer: socket.socket, answer: bytes) -> None:
     try:
         with peer:
             peer.settimeout(PATIENCE_S)
-            if _receive(peer, REQUEST_BYTES):
+            while _receive(peer, REQUEST_BYTES):
                 peer.sendall(answer)
     except OSError:
         pass  # the one who asked has lost patience
 
 
 def ask(spec: dict[str, Any]) -> None:
-    """`workers` ask one after another for `duration_s`, after `settle_s` that do not count."""
+    """Workers, `keeping` with a connection that stays and `fresh` without, ask one after another for `duration_s`, after
+    `settle_s` that do not count."""
     begin = time.monotonic() + spec["settle_s"]
     end = begin + spec["duration_s"]
-    found: list[float] = []
-    workers = [threading.Thread(target=_work, args=(spec, begin, end, found)) for _ in range(spec["workers"])]
+    found: dict[str, list[float]] = {"keeping": [], "fresh": []}
+    workers = [
+        threading.Thread(target=_work, args=(spec, begin, end, kind == "keeping", found[kind]))
+        for kind in found
+        for _ in range(spec[kind])
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    print(json.dumps({"completed": len(found), "took_s": sorted(round(one, 4) for one in found)}), flush=True)
+    print(json.dumps({kind: sorted(round(one, 4) for one in took_s) for kind, took_s in found.items()}), flush=True)
 
 
-def _work(spec: dict[str, Any], begin: float, end: float, found: list[float]) -> None:
+def _work(spec: dict[str, Any], begin: float, end: float, keep: bool, found: list[float]) -> None:
     request = bytes(REQUEST_BYTES)
     while (started := time.monotonic()) < end:
         try:
             with socket.create_connection((spec["address"], spec["port"]), timeout=PATIENCE_S) as connected:
-                connected.sendall(request)
-                whole = _receive(connected, spec["answer_bytes"])
+                connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                while started < end:
+                    connected.sendall(request)
+                    if not _receive(connected, spec["answer_bytes"]):
+                        break
+                    over = time.monotonic()
+                    if begin <= over < end:
+                        found.append(over - started)
+                    if not keep:
+                        break
+                    started = over
         except OSError:
             continue
-        over = time.monotonic()
-        if whole and begin <= over < end:
-            found.append(over - started)
 
 
 def _receive(connected: socket.socket, octets: int) -> bool:
