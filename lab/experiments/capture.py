@@ -127,16 +127,21 @@ def stamps(sent: Iterable[Packet], received: Iterable[Packet], offset_us: int = 
     return tuple(found)
 
 
-def numbered(packets: Iterable[Packet]) -> tuple[Packet, ...]:
+def numbered(packets: Iterable[Packet], first: int | None = None) -> tuple[Packet, ...]:
     """Segments of one connection with their identifications counted on beyond 16 bits, in the order of capture.
 
     Every packet of a connection has the next identification, also a segment that is sent again: so each is a packet
     of its own, as RFC 3357 counts them.
+
+    Args:
+        first: the number that the other end's first segment has: the count goes on from there, so that both ends agree
+            where a connection's first segments were lost right before the end of the 16 bits.
     """
     found: list[Packet] = []
-    last = 0
+    last = first
     for packet in packets:
-        step = (packet.number - last) % IDENTIFICATIONS
-        last += step if step < IDENTIFICATIONS // 2 or not found else step - IDENTIFICATIONS
+        step = 0 if last is None else (packet.number - last) % IDENTIFICATIONS
+        last = packet.number if last is None else last + step
+        last -= IDENTIFICATIONS if step >= IDENTIFICATIONS // 2 else 0
         found.append(Packet(packet.at_us, packet.source_port, packet.destination_port, last, packet.packet_bytes))
     return tuple(found)

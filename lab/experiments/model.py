@@ -12,6 +12,8 @@ class Verdict(StrEnum):
     """What a row's rule says of the figure that was measured."""
 
     AS_THE_PAPER = "as the paper"
+    #: The paper did not try it, or did not achieve it: the rule is what Slotcar promises.
+    AS_PROMISED = "as promised"
     DIFFERS = "differs"
     #: The machine was too slow to say.
     NOT_SHOWN = "not shown"
@@ -44,6 +46,7 @@ class Rule:
 
     Attributes:
         holds: takes ours and the figure of the same run that it is held against (0 where there is none).
+        promise: whether the rule is Slotcar's own, of what the paper did not try or did not achieve.
     """
 
     figure: str
@@ -51,6 +54,7 @@ class Rule:
     unit: str
     words: str
     holds: Callable[[float, float], bool]
+    promise: bool = False
 
     def judge(self, ours: float | None, beside: float | None = 0.0, *, fit: bool = True, note: str = "") -> Row:
         """The row with what was measured.
@@ -64,7 +68,8 @@ class Rule:
         if ours is None or beside is None or not fit:
             verdict = Verdict.NOT_SHOWN
         else:
-            verdict = Verdict.AS_THE_PAPER if self.holds(ours, beside) else Verdict.DIFFERS
+            good = Verdict.AS_PROMISED if self.promise else Verdict.AS_THE_PAPER
+            verdict = good if self.holds(ours, beside) else Verdict.DIFFERS
         return Row(self.figure, self.paper, ours, self.unit, self.words, verdict, note)
 
 

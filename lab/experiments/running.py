@@ -25,7 +25,12 @@ from lab.topology import PORT_BASE_VARIABLE
 HOME = Path(__file__).resolve().parents[2]
 #: Beside the ports of `slotcar lab up`, so that a lab which is up stays out of it.
 PORT_BASE = "2260"
-STYLES = {Verdict.AS_THE_PAPER: "green", Verdict.DIFFERS: "bold red", Verdict.NOT_SHOWN: "yellow"}
+STYLES = {
+    Verdict.AS_THE_PAPER: "green",
+    Verdict.AS_PROMISED: "cyan",
+    Verdict.DIFFERS: "bold red",
+    Verdict.NOT_SHOWN: "yellow",
+}
 
 
 def state_dir() -> Path:
@@ -62,7 +67,8 @@ def run(names: Sequence[str], say: Callable[[str], None], *, smoke: bool = False
         together = [one for one in left if one.inventory.resolve() == inventory]
         try:
             _together(together, ran, say, smoke=smoke)
-        except (LabError, OSError, subprocess.SubprocessError) as error:
+        # What an experiment makes of its own figures must not cost the others theirs.
+        except (LabError, OSError, subprocess.SubprocessError, ArithmeticError, LookupError, ValueError) as error:
             # None is left where only the taking down failed.
             for failed in ran.of(together)[:1]:
                 ran.failures[failed.name] = str(error)

@@ -16,10 +16,16 @@ from lab.experiments.model import Plot, Result, Row, Verdict
 from lab.experiments.setting import Setting
 
 #: A sign beside the word and the colour of each verdict, and what it means.
-SIGNS = {Verdict.AS_THE_PAPER: "✓", Verdict.DIFFERS: "≠", Verdict.NOT_SHOWN: "?"}
-CLASSES = {Verdict.AS_THE_PAPER: "same", Verdict.DIFFERS: "differs", Verdict.NOT_SHOWN: "open"}
+SIGNS = {Verdict.AS_THE_PAPER: "✓", Verdict.AS_PROMISED: "+", Verdict.DIFFERS: "≠", Verdict.NOT_SHOWN: "?"}
+CLASSES = {
+    Verdict.AS_THE_PAPER: "same",
+    Verdict.AS_PROMISED: "promised",
+    Verdict.DIFFERS: "differs",
+    Verdict.NOT_SHOWN: "open",
+}
 MEANINGS = {
     Verdict.AS_THE_PAPER: "our figure obeys the row's rule, which was written down before the run",
+    Verdict.AS_PROMISED: "the paper did not try this, or did not achieve it; our figure obeys what Slotcar promises",
     Verdict.DIFFERS: "our figure breaks the rule; the section says why",
     Verdict.NOT_SHOWN: "nothing was measured, or the machine did not carry what was asked: it says nothing of routers",
 }

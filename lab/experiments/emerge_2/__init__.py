@@ -27,6 +27,7 @@ REFUSED = Rule(
     "refusals",
     "admission refuses it",
     lambda ours, _: ours == 1,
+    promise=True,
 )
 CONGESTED = Rule(
     "latency, congested",
@@ -62,6 +63,7 @@ STRICT_RATE = Rule(
     "Mb/s",
     "at least 99 % of what it sends",
     lambda ours, sent: ours >= 0.99 * sent,
+    promise=True,
 )
 STRICT_DELAY = Rule(
     "latency, strict priority within what is admitted",
@@ -69,6 +71,7 @@ STRICT_DELAY = Rule(
     "ms, median",
     "at most 5 ms above what it was alone",
     lambda ours, alone: ours <= alone + 5,
+    promise=True,
 )
 STRICT_LOSS = Rule(
     "packet loss, strict priority within what is admitted",
@@ -76,6 +79,7 @@ STRICT_LOSS = Rule(
     "%",
     "at most 0.5 %",
     lambda ours, _: ours <= 0.5,
+    promise=True,
 )
 
 

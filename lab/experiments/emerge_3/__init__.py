@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from lab.experiments import figures
@@ -15,6 +16,7 @@ from lab.experiments.figures import Phase, during
 from lab.experiments.model import Curve, Plot, Rule
 from lab.metrics import emerge
 from lab.metrics.emerge import Stage
+from lab.metrics.model import Delay
 
 HERE = Path(__file__).parent
 #: Both flows of a mix are there so long before its slot; they end with it.
@@ -121,15 +123,21 @@ def _mix(seen: Captured, slot: Slot, began: float, port: int) -> Mix:
     streams = seen.stream(port), seen.stream(port + 1)
     payload = Udp("", "", 0, 0).payload_bytes
     rates = [Stage(*(figures.rate_mbps(stream, payload, phase) for stream in streams)) for phase in phases]
-    delays = [Stage(*(figures.median_ms(during(stream, phase)) or 0 for stream in streams)) for phase in phases]
+    delays = [Stage(*(_median_ms(during(stream, phase)) for stream in streams)) for phase in phases]
     foreground, background = _rates(slot)
     return Mix(
         foreground,
         background,
         (emerge.gain(*rates), emerge.loss(*rates)),
         (emerge.gain(*delays, more_is_better=False), emerge.loss(*delays, more_is_better=False)),
-        rates[1].foreground / figures.sent_mbps(streams[0], payload, phases[1]),
+        rates[1].foreground / (figures.sent_mbps(streams[0], payload, phases[1]) or inf),
     )
+
+
+def _median_ms(stream: Sequence[Delay]) -> float:
+    """Where nothing arrived, nothing is so late that it would be later: all that a delay can be."""
+    found = figures.median_ms(stream)
+    return figures.WAITING_US / figures.MILLISECOND if found is None else found
 
 
 def _ratio(gained: float, lost: float) -> float:

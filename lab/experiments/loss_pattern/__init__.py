@@ -8,6 +8,7 @@ from pathlib import Path
 from lab.experiments import figures
 from lab.experiments.bench import START_S, Bench, Captured, Udp, wait_until
 from lab.experiments.capture import numbered, stamps
+from lab.experiments.datagrid import steps
 from lab.experiments.experiment import QUARTER, Experiment, Findings
 from lab.experiments.figures import WAITING_US, Phase, during
 from lab.experiments.model import Curve, Plot, Rule
@@ -51,6 +52,7 @@ SPARED = Rule(
     "%",
     "below that of best effort",
     lambda ours, best: ours < best,
+    promise=True,
 )
 PROMISED = Rule(
     "throughput, assured rate",
@@ -58,6 +60,7 @@ PROMISED = Rule(
     "Mb/s",
     "at least 95 % of the 8 Mb/s that are reserved",
     lambda ours, _: ours >= 0.95 * 8,
+    promise=True,
 )
 
 
@@ -78,8 +81,7 @@ def measure(bench: Bench) -> Findings:
     stream = _stream(seen)
     best = during(stream, Phase("best effort", flow.started_at + SETTLE_S, slot.start - 0.2))
     assured = during(stream, Phase("assured rate", slot.start + SETTLE_S, slot.end - 0.5))
-    rates = [s.received_bps / 1e6 for s in flow.samples() if s.ended_at - 0.5 > slot.start + SETTLE_S]
-    inside = [one for one, sample in zip(rates, range(len(rates)), strict=True) if sample < len(rates) - 1]
+    rate_bps = steps.mean_bps(flow.samples(), Phase("assured rate", slot.start + SETTLE_S, slot.end - 0.5))
     fit = not bench.doubts
     seconds = [value / 1e6 for value in pattern.distances_us(best)]
     near = 100 * sum(value < 10 for value in seconds) / len(seconds) if seconds else None
@@ -88,17 +90,18 @@ def measure(bench: Bench) -> Findings:
         CLOSE.judge(near, fit=fit, note=f"{len(seconds)} distances"),
         BURSTY.judge(max(pattern.lengths(best), default=0), fit=fit),
         SPARED.judge(figures.loss_percent(assured), figures.loss_percent(best), fit=fit, note=_told(assured)),
-        PROMISED.judge(sum(inside) / len(inside) if inside else None, fit=fit),
+        PROMISED.judge(rate_bps / 1e6, fit=fit),
     )
     return Findings(rows, _plots({"best effort": best, "assured rate": assured}), configuration)
 
 
 def _stream(seen: Captured) -> tuple[Delay, ...]:
     # Only what carries data is numbered in a row: a connection's last words may have no number at all.
-    sent, received = (
-        numbered(packet for packet in packets if packet.packet_bytes > MOST_HEADER_BYTES)
+    left, came = (
+        [packet for packet in packets if packet.packet_bytes > MOST_HEADER_BYTES]
         for packets in (seen.sent, seen.received)
     )
+    sent, received = numbered(left), numbered(came, left[0].number if left else None)
     return delay.one_way(stamps(sent, received, seen.offset_us), WAITING_US)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 
 from lab import traffic
@@ -46,6 +47,7 @@ RULES = {
         "% of the rate",
         f"at least {ENOUGH * 100:.0f} %: the default lies beyond the knee",
         lambda ours, _: ours >= ENOUGH * 100,
+        promise=True,
     ),
     "udp-knee": Rule(
         "least burst at which UDP achieves the rate",
@@ -60,6 +62,7 @@ RULES = {
         "% of the rate",
         "at least 99 %",
         lambda ours, _: ours >= 99,
+        promise=True,
     ),
 }
 
@@ -126,8 +129,9 @@ def _bursts(lines: Sequence[str]) -> dict[int, int]:
 
 
 def _knee(points: Sequence[Point]) -> float | None:
-    """The least burst from which on every larger one gives the rate, kB."""
-    found = None
+    """The least burst from which on every larger one gives the rate, kB: infinite where even the largest does not, None
+    where none was tried."""
+    found = inf if points else None
     for point in sorted(points, key=lambda one: -one.burst_bytes):
         if point.part < ENOUGH:
             break

@@ -73,7 +73,7 @@ def measure(bench: Bench) -> Findings:
             figures.loss_percent(during(stream, beside)), figures.loss_percent(during(stream, alone)), fit=fit
         ),
         REST.judge(mean_mbps(qbss, beside.start, beside.end), REST_MBPS, fit=fit),
-        WHOLE.judge(None if back is None else 100 * back / GOODPUT_MBPS),
+        WHOLE.judge(None if back is None else 100 * back / GOODPUT_MBPS, fit=fit),
     )
     title = "QBSS and a best-effort stream of constant bit rate"
     marks = ((qbss.started_at, "QBSS comes"), (gone, "best effort goes"))

@@ -74,12 +74,17 @@ def measure(bench: Bench) -> Findings:
     with bench.captured((STREAMS[0].source,), (STREAMS[0].destination,), ports) as seen:
         # The load comes last: what starts beside it waits for the emulator until its slots are over.
         wait_until(first - CONGESTED_S - 4 * START_S)
-        for flow in STREAMS:
-            bench.udp(flow, max(slot.end for slot in ordered if _port(slot) == flow.port))
-        greedy = bench.udp(GREEDY, max(slot.end for slot in ordered if slot.name.startswith("share")))
+        ends = {
+            flow.port: max(slot.end for slot in ordered if _port(slot) == flow.port) for flow in (*STREAMS, GREEDY)
+        }
+        flows = [bench.udp(flow, ends[flow.port]) for flow in STREAMS]
+        greedy = bench.udp(GREEDY, ends[GREEDY.port])
         load = bench.udp(LOAD, end)
         wait_until(end + 0.5)
-        load.wait(20.0)
+        for one in (*flows, greedy, load):
+            one.wait(20.0)
+    for sender, until in zip((*flows, greedy), ends.values(), strict=True):
+        bench.doubt_senders([sender], max(first, sender.started_at), until)
     bench.doubt_senders([load], first, end)
     fit = not bench.doubts
     shares = [

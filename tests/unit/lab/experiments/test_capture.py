@@ -65,3 +65,10 @@ def test_identifications_are_counted_on_beyond_sixteen_bits() -> None:
 def test_identifications_that_begin_high_keep_their_own_beginning() -> None:
     sent, received = packets([60_000, 60_001, 60_002]), packets([60_000, 60_002], 10)
     assert [s.received_us for s in stamps(numbered(sent), numbered(received))] == [10, None, 11]
+
+
+def test_the_receivers_count_goes_on_from_the_senders_first() -> None:
+    sent, received = packets([65_534, 65_535, 0, 1]), packets([1, 0, 2], 10)
+    assert [s.received_us for s in stamps(numbered(sent), numbered(received, 65_534))] == [None, None, 11, 10]
+    # One that left before the first that was captured.
+    assert [p.number for p in numbered(packets([65_533, 65_535, 0]), 65_534)] == [65_533, 65_535, 65_536]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -91,3 +92,6 @@ def test_a_verdict_follows_from_the_rule_and_from_a_machine_that_was_fit(
 ) -> None:
     row = RULE.judge(ours, beside, fit=fit, note="n")
     assert (row.ours, row.rule, row.verdict, row.note) == (ours, RULE.words, verdict, "n")
+    # Of what no paper tried, only the praise is another.
+    promised = replace(RULE, promise=True).judge(ours, beside, fit=fit).verdict
+    assert promised is (Verdict.AS_PROMISED if verdict is Verdict.AS_THE_PAPER else verdict)

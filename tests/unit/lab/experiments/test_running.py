@@ -42,10 +42,17 @@ def labs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Labs:
     return found
 
 
-def ran(monkeypatch: pytest.MonkeyPatch, names: list[str], *, failing: str = "", switching: str = "") -> running.Ran:
+def ran(
+    monkeypatch: pytest.MonkeyPatch,
+    names: list[str],
+    *,
+    failing: str = "",
+    switching: str = "",
+    error: Exception | None = None,
+) -> running.Ran:
     def one(experiment: Experiment, ready: Any) -> Result:
         if experiment.name == failing:
-            raise LabError("no room")
+            raise error or LabError("no room")
         if experiment.name == switching:
             ready.inventory = Path("another")
         return replace(RESULT, name=experiment.name)
@@ -60,8 +67,11 @@ def test_those_of_one_inventory_share_a_lab_and_keep_their_order(labs: Labs, mon
     assert len(labs.brought_up) == 2
 
 
-def test_one_that_fails_is_told_and_the_others_run(labs: Labs, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = ran(monkeypatch, ["emerge-1", "emerge-3", "emerge-4"], failing="emerge-3")
+@pytest.mark.parametrize("error", [LabError("no room"), ValueError("no room"), ZeroDivisionError("no room")], ids=repr)
+def test_one_that_fails_is_told_and_the_others_run(
+    error: Exception, labs: Labs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = ran(monkeypatch, ["emerge-1", "emerge-3", "emerge-4"], failing="emerge-3", error=error)
     assert list(found.results) == ["emerge-1", "emerge-4"]
     assert found.failures == {"emerge-3": "no room"}
     assert len(labs.brought_up) == 2
