@@ -8,12 +8,12 @@ from types import TracebackType
 from typing import Any, Self
 
 
-def _serve(size: int, pipe: Connection) -> None:
+def _serve(size: int, platform: str, pipe: Connection) -> None:
     from lab.ios import Routers
 
     with Routers() as routers:
         for number in range(1, size + 1):
-            routers.add(f"r{number}", "cisco-car", startup(number))
+            routers.add(f"r{number}", platform, startup(number))
         pipe.send([routers.known_hosts, [router.port for router in routers], routers[0].password])
         while (asked := pipe.recv()) != "stop":
             if asked == "last lines":
@@ -40,11 +40,11 @@ def network(number: int, port: int) -> str:
 class Fleet:
     """`size` emulated routers, from `with` to its end."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, platform: str = "cisco-car") -> None:
+        self.size, self.platform = size, platform
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(size, theirs), daemon=True)
+        self._process = context.Process(target=_serve, args=(size, platform, theirs), daemon=True)
 
     def __enter__(self) -> Self:
         self._process.start()

@@ -16,11 +16,13 @@ from controller.reservation.model import Endpoint, Reservation
 from controller.rollout.model import Reading, Wanted
 from controller.settings import load_settings
 from controller.timebase import Window
-from controller.timeline import active_at
+from controller.timeline import Active, active_at
 from controller.verbs.offline import entries_of
 from controller.verbs.rolling import pusher_for, wanted_for
 from controller.vocabulary import Protocol, Service
 
+#: When the flows are asked for, and within their window.
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
 #: Flows of a router in a slot. Each is three lines to give and two or three to take back: some 80 lines a change.
 FLOWS = 15
 #: More make the peer no faster on few cores, and with a hundred its connections run out of their time.
@@ -44,8 +46,9 @@ _PLAYBOOK = [
 class World:
     """`push(slot)` and `peer_push(slot)` bring all routers to a slot; they take turns."""
 
-    def __init__(self, folder: Path, fleet: Fleet) -> None:
+    def __init__(self, folder: Path, fleet: Fleet, *, eem: bool = False) -> None:
         self.fleet = fleet
+        self._options = {"eem": True} if eem else {}
         self._folder = folder
         inventory = folder / "inventory"
         inventory.mkdir()
@@ -65,6 +68,16 @@ class World:
         if readings.failures:
             raise SystemExit(str(readings.failures))
         self._pusher.push(self._wanted(slot), readings.found, at or datetime.now(UTC))
+
+    def arm(self, slot: int, at: datetime) -> None:
+        """All routers hold what they are to do at `at` by themselves: go from the slot before to this one."""
+        now = datetime.now(UTC)
+        coming = [(at, self._active(slot))]
+        wanted = wanted_for(self._network)(self._active(slot - 1), now, coming).wanted
+        readings = self._pusher.read(sorted(self._network.devices))
+        if readings.failures:
+            raise SystemExit(str(readings.failures))
+        self._pusher.push(wanted, readings.found, now)
 
     def peer_push(self, slot: int) -> None:
         from benchmarks.push import run_peer
@@ -96,8 +109,10 @@ class World:
         }
 
     def _wanted(self, slot: int) -> dict[str, Wanted]:
-        now = datetime(2030, 1, 1, tzinfo=UTC)
-        window = Window(now, now + timedelta(hours=1))
+        return dict(wanted_for(self._network)(self._active(slot), NOW).wanted)
+
+    def _active(self, slot: int) -> list[Active]:
+        window = Window(NOW, NOW + timedelta(hours=1))
         reservations = [
             Reservation(
                 name=f"s{slot}-{number}-{flow}", owner="bench", source=Endpoint(host=f"a{number}"),
@@ -111,9 +126,9 @@ class World:
         # in which lists are written anew is more than `ios_config` can put in order.
         entries = [
             replace(entry, number=50 * (place // FLOWS + 1) + (slot * FLOWS + place % FLOWS) % 50)
-            for place, entry in enumerate(entries_of(reservations, self._network, now))
+            for place, entry in enumerate(entries_of(reservations, self._network, NOW))
         ]
-        return dict(wanted_for(self._network)(active_at(entries, now), now).wanted)
+        return list(active_at(entries, NOW))
 
     def _inventory(self) -> dict[str, object]:
         routers, ends = {}, {}
@@ -135,7 +150,8 @@ class World:
                     "slotcar_attached_to": f"r{number}:FastEthernet{index}/0",
                 }
         common = {
-            "slotcar_platform": "cisco-car", "slotcar_shares": {"ip-premium": "45 %"},
+            "slotcar_platform": self.fleet.platform, "slotcar_options": self._options,
+            "slotcar_shares": {"ip-premium": "45 %"},
             "slotcar_known_hosts": str(self._folder / "known_hosts"), "ansible_connection": "ansible.netcommon.network_cli",
             "ansible_network_os": "cisco.ios.ios", "ansible_user": "slotcar", "ansible_password": self.fleet.password,
             "ansible_ssh_common_args": f"-o UserKnownHostsFile={self._folder / 'known_hosts'}",
