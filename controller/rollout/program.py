@@ -69,7 +69,8 @@ def wanted_with_programs(
     steps: dict[str, list[_Due]] = {name: [] for name in now}
     for boundary in ordered(at, active, [*coming, *_ends(coming[-1][1] if coming else active)]):
         for name, configuration in configure(boundary.active, boundary.at)[0].items():
-            if name in last and configuration.lines != last[name].lines:
+            # Mostly it is the very same one, which is told sooner than that its lines are.
+            if name in last and configuration is not last[name] and configuration.lines != last[name].lines:
                 steps[name].append(_Due(boundary.instant(name), boundary.at, configuration))
                 last[name] = configuration
     for name, deadline in (deadlines or {}).items():

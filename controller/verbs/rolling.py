@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from controller.intent import QosIntent, intents_at
 from controller.ledger import Ledger
 from controller.network.model import Network
 from controller.path.model import crossed
-from controller.render import renderer_of
-from controller.render.model import Configuration, Unrenderable
 from controller.rollout.ahead import armed_until
 from controller.rollout.archive import Archive
+from controller.rollout.configuring import Configuring
 from controller.rollout.loop import ReconcileLoop
 from controller.rollout.model import Carried, Failure, Outlook, Wanted
 from controller.rollout.playbook import Playbooks
@@ -29,21 +27,7 @@ from controller.verbs.errors import NotPossible
 def wanted_for(network: Network) -> WantedFor:
     """Configurations and programs of all devices, as a function of what is active and of the instant."""
     acting = frozenset(name for name, device in network.devices.items() if acts(device))
-    # Most boundaries leave most devices as they are: each one's last configuration serves for the same intent again.
-    last: dict[str, tuple[QosIntent, Configuration]] = {}
-
-    def configure(active: Sequence[Active], at: datetime) -> tuple[dict[str, Configuration], dict[str, str]]:
-        found: dict[str, Configuration] = {}
-        unrenderable: dict[str, str] = {}
-        for name, intent in intents_at(active, network, at).items():
-            device = network.devices[name]
-            try:
-                if name not in last or last[name][0] != intent:
-                    last[name] = intent, renderer_of(device).configuration(intent, device)
-                found[name] = last[name][1]
-            except Unrenderable as error:
-                unrenderable[name] = str(error)
-        return found, unrenderable
+    configure = Configuring(network)
 
     def wanted(active: Sequence[Active], at: datetime, coming: Sequence[Coming] = ()) -> Outlook:
         deadlines = {

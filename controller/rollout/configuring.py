@@ -1,0 +1,81 @@
+"""Configurations of all devices, as a function of what is active and of the instant; remembers, so that a turn is cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from controller.intent import QosIntent, intents_at
+from controller.ledger.model import Entry
+from controller.network.model import Network
+from controller.path.model import crossed
+from controller.render import renderer_of
+from controller.render.model import Configuration, Unrenderable
+from controller.timeline import Active
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What was found for one set of reservations and of SLSs; never changed."""
+
+    entries: Mapping[int, Entry]
+    valid: frozenset[str]
+    configurations: Mapping[str, Configuration]
+    unrenderable: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Configuring:
+    """Asked for one instant after another: most boundaries leave most devices as they are, and only those that are on
+    the path of a reservation which comes, goes or changes are computed again.
+
+    A pure function: what it remembers shows in its speed alone.
+    """
+
+    network: Network
+    _known: _Known | None = None
+    _last: dict[str, tuple[QosIntent, Configuration]] = field(default_factory=dict)
+
+    def __call__(self, active: Sequence[Active], at: datetime) -> tuple[dict[str, Configuration], dict[str, str]]:
+        """By device its configuration, and of those that have none the reason."""
+        known = self._known
+        entries = {one.entry.number: one.entry for one in active}
+        valid = frozenset(
+            name for name, sls in self.network.sls.items() if sls.validity is None or sls.validity.contains(at)
+        )
+        if known is None or known.valid != valid:
+            found, unrenderable = self._render(intents_at(active, self.network, at))
+        else:
+            touched = _touched(known.entries, entries)
+            concerned = [one for one in active if touched & crossed(one.entry.paths)] if touched else []
+            intents = intents_at(concerned, self.network, at, touched)
+            new, newly = self._render(intents)
+            found = {name: one for name, one in known.configurations.items() if name not in intents} | new
+            unrenderable = {name: why for name, why in known.unrenderable.items() if name not in intents} | newly
+        self._known = _Known(entries, valid, found, unrenderable)
+        return dict(sorted(found.items())), dict(sorted(unrenderable.items()))
+
+    def _render(self, intents: Mapping[str, QosIntent]) -> tuple[dict[str, Configuration], dict[str, str]]:
+        found: dict[str, Configuration] = {}
+        unrenderable: dict[str, str] = {}
+        for name, intent in intents.items():
+            device = self.network.devices[name]
+            last = self._last.get(name)
+            try:
+                if last is None or last[0] != intent:
+                    last = self._last[name] = intent, renderer_of(device).configuration(intent, device)
+                found[name] = last[1]
+            except Unrenderable as error:
+                unrenderable[name] = str(error)
+        return found, unrenderable
+
+
+def _touched(before: Mapping[int, Entry], after: Mapping[int, Entry]) -> set[str]:
+    """The devices on the paths of what is in one of them only, or other in the one than in the other."""
+    found: set[str] = set()
+    for number in before.keys() | after.keys():
+        old, new = before.get(number), after.get(number)
+        if old is not new and old != new:
+            found |= crossed(path for entry in (old, new) if entry is not None for path in entry.paths)
+    return found

@@ -1,0 +1,74 @@
+"""What a controller remembers of devices' configurations shows in its speed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.network import load_network
+from controller.network.model import Network
+from controller.problems import SlotcarError
+from controller.reservation.model import Endpoint, Reservation
+from controller.rollout.configuring import Configuring
+from controller.timebase import Window
+from controller.timeline import Active
+from controller.verbs.offline import entries_of
+from controller.vocabulary import Protocol, Service
+
+ROOT = Path(__file__).resolve().parents[2]
+NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+WINDOW = Window(NOW, NOW + 4 * HOUR)
+SERVICES = (Service.IP_PREMIUM, Service.ASSURED_RATE, Service.QBSS)
+
+
+def with_an_sls_that_ends(network: Network) -> Network:
+    name = min(network.sls)
+    sls = network.sls[name].model_copy(update={"validity": Window(NOW - HOUR, NOW + HOUR)})
+    return network.model_copy(update={"sls": network.sls | {name: sls}})
+
+
+def flows(network: Network) -> list[Active]:
+    """A reservation between each two hosts that have one, its service in turn; and each once more, at another rate."""
+    found: list[Active] = []
+    for source, destination in permutations(sorted(network.hosts), 2):
+        for rate_bps in (1_000_000, 2_000_000):
+            asked = Reservation(
+                name=f"{source}-{destination}", owner="o", source=Endpoint(host=source),
+                destination=Endpoint(host=destination, port=5001), protocol=Protocol.UDP,
+                service=SERVICES[len(found) // 2 % 3], rate_bps=rate_bps, windows=(WINDOW,),
+            )  # fmt: skip
+            try:
+                (entry,) = entries_of([asked], network, NOW)
+            except SlotcarError:
+                break
+            found.append(Active(replace(entry, number=len(found) // 2), WINDOW))
+    return found
+
+
+NETWORKS = {name: with_an_sls_that_ends(load_network(ROOT / "inventories" / name)) for name in ("garnet", "datagrid")}
+FLOWS = {name: flows(network) for name, network in NETWORKS.items()}
+
+
+def test_the_networks_have_flows_to_choose_from() -> None:
+    assert all(len(found) >= 8 for found in FLOWS.values())
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_one_who_remembers_says_what_one_who_was_never_asked_before_says(name: str, data: st.DataObject) -> None:
+    network = NETWORKS[name]
+    choice = st.lists(st.sampled_from(FLOWS[name]), max_size=5, unique_by=lambda one: one.entry.number)
+    asked: Sequence[tuple[list[Active], int]] = data.draw(st.lists(st.tuples(choice, st.integers(0, 2)), max_size=6))
+    remembers = Configuring(network)
+    for active, hours in asked:
+        at = NOW + hours * HOUR
+        assert remembers(active, at) == Configuring(network)(active, at)
