@@ -1,8 +1,9 @@
 """Revisions on disk: everything that the playbooks need, readable with the controller and the database dead.
 
 `revisions/ID/DEVICE/` holds before.txt, after.txt, apply.txt, undo.txt, device.json, commands.json, reservations.json (whom
-after.txt is for) and, for a Linux router, the shell scripts that are staged. `known-good/DEVICE/` is the same of the last
-push that was verified.
+after.txt is for) and, for a Linux router, the shell scripts that are staged. after-N.txt is what the device has after N
+steps of its program, before-N.txt after N steps of the one that was armed until then, where the archive knows that.
+`known-good/DEVICE/` is the same of the last push that was verified.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from controller.problems import InvalidInput, Problem
 from controller.rollout import staging
 from controller.rollout.linux.scripts import revision_name
 from controller.rollout.model import Carried, DeviceRevision, Revision
+from controller.rollout.staging import REST
 
 REVISIONS, KNOWN_GOOD, READINGS = "revisions", "known-good", "reading"
 RESERVATIONS = "reservations.json"
@@ -59,9 +61,24 @@ class Archive:
             shutil.rmtree(part, ignore_errors=True)
             for name, device in revision.devices.items():
                 _write_device(part / name, device, revision)
+                self._write_rest(part / name, device.replaces)
             shutil.rmtree(folder, ignore_errors=True)  # of an earlier try
             part.rename(folder)
         return folder
+
+    def _write_rest(self, folder: Path, armed: str) -> None:
+        """What is left of what a device had armed; nothing where that is not what was last seen to be right on it."""
+        good = self.known_good / folder.name
+        try:
+            told = json.loads((good / "program.json").read_text(encoding="utf-8"))
+            first = told["ids"].index(armed)
+            rest = {"instants": told["instants"][first:], "ids": told["ids"][first:]}
+            texts = [(good / f"after-{first + n}.txt").read_text(encoding="utf-8") for n in range(1, len(rest["ids"]))]
+        except (FileNotFoundError, ValueError, KeyError):
+            return
+        for number, text in enumerate(texts, 1):
+            (folder / f"before-{number}.txt").write_text(text)
+        (folder / REST).write_text(json.dumps(rest))
 
     def clocks_of(self, revision: Revision) -> dict[str, int]:
         """How far devices' clocks were ahead of this machine's when the revision was activated, in microseconds."""

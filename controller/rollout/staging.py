@@ -14,6 +14,9 @@ from controller.vocabulary import Platform
 
 #: What an activation leaves in the device's folder: how far its clock is ahead of the controller's.
 CLOCK = "clock.json"
+#: In the same folder, where the archive knows it: of what was armed until then, each step's instant, and as in
+#: `program.json` the names of what is left after each number of steps. `before-N.txt` belongs to it.
+REST = "before.json"
 
 
 def commands(device: Device) -> list[str]:

@@ -5,8 +5,10 @@
 #   device.sh PLACE state                    the name of what is still to come, and how late its last step was (1/100 s)
 #   device.sh PLACE clock                    the present: since the router started, since the epoch (both 1/100 s)
 #   device.sh PLACE activate REVISION BOOT   arm a staged revision's program, then make its change now
-#   device.sh PLACE return REVISION [FENCE]  make the change on standard input, then arm what was armed before the revision,
-#                                            and take its steps that are due; says `again` where there was something
+#   device.sh PLACE return REVISION [FENCE [N]]
+#                                            make the change on standard input, then arm what was armed before the revision,
+#                                            from N steps after what is named in `replaces` on, and take its steps that are
+#                                            due; says `again` where there was something
 #   device.sh PLACE keep REVISION BOOT N     the same, then the revision's program from its step N + 1 on
 #   device.sh PLACE disarm                   the same, then nothing
 #
@@ -211,10 +213,11 @@ holder() {
   done | tail -n 1
 }
 
-# The configuration that came back is the one that a program had when the revision was read: it goes on from there.
+# The configuration that came back is the one that a program had when the revision was read, or $3 steps later: it goes on
+# from there.
 rewind() {
   number=$(grep -nxF "$(cat "$place/$1/replaces" 2>/dev/null)" "$place/$2/ids" | head -n 1)
-  [ -z "$number" ] || echo $((${number%%:*} - 1)) >"$place/$2/progress"
+  [ -z "$number" ] || echo $((${number%%:*} - 1 + $3)) >"$place/$2/progress"
 }
 
 # Steps that fell due meanwhile are taken before anybody looks.
@@ -249,7 +252,7 @@ return_() {
   rm -f "$place/$1/applied"
   change_back
   if [ -z "$before" ] || [ ! -d "$place/$before" ]; then return; fi
-  rewind "$1" "$before"
+  rewind "$1" "$before" "${3:-0}"
   start "$before"
   unlock
   catch_up "$place/$before"

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from controller.network.model import Device
 from controller.rollout.comparison import Comparison, compare
 from controller.rollout.linux.scripts import command, remote_dir
 from controller.rollout.linux.shell import Answer, Shell, StepFailed, ask
 from controller.rollout.model import STALE, Restless
-from controller.rollout.staging import CLOCK, state_of
+from controller.rollout.staging import CLOCK, REST, state_of
 
 #: How often the router's clock is asked where it is to act by itself: the quickest answer says most.
 _ASKED = 2
@@ -41,22 +42,35 @@ class Clock:
 @dataclass(frozen=True, slots=True)
 class Staged:
     """A revision's `program.json`: its name on the router, when each step is due (s since the epoch), the names of what
-    is left after each number of steps, and the name of what was armed until then."""
+    is left after each number of steps, and the name of what was armed until then; of that, the same of its steps."""
 
     name: str
     instants: tuple[float, ...]
     ids: tuple[str, ...]
     replaces: str
+    instants_before: tuple[float, ...] = ()
+    ids_before: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, folder: Path) -> Staged:
         told = json.loads((folder / "program.json").read_text(encoding="utf-8"))
-        return cls(told["name"], tuple(told["instants"]), tuple(told["ids"]), told["replaces"])
+        rest: dict[str, Any] = {"instants": (), "ids": (told["replaces"],)}
+        with suppress(FileNotFoundError):
+            rest = json.loads((folder / REST).read_text(encoding="utf-8"))
+        return cls(
+            told["name"], tuple(told["instants"]), tuple(told["ids"]), told["replaces"], tuple(rest["instants"]),
+            tuple(rest["ids"]),
+        )  # fmt: skip
 
     @staticmethod
     def file_after(steps: int) -> str:
         """The file that says what the router has after so many steps."""
         return f"after-{steps}.txt" if steps else "after.txt"
+
+    @staticmethod
+    def file_before(steps: int) -> str:
+        """The file that says what the router would have after so many steps of what was armed until then."""
+        return f"before-{steps}.txt" if steps else "before.txt"
 
 
 def read(shell: Shell, folder: Path) -> Mapping[str, str]:
@@ -147,8 +161,9 @@ def _reached(folder: Path, outputs: Mapping[str, str]) -> str:
 def restore(shell: Shell, folder: Path, target: str, fence: str = "-", *, only_look: bool = False) -> Comparison:
     """Gives the router what `target` says, from whatever it has now, and the program that belongs to that.
 
-    Of a revision's own configuration, what is past is left out: a slot that has ended does not come back. With a `fence`,
-    a router that took something from a later leader is left alone, and so is one that never took the revision.
+    Of a revision's configuration, and of the one before it, what is past is left out: a slot that has ended does not come
+    back, not even until the program that belongs to it ends it again. With a `fence`, a router that took something from a
+    later leader is left alone, and so is one that never took the revision.
 
     Raises:
         StepFailed: the router refused it, or does not have it afterwards.
@@ -161,15 +176,17 @@ def restore(shell: Shell, folder: Path, target: str, fence: str = "-", *, only_l
 
 
 def _restore(shell: Shell, folder: Path, target: str, fence: str, *, only_look: bool) -> Comparison:
-    own = target == "after.txt"
+    own, before = target == "after.txt", target == "before.txt"
     staged = Staged.of(folder)
-    taken = sum(instant <= time.time() for instant in staged.instants)
+    taken = sum(instant <= time.time() for instant in (staged.instants if own else staged.instants_before))
     if own:
         target = staged.file_after(taken)
+    elif before:
+        target = staged.file_before(taken)
     found = compare(folder, target, read(shell, folder))
     if only_look:
         return found
-    if target == "before.txt" and fence != "-" and not _has_taken(shell, folder.name, staged.name):
+    if before and fence != "-" and not _has_taken(shell, folder.name, staged.name):
         # Nor has it the program that would end what the change brings back: a router that restarted has none.
         return replace(found, after=found.before, apply=())
     lines = "".join(f"{line}\n" for line in found.apply)
@@ -177,7 +194,7 @@ def _restore(shell: Shell, folder: Path, target: str, fence: str, *, only_look: 
     if own:
         verify(shell, folder, "after.txt")
     elif done.stdout.split()[-1:] == ["again"]:
-        _verify_returned(shell, folder, target)
+        _verify_returned(shell, folder)
     elif not (left := compare(folder, target, read(shell, folder))).equal:
         raise StepFailed(f"the device does not have what is wanted:\n{left.difference}")
     return found
@@ -187,11 +204,14 @@ def _has_taken(shell: Shell, device: str, revision: str) -> bool:
     return shell.run(f"[ -e {remote_dir(device)}/{revision}/previous ]").code == 0
 
 
-def _verify_returned(shell: Shell, folder: Path, target: str) -> None:
-    """Where it has taken steps of what was armed before, it has what these made of `target`: that is not in the folder."""
-    outputs = read(shell, folder)
-    left = compare(folder, target, outputs)
-    if state_of(outputs, _device(folder))[0] == Staged.of(folder).replaces and not left.equal:
+def _verify_returned(shell: Shell, folder: Path) -> None:
+    """It may have taken steps of what was armed before. What these made of its configuration may not be in the folder."""
+    outputs, staged = read(shell, folder), Staged.of(folder)
+    armed = state_of(outputs, _device(folder))[0]
+    if armed not in staged.ids_before:
+        return
+    left = compare(folder, staged.file_before(staged.ids_before.index(armed)), outputs)
+    if not left.equal:
         raise StepFailed(f"the device does not have what is wanted:\n{left.difference}")
 
 
@@ -205,7 +225,9 @@ def _way_back(shell: Shell, folder: Path, target: str, fence: str, taken: int) -
         return command(device, "keep", staged.name, str(clock(shell, device).boot_cs), str(taken))
     if shell.run(f"[ -e {place}/device.sh ]").code != 0:
         return "tc -batch -"  # nothing was ever staged there since it started
-    return command(device, *(("return", staged.name, fence) if target == "before.txt" else ("disarm",)))
+    return command(
+        device, *(("return", staged.name, fence, str(taken)) if target.startswith("before") else ("disarm",))
+    )
 
 
 def _must(done: Answer, what: str) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from controller.render.linux_tc.running import QDISCS
 from controller.render.model import Configuration
 from controller.rollout.archive import Archive, revision_id
 from controller.rollout.comparison import compare
+from controller.rollout.linux.steps import Staged
+from controller.rollout.model import Revision
 from tests.support.requests import T0, at
 from tests.unit.rollout.support import NETWORK, active, revision
 
@@ -53,6 +56,31 @@ def test_what_is_known_good_is_the_last_verified_push_of_each_device(tmp_path: P
     for name, part in later.devices.items():
         assert (archive.known_good / name / "after.txt").read_text() == part.change.after.text
     assert {entry.name for entry in archive.known_good.iterdir()} == set(later.devices)
+
+
+def test_a_revision_keeps_what_a_device_would_have_had_by_itself_without_it(tmp_path: Path) -> None:
+    """So that a rollback after a boundary does not go back to before it."""
+    archive = Archive(tmp_path)
+    first = revision(T0, active(1, 10), active(2, 20))
+    archive.write(first)
+    archive.keep_as_good(first)
+    part = first.devices["r1"]
+    assert len(part.program.instants) == 2
+    for steps in (0, 1):
+        # Read after so many of its steps.
+        asked = replace(revision(at(15), active(3, 30)).devices["r1"], replaces=part.program.ids[steps])
+        folder = archive.write(Revision(f"later-{steps}", at(15), {"r1": asked})) / "r1"
+        rest = part.program.configurations[steps:]
+        assert [(folder / f"before-{n}.txt").read_text() for n in range(1, len(rest) + 1)] == [
+            one.text for one in rest
+        ]
+        staged = Staged.of(folder)
+        assert staged.instants_before == tuple(one.timestamp() for one in part.program.instants[steps:])
+        assert staged.ids_before == part.program.ids[steps:]
+    unknown = replace(part, replaces="another")
+    folder = archive.write(Revision("unknown", at(15), {"r1": unknown})) / "r1"
+    assert not list(folder.glob("before-*.txt"))
+    assert Staged.of(folder).ids_before == ("another",)
 
 
 def test_a_revisions_name_sorts_by_time_and_tells_its_content() -> None:

@@ -287,6 +287,20 @@ def test_a_slot_that_ended_before_a_rollback_does_not_come_back_at_the_next(rout
         assert router.armed == NO_PROGRAM
 
 
+def test_a_rollback_to_after_the_slots_end_takes_no_step_again(router: Router, tmp_path: Path) -> None:
+    """The way back was to what the ended slot left: the step that ended it is told as taken."""
+    first = revision_of(active(1, 10), ends_in_s=2)
+    arm(router, first, tmp_path)
+    second = revision_of(active(1, 10), active(2, 20), replaces=part_of(first).program.id)
+    arm(router, second, tmp_path)
+    time.sleep(2)
+    for _ in range(2):
+        done = router.run(scripts.command("r1", "return", f"rev-{second.id}", "-", "1"), "without the slot\n")
+        assert (done.code, done.stdout) == (0, "again\n"), done.words
+        assert router.ran[-1] == "back.txt"
+        assert router.armed == NO_PROGRAM
+
+
 def test_a_rollback_of_what_was_only_staged_ends_a_slot_whose_program_is_through(
     router: Router, tmp_path: Path
 ) -> None:
