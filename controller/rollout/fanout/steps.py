@@ -144,7 +144,7 @@ async def ready(transport: Transport, order: Order, prepared: Prepared) -> Outco
         return outcome
     if isinstance(transport, Acting):
         # Before the change, so that what begins ends; and before a revert timer, which would take it back with the change.
-        outcome.changed |= await transport.arm_program(order.folder)
+        outcome.changed |= await transport.arm_program(order.folder, changes=prepared.apply is not None)
     if prepared.apply is None:
         return outcome
     # What the device did by itself while the timer ran would be taken back with the change.
@@ -169,6 +169,9 @@ async def strike(transport: Transport, order: Order, prepared: Prepared) -> Outc
     outcome.began = time.time()
     await transport.activate(prepared.apply)
     outcome.ended = time.time()
+    if isinstance(transport, Acting):
+        # What was open until the change had its end armed until then.
+        await transport.leave_program(order.folder)
     return outcome
 
 
@@ -204,10 +207,10 @@ async def restore(transport: Transport, order: Order) -> Outcome:
     if not order.only_look:
         # What waits to be confirmed goes first, so that the comparison is with what is there without it.
         await transport.cancel()
-    # What it does by itself would meet the change; what belongs to the configuration is armed after it.
+    # Both what it does by itself and what belongs to the configuration are armed while that is changed.
     disarmed = False
     if acting and not order.only_look:
-        disarmed = await acting.make_way(order.folder, order.target, order.fence)
+        disarmed = await acting.stand_by(order.folder, order.target, order.fence)
     found = await _compared(transport, order.folder, target)
     outcome = Outcome(changed=disarmed or not found.equal, before=found.before, after=found.after)
     if order.only_look:

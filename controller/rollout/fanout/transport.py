@@ -53,18 +53,22 @@ class Acting(Protocol):
         """Puts on the device what it needs for it. Raises DeviceError with STALE in it where it acted since it was read."""
         ...
 
-    async def arm_program(self, folder: Path) -> bool:
-        """Has it do this, and nothing else, from now on; whether it would have done something else."""
+    async def arm_program(self, folder: Path, *, changes: bool) -> bool:
+        """Has it do this from now on, and nothing else unless a change follows; whether it was to do something else."""
+        ...
+
+    async def leave_program(self, folder: Path) -> None:
+        """After the change: has it do this, and nothing else."""
         ...
 
     async def goal(self, folder: Path, target: str) -> str | None:
         """The file of the folder that a restore of `target` gives the device; None where it is left as it is."""
         ...
 
-    async def make_way(self, folder: Path, target: str, fence: int | None) -> bool:
-        """Has it do nothing by itself until `arm_back`, unless that is what it does anyway; whether it would have."""
+    async def stand_by(self, folder: Path, target: str, fence: int | None) -> bool:
+        """Before a restore: has it also do what belongs to what is restored; whether it was to do something else."""
         ...
 
     async def arm_back(self) -> bool:
-        """Has it do what belongs to the configuration that it was given; whether it would have done something else."""
+        """After it: has it do what belongs to what it was given, and nothing else; whether it was to do something else."""
         ...

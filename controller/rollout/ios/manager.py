@@ -23,6 +23,8 @@ SOON_S = 1.0
 NEAR_S, JUST_S = 1.0, 3.0
 #: How often, and how long, a router is asked whether it has done what it does by itself.
 AGAIN_S, REST_S = 0.25, 30.0
+#: How long steps that follow each other closely are let pass before a restore.
+PASS_S = 8.0
 
 
 class Manager:
@@ -35,6 +37,10 @@ class Manager:
         self._now = now
         self._fence: int | None = None
         self._back: tuple[eem.Applet, ...] = ()
+        self._managed = True
+        self._passed = 0
+        #: The applets that were registered when a change was made ready: one that is missing later has acted.
+        self._ready: frozenset[str] = frozenset()
 
     async def at_rest(self, ask: Callable[[], Awaitable[dict[str, str]]]) -> dict[str, str]:
         """Answers that belong to one instant: no step was taken, and none was overdue, while they were given.
@@ -70,8 +76,12 @@ class Manager:
         await self._look_at_clock(folder)
         await self._put(staged.applets)
 
-    async def arm(self, folder: Path) -> bool:
-        """Registers the program of a staged revision in place of the one that is armed; whether it had another one.
+    async def arm(self, folder: Path, *, changes: bool) -> bool:
+        """Registers the program of a staged revision; whether the router had another one.
+
+        Args:
+            changes: a change of the configuration follows. Until `leave` what was armed stays armed, too: whatever the
+                router carries in between, something ends it (ADR 6).
 
         Raises:
             DeviceError: what is armed is not what was when the router was read; or a step is about to be taken; a later
@@ -80,6 +90,7 @@ class Manager:
         staged = eem.Staged.of(folder)
         found = await self._claim(staged.fence)
         have, want = found.id, staged.ids[0]
+        self._ready = frozenset(found.names)
         if have == want and eem.armed_before(folder) is not None:
             return False  # it took this revision already
         self._must_be(have, staged)
@@ -87,48 +98,97 @@ class Manager:
         (folder / eem.TAKEN).write_text(eem.before_text(await self._kept(found)), encoding="utf-8")
         if have == want:
             return False
-        await self._replace(found, staged.applets)
+        if changes:
+            await self._add(found, staged.applets)
+            self._ready |= {applet.name for applet in staged.applets}
+        else:
+            await self._replace(found, staged.applets)
         return True
 
-    async def heed_again(self) -> None:
-        """Right before the change itself.
+    async def leave(self, folder: Path) -> None:
+        """After the change: takes away what was armed for what was before it.
 
         Raises:
-            DeviceError: another controller took the lead since this one armed the router.
+            DeviceError: a later leader was here, or a step was taken meanwhile: whatever it opened has its end among them.
         """
-        if self._fence is not None:
-            self._heed(await self._registered(), self._fence)
+        staged = eem.Staged.of(folder)
+        found = await self.heed_again()
+        if found.id != staged.ids[0]:
+            await self._replace(found, staged.applets)
+
+    async def heed_again(self) -> eem.Registered:
+        """Right before the change itself, and after it: what is registered.
+
+        Raises:
+            DeviceError: another controller took the lead since this one armed the router, or it took a step since.
+        """
+        found = await self._registered()
+        self._heed(found, self._fence)
+        if not self._ready <= set(found.names):
+            raise DeviceError(f"{self._name}: it acted by itself while it was changed; {STALE}")
+        return found
 
     async def goal(self, folder: Path, target: str) -> str | None:
         """The file of a folder that the router is to be given where `target` is asked for; None where it is left as it is.
 
-        What is past of a revision's own configuration is left out: a slot that has ended does not come back. And a router
-        that never took a revision has nothing of it to give back.
+        What is past of a revision's configuration, and of the one before it, is left out: a slot that has ended does not
+        come back. And a router that never took a revision has nothing of it to give back.
         """
         if target == "after.txt":
             taken = self._past(eem.Staged.of(folder).applets)
             return f"after-{taken}.txt" if taken else target
-        return None if target == "before.txt" and eem.armed_before(folder) is None else target
+        if target == "before.txt":
+            if (before := eem.armed_before(folder)) is None:
+                return None
+            past = self._past(before)
+            file = f"before-{past}.txt"
+            known = eem.id_of(before) == eem.Staged.of(folder).replaces and (folder / file).exists()
+            self._passed = past if known else 0
+            return file if self._passed else target
+        return target
 
-    async def make_way(self, folder: Path, target: str, fence: int | None) -> bool:
-        """Takes away what is armed, where something else is to be armed after the change; whether there was something.
+    async def stand_by(self, folder: Path, target: str, fence: int | None) -> bool:
+        """Before a configuration is restored: arms what belongs to it beside what is armed, and lets a step pass that is
+        about to be taken; whether the router is to do something else from then on.
 
         Raises:
             DeviceError: a later leader was here.
         """
         found = await self._registered()
         self._heed(found, fence)
+        self._fence, self._managed = fence, bool(target)
         self._back = self._to_be_armed(folder, target, found.id)
-        if found.applets and found.id == eem.id_of(self._back):
-            return False
-        gone = [eem.removal(name) for name in found.names]
-        gone += [eem.fence_removal(one) for one in found.fences] if not target else []
-        await self._configure(gone)
-        return bool(gone)
+        self._ready = frozenset(found.names)
+        if found.id == eem.id_of(self._back):
+            return bool(found.fences) and not target
+        found = await self._let_pass(found)
+        ahead = [one for one in self._back if one.at - self._now() > NEAR_S]
+        await self._put(ahead)
+        await self._add(found, ahead)
+        self._ready = frozenset({*found.names, *(one.name for one in ahead)})
+        return True
+
+    async def _let_pass(self, found: eem.Registered) -> eem.Registered:
+        """Steps that are too dense to be waited for are taken away: they would meet the change."""
+        until = time.monotonic() + PASS_S
+        while near := [one for one in found.applets if one.at is not None and -JUST_S < one.at - self._now() < NEAR_S]:
+            if time.monotonic() > until:
+                await self._remove([one.name for one in near])
+                return await self._registered()
+            await asyncio.sleep(AGAIN_S)
+            found = await self._registered()
+        return found
 
     async def arm_back(self) -> bool:
-        """Arms what belongs to the configuration that was restored; what has fallen due meanwhile is done at once."""
-        found = await self._registered()
+        """Arms what belongs to the configuration that was restored, and nothing else; what has fallen due meanwhile is done
+        at once. Whether it was to do something else.
+
+        Raises:
+            DeviceError: a later leader was here, or a step was taken meanwhile: whatever it opened keeps its end.
+        """
+        found = await self.heed_again()
+        if not self._managed:
+            await self._configure([eem.fence_removal(one) for one in found.fences])
         if found.id == eem.id_of(self._back):
             await self._tidy({one.file for one in self._back})
             return False
@@ -144,7 +204,7 @@ class Manager:
             return staged.applets[self._past(staged.applets) :]
         before = eem.armed_before(folder) or ()
         # Where another program came since, nobody knows what belongs to the configuration.
-        return before if have in (*staged.ids, eem.id_of(before), eem.INCOMPLETE) else ()
+        return before[self._passed :] if have in (*staged.ids, eem.id_of(before), eem.INCOMPLETE) else ()
 
     def _past(self, some: Sequence[eem.Applet]) -> int:
         return sum(one.at <= self._now() for one in some)
@@ -204,15 +264,19 @@ class Manager:
             kept.append(eem.Applet(one.name, one.program, one.at, tuple(lines)))
         return tuple(kept)
 
-    async def _replace(self, found: eem.Registered, wanted: Sequence[eem.Applet]) -> None:
-        mine = {applet.name for applet in wanted}
-        await self._remove([name for name in found.names if name in mine])
+    async def _add(self, found: eem.Registered, wanted: Sequence[eem.Applet]) -> None:
+        """Registers those that are missing; none of them where one is refused. An applet's name says all that it does."""
+        missing = {applet.name for applet in wanted} - set(found.names)
         try:
-            await self._register(wanted, asks=not found.quiet)
+            await self._register([one for one in wanted if one.name in missing], asks=not found.quiet)
         except DeviceError:
             with suppress(DeviceError):  # the session may have ended; what it was first is told
-                await self._remove([name for name in (await self._registered()).names if name in mine])
+                await self._remove([name for name in (await self._registered()).names if name in missing])
             raise
+
+    async def _replace(self, found: eem.Registered, wanted: Sequence[eem.Applet]) -> None:
+        mine = {applet.name for applet in wanted}
+        await self._add(found, wanted)
         await self._remove([name for name in found.names if name not in mine])
         if (await self._registered()).id != eem.id_of(wanted):
             raise DeviceError(f"{self._name}: it did not register what it was to do by itself")

@@ -74,6 +74,8 @@ class SshTransport:
         with it what an operator did since."""
 
     async def change(self, lines: Sequence[str]) -> None:
+        if self._manager is not None:
+            await self._manager.heed_again()
         if await self._waits():
             # Or the router would take back what is done now, later.
             await self._shell.tell("configure confirm")
@@ -87,14 +89,18 @@ class SshTransport:
         if self._manager is not None:
             await self._manager.stage(folder)
 
-    async def arm_program(self, folder: Path) -> bool:
-        return self._manager is not None and await self._manager.arm(folder)
+    async def arm_program(self, folder: Path, *, changes: bool) -> bool:
+        return self._manager is not None and await self._manager.arm(folder, changes=changes)
+
+    async def leave_program(self, folder: Path) -> None:
+        if self._manager is not None:
+            await self._manager.leave(folder)
 
     async def goal(self, folder: Path, target: str) -> str | None:
         return target if self._manager is None else await self._manager.goal(folder, target)
 
-    async def make_way(self, folder: Path, target: str, fence: int | None) -> bool:
-        return self._manager is not None and await self._manager.make_way(folder, target, fence)
+    async def stand_by(self, folder: Path, target: str, fence: int | None) -> bool:
+        return self._manager is not None and await self._manager.stand_by(folder, target, fence)
 
     async def arm_back(self) -> bool:
         return self._manager is not None and await self._manager.arm_back()

@@ -64,14 +64,25 @@ class Managed:
         }
 
     def revision(
-        self, after: Configuration, *steps: tuple[datetime, Configuration], fence: int | None = None
+        self,
+        after: Configuration,
+        *steps: tuple[datetime, Configuration],
+        fence: int | None = None,
+        good: bool = False,
     ) -> tuple[Order, Program]:
-        """One that brings `after` from what the router has, and what it is to do by itself from then on."""
+        """One that brings `after` from what the router has, and what it is to do by itself from then on.
+
+        Args:
+            good: the archive takes it for what was verified.
+        """
         change = renderer_of(self.device).change(self.owned(), after, self.device)
         program = Program(tuple(at for at, _ in steps), tuple(later for _, later in steps), after.lines)
         part = DeviceRevision(self.device, change, program, tuple(commands(self.device)), self.armed())
         now = datetime.now(UTC)
-        folder = self.archive.write(Revision(revision_id(now, {NAME: part}), now, {NAME: part}, fence))
+        revision = Revision(revision_id(now, {NAME: part}), now, {NAME: part}, fence)
+        folder = self.archive.write(revision)
+        if good:
+            self.archive.keep_as_good(revision)
         return Order(folder / NAME), program
 
     def push(self, order: Order) -> Outcome:
@@ -105,7 +116,7 @@ def later(seconds: float) -> datetime:
     return datetime.now(UTC) + timedelta(seconds=seconds)
 
 
-class _Dies(SshTransport):
+class _DiesAfter(SshTransport):
     """The controller is killed right after the change."""
 
     async def activate(self, apply: Sequence[str]) -> None:
@@ -113,24 +124,48 @@ class _Dies(SshTransport):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _push_and_die(name: str, variables: Mapping[str, Any], parent: Connection) -> None:
+class _DiesBefore(SshTransport):
+    """The controller is killed right before a change, or before what was changed is restored."""
+
+    async def activate(self, apply: Sequence[str]) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    async def change(self, lines: Sequence[str]) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _do_and_die(kind: type[SshTransport], name: str, variables: Mapping[str, Any], parent: Connection) -> None:
     parent.send("ready")  # a process of its own takes seconds to begin
     order: Order = parent.recv()
     login = Login.from_variables(name, variables)
-    fan_out_push([Job(name, order, lambda: _Dies(name, login, str(variables["slotcar_flash"]), acts=True))])
+    job = Job(name, order, lambda: kind(name, login, str(variables["slotcar_flash"]), acts=True))
+    if order.target == "before.txt":
+        fan_out(Step.RESTORE, [job])
+    else:
+        fan_out_push([job])
+
+
+class Doomed:
+    """A controller in a process of its own, which is killed in the middle of what it does."""
+
+    def __init__(self, kind: type[SshTransport], managed: Managed) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_do_and_die, args=(kind, NAME, dict(managed.variables), theirs))
+        self._process.start()
+        assert self._pipe.recv() == "ready"
+
+    def does(self, order: Order) -> None:
+        self._pipe.send(order)
+        self._process.join(30)
+        assert self._process.exitcode == -signal.SIGKILL
 
 
 def test_a_slot_ends_on_the_router_at_its_instant_with_the_controller_killed(managed: Managed) -> None:
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    controller = context.Process(target=_push_and_die, args=(NAME, dict(managed.variables), there))
-    controller.start()
-    assert here.recv() == "ready"
+    controller = Doomed(_DiesAfter, managed)
     standing, end = managed.router.running_text(), later(6)
     order, program = managed.revision(managed.premium.after, (end, managed.standing.after))
-    here.send(order)
-    controller.join(30)
-    assert controller.exitcode == -signal.SIGKILL
+    controller.does(order)
     assert managed.owned() == managed.premium.after
     assert managed.armed() == program.id
     managed.router.kill()  # and nobody can log in any more
@@ -140,6 +175,44 @@ def test_a_slot_ends_on_the_router_at_its_instant_with_the_controller_killed(man
     assert fired.at_ns / 1e9 >= end.timestamp() - 0.01, "a countdown has milliseconds"
     assert managed.router.running_text() == standing, "byte for byte, the operator's own applet with it"
     assert managed.own_files() == []
+
+
+@pytest.mark.parametrize("kind", [_DiesBefore, _DiesAfter])
+def test_an_open_slot_ends_whenever_the_controller_that_takes_it_away_is_killed(
+    managed: Managed, kind: type[SshTransport]
+) -> None:
+    controller = Doomed(kind, managed)
+    standing, end = managed.router.running_text(), later(9)
+    assert managed.push(managed.revision(managed.premium.after, (end, managed.standing.after))[0]).error == ""
+    cancelled, program = managed.revision(managed.standing.after)
+    assert program.id == NO_PROGRAM
+    controller.does(cancelled)
+    assert managed.owned() == (managed.premium if kind is _DiesBefore else managed.standing).after
+    assert managed.due() == [pytest.approx(end.timestamp(), abs=0.001)]
+    assert managed.router.wait_for(lambda router: router.fired)
+    assert (managed.router.running_text(), managed.own_files()) == (standing, [])
+
+
+def test_a_slot_ends_whose_beginning_was_being_taken_back_by_a_controller_that_was_killed(managed: Managed) -> None:
+    controller = Doomed(_DiesBefore, managed)
+    standing, end = managed.router.running_text(), later(9)
+    order, _ = managed.revision(managed.premium.after, (end, managed.standing.after))
+    assert managed.push(order).error == ""
+    controller.does(replace(order, target="before.txt"))
+    assert managed.owned() == managed.premium.after
+    assert managed.router.wait_for(lambda router: router.fired)
+    assert (managed.router.running_text(), managed.own_files()) == (standing, [])
+
+
+def test_what_is_restored_is_armed_before_it_is_changed(managed: Managed) -> None:
+    """The end of a slot that a failed cancel gives back."""
+    controller, end = Doomed(_DiesBefore, managed), later(600)
+    assert managed.push(managed.revision(managed.premium.after, (end, managed.standing.after))[0]).error == ""
+    cancelled, _ = managed.revision(managed.standing.after)
+    assert managed.push(cancelled).error == ""
+    assert managed.armed() == NO_PROGRAM
+    controller.does(replace(cancelled, target="before.txt"))
+    assert (managed.owned(), managed.due()) == (managed.standing.after, [pytest.approx(end.timestamp(), abs=0.001)])
 
 
 def test_what_is_armed_is_read_back_and_taken_step_by_step(managed: Managed) -> None:
@@ -231,6 +304,25 @@ def test_a_rollback_takes_at_once_what_fell_due_meanwhile(managed: Managed) -> N
     assert managed.take(Step.RESTORE, order, target="before.txt").error == ""
     assert managed.router.wait_for(lambda router: router.fired)
     assert (managed.owned(), managed.armed()) == (managed.standing.after, NO_PROGRAM)
+
+
+def test_a_rollback_does_not_open_a_slot_again_that_has_ended_meanwhile(managed: Managed) -> None:
+    end, last = later(6), later(600)
+    changed = change_of(RENDER / "mqc-rate-modified", NAME).after
+    steps = (end, managed.standing.after), (last, changed)
+    _, program = first = managed.revision(managed.premium.after, *steps, good=True)
+    assert managed.push(first[0]).error == ""
+    order, _ = managed.revision(managed.premium.after, (end, managed.standing.after))
+    assert managed.push(order).error == ""
+    assert managed.router.wait_for(lambda router: router.fired)
+    assert managed.owned() == managed.standing.after
+    told = len(managed.router.history)
+    assert managed.take(Step.RESTORE, order, target="before.txt").error == ""
+    assert (managed.owned(), managed.armed()) == (managed.standing.after, program.ids[1])
+    assert managed.due() == [pytest.approx(last.timestamp(), abs=0.001)]
+    given = [one.line for one in managed.router.history[told:]]
+    assert given
+    assert not [line for line in given if "class-map" in line or "policy-map" in line], "not for a moment"
 
 
 def test_a_router_that_never_took_a_revision_is_left_by_its_rollback(managed: Managed) -> None:

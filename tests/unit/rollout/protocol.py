@@ -3,6 +3,10 @@
 Time has three instants: before the slot (0), in it (1), after it (2). A device has a value (1 while it carries the slot), a
 program of what it will do by itself, the greatest fence that it has seen and the push that it took last. What is written
 here of a device is what `device.sh` does; of a controller, what `loop.py` and `pusher.py` do.
+
+A device without a lock (IOS with an event manager, `manager.py`) takes a push in three parts: what is new is armed beside
+what was, the change is made, what was is taken away. A controller may die after each; another may come between, or a
+step. Each part looks and acts at once: what a round trip lets through, ADR 6 says.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ class Device:
     fence: int = 0
     took: int = 0
     program_then: Program = ()
+    locks: bool = True
 
     def ticks(self, time: int) -> Device:
         """Takes the steps that are due."""
@@ -41,41 +46,74 @@ class Device:
             value = then if instant <= time else value
         return replace(self, value=value, program=tuple(step for step in self.program if step[0] > time))
 
-    def activate(self, push: Push, time: int) -> Device | None:
-        """None where it refuses."""
+    def refuses(self, push: Push, time: int) -> bool:
         if push.fence < self.fence:
-            return None
-        if self.took == push.number and self.program == push.program:
-            return self  # already
+            return True
         if self.program != push.expected:
-            return None  # it acted, or was armed by another, since it was read
-        if push.value != self.value and push.program and push.program[0][0] <= time:
-            return None  # this was for the time before a boundary that has passed
-        return Device(push.value, push.program, push.fence, push.number, self.program).ticks(time)
+            return True  # it acted, or was armed by another, since it was read
+        # This was for the time before a boundary that has passed.
+        return push.value != self.value and bool(push.program) and push.program[0][0] <= time
 
-    def give_back(self, push: Push, value: int, time: int) -> Device:
-        """What it had before the push, and the program of then, whose steps that are due it takes at once."""
-        if push.fence < self.fence:
-            return self
+    def activate(self, push: Push, time: int, part: int = 0) -> Device | None:
+        """None where it refuses."""
+        if push.fence >= self.fence and self.took == push.number and self.program == push.program and not part:
+            return self  # already
+        if self.locks:
+            if self.refuses(push, time):
+                return None
+            return Device(push.value, push.program, push.fence, push.number, self.program).ticks(time)
+        return self.part_of(push, time, part)
+
+    def part_of(self, push: Push, time: int, part: int) -> Device | None:
+        """Of a device without a lock."""
+        if part == 0:
+            program = merged(self.program, push.program)
+            taken = replace(self, program=program, fence=push.fence, took=push.number, program_then=self.program)
+            return None if self.refuses(push, time) else taken
+        if push.fence < self.fence or self.program != push.ready:
+            return None
+        return replace(self, value=push.value) if part == 1 else replace(self, program=push.program)
+
+    def give_back(self, push: Push, value: int, time: int, part: int = 0) -> Device | None:
+        """What it had before the push and the program of then, without what is past of them. None where it refuses."""
+        if push.fence < self.fence or (part and self.program != push.ready):
+            return None
         was_armed = self.took == push.number
         program = self.program_then if was_armed else ()
-        return replace(self, value=value, program=program, took=0, program_then=()).ticks(time)
+        if self.locks:
+            return replace(self, value=value, program=program, took=0, program_then=()).ticks(time)
+        if part == 0:
+            return replace(self, program=merged(self.program, still(program, time)))
+        if part == 1:
+            return replace(self, value=replace(self, value=value, program=program).ticks(time).value)
+        return replace(self, program=still(program, time), took=0, program_then=())
+
+
+def merged(some: Program, more: Program) -> Program:
+    return tuple(sorted({*some, *more}))
+
+
+def still(program: Program, time: int) -> Program:
+    """What is left of it: the rest has been done."""
+    return tuple(step for step in program if step[0] > time)
 
 
 @dataclass(frozen=True, slots=True)
 class Push:
-    """One device's part of a push."""
+    """One device's part of a push. `ready` is what was armed when a device without a lock was made ready for a change."""
 
     number: int
     fence: int
     expected: Program
     value: int
     program: Program
+    ready: Program = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """A living one. `reading` is what the devices had, `todo` the devices that its push is still to reach."""
+    """A living one. `reading` is what the devices had, `todo` the devices that its push is still to reach; `part` how much
+    of it the first of them, or the first that is to be given back, has taken, and `ready` what it had armed then."""
 
     fence: int
     number: int = 0
@@ -83,6 +121,8 @@ class Controller:
     planned: tuple[int, Program] | None = None
     todo: tuple[int, ...] = ()
     back: tuple[int, ...] = ()
+    part: int = 0
+    ready: Program = ()
 
     @property
     def idle(self) -> bool:
@@ -157,14 +197,17 @@ class World:
         assert one.planned is not None
         at = one.todo[0]
         done = tuple(place for place, seen in enumerate(one.reading) if seen != one.planned)
-        failed = replace(one, todo=(), back=done)
-        push = Push(one.number, one.fence, one.reading[at][1], *one.planned)
-        after = self.devices[at].activate(push, self.time)
+        failed = replace(one, todo=(), back=done, part=0, ready=())
+        push = Push(one.number, one.fence, one.reading[at][1], *one.planned, one.ready)
+        after = self.devices[at].activate(push, self.time, one.part)
         if after is None:
             yield become(failed)
             return
         devices = _set(self.devices, at, after)
-        yield become(replace(one, todo=one.todo[1:]), devices)
+        if after.locks or one.part == 2:
+            yield become(replace(one, todo=one.todo[1:], part=0, ready=()), devices)
+        else:
+            yield become(replace(one, part=one.part + 1, ready=after.program), devices)
         if losses:
             yield become(failed)
             yield become(failed, devices)
@@ -173,12 +216,16 @@ class World:
         assert one.reading is not None
         assert one.planned is not None
         at = one.back[0]
-        push = Push(one.number, one.fence, one.reading[at][1], *one.planned)
-        rest = replace(one, back=one.back[1:])
+        push = Push(one.number, one.fence, one.reading[at][1], *one.planned, one.ready)
         device = self.devices[at]
         # A device that never took the push has nothing to give back.
-        back = device.give_back(push, one.reading[at][0], self.time) if device.took == one.number else device
-        yield become(rest, _set(self.devices, at, back))
+        back = device.give_back(push, one.reading[at][0], self.time, one.part) if device.took == one.number else None
+        rest = replace(one, back=one.back[1:], part=0, ready=())
+        if back is None:
+            yield become(rest)
+            return
+        goes_on = replace(one, part=one.part + 1, ready=back.program)
+        yield become(rest if device.locks or one.part == 2 else goes_on, _set(self.devices, at, back))
         if losses:
             yield become(rest)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.unit.rollout import protocol
 from tests.unit.rollout.protocol import AFTER, IN, Controller, Device, World, program_at, value_at
 
 
@@ -26,9 +27,12 @@ def reachable(start: World, until: Callable[[World], bool] = lambda _: False) ->
     return found
 
 
-@pytest.fixture(scope="module")
-def states() -> dict[World, World | None]:
-    return reachable(World())
+LOCKING, LOCKLESS = World(), World(devices=(Device(locks=False), Device(locks=False)))
+
+
+@pytest.fixture(scope="module", params=[LOCKING, LOCKLESS], ids=["locking", "lockless"])
+def states(request: pytest.FixtureRequest) -> dict[World, World | None]:
+    return reachable(request.param)
 
 
 def history(states: dict[World, World | None], world: World | None) -> str:
@@ -57,7 +61,7 @@ def test_nothing_is_active_before_its_slot_or_after_it(states: dict[World, World
 
 
 def test_whatever_carries_the_slot_is_armed_to_end_it(states: dict[World, World | None]) -> None:
-    never(states, lambda world: any(one.value and (AFTER, 0) not in one.program for one in world.devices))
+    never(states, _unending)
 
 
 def test_a_device_never_goes_back_to_an_earlier_lead(states: dict[World, World | None]) -> None:
@@ -93,16 +97,33 @@ def test_the_protocol_needs_each_of_its_checks(monkeypatch: pytest.MonkeyPatch, 
     """The model finds it when a device takes what comes from an old lead, or was computed from an old reading."""
     strict = Device.activate
 
-    def lax(self: Device, push, time):  # type: ignore[no-untyped-def]
+    def lax(self: Device, push, time, part=0):  # type: ignore[no-untyped-def]
         if weakened == "fence":
             push = replace(push, fence=max(push.fence, self.fence))
         else:
             push = replace(push, expected=self.program)
-        return strict(self, push, time)
+        return strict(self, push, time, part)
 
     monkeypatch.setattr(Device, "activate", lax)
     wrong = WRONG[weakened]
     assert any(wrong(world) for world in reachable(World(), until=wrong))
+
+
+@pytest.mark.parametrize("weakened", ["beside", "ready"])
+def test_a_device_without_a_lock_needs_what_stands_for_it(monkeypatch: pytest.MonkeyPatch, weakened: str) -> None:
+    """What was armed goes before the change; or nobody looks whether a step was taken in between."""
+    strict = Device.part_of
+    if weakened == "beside":
+        monkeypatch.setattr(protocol, "merged", lambda some, more: more)
+    else:
+        monkeypatch.setattr(
+            Device, "part_of", lambda self, push, *more: strict(self, replace(push, ready=self.program), *more)
+        )
+    assert any(_unending(world) for world in reachable(LOCKLESS, until=_unending))
+
+
+def _unending(world: World) -> bool:
+    return any(one.value and (AFTER, 0) not in one.program for one in world.devices)
 
 
 def _stale(world: World) -> bool:
