@@ -26,8 +26,10 @@ fail() {
   exit "$1"
 }
 
-# One at a time: a step that is due, an activation, a rollback. Who dies gives it back.
+# One at a time: a step that is due, an activation, a rollback. Who dies gives it back; a login that ends ends nothing half
+# way from here on.
 lock() {
+  trap '' HUP PIPE
   exec 9>>"$place/lock"
   flock -w "${1:-20}" 9 || fail 73 "another change is being made on this router, and does not end"
 }
@@ -77,11 +79,9 @@ stop() {
   rm -f "$place/armed"
 }
 
-# The login that arms it may end before the program has a session of its own.
 start() {
   [ -s "$place/$1/agenda" ] || return 0
   [ "$(steps_done "$place/$1")" -lt "$(grep -c '' "$place/$1/agenda")" ] || return 0
-  trap '' HUP
   echo "$1" >"$place/armed"
   setsid sh "$place/device.sh" "$place" run "$1" </dev/null >/dev/null 2>&1 9>&- &
   echo $! >"$place/$1/pid"

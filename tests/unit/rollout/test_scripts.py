@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -36,12 +37,12 @@ class Router:
         fake = folder / "bin" / "tc"
         fake.parent.mkdir()
         fake.write_text(
-            f"#!/bin/sh\nfor last; do :; done\n[ ! -e {folder}/broken ] || exit 1\n"
+            f"#!/bin/sh\nfor last; do :; done\n[ ! -e {folder}/broken ] || exit 1\n[ ! -e {folder}/slow ] || sleep 1\n"
             f'[ "$last" != - ] || {{ last=step; cat >> {folder}/given; }}\necho "${{last##*/}}" >> {self._ran}\n'
         )
         fake.chmod(0o755)
         self._environment = os.environ | {"PATH": f"{fake.parent}:{os.environ['PATH']}"}
-        self.broken, self.given = folder / "broken", folder / "given"
+        self.broken, self.given, self.slow = folder / "broken", folder / "given", folder / "slow"
 
     def run(self, command: str, text: str = "") -> Answer:
         done = subprocess.run(
@@ -49,6 +50,18 @@ class Router:
             input=text, env=self._environment, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
         return Answer(done.returncode, done.stdout, done.stderr)
+
+    def run_and_hang_up(self, command: str, when: Path) -> None:
+        """The login ends, and with it whoever reads the answers, as soon as that is there."""
+        asked = subprocess.Popen(
+            ["sh", "-c", f"exec {command}"], env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        wait_for(when.exists, f"{when.name} to be there")
+        assert asked.stdout is not None
+        asked.stdout.close()
+        os.killpg(asked.pid, signal.SIGHUP)
+        assert asked.wait(30) == 0
 
     @property
     def ran(self) -> list[str]:
@@ -236,6 +249,19 @@ def test_a_change_that_is_refused_leaves_the_program_to_the_rollback(router: Rou
     done = router.run(scripts.command("r1", "return", f"rev-{second.id}"))
     assert done.code == 0, done.words
     assert router.armed == part_of(first).program.id, "what was armed before is armed again"
+
+
+def test_an_activation_goes_on_whose_login_ends(router: Router, tmp_path: Path) -> None:
+    made = revision_of(active(1, 10))
+    stage(router, folder_of(made, tmp_path))
+    router.slow.touch()
+    revision = router.place / f"rev-{made.id}"
+    router.run_and_hang_up(
+        scripts.command("r1", "activate", revision.name, str(int(time.time() * 100))), revision / "pid"
+    )
+    assert router.ran == ["apply.txt"]
+    assert router.armed == part_of(made).program.id
+    assert (revision / "applied").exists()
 
 
 def test_a_rollback_twice_is_a_rollback_once(router: Router, tmp_path: Path) -> None:
