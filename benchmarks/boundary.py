@@ -27,6 +27,7 @@ from benchmarks.push.world import World
 from controller.network import load_network
 from controller.network.model import Network
 from controller.reservation.model import Endpoint, Reservation
+from controller.rollout.linux.scripts import remote_dir
 from controller.rollout.program import WantedFor
 from controller.rollout.pusher import Pusher
 from controller.settings import load_settings
@@ -35,17 +36,20 @@ from controller.timeline import Active
 from controller.verbs.offline import entries_of
 from controller.verbs.rolling import pusher_for, wanted_for
 from controller.vocabulary import Protocol, Service
+from lab.control import Lab
+from lab.experiments.bench import wait_until
 
 SIZES, QUICK_SIZES = (1, 20, 100), (1, 20)
 #: Boundaries of each size; and how often the peer is timed, which needs minutes for a hundred.
-BOUNDARIES, QUICK_BOUNDARIES = {1: 50, 20: 50, 100: 10}, {1: 5, 20: 5, 100: 2}
+BOUNDARIES, QUICK_BOUNDARIES = {1: 50, 20: 50, 100: 10}, {1: 10, 20: 10, 100: 5}
 PEERS = {1: 3, 20: 3, 100: 1}
 #: Boundaries come this long after they were asked for: what is slow happens in the lead.
 HELD_S = {1: 5.0, 20: 9.0, 100: 30.0}
-ARMED_S = {1: 6.0, 20: 12.0, 100: 45.0}
-LAB_ARMED_S = 10.0
-#: Commands of the longest change, on the slowest device: after it all have acted.
-ACTED_S = 3.0
+ARMED_S = {1: 8.0, 20: 25.0, 100: 90.0}
+LAB_ARMED_S = 15.0
+#: So many boundaries are armed at once, so far apart: no device needs longer for a change.
+TOGETHER = 5
+APART_S = 4.0
 LINUX_PEER = "ansible-playbook with tc over ssh"
 LAB = Path(__file__).resolve().parents[1] / "inventories" / "lab"
 
@@ -114,17 +118,25 @@ def _held(size: int, boundaries: int, world: World, say: Say) -> Generator[Figur
 def _managed(size: int, boundaries: int, world: World, peers: Lags, say: Say) -> Iterator[Figure]:
     """Routers with an event manager: the boundary is theirs alone."""
     world.push(0)
-    rows = []
-    for slot in range(1, boundaries + 1):
-        say(f"{size} routers armed, boundary {slot} of {boundaries}")
-        at = datetime.now(UTC) + timedelta(seconds=ARMED_S[size])
-        world.arm(slot, at)
-        time.sleep(max(0.0, at.timestamp() + ACTED_S - time.time()))
-        rows.append([line - at.timestamp() for line in world.fleet.last_lines_at()])
-    in_time = [row for row in rows if min(row) >= 0]
+    rows: list[list[float]] = []
+    for slot in range(0, boundaries, TOGETHER):
+        say(f"{size} routers armed, boundary {slot + 1} of {boundaries}")
+        instants = _instants(ARMED_S[size])
+        world.arm(slot, instants)
+        armed_at = time.time()
+        wait_until(instants[-1].timestamp() + APART_S)
+        for at in (one.timestamp() for one in instants if one.timestamp() > armed_at):
+            lines = world.fleet.last_lines_between(at, at + APART_S)
+            rows.append([line - at for line in lines if line is not None])
+    whole = [row for row in rows if len(row) == size]
     name = f"armed, {_routers(size)} with an event manager"
-    yield Figure(f"{name}: boundaries that all were armed for", len(in_time), "boundaries")
-    yield from Lags(in_time).figures(name, PEER, peers)
+    yield Figure(f"{name}: boundaries that all were armed for, of {boundaries}", len(whole), "boundaries")
+    yield from Lags(whole).figures(name, PEER, peers)
+
+
+def _instants(lead_s: float) -> list[datetime]:
+    first = datetime.now(UTC) + timedelta(seconds=lead_s)
+    return [first + timedelta(seconds=APART_S * number) for number in range(TOGETHER)]
 
 
 def _routers(size: int) -> str:
@@ -160,20 +172,20 @@ def _armed(folder: Path, boundaries: int, say: Say) -> Iterator[Figure]:
 
     os.environ["SLOTCAR_STATE_DIR"] = str(folder)
     say("the lab's routers")
-    control.up(topology.garnet(), folder / "lab")
+    lab = control.up(topology.garnet(), folder / "lab")
     try:
         network = load_network(LAB)
         pusher = pusher_for(network, load_settings(inventory=LAB, state_dir=folder), None)
         names = sorted(name for name, device in network.devices.items() if device.platform.value == "linux-tc")
-        rows, flow = [], _flow(network)
-        for number in range(boundaries):
+        rows: list[list[float]] = []
+        for number in range(0, boundaries, TOGETHER):
             say(f"{len(names)} Linux routers armed, boundary {number + 1} of {boundaries}")
-            rows.append(_one_boundary(pusher, wanted_for(network), names, flow, opens=number % 2 == 0))
+            rows += _boundaries(lab, pusher, wanted_for(network), names, _flow(network))
         peers = [_peer_s(folder, number) for number in range(PEERS[20])]
     finally:
         control.down(folder / "lab")
     rows = [row for row in rows if len(row) == len(names)]
-    yield Figure("armed, Linux routers: boundaries that all were armed for", len(rows), "boundaries")
+    yield Figure(f"armed, Linux routers: boundaries that all were armed for, of {boundaries}", len(rows), "boundaries")
     yield from Lags(rows).figures(f"armed, {len(names)} Linux routers of the lab", LINUX_PEER, Lags(peers))
 
 
@@ -188,16 +200,21 @@ def _flow(network: Network) -> Active:
     return Active(entry, window)
 
 
-def _one_boundary(pusher: Pusher, wanted: WantedFor, names: list[str], flow: Active, *, opens: bool) -> list[float]:
-    """Arms the flow's beginning or end, waits for it, and reads how late each router was by its own account."""
-    before: tuple[Active, ...] = () if opens else (flow,)
-    after: tuple[Active, ...] = (flow,) if opens else ()
+def _boundaries(lab: Lab, pusher: Pusher, wanted: WantedFor, names: list[str], flow: Active) -> list[list[float]]:
+    """Arms the flow's beginning and end by turns, and reads how late each router was by its own account."""
     readings = pusher.read(names)
-    at = datetime.now(UTC) + timedelta(seconds=LAB_ARMED_S)
-    pusher.push(wanted(before, datetime.now(UTC), [(at, after)]).wanted, readings.found, datetime.now(UTC))
-    time.sleep(max(0.0, at.timestamp() + 1 - time.time()))
-    lags = [reading.lag_us for reading in pusher.read(names).found.values()]
-    return [lag / 1e6 for lag in lags if lag is not None]
+    instants, now = _instants(LAB_ARMED_S), datetime.now(UTC)
+    turns: list[tuple[datetime, tuple[Active, ...]]] = [
+        (at, () if number % 2 else (flow,)) for number, at in enumerate(instants)
+    ]
+    pusher.push(wanted((), now, turns).wanted, readings.found, now)
+    armed_at, rows = time.time(), []
+    for at in (one.timestamp() for one in instants if one.timestamp() > armed_at):
+        wait_until(at + APART_S / 2)
+        told = [lab.check(name, ["cat", f"{remote_dir(name)}/lag"]) for name in names]
+        rows.append([int(one) / 100 for one in told if one.strip()])
+    wait_until(instants[-1].timestamp() + APART_S)
+    return rows
 
 
 def _peer_s(folder: Path, number: int) -> list[float]:

@@ -18,6 +18,10 @@ def _serve(size: int, platform: str, pipe: Connection) -> None:
         while (asked := pipe.recv()) != "stop":
             if asked == "last lines":
                 pipe.send([router.history[-1].at_ns / 1e9 for router in routers])
+            elif isinstance(asked, tuple):
+                start, end = asked
+                taken = [[one.at_ns / 1e9 for one in router.history] for router in routers]
+                pipe.send([max((at for at in one if start <= at < end), default=None) for one in taken])
             else:
                 pipe.send([router.running_text() for router in routers])
 
@@ -66,10 +70,15 @@ class Fleet:
         found: list[float] = self._ask("last lines")
         return found
 
+    def last_lines_between(self, start: float, end: float) -> list[float | None]:
+        """The same, of those that it took within `[start, end)`; None where it took none."""
+        found: list[float | None] = self._ask((start, end))
+        return found
+
     def running_texts(self) -> list[str]:
         found: list[str] = self._ask("running")
         return found
 
-    def _ask(self, what: str) -> Any:
+    def _ask(self, what: object) -> Any:
         self._pipe.send(what)
         return self._pipe.recv()

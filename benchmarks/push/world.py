@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -69,11 +70,11 @@ class World:
             raise SystemExit(str(readings.failures))
         self._pusher.push(self._wanted(slot), readings.found, at or datetime.now(UTC))
 
-    def arm(self, slot: int, at: datetime) -> None:
-        """All routers hold what they are to do at `at` by themselves: go from the slot before to this one."""
+    def arm(self, slot: int, instants: Sequence[datetime]) -> None:
+        """All routers hold what they are to do at these instants by themselves: go on from this slot to the next one."""
         now = datetime.now(UTC)
-        coming = [(at, self._active(slot))]
-        wanted = wanted_for(self._network)(self._active(slot - 1), now, coming).wanted
+        coming = [(at, self._active(slot + number)) for number, at in enumerate(instants, 1)]
+        wanted = wanted_for(self._network)(self._active(slot), now, coming).wanted
         readings = self._pusher.read(sorted(self._network.devices))
         if readings.failures:
             raise SystemExit(str(readings.failures))
