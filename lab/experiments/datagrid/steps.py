@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lab import traffic
-from lab.experiments.bench import Slot
+from lab.experiments.bench import SLOT_SETTLE_S, Slot
 from lab.experiments.figures import Phase
 
-#: Left out at a slot's start: an emulated router that forwards at its limit takes its step up to 3 s late, and then queues
-#: drain that were filled under another weight. And at its end.
-SETTLE_S = 3.5
+#: Left out at a slot's start, where queues also drain that were filled under another weight; and at its end.
+SETTLE_S = SLOT_SETTLE_S
 BEFORE_END_S = 0.3
 
 

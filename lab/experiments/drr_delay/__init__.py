@@ -98,6 +98,7 @@ def _run(bench: Bench, file: Path) -> tuple[dict[str, tuple[Delay, ...]], dict[s
         flows = [bench.udp(STREAM, end), bench.udp(LOAD, end)]
         began = max(flow.started_at for flow in flows)
         configuration = bench.configuration(first + 1.0)
+        bench.watch(slots)
         wait_until(end + 0.5)
         for flow in flows:
             flow.wait(20.0)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lab.experiments import figures
-from lab.experiments.bench import START_S, Bench, Slot, Udp, wait_until
+from lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Slot, Udp, wait_until
 from lab.experiments.figures import Phase
 from lab.experiments.model import Curve, Plot
 from lab.metrics.model import Delay
 
 #: Left out at the beginning of a stage, while queues fill or drain.
 SETTLE_S = 1.0
-#: The same of a slot: an emulated router that forwards at its limit takes its step up to 3 s late.
-SLOT_SETTLE_S = 3.5
 #: Of each stage before the slot; the slot's own length is the reservation's.
 ALONE_S, CONGESTED_S = 10.0, 12.0
 SMOKE_ALONE_S, SMOKE_CONGESTED_S = 4.0, 5.0
@@ -69,6 +67,7 @@ def run(
         others = [bench.udp(flow, end) for flow in background]
         began = max(flow.started_at for flow in others)
         configuration = bench.configuration(slot.start + 0.5 * (slot.end - slot.start))
+        bench.watch([replace(slot, end=end)])
         wait_until(end + 0.5)
         for flow in (first, *others):
             flow.wait(15.0)

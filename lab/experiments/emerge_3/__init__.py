@@ -9,8 +9,7 @@ from math import inf
 from pathlib import Path
 
 from lab.experiments import figures
-from lab.experiments.bench import START_S, Bench, Captured, Slot, Udp, wait_until
-from lab.experiments.emerge.stages import SLOT_SETTLE_S
+from lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Captured, Slot, Udp, wait_until
 from lab.experiments.experiment import Experiment, Findings
 from lab.experiments.figures import Phase, during
 from lab.experiments.model import Curve, Plot, Rule
@@ -100,6 +99,7 @@ def _send(bench: Bench, slot: Slot, port: int) -> float:
         bench.udp(Udp("cubs", "tundra", port + 1, background * 1_000_000 // PAPER_SCALE), slot.end),
     ]
     began = max(flow.started_at for flow in flows)
+    bench.watch([slot])
     wait_until(slot.end + 0.5)
     for flow in flows:
         flow.wait(15.0)
@@ -178,4 +178,9 @@ EXPERIMENT = Experiment(
     ),
     inventory=HERE / "inventory",
     measure=measure,
+    explain=(
+        "Of latency: the background's queue holds as many bytes as before, and is served at what the foreground leaves of"
+        " the pipe: a foreground of 25 of 42 Mb/s makes it more than twice as slow. Of bandwidth: where both offer hardly"
+        " more than the pipe has, little can be gained, and HTB loses some of the pipe to an emulator's late timers."
+    ),
 )

@@ -74,6 +74,7 @@ def measure(bench: Bench) -> Findings:
         loads = [bench.udp(load, slot.end) for load in LOADS]
         rivals = [bench.tcp(LOADS[0].source, LOADS[0].destination, port, left_s) for port in RIVALS]
         flow = bench.tcp(SOURCE, SINK, PORT, left_s)
+        bench.watch([slot])
         wait_until(slot.end)
         for one in (flow, *rivals, *loads):
             one.stop()

@@ -80,6 +80,7 @@ def measure(bench: Bench) -> Findings:
         flows = [bench.udp(flow, ends[flow.port]) for flow in STREAMS]
         greedy = bench.udp(GREEDY, ends[GREEDY.port])
         load = bench.udp(LOAD, end)
+        bench.watch(ordered)
         wait_until(end + 0.5)
         for one in (*flows, greedy, load):
             one.wait(20.0)

@@ -1,0 +1,54 @@
+"""What a bench does with reservations that are over, and with routers that were late: with a lab that is made up."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from lab.control import Lab
+from lab.demo.controller import Controller
+from lab.experiments import bench
+from lab.experiments.bench import Bench, Slot
+
+
+def made(lab: object = None, controller: object = None) -> Bench:
+    return Bench(cast(Lab, lab), Path("i"), Path("s"), lambda text: None, False, cast(Controller, controller))
+
+
+def test_what_is_over_is_not_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.time, "sleep", lambda seconds: None)
+    now, told = datetime.now(UTC), []
+
+    def entry(handle: str, *ends_in_s: float) -> dict[str, Any]:
+        windows = [{"end": (now + timedelta(seconds=one)).isoformat()} for one in ends_in_s]
+        return {"handle": handle, "reservation": {"windows": windows}}
+
+    items = [entry("over", -1), entry("nearly", 1), entry("open", 60), entry("again", -1, 60)]
+    controller = SimpleNamespace(
+        get=lambda path: {"items": items},
+        slotcar=lambda *words: told.append(words),
+        wait_settled=lambda seconds: None,
+    )
+    made(controller=controller).clear()
+    assert told == [("cancel", "open"), ("cancel", "again")]
+
+
+@pytest.mark.parametrize(
+    ("lag", "doubts"),
+    [
+        ("12\n", []),
+        ("350\n", []),
+        ("930\n", ["r1 began slot 9.3 s late: the machine was too busy"]),
+        ("", ["r1 began slot not at all: the machine was too busy"]),
+    ],
+)
+def test_a_router_that_began_late_makes_a_run_doubtful(lag: str, doubts: list[str]) -> None:
+    ready = made(lab=SimpleNamespace(check=lambda name, argv: lag))
+    ready._concerned = ["r1"]
+    ready.watch([Slot("slot", time.time() - 20, time.time() - 1, 0)])
+    assert ready.doubts == doubts
