@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from controller.reservation import times
-from controller.reservation.model import DEFAULT_PACKET_SIZE_BYTES, DEFAULT_RTT_US, Endpoint, Reservation
+from controller.reservation.model import DEFAULT_PACKET_SIZE_BYTES, DEFAULT_RTT_US, TCP_RTT_US, Endpoint, Reservation
 from controller.reservation.recurrence import check_rule, expand
 from controller.timebase import Window, iso
 from controller.units import (
@@ -82,7 +82,9 @@ class Reader:
             "service": service,
             "rate_bps": self._rate(service),
             "packet_size_bytes": self._packet_size(protocol),
-            "rtt_us": self._unit("rtt", _with_unit(parse_latency_us, "ms"), DEFAULT_RTT_US),
+            "rtt_us": self._unit(
+                "rtt", _with_unit(parse_latency_us, "ms"), TCP_RTT_US if protocol is Protocol.TCP else DEFAULT_RTT_US
+            ),
             "via": self._via(),
             "if_unready": self._if_unready(),
             "labels": self._labels(),

@@ -33,6 +33,9 @@ Owner = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9@._-]{
 DEFAULT_PACKET_SIZE_BYTES = 1500
 #: The assumed longest round-trip time when the operator states none (GARA §5.1 "the assumed maximum").
 DEFAULT_RTT_US = 100_000
+#: The same of TCP: behind a policer that drops, one connection needs a burst of so long to have its rate, whatever its
+#: round trip (D7.3 Figure 2; `slotcar lab run policer-burst`).
+TCP_RTT_US = 400_000
 
 
 class Frozen(BaseModel):

@@ -73,7 +73,11 @@ def reservation_schema() -> dict[str, Any]:
                 "Payload rate of each direction; headers are added by admission.", ["36 Mbit/s", "1.5 Gbit/s"]
             ),
             "packet_size": _quantity("Size of the whole IP packet, headers included.", ["1500 B"], "1500 B"),
-            "rtt": _quantity("Longest round-trip time; the policer's burst follows from it.", ["50 ms"], "100 ms"),
+            "rtt": _quantity(
+                "Longest round-trip time; the policer's burst follows from it. 400 ms for tcp and 100 ms otherwise, where"
+                " it is not stated.",
+                ["50 ms"],
+            ),
             "start": {
                 "type": "string",
                 "description": "`now`, `now + 20 min`, or a time with its zone.",

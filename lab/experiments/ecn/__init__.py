@@ -250,8 +250,10 @@ EXPERIMENT = Experiment(
     measure=measure,
     scale=QUARTER + " So is the number of long flows, 16 for 64: each has the part of the link that it had.",
     explain=(
-        "What cannot be marked is dropped: a connection's first segments carry no ECN (RFC 3168 §6.1.1), and what is lost"
-        " of a handshake is waited for a second. Ends of today lose less by a loss than those of 2001: the last segment of"
-        " an answer is probed for before a timeout."
+        "On a connection that stays, runs gave 98 to 114 % of the transactions with one congestion point: what ECN gains"
+        " there is no more than runs differ by. What cannot be marked is dropped: a connection's first segments carry none"
+        " (RFC 3168 §6.1.1), and for what is lost of a handshake a second is waited. Ends of today lose less by a loss than"
+        " those of 2001: the last segment of an answer is probed for before a timeout. The queue reaches higher with ECN,"
+        " because above the upper threshold, too, packets are marked and stay."
     ),
 )
