@@ -66,10 +66,12 @@ class Order:
 
 @dataclass(slots=True)
 class Prepared:
-    """What a device has was compared. `apply` is what is left to do, None where nothing is."""
+    """What a device has was compared. `apply` is what is left to do, None where nothing is; `rearmed` says whether what it
+    does by itself has changed, or is to."""
 
     outcome: Outcome
     apply: tuple[str, ...] | None = None
+    rearmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,8 @@ async def ready(transport: Transport, order: Order, prepared: Prepared) -> Outco
         return outcome
     if isinstance(transport, Acting):
         # Before the change, so that what begins ends; and before a revert timer, which would take it back with the change.
-        outcome.changed |= await transport.arm_program(order.folder, changes=prepared.apply is not None)
+        prepared.rearmed = await transport.arm_program(order.folder, changes=prepared.apply is not None)
+        outcome.changed |= prepared.rearmed
     if prepared.apply is None:
         return outcome
     # What the device did by itself while the timer ran would be taken back with the change.
@@ -169,7 +172,7 @@ async def strike(transport: Transport, order: Order, prepared: Prepared) -> Outc
     outcome.began = time.time()
     await transport.activate(prepared.apply)
     outcome.ended = time.time()
-    if isinstance(transport, Acting):
+    if prepared.rearmed and isinstance(transport, Acting):
         # What was open until the change had its end armed until then.
         await transport.leave_program(order.folder)
     return outcome

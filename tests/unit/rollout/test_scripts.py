@@ -257,7 +257,7 @@ def test_an_activation_goes_on_whose_login_ends(router: Router, tmp_path: Path) 
     router.slow.touch()
     revision = router.place / f"rev-{made.id}"
     router.run_and_hang_up(
-        scripts.command("r1", "activate", revision.name, str(int(time.time() * 100))), revision / "pid"
+        scripts.command("r1", "activate", revision.name, str(clock(router, "r1").boot_cs)), revision / "pid"
     )
     assert router.ran == ["apply.txt"]
     assert router.armed == part_of(made).program.id
