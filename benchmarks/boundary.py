@@ -27,7 +27,6 @@ from benchmarks.push.world import World
 from controller.network import load_network
 from controller.network.model import Network
 from controller.reservation.model import Endpoint, Reservation
-from controller.rollout.linux.scripts import remote_dir
 from controller.rollout.program import WantedFor
 from controller.rollout.pusher import Pusher
 from controller.settings import load_settings
@@ -38,6 +37,7 @@ from controller.verbs.rolling import pusher_for, wanted_for
 from controller.vocabulary import Protocol, Service
 from lab.control import Lab
 from lab.experiments.bench import wait_until
+from lab.lateness import lag_cs
 
 SIZES, QUICK_SIZES = (1, 20, 100), (1, 20)
 #: Boundaries of each size; and how often the peer is timed, which needs minutes for a hundred.
@@ -211,8 +211,8 @@ def _boundaries(lab: Lab, pusher: Pusher, wanted: WantedFor, names: list[str], f
     armed_at, rows = time.time(), []
     for at in (one.timestamp() for one in instants if one.timestamp() > armed_at):
         wait_until(at + APART_S / 2)
-        told = [lab.check(name, ["cat", f"{remote_dir(name)}/lag"]) for name in names]
-        rows.append([int(one) / 100 for one in told if one.strip()])
+        lags = [lag_cs(lab, name) for name in names]
+        rows.append([lag / 100 for lag in lags if lag is not None])
     wait_until(instants[-1].timestamp() + APART_S)
     return rows
 

@@ -4,7 +4,7 @@
 
 A transaction is a request and an answer of some size, one after another on a connection that stays (netperf's TCP_RR) or
 each on a connection of its own (netperf's TCP_CRR). `serve` writes `ready` once it listens and ends with its connection;
-`ask` writes one JSON line when its time is over: of both kinds how many were completed, and how long each took.
+`ask` writes one JSON line when its time is over: of both kinds, how long each of those took that were completed.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ import psutil
 import yaml
 
 from controller.network import load_network
-from controller.rollout.linux.scripts import remote_dir
 from lab import control, requirements, traffic
 from lab.control import Lab
 from lab.demo import controller as controllers
@@ -26,6 +25,7 @@ from lab.errors import LabError
 from lab.experiments.capture import Capture, Packet, stamps
 from lab.experiments.figures import WAITING_US
 from lab.experiments.wires import topology_of
+from lab.lateness import lag_cs
 from lab.metrics import delay
 from lab.metrics.model import Delay
 
@@ -162,9 +162,9 @@ class Bench:
         for slot in sorted(slots, key=lambda one: one.end):
             wait_until(slot.end - WATCH_S)
             for name in self._concerned:
-                told = self.lab.check(name, ["sh", "-c", f"cat {remote_dir(name)}/lag 2>/dev/null || :"]).strip()
-                if not told or int(told) > 100 * SLOT_SETTLE_S:
-                    late = f"{int(told) / 100:.1f} s late" if told else "not at all"
+                lag = lag_cs(self.lab, name)
+                if lag is None or lag > 100 * SLOT_SETTLE_S:
+                    late = "not at all" if lag is None else f"{lag / 100:.1f} s late"
                     self.doubts.append(f"{name} began {slot.name} {late}: the machine was too busy")
 
     def settle(self) -> None:

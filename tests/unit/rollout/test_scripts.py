@@ -111,6 +111,16 @@ def arm(router: Router, made: Revision, tmp_path: Path) -> None:
     activate(router, folder)
 
 
+def armed_over_a_slot_that_ended(router: Router, tmp_path: Path, ends_in_s: int) -> Revision:
+    """The revision that was armed over the one whose slot has ended since."""
+    first = revision_of(active(1, 10), ends_in_s=ends_in_s)
+    arm(router, first, tmp_path)
+    second = revision_of(active(1, 10), active(2, 20), replaces=part_of(first).program.id)
+    arm(router, second, tmp_path)
+    time.sleep(ends_in_s)
+    return second
+
+
 def part_of(made: Revision) -> DeviceRevision:
     return made.devices["r1"]
 
@@ -301,11 +311,7 @@ def test_a_rollback_of_what_was_never_taken_leaves_what_is_armed(router: Router,
 
 def test_a_slot_that_ended_before_a_rollback_does_not_come_back_at_the_next(router: Router, tmp_path: Path) -> None:
     """The configuration before the revision has the slot; what was armed before it ends it, each time."""
-    first = revision_of(active(1, 10), ends_in_s=3)
-    arm(router, first, tmp_path)
-    second = revision_of(active(1, 10), active(2, 20), replaces=part_of(first).program.id)
-    arm(router, second, tmp_path)
-    time.sleep(3)
+    second = armed_over_a_slot_that_ended(router, tmp_path, ends_in_s=3)
     for _ in range(2):
         done = router.run(scripts.command("r1", "return", f"rev-{second.id}"), "the slot comes back\n")
         assert (done.code, done.stdout) == (0, "again\n"), done.words
@@ -315,11 +321,7 @@ def test_a_slot_that_ended_before_a_rollback_does_not_come_back_at_the_next(rout
 
 def test_a_rollback_to_after_the_slots_end_takes_no_step_again(router: Router, tmp_path: Path) -> None:
     """The way back was to what the ended slot left: the step that ended it is told as taken."""
-    first = revision_of(active(1, 10), ends_in_s=2)
-    arm(router, first, tmp_path)
-    second = revision_of(active(1, 10), active(2, 20), replaces=part_of(first).program.id)
-    arm(router, second, tmp_path)
-    time.sleep(2)
+    second = armed_over_a_slot_that_ended(router, tmp_path, ends_in_s=2)
     for _ in range(2):
         done = router.run(scripts.command("r1", "return", f"rev-{second.id}", "-", "1"), "without the slot\n")
         assert (done.code, done.stdout) == (0, "again\n"), done.words
