@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean
 
 
@@ -30,11 +31,15 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A part of the run in which nothing changes, `[start_s, end_s)`."""
+    """A part of the run in which nothing changes, `[start_s, end_s)`.
+
+    `late_s` is how long after its start the last router was, by its own account, still as it was before.
+    """
 
     name: str
     start_s: float
     end_s: float
+    late_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +53,19 @@ class Verdict:
 SETTLE_S = 1.5
 
 
+def phases_of(bounds_s: Sequence[float], late_s: Mapping[str, float]) -> tuple[Phase, ...]:
+    """The run's phases between the five moments that bound them; `late_s` of those that began with a boundary."""
+    names = ("alone", "congested", "reserved", "after")
+    return tuple(
+        Phase(name, start_s, end_s, late_s.get(name, 0.0))
+        for name, (start_s, end_s) in zip(names, pairwise(bounds_s), strict=True)
+    )
+
+
 def mean_bps(samples: Sequence[Sample], phase: Phase, settle_s: float = SETTLE_S) -> float | None:
-    """Mean rate in a phase; None where no sample lies well inside it."""
-    inside = [s.received_bps for s in samples if phase.start_s + settle_s <= s.at_s < phase.end_s - settle_s / 2]
+    """Mean rate in a phase, once it is in force; None where no sample lies well inside it."""
+    start_s = phase.start_s + phase.late_s + settle_s
+    inside = [s.received_bps for s in samples if start_s <= s.at_s < phase.end_s - settle_s / 2]
     return fmean(inside) if inside else None
 
 
