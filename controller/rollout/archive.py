@@ -27,13 +27,15 @@ from controller.rollout.staging import REST
 
 REVISIONS, KNOWN_GOOD, READINGS = "revisions", "known-good", "reading"
 RESERVATIONS = "reservations.json"
+#: How the names of revisions begin: they sort by time.
+STAMP = "%Y%m%dT%H%M%S.%fZ"
 
 
 def revision_id(at: datetime, parts: Mapping[str, DeviceRevision]) -> str:
     """Sorts by time; two different pushes at one instant differ."""
     text = json.dumps({name: [part.change.apply, part.program.id] for name, part in sorted(parts.items())})
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return f"{at.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}-{digest}"
+    return f"{at.astimezone(UTC):{STAMP}}-{digest}"
 
 
 class Archive:
@@ -124,6 +126,24 @@ class Archive:
         if not folder.is_dir():
             return ()
         return sorted(entry.name for entry in folder.iterdir() if not entry.name.endswith(".part"))
+
+    def forget(self, revision: str) -> bool:
+        """Takes a revision away, whole; false where there is none.
+
+        Raises:
+            InvalidInput: the disk does not let it go.
+        """
+        folder = self.folder(revision)
+        if not folder.is_dir():
+            return False
+        part = folder.with_name(f"{revision}.part")
+        try:
+            folder.rename(part)
+            shutil.rmtree(part)
+        except OSError as error:
+            why = (os.strerror(error.errno) if error.errno else str(error)).lower()
+            raise InvalidInput([Problem(str(folder), 0, "", f"cannot be taken away: {why}", "", "")]) from error
+        return True
 
     def devices_of(self, revision: str) -> dict[str, Device]:
         """

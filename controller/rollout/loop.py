@@ -26,6 +26,7 @@ from controller.rollout.model import STALE, Outlook, PushFailed, PushResult, Rea
 from controller.rollout.order import ordered
 from controller.rollout.program import WantedFor, acts
 from controller.rollout.pusher import Pusher
+from controller.rollout.retention import Retention
 from controller.rollout.standing import Standing
 from controller.rollout.status import LoopStatus, Trouble
 from controller.rollout.unready import Unready
@@ -66,6 +67,7 @@ class ReconcileLoop:
             be armed; at the least.
         ahead: how long before a boundary the devices that can be are armed for it, or half of that.
         check: how often the devices are read though nothing should have changed (a router that restarted).
+        retention: of what was pushed; looked at when there is nothing else to do.
         clock: the present instant, aware UTC.
         instants: when the network itself changes what is wanted (an SLS begins or ends to be valid).
     """
@@ -76,6 +78,7 @@ class ReconcileLoop:
     lead: timedelta
     ahead: timedelta
     check: timedelta
+    retention: Retention
     clock: Callable[[], datetime]
     instants: Sequence[datetime] = ()
     status: LoopStatus = field(default_factory=LoopStatus)
@@ -162,6 +165,8 @@ class ReconcileLoop:
                 self._held = None
                 return self.clock()
         self.status.settled = not self._troubles
+        if not near:
+            self.retention.look(now)
         waits = [self.clock() + DOZE, *(trouble.retry_at for trouble in self._troubles.values())]
         waits += [instant + SETTLE for instant in coming[:1]]
         waits += [instant - lead for instant in coming if instant - lead > now]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from controller.network.model import Network
 from controller.render.model import Configuration
 from controller.reservation import parse_time
-from controller.rollout.archive import Archive
+from controller.rollout.archive import STAMP, Archive
 from controller.rollout.model import Carried, Failure, Outlook, Wanted
 from controller.rollout.pusher import Pusher, Readings
 from controller.units import UnitError
@@ -20,7 +20,6 @@ from controller.verbs.rolling import wanted_for
 
 #: The standing queues and rules, with no reservation active.
 BASELINE = "baseline"
-_STAMP = "%Y%m%dT%H%M%S.%fZ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ def _outlook(archive: Archive, network: Network, to: str, now: datetime) -> Outl
     until = to
     if to not in known:
         try:
-            until = f"{parse_time(to, now).astimezone(UTC):{_STAMP}}~"
+            until = f"{parse_time(to, now).astimezone(UTC):{STAMP}}~"
         except UnitError as error:
             hint = "say `baseline`, a time with its zone, or a revision of `slotcar rollback --list`"
             raise UnitError("is neither a revision nor a time", to, hint) from error

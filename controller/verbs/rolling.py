@@ -18,6 +18,7 @@ from controller.rollout.model import Carried, Failure, Outlook, Wanted
 from controller.rollout.playbook import Playbooks
 from controller.rollout.program import Coming, WantedFor, acts, wanted_with_programs
 from controller.rollout.pusher import Pusher, Readings
+from controller.rollout.retention import Retention
 from controller.settings import Settings
 from controller.timeline import Active, active_at
 from controller.verbs.configurations import DeviceDiff
@@ -87,6 +88,7 @@ def loop_for(network: Network, settings: Settings, ledger: Ledger) -> ReconcileL
         lead=settings.stage_lead,
         ahead=settings.arm_ahead,
         check=settings.check_interval,
+        retention=Retention(Archive(settings.state_dir), settings.keep_revisions),
         clock=lambda: datetime.now(UTC),
         instants=instants_of(network),
     )

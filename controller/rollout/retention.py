@@ -1,0 +1,67 @@
+"""Which revisions of the archive nobody can need any more: a pure function, and the leader's doing of it once a day."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import structlog
+
+from controller.problems import InvalidInput
+from controller.rollout.archive import STAMP, Archive
+
+log = structlog.get_logger(__name__)
+EVERY = timedelta(days=1)
+
+#: Of each device its revisions, oldest first, each with the handles of the reservations that it carries after it.
+Told = Mapping[str, Sequence[tuple[str, Collection[str]]]]
+
+
+def dispensable(told: Told) -> list[str]:
+    """Of revisions that are all older than what is to be kept, those that may go: oldest first.
+
+    Kept is, of each device, the last, so that what the device had at any later time stays told; and for each
+    reservation that this one carries, the one that it came with and the one before that, where there is one: what
+    the device had before the reservation, and since when.
+    """
+    old = {revision for revisions in told.values() for revision, _ in revisions}
+    needed = set()
+    for revisions in told.values():
+        last, carried = revisions[-1]
+        needed.add(last)
+        for handle in carried:
+            came = len(revisions) - 1
+            while came and handle in revisions[came - 1][1]:
+                came -= 1
+            needed |= {revision for revision, _ in revisions[max(0, came - 1) : came + 1]}
+    return sorted(old - needed)
+
+
+@dataclass(slots=True)
+class Retention:
+    """Forgets what is older than `keep`, at most once a day; what goes wrong is logged and tried again a day later."""
+
+    archive: Archive
+    keep: timedelta
+    _looked_at: datetime | None = field(default=None)
+
+    def look(self, now: datetime) -> None:
+        if self._looked_at is not None and now - self._looked_at < EVERY:
+            return
+        self._looked_at = now
+        try:
+            told = self._told(f"{(now - self.keep).astimezone(UTC):{STAMP}}")
+            if gone := [one for one in dispensable(told) if self.archive.forget(one)]:
+                log.info("old revisions forgotten", count=len(gone), until=gone[-1])
+        except InvalidInput as error:
+            log.warning("old revisions are kept", error=str(error))
+
+    def _told(self, before: str) -> Told:
+        found: dict[str, list[tuple[str, Collection[str]]]] = {}
+        for revision in self.archive.revisions():
+            if revision >= before:
+                break
+            for name, carried in self.archive.carried_by(revision).items():
+                found.setdefault(name, []).append((revision, {one.handle for one in carried}))
+        return found

@@ -1,0 +1,68 @@
+"""What was forgotten of the archive nobody misses: every question has the answer that it had before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.rollout.model import Carried
+from controller.rollout.retention import dispensable
+from controller.verbs.carrying import History
+
+DEVICES = ("a", "b", "c")
+HANDLES = ("r-1", "r-2", "r-3")
+#: A push: whom each of the devices that it concerned carried after it.
+PUSHES = st.lists(
+    st.dictionaries(st.sampled_from(DEVICES), st.frozensets(st.sampled_from(HANDLES)), min_size=1), max_size=14
+)
+Pushes = Mapping[str, Mapping[str, frozenset[str]]]
+
+
+def history_of(pushes: Pushes) -> History:
+    found: dict[str, list[tuple[str, Mapping[str, Carried]]]] = {}
+    for revision, carried in pushes.items():
+        for device, handles in carried.items():
+            told = {handle: Carried(handle, f"hep/{handle}", 1, DEVICES) for handle in handles}
+            found.setdefault(device, []).append((revision, told))
+    return History(found)
+
+
+def had(pushes: Pushes, device: str, until: str) -> str:
+    """The revision that a device had at a time."""
+    return max((revision for revision, parts in pushes.items() if device in parts and revision <= until), default="")
+
+
+@given(PUSHES, st.integers(0, 14))
+def test_what_is_left_answers_as_all_of_it_did(told: list[Mapping[str, frozenset[str]]], old: int) -> None:
+    pushes = {f"{number:02}": parts for number, parts in enumerate(told)}
+    aged = {revision: parts for revision, parts in pushes.items() if int(revision) < old}
+    by_device: dict[str, list[tuple[str, frozenset[str]]]] = {}
+    for revision, parts in aged.items():
+        for device, handles in parts.items():
+            by_device.setdefault(device, []).append((revision, handles))
+
+    gone = dispensable(by_device)
+    assert set(gone) <= set(aged)
+    left = {revision: parts for revision, parts in pushes.items() if revision not in gone}
+
+    before, after = history_of(pushes), history_of(left)
+    for device in DEVICES:
+        assert after.now(device) == before.now(device)
+        for until in [revision for revision in pushes if int(revision) >= old - 1]:
+            assert had(left, device, until) == had(pushes, device, until)
+    carried = {handle: one for device in DEVICES for handle, one in before.now(device).items()}
+    for asked in carried.values():
+        assert after.before(asked) == before.before(asked)
+
+
+@given(PUSHES)
+def test_what_is_left_once_is_left_for_good(told: list[Mapping[str, frozenset[str]]]) -> None:
+    by_device: dict[str, list[tuple[str, frozenset[str]]]] = {}
+    for number, parts in enumerate(told):
+        for device, handles in parts.items():
+            by_device.setdefault(device, []).append((f"{number:02}", handles))
+    gone = set(dispensable(by_device))
+    left = {device: [one for one in told if one[0] not in gone] for device, told in by_device.items()}
+    assert not dispensable({device: told for device, told in left.items() if told})
