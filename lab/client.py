@@ -195,9 +195,16 @@ class LabProcess:
         self._ended.set()
 
 
-def start(address: AgentAddress, node: str, argv: Sequence[str], *, stdin: bool = False) -> LabProcess:
-    """Start a command on a node; `node` "" is the machine that holds the namespaces."""
-    return LabProcess(address.open("exec", node=node, argv=list(argv), stdin=stdin), argv)
+def start(
+    address: AgentAddress, node: str, argv: Sequence[str], *, stdin: bool = False, python: str | None = None
+) -> LabProcess:
+    """Start a command on a node; `node` "" is the machine that holds the namespaces.
+
+    Args:
+        python: the text of a program that a copy of the agent runs, with `argv` as its own, in place of a command.
+    """
+    program: dict[str, Any] = {} if python is None else {"python": python}
+    return LabProcess(address.open("exec", node=node, argv=list(argv), stdin=stdin, **program), argv)
 
 
 def run(

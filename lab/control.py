@@ -109,6 +109,14 @@ class Lab:
         """Start a command on a node and let it run; it ends with the object, or with this program."""
         return client.start(self.address, self._known(node), argv, stdin=stdin)
 
+    def start_python(self, node: str, program: Path, *arguments: str, stdin: bool = False) -> client.LabProcess:
+        """Start a Python program of this machine on a node, as `popen` does a command; the standard library is there.
+
+        Its text goes along: a guest keeps what it once read of this machine's files, and would run an older one.
+        """
+        argv = (program.name, *arguments)
+        return client.start(self.address, self._known(node), argv, stdin=stdin, python=program.read_text())
+
     def clock_offset(self) -> client.Offset:
         """How far the lab's clock is ahead of this machine's, measured now; the same kernel has none."""
         return client.Offset(0, 0) if self.backend is Backend.NAMESPACES else self.address.measure_offset()

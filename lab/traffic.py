@@ -17,13 +17,15 @@ from typing import Any
 from lab.client import LabProcess
 from lab.control import Lab
 from lab.errors import LabError
-from lab.keys import base_python
 
 SCRIPT = Path(__file__).resolve().parent / "agent" / "traffic.py"
 READY_TIMEOUT_S = 20.0
 #: After `ready`, time for the word "begin" to reach both ends.
 LEAD_S = 0.05
 INTERVAL_S = 0.5
+#: What a sender hands to the kernel at once, at most. The kernel paces it a quarter faster than the rate, so that a
+#: policer's bucket must hold a fifth of it. To be woken costs an emulated sender more than the packets that it sends.
+QUEUE_S = 0.016
 #: Payload that leaves room for the sequence number, and fits one Ethernet frame.
 LEAST_PAYLOAD_BYTES, MOST_PAYLOAD_BYTES = 16, 1_472
 
@@ -82,8 +84,10 @@ class Flow:
         self.offered_bps: int = spec["rate_bps"]
         offset = lab.clock_offset()
         self._offset_s = offset.offset_us / 1e6
-        self._receiver = lab.popen(destination, [*_argv(self.protocol, "receive"), json.dumps(spec)], stdin=True)
-        self._sender = lab.popen(source, [*_argv(self.protocol, "send"), json.dumps(spec)], stdin=True)
+        self._receiver, self._sender = (
+            lab.start_python(node, SCRIPT, f"{self.protocol}-{role}", json.dumps(spec), stdin=True)
+            for node, role in ((destination, "receive"), (source, "send"))
+        )
         try:
             self.started_at = self._begin(spec["interval_s"])
         except BaseException:
@@ -206,12 +210,14 @@ def start_udp(
     duration_s: float,
     dscp: int = 0,
     interval_s: float = INTERVAL_S,
+    queue_s: float = QUEUE_S,
 ) -> UdpFlow:
     """Start a constant bit rate; returns within two seconds, with `started_at` at most one interval ahead.
 
     Args:
         rate_bps: of UDP payload; the line carries 42 bytes more a packet (UDP, IP and Ethernet headers).
         dscp: what the sender marks; routers may think otherwise.
+        queue_s: how much of the flow the sender hands to the kernel at once.
 
     Raises:
         LabError: no such node, a port in use, or values that cannot be.
@@ -221,7 +227,7 @@ def start_udp(
     if rate_bps <= 0:
         raise LabError(f"rate_bps is {rate_bps}; it must be above 0")
     spec = _spec(lab, destination, port, rate_bps, duration_s, dscp, interval_s)
-    return UdpFlow(lab, source, destination, {**spec, "payload_bytes": payload_bytes})
+    return UdpFlow(lab, source, destination, {**spec, "payload_bytes": payload_bytes, "queue_s": queue_s})
 
 
 def start_tcp(
@@ -262,12 +268,6 @@ def _spec(
         "interval_s": interval_s,
         "dscp": dscp,
     }
-
-
-def _argv(protocol: str, role: str) -> list[str]:
-    # Started as what may wait: reading its modules must not cost the flows that run already. Its text goes along,
-    # because a guest keeps what it once read of this machine's files, and would run an older one.
-    return ["nice", "-n", "19", base_python(), "-I", "-S", "-B", "-c", SCRIPT.read_text(), f"{protocol}-{role}"]
 
 
 def _lines(process: LabProcess) -> list[dict[str, Any]]:

@@ -15,10 +15,12 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from lab.agent import wire
+from lab.agent.forked import Forked
 
+Child: TypeAlias = "subprocess.Popen[bytes] | Forked"
 CHUNK_BYTES = 65_536
 
 
@@ -94,18 +96,12 @@ class Agent:
         self.ended.set()
 
     def _exec(self, peer: socket.socket, request: dict[str, Any]) -> None:
-        prefix = ["ip", "netns", "exec", self.plan["prefix"] + request["node"]] if request["node"] else []
+        namespace = self.plan["prefix"] + request["node"] if request["node"] else ""
         try:
-            child = subprocess.Popen(
-                prefix + list(request["argv"]),
-                stdin=subprocess.PIPE if request.get("stdin") else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-                cwd="/",
-            )
-        except OSError as error:
-            wire.send(peer, wire.ERROR, f"cannot run {request['argv'][0]}: {error.strerror}".encode())
+            child = _child(request, namespace)
+        except (OSError, SyntaxError) as error:
+            why = error.strerror if isinstance(error, OSError) else error.msg
+            wire.send(peer, wire.ERROR, f"cannot run {request['argv'][0]}: {why}".encode())
             return
         with child:
             try:
@@ -124,7 +120,21 @@ def _serve_ssh(peer: socket.socket, router: dict[str, Any]) -> None:
     daemon.wait()
 
 
-def _relay(peer: socket.socket, child: subprocess.Popen[bytes]) -> None:
+def _child(request: dict[str, Any], namespace: str) -> Child:
+    if "python" in request:
+        return Forked(request["python"], list(request["argv"]), namespace, stdin=bool(request.get("stdin")))
+    prefix = ["ip", "netns", "exec", namespace] if namespace else []
+    return subprocess.Popen(
+        prefix + list(request["argv"]),
+        stdin=subprocess.PIPE if request.get("stdin") else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        cwd="/",
+    )
+
+
+def _relay(peer: socket.socket, child: Child) -> None:
     """Carry output, input and signals until the command has ended or the client has gone."""
     assert child.stdout is not None
     assert child.stderr is not None
@@ -150,7 +160,7 @@ def _relay(peer: socket.socket, child: subprocess.Popen[bytes]) -> None:
     wire.send(peer, wire.EXIT, str(child.wait()).encode())
 
 
-def _obey(frame: wire.Frame, child: subprocess.Popen[bytes]) -> None:
+def _obey(frame: wire.Frame, child: Child) -> None:
     if frame.kind == wire.SIGNAL:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, int(frame.payload))
@@ -163,7 +173,7 @@ def _obey(frame: wire.Frame, child: subprocess.Popen[bytes]) -> None:
                 child.stdin.close()
 
 
-def _end_group(child: subprocess.Popen[bytes]) -> None:
+def _end_group(child: Child) -> None:
     """A command does not outlive its connection: nothing that a dead test started goes on sending."""
     for sent, grace_s in ((signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0)):
         try:

@@ -21,8 +21,8 @@ from typing import Any
 
 #: What is still queued in the network when the sender has ended: 500 packets at 60 Mb/s are 70 ms.
 DRAIN_S = 0.4
-#: A receiver empties its buffer once in a while: to be woken by each packet costs more than the packet.
-NAP_S = 0.004
+#: A receiver empties its buffer once in a while: to be woken costs as much as many packets, and it counts by intervals.
+NAP_S = 0.02
 #: Packets in one system call. Under emulation a call costs more than a packet, so Python's own send is too slow.
 BATCH = 128
 SEQUENCE = struct.Struct("!Q")
@@ -30,8 +30,6 @@ SO_RCVBUFFORCE = 33
 SOL_UDP, UDP_SEGMENT = 17, 103
 SO_MAX_PACING_RATE = 47
 RECEIVE_BUFFER_BYTES = 8_000_000
-#: What a sender hands to the kernel at once, at most.
-QUEUE_S = 0.016
 #: A sender that was kept from its work for longer gives up what was due before that.
 CATCH_UP_S = 0.02
 #: The kernel may send so much faster than the rate, to make up for a turn that came late.
@@ -184,7 +182,7 @@ def udp_send(spec: dict[str, Any]) -> None:
     """Constant bit rate: this hands over what is due every few milliseconds, and the kernel spaces it evenly."""
     payload_bytes = spec["payload_bytes"]
     packets_ps = spec["rate_bps"] / 8 / payload_bytes
-    queued = min(BATCH, max(LEAST_QUEUE_PACKETS, int(packets_ps * QUEUE_S)))
+    queued = min(BATCH, max(LEAST_QUEUE_PACKETS, int(packets_ps * spec["queue_s"])))
     together = max(1, min(MOST_TOGETHER, int(packets_ps * TOGETHER_S)))
     batch = Batch(payload_bytes, together)
     queued -= queued % together

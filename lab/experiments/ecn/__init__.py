@@ -16,7 +16,6 @@ from lab.experiments.bench import Bench
 from lab.experiments.experiment import QUARTER, Experiment, Findings
 from lab.experiments.model import Curve, Plot, Row, Rule
 from lab.experiments.queues import Depth, Sampler
-from lab.keys import base_python
 
 HERE = Path(__file__).parent
 SCRIPT = HERE.parents[1] / "agent" / "transactions.py"
@@ -187,8 +186,7 @@ def _iperf3(bench: Bench, source: str, sink: str, flows: int, measure_s: float) 
 
 
 def _transactions(bench: Bench, node: str, role: str, spec: dict[str, Any]) -> LabProcess:
-    argv = [base_python(), "-I", "-S", "-B", "-c", SCRIPT.read_text(), role, json.dumps(spec)]
-    return bench.lab.popen(node, argv)
+    return bench.lab.start_python(node, SCRIPT, role, json.dumps(spec))
 
 
 def _wait_for(process: LabProcess, word: str) -> None:

@@ -1,0 +1,81 @@
+"""The agent's copies of itself: what a command's process does, they do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+
+#: In an interpreter of its own, as the agent is: the test's own is not one to fork.
+DRIVER = """
+import os, signal, sys, time
+from lab.agent.forked import Forked
+def run(source, *arguments, stdin=b"", namespace="", kill=0):
+    with Forked(source, ["program.py", *arguments], namespace, stdin=True) as child:
+        if kill:
+            assert child.stdout.read(6) == b"ready\\n"
+            os.killpg(child.pid, kill)
+        child.stdin.write(stdin)
+        child.stdin.close()
+        out, err = child.stdout.read(), child.stderr.read()
+    assert child.poll() == child.wait()
+    return child.returncode, out.decode(), err.decode()
+"""
+
+
+def drive(body: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", DRIVER + body], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_it_has_its_arguments_its_streams_and_the_name_of_a_program() -> None:
+    drive("""
+source = "import sys; print(__name__, sys.argv, sys.stdin.read()); print('aside', file=sys.stderr)"
+assert run(source, "a", "b", stdin=b"words") == (0, "__main__ ['program.py', 'a', 'b'] words\\n", "aside\\n")
+""")
+
+
+def test_its_status_is_the_programs_and_a_failure_says_where_it_was() -> None:
+    drive("""
+assert run("raise SystemExit(3)")[0] == 3
+assert run("raise SystemExit")[0] == 0
+status, _, words = run("x = 1\\nraise ValueError('no such rate')")
+assert status == 1 and "program.py" in words and "line 2" in words and "no such rate" in words
+""")
+
+
+def test_a_signal_ends_it_and_what_it_started() -> None:
+    drive("""
+source = "import subprocess, time; subprocess.Popen(['sleep', '60']); print('ready', flush=True); time.sleep(60)"
+began = time.monotonic()
+assert run(source, kill=signal.SIGTERM)[0] == -signal.SIGTERM
+assert time.monotonic() - began < 50
+""")
+
+
+def test_it_has_none_of_the_agents_files_and_the_agent_none_of_its_doing() -> None:
+    drive("""
+secret = os.open(os.devnull, os.O_RDONLY)
+os.set_inheritable(secret, True)
+source = "import os; print(sorted(map(int, os.listdir('/proc/self/fd')))[:-1], os.getcwd()); os.chdir('/tmp')"
+before = os.getcwd()
+assert run(source) == (0, "[0, 1, 2] /\\n", "")
+assert os.getcwd() == before
+""")
+
+
+def test_a_namespace_that_is_not_there_and_a_text_that_is_no_program_are_told_of() -> None:
+    drive("""
+status, _, words = run("print('never')", namespace="no-such-node")
+assert status == 1 and "no-such-node" in words and "never" not in words
+try:
+    run("def")
+except SyntaxError:
+    pass
+else:
+    raise AssertionError("it ran")
+""")
