@@ -37,7 +37,7 @@ from controller.verbs.rolling import pusher_for, wanted_for
 from controller.vocabulary import Protocol, Service
 from lab.control import Lab
 from lab.experiments.bench import wait_until
-from lab.lateness import lag_cs
+from lab.lateness import lags_cs
 
 SIZES, QUICK_SIZES = (1, 20, 100), (1, 20)
 #: Boundaries of each size; and how often the peer is timed, which needs minutes for a hundred.
@@ -211,8 +211,7 @@ def _boundaries(lab: Lab, pusher: Pusher, wanted: WantedFor, names: list[str], f
     armed_at, rows = time.time(), []
     for at in (one.timestamp() for one in instants if one.timestamp() > armed_at):
         wait_until(at + APART_S / 2)
-        lags = [lag_cs(lab, name) for name in names]
-        rows.append([lag / 100 for lag in lags if lag is not None])
+        rows.append([lag / 100 for lag in lags_cs(lab, names).values()])
     wait_until(instants[-1].timestamp() + APART_S)
     return rows
 

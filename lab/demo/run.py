@@ -21,7 +21,7 @@ from lab.demo.display import Display
 from lab.demo.figures import Flow, Phase, Sample, Verdict, mean_bps, phases_of, too_busy, verdicts
 from lab.demo.plot import draw
 from lab.errors import LabError
-from lab.lateness import lag_cs
+from lab.lateness import lags_cs
 
 HOME = Path(__file__).resolve().parents[2]
 INVENTORY = HOME / "inventories" / "demo"
@@ -33,6 +33,9 @@ OWNER = "demo"
 #: load that congests the VC. At a quarter, two cores that emulate the routers have no time left to act at a boundary.
 PREMIUM = ("anl-premium", "lbnl-premium", 5001, 4_000_000, 1_400)
 LOAD = ("anl-traffic", "lbnl-traffic", 5002, 6_000_000, 1_400)
+#: Long, so that an emulated sender is seldom woken. What the pace is ahead of the rate is a quarter of the reservation's
+#: burst.
+QUEUE_S = 0.064
 ALONE_S, CONGESTED_S, AFTER_S = 6.0, 12.0, 10.0
 READY_S, ROLLED_BACK_S = 120.0, 60.0
 #: How long after a boundary the routers are asked how late they were: they have acted by then, or are not going to.
@@ -134,8 +137,8 @@ def _measure(lab: Lab, controller: Controller, display: Display) -> Measured:
 
 def _late_s(lab: Lab, display: Display, did: str) -> float:
     """How late the last router took its step by itself: the timers of one that is emulated are, while it forwards."""
-    told = [lag for router in lab.topology.routers if (lag := lag_cs(lab, router)) is not None]
-    late_s = max(told, default=0) / 100
+    told = lags_cs(lab, lab.topology.routers)
+    late_s = max(told.values(), default=0) / 100
     by_itself = (
         f"by their own account, the routers {did} at most {late_s:.2f} s late: so much is left out of the figures"
     )
@@ -153,7 +156,14 @@ def _slot(controller: Controller) -> tuple[float, float]:
 def _flow(lab: Lab, flow: tuple[str, str, int, int, int], duration_s: float) -> traffic.Flow:
     source, destination, port, rate_bps, payload_bytes = flow
     return traffic.start_udp(
-        lab, source, destination, port=port, rate_bps=rate_bps, payload_bytes=payload_bytes, duration_s=duration_s
+        lab,
+        source,
+        destination,
+        port=port,
+        rate_bps=rate_bps,
+        payload_bytes=payload_bytes,
+        duration_s=duration_s,
+        queue_s=QUEUE_S,
     )
 
 

@@ -25,7 +25,7 @@ from lab.errors import LabError
 from lab.experiments.capture import Capture, Packet, stamps
 from lab.experiments.figures import WAITING_US
 from lab.experiments.wires import topology_of
-from lab.lateness import lag_cs
+from lab.lateness import lags_cs
 from lab.metrics import delay
 from lab.metrics.model import Delay
 
@@ -161,8 +161,9 @@ class Bench:
         that what was measured in it is another configuration's. An emulated router that is congested may."""
         for slot in sorted(slots, key=lambda one: one.end):
             wait_until(slot.end - WATCH_S)
+            told = lags_cs(self.lab, self._concerned)
             for name in self._concerned:
-                lag = lag_cs(self.lab, name)
+                lag = told.get(name)
                 if lag is None or lag > 100 * SLOT_SETTLE_S:
                     late = "not at all" if lag is None else f"{lag / 100:.1f} s late"
                     self.doubts.append(f"{name} began {slot.name} {late}: the machine was too busy")

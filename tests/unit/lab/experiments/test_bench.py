@@ -41,10 +41,10 @@ def test_what_is_over_is_not_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("lag", "doubts"),
     [
-        ("12\n", []),
-        ("350\n", []),
-        ("930\n", ["r1 began slot 9.3 s late: the machine was too busy"]),
-        ("", ["r1 began slot not at all: the machine was too busy"]),
+        ("r1 12\n", []),
+        ("r1 350\n", []),
+        ("r1 930\n", ["r1 began slot 9.3 s late: the machine was too busy"]),
+        ("r1\n", ["r1 began slot not at all: the machine was too busy"]),
     ],
 )
 def test_a_router_that_began_late_makes_a_run_doubtful(lag: str, doubts: list[str]) -> None:
