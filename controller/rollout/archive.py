@@ -3,6 +3,7 @@
 `revisions/ID/DEVICE/` holds before.txt, after.txt, apply.txt, undo.txt, device.json, commands.json, reservations.json (whom
 after.txt is for) and, for a Linux router, the shell scripts that are staged. after-N.txt is what the device has after N
 steps of its program, before-N.txt after N steps of the one that was armed until then, where the archive knows that.
+`taken-back` says that the push failed and that its devices were given back what they had: they never had after.txt.
 `known-good/DEVICE/` is the same of the last push that was verified.
 """
 
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from controller.network.model import Device
 from controller.problems import InvalidInput, Problem
+from controller.render.model import Configuration
 from controller.rollout import staging
 from controller.rollout.linux.scripts import revision_name
 from controller.rollout.model import Carried, DeviceRevision, Revision
@@ -27,6 +29,8 @@ from controller.rollout.staging import REST
 
 REVISIONS, KNOWN_GOOD, READINGS = "revisions", "known-good", "reading"
 RESERVATIONS = "reservations.json"
+TAKEN_BACK = "taken-back"
+BEFORE, AFTER = "before.txt", "after.txt"
 #: How the names of revisions begin: they sort by time.
 STAMP = "%Y%m%dT%H%M%S.%fZ"
 
@@ -120,12 +124,33 @@ class Archive:
                 fresh.rename(target)
                 shutil.rmtree(old, ignore_errors=True)
 
-    def revisions(self) -> Sequence[str]:
-        """All revisions, oldest first."""
+    def take_back(self, revision: Revision) -> None:
+        """The push came to nothing: nobody is to find in it what its devices had. It stays there to be looked into."""
+        folder = self.folder(revision.id)
+        with _writing(folder):
+            (folder / TAKEN_BACK).touch()
+
+    def revisions(self, *, taken_back: bool = False) -> Sequence[str]:
+        """All revisions, oldest first; those that were `taken_back` only where they are asked for too."""
         folder = self._state_dir / REVISIONS
         if not folder.is_dir():
             return ()
-        return sorted(entry.name for entry in folder.iterdir() if not entry.name.endswith(".part"))
+        whole = (entry for entry in folder.iterdir() if not entry.name.endswith(".part"))
+        return sorted(entry.name for entry in whole if taken_back or not (entry / TAKEN_BACK).exists())
+
+    def configuration(self, revision: str, device: Device, file: str = AFTER) -> Configuration:
+        """What a device of a revision has after it, or (`BEFORE`) had before.
+
+        Raises:
+            InvalidInput: the archive does not have the file.
+        """
+        path = self.folder(revision) / device.name / file
+        try:
+            return Configuration(device.name, device.platform, tuple(path.read_text().splitlines()))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInput(
+                [Problem(str(path), 0, "", "cannot be read", "", "restore it from a backup")]
+            ) from error
 
     def forget(self, revision: str) -> bool:
         """Takes a revision away, whole; false where there is none.

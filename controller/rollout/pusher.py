@@ -12,12 +12,13 @@ from controller.network.model import Device
 from controller.render import renderer_of
 from controller.render.model import Unreadable
 from controller.rollout import staging
-from controller.rollout.archive import Archive, revision_id
+from controller.rollout.archive import BEFORE, STAMP, Archive, revision_id
 from controller.rollout.fanout import SERVED
 from controller.rollout.linux.scripts import fence_word
 from controller.rollout.model import (
     DeviceRevision,
     Failure,
+    Program,
     PushFailed,
     PushResult,
     Reading,
@@ -174,8 +175,30 @@ class Pusher:
                 rolled_back=False,
                 revision=revision,
             )
+        self._keep_rollback(revision, {name: devices[name] for name in chosen})
         for name in chosen:
             self.record("push.rolled-back", name, {"revision": revision, "by": "operator"})
+
+    def _keep_rollback(self, revision: str, devices: Mapping[str, Device]) -> None:
+        """A revision of its own, the last: what the archive tells of these devices is again what they have."""
+        told = self.archive.revisions()
+        parts = {}
+        for name, device in devices.items():
+            mine = [one for one in told if (self.archive.folder(one) / name).is_dir()] or [revision]
+            had, has = (
+                self.archive.configuration(mine[-1], device),
+                self.archive.configuration(revision, device, BEFORE),
+            )
+            change = renderer_of(device).change(had, has, device)
+            earlier = [one for one in mine if one < revision]
+            same = earlier and self.archive.configuration(earlier[-1], device).lines == has.lines
+            carried = self.archive.carried_by(earlier[-1])[name] if same else ()
+            parts[name] = DeviceRevision(device, change, Program(), tuple(staging.commands(device)), carried=carried)
+        now = datetime.now(UTC)
+        if told:  # a push that waited for its boundary has that one's time
+            latest = datetime.strptime(told[-1].partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC)
+            now = max(now, latest + timedelta(microseconds=1))
+        self.archive.write(Revision(revision_id(now, parts), now, parts, acted=True))
 
     def _run(
         self,
@@ -202,6 +225,8 @@ class Pusher:
     def _withdraw(self, revision: Revision, folder: str) -> None:
         """Takes away what the devices were made ready with. Always raises."""
         back = self._take_back(revision, folder)
+        if back.ok:
+            self.archive.take_back(revision)
         for name in revision.devices:
             self.record("push.superseded", name, {"revision": revision.id})
         if not back.ok:
@@ -217,6 +242,8 @@ class Pusher:
             failure = failed.failures.get(name)
             self.record("push.failed", name, {"revision": revision.id, "message": failure.message if failure else why})
         back = self._take_back(revision, folder)
+        if back.ok:
+            self.archive.take_back(revision)
         for name in revision.devices:
             if name in back.failures or (not back.ok and not back.failures):
                 message = back.failures[name].message if name in back.failures else _reasons(back)

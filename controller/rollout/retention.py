@@ -51,9 +51,11 @@ class Retention:
             return
         self._looked_at = now
         try:
-            told = self._told(f"{(now - self.keep).astimezone(UTC):{STAMP}}")
-            if gone := [one for one in dispensable(told) if self.archive.forget(one)]:
-                log.info("old revisions forgotten", count=len(gone), until=gone[-1])
+            before = f"{(now - self.keep).astimezone(UTC):{STAMP}}"
+            known = set(self.archive.revisions())
+            failed = [one for one in self.archive.revisions(taken_back=True) if one < before and one not in known]
+            if gone := [one for one in dispensable(self._told(before)) + failed if self.archive.forget(one)]:
+                log.info("old revisions forgotten", count=len(gone), until=max(gone))
         except InvalidInput as error:
             log.warning("old revisions are kept", error=str(error))
 

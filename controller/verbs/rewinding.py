@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from controller.network.model import Network
-from controller.render.model import Configuration
 from controller.reservation import parse_time
-from controller.rollout.archive import STAMP, Archive
+from controller.rollout.archive import AFTER, BEFORE, STAMP, Archive
 from controller.rollout.model import Carried, Failure, Outlook, Wanted
 from controller.rollout.pusher import Pusher, Readings
 from controller.units import UnitError
@@ -120,7 +119,6 @@ def _without(archive: Archive, history: History, asked: Carried | None) -> Outlo
 
 def _archived(archive: Archive, name: str, when: Before) -> Wanted:
     device = archive.devices_of(when.revision)[name]
-    file = archive.folder(when.revision) / name / ("before.txt" if when.first else "after.txt")
-    lines = tuple(file.read_text().splitlines())
+    configuration = archive.configuration(when.revision, device, BEFORE if when.first else AFTER)
     carried = () if when.first else archive.carried_by(when.revision).get(name, ())
-    return Wanted(Configuration(name, device.platform, lines), carried=carried)
+    return Wanted(configuration, carried=carried)

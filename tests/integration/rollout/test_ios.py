@@ -13,6 +13,7 @@ import pytest
 
 from controller.cli import main
 from controller.rollout.model import PushFailed
+from controller.verbs.carrying import history_of
 from lab.ios import DropOnCopy, DropOnLine, Fault, FullFlash, HangAfter, RefuseLine, Routers, Slow, WrongPassword
 from tests.integration.rollout.conftest import Garnet
 from tests.support.cisco import ROOT, CiscoWorld, flow_of
@@ -40,6 +41,21 @@ def test_a_rollback_gives_back_what_was_there_byte_for_byte(garnet: Garnet) -> N
     assert world.running() == garnet.standing
     world.pusher.roll_back(revisions[0])
     assert world.running() == garnet.operators
+
+
+def test_a_rollback_is_a_revision_and_can_be_rolled_back(garnet: Garnet) -> None:
+    """What the archive tells of a router is what it has, also after an operator took a push from one of two."""
+    world, archive = garnet.world, garnet.world.pusher.archive
+    (one,) = flow_of(world)
+    world.push((one,))
+    with_flow = world.running()
+    world.pusher.roll_back(archive.revisions()[-1], [FIRST])
+    told = history_of(archive)
+    assert (list(told.now(FIRST)), list(told.now(LAST))) == ([], [one.handle])
+    assert world.running()[FIRST] == garnet.standing[FIRST] != with_flow[FIRST]
+    world.pusher.roll_back(archive.revisions()[-1])
+    assert world.running() == with_flow
+    assert list(history_of(archive).now(FIRST)) == [one.handle]
 
 
 def test_what_an_operator_does_meanwhile_is_kept(garnet: Garnet) -> None:
@@ -75,6 +91,7 @@ def test_one_router_that_fails_takes_the_change_back_on_all(
     garnet: Garnet, name: str, fault: Fault, words: str
 ) -> None:
     world = garnet.world
+    known = world.pusher.archive.revisions()
     world.routers[name].fault(fault)
     with pytest.raises(PushFailed, match=words) as failed:
         world.push(flow_of(world))
@@ -82,6 +99,8 @@ def test_one_router_that_fails_takes_the_change_back_on_all(
     if not failed.value.rolled_back:  # the router that hangs cannot be told yet
         world.routers[name].heal()
         world.pusher.roll_back(failed.value.revision)
+    else:
+        assert world.pusher.archive.revisions() == known, "no router ever had it: nobody can go back to it"
     assert world.running() == garnet.standing
 
 

@@ -41,6 +41,17 @@ def test_a_revision_that_was_not_written_whole_is_none(tmp_path: Path) -> None:
     assert archive.revisions() == [REVISION.id]
 
 
+def test_a_push_that_came_to_nothing_is_no_place_to_go_back_to(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    archive.write(REVISION)
+    archive.take_back(REVISION)
+    assert archive.revisions() == []
+    assert archive.revisions(taken_back=True) == [REVISION.id]
+    assert archive.devices_of(REVISION.id), "it is there to be looked into"
+    archive.write(REVISION)
+    assert archive.revisions() == [REVISION.id], "the next try succeeded"
+
+
 def test_a_revision_may_be_written_again(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     assert archive.write(REVISION) == archive.write(REVISION)

@@ -47,6 +47,17 @@ def test_the_way_back_from_a_reservation_stays_however_old_it_is(tmp_path: Path)
     assert list(archive.revisions()) == [without, came, last]
 
 
+def test_an_old_push_that_came_to_nothing_goes(tmp_path: Path) -> None:
+    archive = Archive(tmp_path)
+    last = pushed(archive, 1)
+    at = T0 + timedelta(days=2)
+    failed = Revision(revision_id(at, STANDING.devices), at, STANDING.devices)
+    archive.write(failed)
+    archive.take_back(failed)
+    Retention(archive, KEEP).look(T0 + timedelta(days=100))
+    assert list(archive.revisions(taken_back=True)) == [last]
+
+
 def test_it_looks_once_a_day(tmp_path: Path) -> None:
     archive, now = Archive(tmp_path), T0 + timedelta(days=100)
     retention = Retention(archive, KEEP)
