@@ -63,6 +63,7 @@ def test_a_cancel_in_the_middle_of_a_slot_reaches_the_routers_at_once(lab: Lab, 
     wait_for(lambda: not flows(lab), "the flow's end")
 
 
+@pytest.mark.slow  # in short: tests/lab/test_slots_through_chaos.py
 def test_a_controller_killed_in_mid_slot_and_started_again_ends_with_the_right_configuration(
     lab: Lab, state_dir: Path
 ) -> None:
@@ -87,11 +88,11 @@ def test_a_slot_begins_and_ends_on_its_routers_though_its_controller_never_comes
     with Controller(state_dir, INVENTORY) as controller:
         controller.wait_settled()
         before = snapshots(lab)
-        reserve(controller, "orphan", "now + 20 s", "6 s")
+        reserve(controller, "orphan", "now + 30 s", "12 s")
         wait_for(lambda: controller.armed() == set(lab.topology.routers), "the boundary to be armed everywhere")
         assert not flows(lab)
         controller.kill()
-    wait_for(lambda: "dst_port 5001" in flows(lab), "the slot's flow")
+        wait_for(lambda: "dst_port 5001" in flows(lab), "the slot's flow")
     wait_for(lambda: snapshots(lab) == before, "the routers to end the slot")
 
 

@@ -39,7 +39,7 @@ def play(folder: Path, router: Router, tasks: list[dict[str, object]], **variabl
         "ANSIBLE_HOST_KEY_CHECKING": "False",
         "ANSIBLE_PERSISTENT_CONTROL_PATH_DIR": str(folder / "pc"),
         "ANSIBLE_NOCOLOR": "1",
-        "ANSIBLE_PERSISTENT_CONNECT_TIMEOUT": "5",
+        "ANSIBLE_PERSISTENT_CONNECT_TIMEOUT": "30",  # it is also how long a connection waits for the next task
     }
     (folder / "none.cfg").write_text("[defaults]\n")
     command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "hosts.yml", "play.yml"]
