@@ -97,7 +97,7 @@ def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) 
 
 def rollback(
     revision: Annotated[
-        str | None, typer.Argument(help="a revision; without one, the latest", show_default=False)
+        str | None, typer.Argument(help="a revision; without one, the latest push", show_default=False)
     ] = None,
     to: Annotated[
         str | None,
@@ -141,14 +141,16 @@ def rollback(
     pusher = pusher_for(network, chosen, None)
     known = pusher.archive.revisions()
     if show:
-        emit(list(known), form, lambda: print_table(("revision",), [(one,) for one in known], "No revisions."))
+        rows = [(one, pusher.archive.rollback_of(one)) for one in known]
+        emit(list(known), form, lambda: print_table(("revision", "rollback of"), rows, "No revisions."))
         return
     if to or reservation:
         _rewind(pusher, network, Goal(to, device, reservation), yes)
         return
     if not known and revision is None:
         raise NotPossible(f"there is no revision in {chosen.state_dir}: nothing was pushed yet")
-    which = revision or known[-1]
+    # Twice the same is the same: the second time it does not take back what the first one did.
+    which = revision or pusher.archive.rollback_of(known[-1]) or known[-1]
     names = sorted(pusher.archive.devices_of(which))
     _confirm(yes, f"Roll back {which} on {', '.join(device or names)}?")
     pusher.roll_back(which, device)

@@ -4,6 +4,7 @@
 after.txt is for) and, for a Linux router, the shell scripts that are staged. after-N.txt is what the device has after N
 steps of its program, before-N.txt after N steps of the one that was armed until then, where the archive knows that.
 `taken-back` says that the push failed and that its devices were given back what they had: they never had after.txt.
+`rollback-of` names the revision that an operator took back by this one.
 `known-good/DEVICE/` is the same of the last push that was verified.
 """
 
@@ -29,7 +30,7 @@ from controller.rollout.staging import REST
 
 REVISIONS, KNOWN_GOOD, READINGS = "revisions", "known-good", "reading"
 RESERVATIONS = "reservations.json"
-TAKEN_BACK = "taken-back"
+TAKEN_BACK, ROLLBACK_OF = "taken-back", "rollback-of"
 BEFORE, AFTER = "before.txt", "after.txt"
 #: How the names of revisions begin: they sort by time.
 STAMP = "%Y%m%dT%H%M%S.%fZ"
@@ -137,6 +138,17 @@ class Archive:
             return ()
         whole = (entry for entry in folder.iterdir() if not entry.name.endswith(".part"))
         return sorted(entry.name for entry in whole if taken_back or not (entry / TAKEN_BACK).exists())
+
+    def keep_rollback(self, revision: Revision, of: str) -> None:
+        """What an operator did by taking back the revision `of`."""
+        folder = self.write(revision)
+        with _writing(folder):
+            (folder / ROLLBACK_OF).write_text(of)
+
+    def rollback_of(self, revision: str) -> str:
+        """The revision that an operator took back by this one; empty where it is a push."""
+        file = self.folder(revision) / ROLLBACK_OF
+        return file.read_text() if file.is_file() else ""
 
     def configuration(self, revision: str, device: Device, file: str = AFTER) -> Configuration:
         """What a device of a revision has after it, or (`BEFORE`) had before.

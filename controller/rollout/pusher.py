@@ -198,7 +198,7 @@ class Pusher:
         if told:  # a push that waited for its boundary has that one's time
             latest = datetime.strptime(told[-1].partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC)
             now = max(now, latest + timedelta(microseconds=1))
-        self.archive.write(Revision(revision_id(now, parts), now, parts, acted=True))
+        self.archive.keep_rollback(Revision(revision_id(now, parts), now, parts, acted=True), revision)
 
     def _run(
         self,

@@ -58,6 +58,33 @@ def test_a_rollback_is_a_revision_and_can_be_rolled_back(garnet: Garnet) -> None
     assert list(history_of(archive).now(FIRST)) == [one.handle]
 
 
+def test_the_operators_rollback_is_the_same_when_it_is_run_twice(
+    garnet: Garnet, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    world = garnet.world
+    monkeypatch.setenv("SLOTCAR_STATE_DIR", str(world.settings.state_dir))
+    monkeypatch.setenv("SLOTCAR_INVENTORY", str(world.inventory))
+    world.push(flow_of(world))
+    pushed = world.pusher.archive.revisions()[-1]
+    for _ in range(2):
+        assert f"Rolled back and verified: {FIRST}, {LAST}" in slotcar(
+            "rollback", "--yes", monkeypatch=monkeypatch, capfd=capfd
+        )
+        assert world.running() == garnet.standing
+    rows = slotcar("rollback", "--list", monkeypatch=monkeypatch, capfd=capfd).splitlines()
+    assert [row.split()[1:] for row in rows if row.startswith("2")][-3:] == [[], [pushed], [pushed]]
+
+
+def slotcar(*arguments: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], code: int = 0) -> str:
+    """What the command line prints, on both of its streams."""
+    monkeypatch.setattr(sys, "argv", ["slotcar", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = capfd.readouterr()
+    assert int(ended.value.code or 0) == code, printed
+    return printed.out + printed.err
+
+
 def test_what_an_operator_does_meanwhile_is_kept(garnet: Garnet) -> None:
     world = garnet.world
     mine = ["access-list 102 permit ip any any", "interface FastEthernet4/0/0", "ip access-group 102 in"]
@@ -232,12 +259,7 @@ def test_a_reservation_is_taken_from_its_routers_with_the_archive_alone(
     monkeypatch.setenv("SLOTCAR_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
 
     def rollback(*arguments: str, code: int = 0) -> str:
-        monkeypatch.setattr(sys, "argv", ["slotcar", "rollback", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capfd.readouterr()
-        assert int(ended.value.code or 0) == code, printed
-        return printed.out + printed.err
+        return slotcar("rollback", *arguments, monkeypatch=monkeypatch, capfd=capfd, code=code)
 
     (one,) = flow_of(world)
     other = {"name": "atlas", "destination": one.reservation.destination.model_copy(update={"port": 5002})}
