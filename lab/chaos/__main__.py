@@ -63,7 +63,7 @@ def rounds(seed: int, minutes: float, only: int | None) -> Sequence[Action] | No
     """Plays rounds until the time is over; the history of the first that failed."""
     with staged() as (stage, baseline):
         began = time.monotonic()
-        number = only or 0
+        number, slots, active = only or 0, 0, 0
         while only is not None or time.monotonic() - began < 60 * minutes:
             say(f"seed {seed}, round {number}")
             history = script(seed, number)
@@ -72,11 +72,14 @@ def rounds(seed: int, minutes: float, only: int | None) -> Sequence[Action] | No
                 _report(seed, number, outcome)
                 _keep(stage.state_dir, ROOT / "var" / "chaos" / f"seed-{seed}-round-{number}")
                 return history
-            say(f"  in order: {outcome.samples} samples")
-            number += 1
+            say(f"  in order: {outcome}")
+            number, slots, active = number + 1, slots + outcome.slots, active + outcome.active
             if only is not None:
                 break
         say(f"{number} rounds in {time.monotonic() - began:.0f} s, all in order (seed {seed})")
+        say(f"{active} of {slots} slots were active, on all of their routers")
+        if not active and only is None:
+            raise SystemExit("nothing was ever configured: that no promise was broken says nothing")
     return None
 
 

@@ -70,3 +70,8 @@ def _partial(slot: Slot, samples: Sequence[Sample], routers: Sequence[str]) -> l
         if since is not None:
             worst = max(worst, sample.at_s - since)
     return [f"{slot.name} was on some of its routers only for {worst:.0f} s"] if worst > PARTIAL_S else []
+
+
+def was_active(slot: Slot, samples: Iterable[Sample], routers: Iterable[str]) -> bool:
+    """Whether it was seen on all of `routers`: chaos may keep a slot from its routers, but not all slots."""
+    return set(routers) <= {sample.router for sample in samples if slot.port in sample.ports}

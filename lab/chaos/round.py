@@ -8,11 +8,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
-from lab.chaos.judge import Sample, Slot, judge
-from lab.chaos.script import FIRST_PORT, Action
+from lab.chaos.audit import Span, accounted, seconds, unaccounted
+from lab.chaos.judge import Sample, Slot, judge, was_active
+from lab.chaos.script import Action
 from lab.chaos.stage import EDGES, Stage
 from lab.errors import LabError
 from lab.snapshot import snapshot
@@ -25,12 +25,22 @@ Say = Callable[[str], None]
 
 @dataclass(slots=True)
 class Outcome:
-    """`history` is what was done and what came of it; `findings` what was wrong, `events` the audit log of it."""
+    """`history` is what was done and what came of it; `findings` what was wrong, `events` the audit log of it.
+
+    Of the round's `slots` so many were `active`: seen on every edge in their time. `restarts` are the routers that the
+    round itself changed.
+    """
 
     history: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
+    restarts: list[Span] = field(default_factory=list)
     samples: int = 0
+    slots: int = 0
+    active: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.samples} samples, {self.active} of {self.slots} slots were active"
 
 
 def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say: Say) -> Outcome:
@@ -53,8 +63,9 @@ def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say:
     if left:
         outcome.findings.append(left)
     slots = [slot for slot in _slots(stage) if slot.name in names]
+    outcome.slots, outcome.active = len(slots), sum(was_active(slot, samples, EDGES) for slot in slots)
     outcome.findings += judge(samples, slots, EDGES)
-    outcome.findings += _unexplained(stage, samples)
+    outcome.findings += unaccounted(samples, [*accounted(_events(stage, first)), *outcome.restarts])
     for router, text in baseline.items():
         if unnumbered(snapshot(stage.lab, router)) != text:
             outcome.findings.append(f"{router} is not what it was before the round")
@@ -82,10 +93,13 @@ def _told(event: dict[str, Any]) -> str:
 
 
 def _act(stage: Stage, action: Action, outcome: Outcome, say: Say) -> None:
+    began = time.time()
     try:
         came = stage.do(action.kind, action.words)
     except LabError as error:
         came = str(error)
+    if action.kind == "restart-router":
+        outcome.restarts.append(Span(action.words["router"], began, time.time(), str(action)))
     outcome.history.append(f"{action}  -> {came}")
     say(f"  {outcome.history[-1]}")
 
@@ -126,28 +140,14 @@ def _slots(stage: Stage) -> list[Slot]:
             Slot(
                 reservation["name"],
                 int(reservation["destination"]["port"]),
-                _seconds(window["start"]),
-                _seconds(window["end"]),
-                _seconds(entry["changed_at"]) if gone else None,
+                seconds(window["start"]),
+                seconds(window["end"]),
+                seconds(entry["changed_at"]) if gone else None,
             )
         )
     return found
 
 
-def _unexplained(stage: Stage, samples: list[Sample]) -> list[str]:
-    """Every router that was seen to carry something must be in the audit log with a push or a boundary."""
-    told: set[str] = set()
-    for event in _events(stage, 0):
-        if event["kind"].startswith(("push.verified", "boundary.active", "push.started")):
-            told |= {str(event.get("device"))} | set(event["details"].get("devices", ()))
-    seen = {sample.router for sample in samples if any(port >= FIRST_PORT for port in sample.ports)}
-    return [f"nothing in the audit log says why {router} changed" for router in sorted(seen - told)]
-
-
 def unnumbered(text: str) -> str:
     """Without the numbers that the kernel gives actions by itself: these may be made anew in a round."""
     return re.sub(r"\bindex \d+", "index", text)
-
-
-def _seconds(instant: str) -> float:
-    return datetime.fromisoformat(instant).timestamp()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.chaos.judge import CANCEL_S, OUTSIDE_S, PARTIAL_S, Sample, Slot, judge
+from lab.chaos.audit import Span, accounted, unaccounted
+from lab.chaos.judge import CANCEL_S, OUTSIDE_S, PARTIAL_S, Sample, Slot, judge, was_active
 from lab.chaos.script import script
 from lab.chaos.shrink import shrunk
 
@@ -61,3 +65,53 @@ def test_a_cancelled_slot_has_a_while_to_go() -> None:
 
 def test_what_the_ledger_does_not_know_is_told() -> None:
     assert judge(seen(150, "left"), [], ROUTERS) == ["left carries port 6000, of which the ledger knows nothing"]
+
+
+def test_a_slot_was_active_when_all_of_its_routers_were_seen_with_it() -> None:
+    assert was_active(SLOT, [*seen(101, "left"), *seen(102, "right")], ROUTERS)
+    assert not was_active(SLOT, seen(101, "left"), ROUTERS)
+    assert not was_active(SLOT, [], ROUTERS)
+
+
+def event(kind: str, second: int, **details: Any) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "at": f"1970-01-01T00:{second // 60:02}:{second % 60:02}Z",
+        "device": "left",
+        "details": details,
+    }
+
+
+STARTED = event("push.started", 100, revision="one")
+ARMED = event("push.armed", 104, revision="one", at="1970-01-01T00:05:00Z", until="1970-01-01T00:06:00Z")
+
+
+def test_a_push_accounts_for_what_changes_until_its_outcome() -> None:
+    assert accounted([STARTED, event("push.verified", 104, revision="one")]) == [Span("left", 100, 104, "push one")]
+    assert accounted([STARTED, event("push.verified", 104, revision="two")]) == accounted([STARTED])
+
+
+def test_a_push_that_nobody_ended_accounts_for_a_while() -> None:
+    (span,) = accounted([STARTED])
+    assert span.until_s == 100 + PARTIAL_S
+
+
+def test_what_was_armed_accounts_for_its_own_time() -> None:
+    assert accounted([ARMED]) == [Span("left", 300, 360 + OUTSIDE_S, "armed by push one")]
+
+
+@pytest.mark.parametrize(
+    ("changed_s", "router", "told"),
+    [
+        (101.0, "left", 0),
+        (150.0, "left", 1),
+        (101.0, "right", 1),
+    ],
+    ids=["in-a-push", "after-it", "another-router"],
+)
+def test_a_change_of_which_the_audit_log_knows_nothing_is_told(changed_s: float, router: str, told: int) -> None:
+    samples = [*seen(changed_s - 1), *seen(changed_s, router)]
+    spans = accounted([STARTED, event("push.verified", 104, revision="one")])
+    found = unaccounted(samples, spans)
+    assert len(found) == told
+    assert all(f"says why {router} changed (+6000)" in one for one in found)

@@ -1,0 +1,72 @@
+"""Does the audit log account for every change that was seen on a router? Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from lab.chaos.judge import OUTSIDE_S, PARTIAL_S, Sample
+
+OVER = frozenset({"push.verified", "push.rolled-back", "push.superseded", "push.not-rolled-back"})
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From when until when (s since the epoch) a router may change, and why."""
+
+    router: str
+    since_s: float
+    until_s: float
+    why: str
+
+
+def accounted(events: Iterable[Mapping[str, Any]]) -> list[Span]:
+    """What the audit log announces, per router: pushes from their start to their outcome, and what was armed.
+
+    A push whose controller died has no outcome: it may go on for as long as a slot may be on some routers only.
+    """
+    spans: list[Span] = []
+    begun: dict[tuple[str, str], float] = {}
+    for event in events:
+        router, details, at_s = str(event.get("device")), event["details"], seconds(event["at"])
+        push = (router, str(details.get("revision")))
+        if event["kind"] == "push.started":
+            begun[push] = at_s
+        elif event["kind"] in OVER and push in begun:
+            spans.append(Span(router, begun.pop(push), at_s, f"push {push[1]}"))
+        elif event["kind"] == "push.armed":
+            first, last = seconds(details["at"]), seconds(details["until"])
+            spans.append(Span(router, first, last + OUTSIDE_S, f"armed by push {push[1]}"))
+    spans += [Span(router, at_s, at_s + PARTIAL_S, f"push {name}") for (router, name), at_s in begun.items()]
+    return spans
+
+
+def unaccounted(samples: Sequence[Sample], spans: Sequence[Span]) -> list[str]:
+    """The changes, between two looks at the same router, in whose time nothing was under way there; in words."""
+    found = []
+    latest: dict[str, Sample] = {}
+    for sample in samples:
+        before = latest.get(sample.router)
+        latest[sample.router] = sample
+        if before is None or before.ports == sample.ports:
+            continue
+        since_s, until_s = before.at_s, sample.at_s + sample.took_s
+        if not any(
+            span.router == sample.router and span.since_s <= until_s and since_s <= span.until_s for span in spans
+        ):
+            found.append(f"nothing in the audit log says why {sample.router} changed{_difference(before, sample)}")
+    return found
+
+
+def _difference(before: Sample, after: Sample) -> str:
+    """Such as ` (+6001 -6002) at 1790000000.5`."""
+    signs = [f"+{port}" for port in sorted(after.ports - before.ports)]
+    signs += [f"-{port}" for port in sorted(before.ports - after.ports)]
+    return f" ({' '.join(signs)}) at {after.at_s:.1f}"
+
+
+def seconds(instant: str) -> float:
+    """Of an instant in ISO 8601, since the epoch."""
+    return datetime.fromisoformat(instant).timestamp()
