@@ -9,6 +9,8 @@ from typing import Any
 
 from lab.chaos.judge import OUTSIDE_S, PARTIAL_S, Sample
 
+#: So far the instants of a router's kernel and those of the audit log may be apart.
+CLOCKS_S = 0.5
 OVER = frozenset({"push.verified", "push.rolled-back", "push.superseded", "push.not-rolled-back"})
 
 
@@ -44,7 +46,7 @@ def accounted(events: Iterable[Mapping[str, Any]]) -> list[Span]:
 
 
 def unaccounted(samples: Sequence[Sample], spans: Sequence[Span]) -> list[str]:
-    """The changes, between two looks at the same router, in whose time nothing was under way there; in words."""
+    """The changes of routers at whose time nothing was under way there; in words."""
     found = []
     latest: dict[str, Sample] = {}
     for sample in samples:
@@ -52,9 +54,9 @@ def unaccounted(samples: Sequence[Sample], spans: Sequence[Span]) -> list[str]:
         latest[sample.router] = sample
         if before is None or before.ports == sample.ports:
             continue
-        since_s, until_s = before.at_s, sample.at_s + sample.took_s
         if not any(
-            span.router == sample.router and span.since_s <= until_s and since_s <= span.until_s for span in spans
+            span.router == sample.router and span.since_s - CLOCKS_S <= sample.at_s <= span.until_s + CLOCKS_S
+            for span in spans
         ):
             found.append(f"nothing in the audit log says why {sample.router} changed{_difference(before, sample)}")
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-#: After a slot's end, or before its start, a router may carry it for so long: its timer's lag, and the sample's own age.
+#: After a slot's end, or before its start, a router may carry it for so long: its timer's lag.
 OUTSIDE_S = 3.0
 #: So long a slot may be on one edge and not on the other: a controller is started again, reads, pushes.
 PARTIAL_S = 60.0
@@ -15,10 +15,9 @@ CANCEL_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """At `at_s` (s since the epoch) a router had policers for these ports; `took_s` is how long it took to ask."""
+    """At `at_s` (s since the epoch) a router had policers for these ports."""
 
     at_s: float
-    took_s: float
     router: str
     ports: frozenset[int]
 
@@ -47,7 +46,7 @@ def judge(samples: Sequence[Sample], slots: Iterable[Slot], routers: Sequence[st
             found.append(f"{sample.router} carries port {port}, of which the ledger knows nothing")
         for port in sorted(sample.ports & set(known)):
             slot = known[port]
-            if not slot.start_s - OUTSIDE_S <= sample.at_s <= slot.until_s + OUTSIDE_S + sample.took_s:
+            if not slot.start_s - OUTSIDE_S <= sample.at_s <= slot.until_s + OUTSIDE_S:
                 early = sample.at_s - slot.start_s
                 late = sample.at_s - slot.until_s
                 found.append(f"{slot.name} is on {sample.router} {max(-early, late):.1f} s outside of its window")

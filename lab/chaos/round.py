@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import re
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from lab.chaos.audit import Span, accounted, seconds, unaccounted
-from lab.chaos.judge import Sample, Slot, judge, was_active
+from lab.chaos.judge import Slot, judge, was_active
 from lab.chaos.script import Action
 from lab.chaos.stage import EDGES, Stage
+from lab.chaos.watch import Watch
 from lab.errors import LabError
 from lab.snapshot import snapshot
 
-SAMPLE_S = 0.5
 #: After the last slot's end, so long until all devices must be equal to the ledger's function again.
 QUIET_S = 240.0
 Say = Callable[[str], None]
@@ -35,31 +34,29 @@ class Outcome:
     findings: list[str] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
     restarts: list[Span] = field(default_factory=list)
-    samples: int = 0
+    changes: int = 0
     slots: int = 0
     active: int = 0
 
     def __str__(self) -> str:
-        return f"{self.samples} samples, {self.active} of {self.slots} slots were active"
+        return f"{self.changes} changes were seen, {self.active} of {self.slots} slots were active"
 
 
 def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say: Say) -> Outcome:
     """Plays a round to its end, whatever dies in it."""
     names = {action.words["name"] for action in actions if action.kind == "create"}
-    outcome, samples, over = Outcome(), list[Sample](), threading.Event()
+    outcome = Outcome()
     first = _last_event(stage)
-    watcher = threading.Thread(target=_watch, args=(stage, samples, over), daemon=True)
-    watcher.start()
-    began = time.monotonic()
-    for action in actions:
-        time.sleep(max(0.0, began + action.at_s - time.monotonic()))
-        _act(stage, action, outcome, say)
-    for name in ("a", "b"):
-        stage.start(name)
-    left = _wait_quiet(stage)
-    over.set()
-    watcher.join()
-    outcome.samples = len(samples)
+    with Watch(stage.lab, EDGES) as watch:
+        began = time.monotonic()
+        for action in actions:
+            time.sleep(max(0.0, began + action.at_s - time.monotonic()))
+            _act(stage, action, outcome, say)
+        for name in ("a", "b"):
+            stage.start(name)
+        left = _wait_quiet(stage)
+        samples = watch.samples(time.time())
+    outcome.changes = watch.changes
     if left:
         outcome.findings.append(left)
     slots = [slot for slot in _slots(stage) if slot.name in names]
@@ -102,13 +99,6 @@ def _act(stage: Stage, action: Action, outcome: Outcome, say: Say) -> None:
         outcome.restarts.append(Span(action.words["router"], began, time.time(), str(action)))
     outcome.history.append(f"{action}  -> {came}")
     say(f"  {outcome.history[-1]}")
-
-
-def _watch(stage: Stage, samples: list[Sample], over: threading.Event) -> None:
-    while not over.wait(SAMPLE_S):
-        for router in EDGES:
-            with contextlib.suppress(LabError):
-                samples.append(stage.sample(router))
 
 
 def _wait_quiet(stage: Stage) -> str:

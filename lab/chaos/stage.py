@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +14,6 @@ from typing import Any
 
 import psutil
 
-from lab.chaos.judge import Sample
 from lab.control import Lab
 from lab.demo.controller import SLOTCAR, Controller, environment_for, free_port
 from lab.errors import LabError
@@ -56,7 +53,8 @@ class Stage:
             "SLOTCAR_CHECK_INTERVAL": "10 s",
             PORT_BASE_VARIABLE: os.environ.get(PORT_BASE_VARIABLE, ""),
         }
-        port = free_port()
+        # Who was started a moment ago may not listen yet.
+        port = free_port({one.port for one in self.controllers.values()})
         with (self.state_dir / f"controller-{name}.log").open("ab") as output:
             child = subprocess.Popen(
                 [str(SLOTCAR), "serve", "--port", str(port)],
@@ -169,14 +167,6 @@ class Stage:
             (postmaster.kill if how == "killed" else postmaster.terminate)()
             return f"process {postmaster.pid} {how}"
         return "there was none"
-
-    def sample(self, router: str) -> Sample:
-        """Which reservations the edge polices at this moment."""
-        began = time.time()
-        done = self.lab.exec(router, ["tc", "filter", "show", "dev", "eth2", "ingress"])
-        ports = {int(port) for port in re.findall(r"dst_port (\d+)", done.stdout)}
-        ports |= {int(port) for port in re.findall(r"src_port (\d+)", done.stdout)}
-        return Sample(began, time.time() - began, router, frozenset(ports))
 
     def ledger(self) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = self.any().get("/v1/reservations?limit=1000")["items"]

@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -163,9 +163,11 @@ def start(state_dir: Path, inventory: Path, stage_lead: str = "60 s") -> Control
             time.sleep(0.2)
 
 
-def free_port() -> int:
-    """The usual one, or the next that is free."""
+def free_port(taken: Container[int] = ()) -> int:
+    """The usual one, or the next that is free and not `taken`."""
     for port in range(FIRST_PORT, FIRST_PORT + 100):
+        if port in taken:
+            continue
         with socket.socket() as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

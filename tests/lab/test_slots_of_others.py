@@ -15,9 +15,9 @@ import yaml
 from lab.control import Lab
 from lab.experiments.capture import Capture, stamps
 from lab.metrics import delay, loss
-from lab.snapshot import snapshot
 from lab.traffic import start_udp
 from tests.lab.conftest import INVENTORY
+from tests.lab.slots import policed, snapshots
 from tests.support.controllers import Controller, wait_for
 
 pytestmark = pytest.mark.lab
@@ -90,16 +90,12 @@ def pages(controller: Controller) -> list[dict[str, Any]]:
     return found
 
 
-def policed(lab: Lab) -> str:
-    return lab.check("anl-edge", ["tc", "filter", "show", "dev", "eth2", "ingress", "pref", "20813"])
-
-
 @pytest.mark.slow
 def test_a_slot_ends_in_its_traffic_though_controller_and_database_died_in_it(lab: Lab, state_dir: Path) -> None:
     """Its packets are expedited in its window and in nothing else; the sender marks none of them."""
     with Controller(state_dir, INVENTORY) as controller:
         controller.wait_settled()
-        before = {router: snapshot(lab, router) for router in lab.topology.routers}
+        before = snapshots(lab)
         start = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=25)
         end = start + timedelta(seconds=12)
         ends = (
@@ -131,7 +127,7 @@ def test_a_slot_ends_in_its_traffic_though_controller_and_database_died_in_it(la
     expedited = [datetime.fromtimestamp(packet.at_us / 1e6, UTC) - offset for packet in into.packets()]
     assert start - EARLY <= expedited[0] <= start + LATE
     assert end - LATE <= expedited[-1] <= end + LATE
-    wait_for(lambda: {router: snapshot(lab, router) for router in lab.topology.routers} == before, "the slot's end")
+    wait_for(lambda: snapshots(lab) == before, "the slot's end")
 
 
 def pull_the_plug(database: Path) -> None:

@@ -10,17 +10,14 @@ from pathlib import Path
 import pytest
 
 from lab.control import Lab
-from lab.snapshot import snapshot
+from tests.lab import slots
 from tests.lab.conftest import INVENTORY
+from tests.lab.slots import policed, snapshots
 from tests.support.controllers import Controller, slotcar, wait_for
 
 pytestmark = pytest.mark.lab
-FLOW = ("--source", "anl-premium", "--destination", "lbnl-premium:5001", "--protocol", "udp", "--owner", "drift")
+FLOW = (*slots.FLOW, "--owner", "drift")
 FILTER = ("dev", "eth2", "ingress", "protocol", "ip", "pref", "20813")
-
-
-def flow(lab: Lab) -> str:
-    return lab.check("anl-edge", ["tc", "filter", "show", "dev", "eth2", "ingress", "pref", "20813"])
 
 
 @pytest.mark.slow
@@ -28,7 +25,7 @@ def test_a_controller_sees_drift_tells_it_and_repairs_it(lab: Lab, state_dir: Pa
     with Controller(state_dir, INVENTORY, SLOTCAR_CHECK_INTERVAL="8 s") as controller:
         controller.wait_settled()
         controller.slotcar("create", "--name", "seen", *FLOW, "--rate", "10 Mbit/s", "--duration", "1 h")
-        wait_for(lambda: "dst_port 5001" in flow(lab), "the flow")
+        wait_for(lambda: "dst_port 5001" in policed(lab), "the flow")
         controller.wait_settled()
         lab.check("anl-edge", ["tc", "filter", "del", *FILTER])
 
@@ -37,9 +34,9 @@ def test_a_controller_sees_drift_tells_it_and_repairs_it(lab: Lab, state_dir: Pa
             return [event["device"] for event in events if event["kind"] == "device.drifted"]
 
         wait_for(lambda: told() == ["anl-edge"], "the drift to be told")
-        wait_for(lambda: "dst_port 5001" in flow(lab), "the flow to be back")
+        wait_for(lambda: "dst_port 5001" in policed(lab), "the flow to be back")
         controller.slotcar("cancel", "drift/seen")
-        wait_for(lambda: not flow(lab), "the flow's end")
+        wait_for(lambda: not policed(lab), "the flow's end")
 
 
 @pytest.mark.slow
@@ -50,7 +47,7 @@ def test_drift_and_rollback_by_hand(lab: Lab, state_dir: Path) -> None:
         return slotcar(*arguments, environment=environment, code=code)
 
     run("push", "--yes")
-    standing = {router: snapshot(lab, router) for router in lab.topology.routers}
+    standing = snapshots(lab)
     assert "as wanted" in run("drift")
     run("create", "--name", "hand", *FLOW, "--rate", "10 Mbit/s", "--duration", "1 h")
     run("push", "--yes")
@@ -62,18 +59,18 @@ def test_drift_and_rollback_by_hand(lab: Lab, state_dir: Path) -> None:
     assert "drifted" in found
     assert "1 lines missing or changed, 0 that should not be there" in found
     run("drift", "--repair", "--yes")
-    assert "dst_port 5001" in flow(lab)
+    assert "dst_port 5001" in policed(lab)
 
     run("rollback", "--to", "baseline", "--yes")
-    assert {router: snapshot(lab, router) for router in lab.topology.routers} == standing
+    assert snapshots(lab) == standing
     run("rollback", "--to", revisions[-1], "--device", "anl-edge", "--yes")
-    assert "dst_port 5001" in flow(lab)
+    assert "dst_port 5001" in policed(lab)
     run("rollback", "--to", "baseline", "--yes")
     run("rollback", "--to", with_flow.isoformat(), "--yes")
-    assert "dst_port 5001" in flow(lab)
+    assert "dst_port 5001" in policed(lab)
     assert "neither a revision nor a time" in run("rollback", "--to", "yesterday", code=1)
     assert "either a revision" in run("rollback", revisions[-1], "--to", "baseline", code=2)
 
     run("cancel", "drift/hand")
     run("push", "--yes")
-    assert not flow(lab)
+    assert not policed(lab)

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.chaos.audit import Span, accounted, unaccounted
+from lab.chaos.audit import CLOCKS_S, Span, accounted, unaccounted
 from lab.chaos.judge import CANCEL_S, OUTSIDE_S, PARTIAL_S, Sample, Slot, judge, was_active
 from lab.chaos.script import script
 from lab.chaos.shrink import shrunk
+from lab.chaos.watch import looks
 
 ROUTERS = ("left", "right")
 SLOT = Slot("r0-0", 6000, 100.0, 200.0)
@@ -19,7 +20,7 @@ SLOT = Slot("r0-0", 6000, 100.0, 200.0)
 
 def seen(at_s: float, *carriers: str) -> list[Sample]:
     """Both routers were asked at that second; these carried the slot."""
-    return [Sample(at_s, 0.1, name, frozenset({6000} if name in carriers else ())) for name in ROUTERS]
+    return [Sample(at_s, name, frozenset({6000} if name in carriers else ())) for name in ROUTERS]
 
 
 def test_a_round_is_a_function_of_its_seed_and_its_number() -> None:
@@ -104,10 +105,11 @@ def test_what_was_armed_accounts_for_its_own_time() -> None:
     ("changed_s", "router", "told"),
     [
         (101.0, "left", 0),
-        (150.0, "left", 1),
+        (104.0 + CLOCKS_S, "left", 0),
+        (105.0 + CLOCKS_S, "left", 1),
         (101.0, "right", 1),
     ],
-    ids=["in-a-push", "after-it", "another-router"],
+    ids=["in-a-push", "by-another-clock", "after-it", "another-router"],
 )
 def test_a_change_of_which_the_audit_log_knows_nothing_is_told(changed_s: float, router: str, told: int) -> None:
     samples = [*seen(changed_s - 1), *seen(changed_s, router)]
@@ -115,3 +117,15 @@ def test_a_change_of_which_the_audit_log_knows_nothing_is_told(changed_s: float,
     found = unaccounted(samples, spans)
     assert len(found) == told
     assert all(f"says why {router} changed (+6000)" in one for one in found)
+
+
+def test_between_changes_a_router_has_what_it_had() -> None:
+    came, went = Sample(10.0, "left", frozenset({6000})), Sample(11.2, "left", frozenset())
+    found = [(look.at_s, bool(look.ports)) for look in looks([came, went], until_s=11.5)]
+    assert found == [(10.0, True), (10.5, True), (11.0, True), (11.2, True), (11.2, False), (11.5, False)]
+    assert looks([], until_s=5.0) == []
+
+
+def test_what_never_goes_is_outside_of_its_window_to_the_end() -> None:
+    stays = [looks([Sample(150.0, router, frozenset({6000}))], 200 + OUTSIDE_S + 1) for router in ROUTERS]
+    assert judge([look for looked in stays for look in looked], [SLOT], ROUTERS)
