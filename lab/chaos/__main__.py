@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lab import control, topology
 from lab.chaos.round import Outcome, play, unnumbered
-from lab.chaos.script import Action, script
+from lab.chaos.script import Action, pace_of, script
 from lab.chaos.shrink import shrunk
 from lab.chaos.stage import Stage
 from lab.snapshot import snapshot
@@ -26,13 +26,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="lab.chaos", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="another seed, other rounds")
     parser.add_argument("--minutes", type=float, default=5.0, help="begin no round after so many minutes")
+    parser.add_argument(
+        "--pace", type=float, default=None, help="stretch all times so much; else by the first push's time"
+    )
     parser.add_argument("--round", type=int, default=None, help="only this round of the seed")
     parser.add_argument(
         "--shrink-minutes", type=float, default=20.0, help="look so long for a shorter failing history"
     )
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the lab goes with it
-    failed = rounds(chosen.seed, chosen.minutes, chosen.round)
+    failed = rounds(chosen.seed, chosen.minutes, chosen.round, chosen.pace)
     if failed is None:
         return 0
     deadline = time.monotonic() + 60 * chosen.shrink_minutes
@@ -59,17 +62,19 @@ def staged() -> Iterator[tuple[Stage, dict[str, str]]]:
             control.down(state_dir / "lab")
 
 
-def rounds(seed: int, minutes: float, only: int | None) -> Sequence[Action] | None:
+def rounds(seed: int, minutes: float, only: int | None, asked: float | None) -> Sequence[Action] | None:
     """Plays rounds until the time is over; the history of the first that failed."""
     with staged() as (stage, baseline):
+        pace = asked or pace_of(stage.turn_s())
+        say(f"a turn took {stage.turn_s():.1f} s: a pace of {pace:g}")
         began = time.monotonic()
         number, slots, active = only or 0, 0, 0
         while only is not None or time.monotonic() - began < 60 * minutes:
             say(f"seed {seed}, round {number}")
-            history = script(seed, number)
+            history = script(seed, number, pace)
             outcome = play(stage, history, baseline, say)
             if outcome.findings:
-                _report(seed, number, outcome)
+                _report(f"--seed {seed} --pace {pace:g} --round {number}", outcome)
                 _keep(stage.state_dir, ROOT / "var" / "chaos" / f"seed-{seed}-round-{number}")
                 return history
             say(f"  in order: {outcome}")
@@ -115,8 +120,8 @@ def _keep(state_dir: Path, folder: Path) -> None:
     say(f"the controllers' logs and revisions are in {folder}")
 
 
-def _report(seed: int, number: int, outcome: Outcome) -> None:
-    say(f"seed {seed}, round {number} failed; again alone: python -m lab.chaos --seed {seed} --round {number}")
+def _report(words: str, outcome: Outcome) -> None:
+    say(f"this round failed; again alone: python -m lab.chaos {words}")
     for line in (*outcome.history, *outcome.findings, *outcome.events):
         say(f"  {line}")
 

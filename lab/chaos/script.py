@@ -1,12 +1,15 @@
-"""What happens in a round: a function of the seed and the round's number, so that a round can be run again. Pure."""
+"""What happens in a round: a function of seed, number and pace, so that a round can be run again. Pure."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
 
-#: How long things go on happening in a round.
+#: How long things go on happening in a round, at a pace of 1.
 LENGTH_S = 30
+#: The turn of a controller (read, push, read back) that a pace of 1 is for. Where turns take longer than slots, no slot is
+#: ever active, and nothing can go wrong.
+TURN_S = 5.0
 #: Each reservation of a round has a port of its own, by which it is known on the routers.
 FIRST_PORT = 6000
 SCHEMES = ("create", "create", "create", "modify", "cancel")
@@ -27,16 +30,21 @@ class Action:
         return f"{self.at_s:5.1f} s  {self.kind} {' '.join(f'{key}={value}' for key, value in self.words.items())}".rstrip()
 
 
-def script(seed: int, number: int) -> list[Action]:
+def pace_of(turn_s: float) -> float:
+    """By how much everything in a round is stretched where a turn takes `turn_s`."""
+    return max(1.0, round(turn_s / TURN_S, 1))
+
+
+def script(seed: int, number: int, pace: float = 1.0) -> list[Action]:
     """At least two reservations, changes to some of them, and up to three deaths, by time."""
     chance = random.Random(f"{seed}/{number}")  # not for secrets
-    found = [_create(chance, number, 0, 0.0)]
+    found = [_create(chance, number, 0, 0.0, pace)]
     made = 1
     for _ in range(chance.randint(3, 5)):
         kind = chance.choice(SCHEMES)
-        at_s = round(chance.uniform(1, LENGTH_S), 1)
+        at_s = round(pace * chance.uniform(1, LENGTH_S), 1)
         if kind == "create":
-            found.append(_create(chance, number, made, at_s))
+            found.append(_create(chance, number, made, at_s, pace))
             made += 1
         else:
             name = f"r{number}-{chance.randrange(made)}"
@@ -47,16 +55,16 @@ def script(seed: int, number: int) -> list[Action]:
         where = {"router": chance.choice(ROUTERS)} if kind in OF_A_ROUTER else {}
         if kind == "kill-database":
             where = {"how": chance.choice(("killed", "stopped"))}
-        found.append(Action(round(chance.uniform(2, LENGTH_S), 1), kind, where))
+        found.append(Action(round(pace * chance.uniform(2, LENGTH_S), 1), kind, where))
     return sorted(found, key=lambda action: action.at_s)
 
 
-def _create(chance: random.Random, number: int, index: int, at_s: float) -> Action:
+def _create(chance: random.Random, number: int, index: int, at_s: float, pace: float) -> Action:
     words = {
         "name": f"r{number}-{index}",
         "port": str(FIRST_PORT + number * 10 % 1000 + index),
         "rate": f"{chance.randint(1, 9)} Mbit/s",
-        "start": f"now + {chance.randint(0, 20)} s",
-        "duration": f"{chance.randint(5, 25)} s",
+        "start": f"now + {round(pace * chance.randint(0, 20))} s",
+        "duration": f"{round(pace * chance.randint(5, 25))} s",
     }
     return Action(at_s, "create", words)

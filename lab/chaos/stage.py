@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,12 @@ class Stage:
             (postmaster.kill if how == "killed" else postmaster.terminate)()
             return f"process {postmaster.pid} {how}"
         return "there was none"
+
+    def turn_s(self) -> float:
+        """How long the first turn took, from the lead to the last device that was read back."""
+        events = self.any().get("/v1/events?limit=1000")["items"]
+        told = {event["kind"]: datetime.fromisoformat(event["at"]) for event in events}
+        return (told["push.verified"] - told["controller.leading"]).total_seconds()
 
     def ledger(self) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = self.any().get("/v1/reservations?limit=1000")["items"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lab.chaos.audit import CLOCKS_S, Span, accounted, unaccounted
 from lab.chaos.judge import CANCEL_S, OUTSIDE_S, PARTIAL_S, Sample, Slot, judge, was_active
-from lab.chaos.script import script
+from lab.chaos.script import pace_of, script
 from lab.chaos.shrink import shrunk
 from lab.chaos.watch import looks
 
@@ -27,6 +27,13 @@ def test_a_round_is_a_function_of_its_seed_and_its_number() -> None:
     assert script(7, 3) == script(7, 3)
     assert script(7, 3) != script(7, 4)
     assert script(8, 3) != script(7, 3)
+
+
+def test_a_slow_machine_has_the_same_round_at_another_pace() -> None:
+    fast, slow = script(7, 3), script(7, 3, pace_of(20.0))
+    assert sorted(action.kind for action in fast) == sorted(action.kind for action in slow)
+    assert [4 * action.at_s for action in fast] == pytest.approx([action.at_s for action in slow], abs=0.5)
+    assert script(7, 3, pace_of(1.0)) == fast
 
 
 @given(st.sets(st.integers(0, 19), min_size=1, max_size=4))
