@@ -19,7 +19,7 @@ pytestmark = pytest.mark.lab
 #: Who leads dies with what it is doing, the database dies, a router restarts in a slot; each is survived.
 HISTORY = (
     Action(
-        0.0, "create", {"name": "whole", "port": "6000", "rate": "5 Mbit/s", "start": "now + 8 s", "duration": "30 s"}
+        0.0, "create", {"name": "whole", "port": "6000", "rate": "5 Mbit/s", "start": "now + 8 s", "duration": "50 s"}
     ),
     Action(
         1.0, "create", {"name": "brief", "port": "6001", "rate": "3 Mbit/s", "start": "now + 12 s", "duration": "6 s"}
