@@ -39,7 +39,7 @@ FOLLOW_S = 2.0
 DOZE = timedelta(seconds=30)
 FIRST_RETRY = timedelta(seconds=10)
 LAST_RETRY = timedelta(minutes=5)
-#: Nothing else is pushed so shortly before a boundary that is armed: a push would race the devices' own step.
+#: Nothing else is pushed so shortly before a boundary that is armed, at the least: a push would race the devices' own step.
 QUIET = timedelta(seconds=4)
 #: A push is not put off for longer.
 PATIENCE = 3 * QUIET
@@ -94,6 +94,7 @@ class ReconcileLoop:
     _late: bool = False
     _put_off: datetime | None = None
     _took: deque[timedelta] = field(default_factory=lambda: deque(maxlen=5))
+    _pushed_in: deque[timedelta] = field(default_factory=lambda: deque(maxlen=5))
     _checked_at: datetime | None = None
     _lease: Lease | None = None
     _fence: int = 0
@@ -188,10 +189,15 @@ class ReconcileLoop:
         """As told, or longer where the last turns took longer: what is staged must be staged before its boundary."""
         return max(self.lead, *(took + took / 2 + QUIET for took in self._took)) if self._took else self.lead
 
+    def _quiet(self) -> timedelta:
+        """So shortly before an armed boundary nothing else is pushed: the fastest push would meet it, and be taken back."""
+        alone = all(acts(device) for device in self.pusher.devices.values())
+        return min(max(QUIET, min(self._pushed_in)), PATIENCE) if alone and self._pushed_in else QUIET
+
     def _better_at(self, coming: Sequence[datetime], now: datetime) -> datetime | None:
         """When to push instead, where it would meet the devices' own step at a boundary; not put off for ever."""
         later = None
-        if coming and (left := coming[0] - now) <= (QUIET if coming[0] in self._armed else IMMINENT):
+        if coming and (left := coming[0] - now) <= (self._quiet() if coming[0] in self._armed else IMMINENT):
             later = now + left + SETTLE
         elif acting := [instant for instant in self._armed if timedelta() <= now - instant < SETTLE]:
             later = acting[-1] + SETTLE
@@ -293,6 +299,7 @@ class ReconcileLoop:
         if not targets:
             return True
         self.status.settled = False
+        began = self.clock()
         try:
             readings = self.pusher.read(sorted(targets))
             restless = [failure for failure in readings.failures.values() if STALE in failure.message]
@@ -314,6 +321,8 @@ class ReconcileLoop:
             self._failed(targets, error)
             return False
         self._done(targets, result)
+        if result.revision:
+            self._pushed_in.append(self.clock() - began)
         return True
 
     def _failed(self, targets: Mapping[str, Wanted], error: SlotcarError) -> None:

@@ -329,6 +329,20 @@ def test_a_rollback_to_after_the_slots_end_takes_no_step_again(router: Router, t
         assert router.armed == NO_PROGRAM
 
 
+def test_a_rollback_lets_a_step_be_taken_that_it_would_delay_but_not_one_after_the_other(
+    router: Router, tmp_path: Path
+) -> None:
+    arm(router, first := revision_of(active(1, 10), ends_in_s=3), tmp_path)
+    done = router.run(scripts.command("r1", "return", f"rev-{first.id}"), "the slot goes\n")
+    assert done.code == 75
+    assert "read it again" in done.words
+    assert (router.ran[-1], router.armed) == ("step", NO_PROGRAM)
+    assert "back.txt" not in router.ran
+    arm(router, second := revision_of(active(1, 10), ends_in_s=3), tmp_path)
+    assert router.run(scripts.command("r1", "return", f"rev-{second.id}"), "the slot goes\n").code == 0
+    assert "back.txt" in router.ran
+
+
 def test_a_rollback_of_what_was_only_staged_ends_a_slot_whose_program_is_through(
     router: Router, tmp_path: Path
 ) -> None:
