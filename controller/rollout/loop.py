@@ -320,9 +320,7 @@ class ReconcileLoop:
         except SlotcarError as error:
             self._failed(targets, error)
             return False
-        self._done(targets, result)
-        if result.revision:
-            self._pushed_in.append(self.clock() - began)
+        self._done(targets, result, self.clock() - began)
         return True
 
     def _failed(self, targets: Mapping[str, Wanted], error: SlotcarError) -> None:
@@ -346,7 +344,7 @@ class ReconcileLoop:
         for name, why in reasons.items():
             self._put_aside(name, why)
 
-    def _done(self, targets: Mapping[str, Wanted], result: PushResult) -> None:
+    def _done(self, targets: Mapping[str, Wanted], result: PushResult, took: timedelta) -> None:
         self._standing.has(targets)
         for name in targets:
             self._troubles.pop(name, None)
@@ -355,6 +353,7 @@ class ReconcileLoop:
         self._look_at_clocks(result.ahead_us)
         if result.revision:
             self.status.pushes += 1
+            self._pushed_in.append(took)
             self.status.last_revision, self.status.last_push_at = result.revision, self.clock()
             log.info("pushed", revision=result.revision, changed=result.changed, rearmed=result.rearmed)
 

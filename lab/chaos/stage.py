@@ -9,12 +9,12 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from lab.chaos.audit import seconds
 from lab.control import Lab
 from lab.demo.controller import SLOTCAR, Controller, environment_for, free_port
 from lab.errors import LabError
@@ -172,8 +172,8 @@ class Stage:
     def turn_s(self) -> float:
         """How long the first turn took, from the lead to the last device that was read back."""
         events = self.any().get("/v1/events?limit=1000")["items"]
-        told = {event["kind"]: datetime.fromisoformat(event["at"]) for event in events}
-        return (told["push.verified"] - told["controller.leading"]).total_seconds()
+        told = {event["kind"]: seconds(event["at"]) for event in events}
+        return told["push.verified"] - told["controller.leading"]
 
     def ledger(self) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = self.any().get("/v1/reservations?limit=1000")["items"]

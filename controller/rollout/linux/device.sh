@@ -49,6 +49,12 @@ steps_done() {
   cat "$1/progress" 2>/dev/null || echo 0
 }
 
+# Sets `due` (1/100 s since the router started): when a program's next step is; fails where there is none.
+next_due() {
+  due=$(sed -n "$(($(steps_done "$1") + 1))s/^[0-9]* //p" "$1/agenda")
+  [ -n "$due" ] && due=$((due - $(cat "$1/boot")))
+}
+
 name_after() {
   sed -n "$(($2 + 1))p" "$1/ids"
 }
@@ -61,9 +67,14 @@ alive() {
   pid=$(cat "$1/pid" 2>/dev/null) && [ -n "$pid" ] && grep -q device.sh "/proc/$pid/cmdline" 2>/dev/null
 }
 
-state() {
+# Whether the armed program, `now`, has its process.
+runs() {
   now=$(armed)
-  if [ -n "$now" ] && alive "$place/$now"; then
+  [ -n "$now" ] && alive "$place/$now"
+}
+
+state() {
+  if runs; then
     name_after "$place/$now" "$(steps_done "$place/$now")"
   else
     echo none
@@ -72,8 +83,7 @@ state() {
 
 # Ends the armed program. Its process waits for the lock at most, so that no step of it is half done.
 stop() {
-  now=$(armed)
-  if [ -n "$now" ] && alive "$place/$now"; then
+  if runs; then
     kill -- "-$pid" 2>/dev/null || kill "$pid" 2>/dev/null
   fi
   rm -f "$place/armed"
@@ -205,10 +215,7 @@ activate() {
 SOON=400
 RARELY=2000
 let_act() {
-  now=$(armed)
-  [ -n "$now" ] && alive "$place/$now" || return 0
-  due=$(sed -n "$(($(steps_done "$place/$now") + 1))s/^[0-9]* //p" "$place/$now/agenda")
-  due=$((${due:-0} - $(cat "$place/$now/boot")))
+  runs && next_due "$place/$now" || return 0
   look_at_clock
   waited=$(cat "$place/waited" 2>/dev/null || echo "-$RARELY")
   if [ "$due" -le "$since_boot" ] || [ $((due - since_boot)) -gt "$SOON" ] || [ $((since_boot - waited)) -lt "$RARELY" ]
@@ -243,12 +250,10 @@ rewind() {
 
 # Steps that fell due meanwhile are taken before anybody looks.
 catch_up() {
-  boot=$(cat "$1/boot")
   tries=0
-  while [ "$tries" -lt 100 ]; do
-    due=$(sed -n "$(($(steps_done "$1") + 1))s/^[0-9]* //p" "$1/agenda")
+  while [ "$tries" -lt 100 ] && next_due "$1"; do
     look_at_clock
-    if [ -z "$due" ] || [ $((due - boot)) -gt "$since_boot" ]; then return; fi
+    if [ "$due" -gt "$since_boot" ]; then return; fi
     sleep 0.1 2>/dev/null || sleep 1
     tries=$((tries + 1))
   done
