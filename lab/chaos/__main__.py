@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="another seed, other rounds")
     parser.add_argument("--minutes", type=float, default=5.0, help="begin no round after so many minutes")
     parser.add_argument(
-        "--pace", type=float, default=None, help="stretch all times so much; else by the first push's time"
+        "--pace", type=factor, default=None, help="stretch all times so much; else by the first push's time"
     )
     parser.add_argument("--round", type=int, default=None, help="only this round of the seed")
     parser.add_argument(
@@ -44,6 +44,14 @@ def main() -> int:
     for action in shortest:
         say(f"  {action}")
     return 1
+
+
+def factor(text: str) -> float:
+    """A number above 0, as a command line says it."""
+    pace = float(text)
+    if not 0 < pace < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} stretches nothing: a number above 0, such as 2.5")
+    return pace
 
 
 @contextmanager
