@@ -14,6 +14,7 @@ from lab.errors import LabError
 from lab.requirements import as_root, which
 from lab.snapshot import snapshot
 from lab.traffic import start_udp
+from tests.lab.slots import snapshots
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,12 +83,12 @@ def test_a_premium_packet_crosses_every_router(lab: Lab) -> None:
 
 
 def test_two_snapshots_are_equal_also_after_traffic(lab: Lab) -> None:
-    before = {router: snapshot(lab, router) for router in lab.topology.routers}
+    before = snapshots(lab)
     with start_udp(
         lab, "anl-traffic", "lbnl-traffic", port=5301, rate_bps=8_000_000, payload_bytes=1000, duration_s=1
     ) as flow:
         assert flow.wait(30).received_packets
-    assert {router: snapshot(lab, router) for router in lab.topology.routers} == before
+    assert snapshots(lab) == before
 
 
 def test_a_snapshot_shows_what_a_push_would_change(lab: Lab) -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from lab.control import Lab
-from lab.snapshot import snapshot
 from tests.lab.conftest import ROOT
+from tests.lab.slots import snapshots
 from tests.support.molecule import run_scenario
 
 pytestmark = pytest.mark.lab
 
 
 def test_the_role_passes_its_scenario_and_leaves_the_routers_as_they_were(lab: Lab, tmp_path: Path) -> None:
-    before = {router: snapshot(lab, router) for router in lab.topology.routers}
+    before = snapshots(lab)
     run_scenario(ROOT / "roles" / "slotcar_linux_tc", tmp_path / "molecule")
-    assert {router: snapshot(lab, router) for router in lab.topology.routers} == before
+    assert snapshots(lab) == before

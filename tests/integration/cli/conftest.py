@@ -3,34 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from controller.cli import main
+from tests.support.command_line import Cli, in_this_process
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-@dataclass(frozen=True)
-class Done:
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def data(self) -> Any:
-        """What `--format json` printed: all of standard output."""
-        return json.loads(self.out)
-
-
-Cli = Callable[..., Done]
 
 
 @pytest.fixture
@@ -44,15 +25,7 @@ def offline(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], 
     }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("SLOTCAR_DATABASE_URL", raising=False)
-
-    def run(*arguments: str | Path) -> Done:
-        monkeypatch.setattr(sys, "argv", ["slotcar", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capfd.readouterr()
-        return Done(int(ended.value.code or 0), captured.out, captured.err)
-
-    return run
+    return in_this_process(monkeypatch, capfd)
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from controller.verbs.phases import Phase
-from tests.integration.cli.conftest import ROOT, Cli
+from tests.integration.cli.conftest import ROOT
+from tests.support.command_line import Cli
 from tests.support.documents import Command, steps
 
 PAGE = ROOT / "docs" / "howto" / "boundaries.md"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.conftest import Cli
+from tests.support.command_line import Cli
 
 SENTENCE = "edge GigabitEthernet0/0, hep/cms forward: a policer's rate of 305706522 bit/s wanted, 200000000 at most"
 #: One router with an IOS before HQF, whose policers end at 200 Mb/s.

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.conftest import ROOT, Cli
+from tests.integration.cli.conftest import ROOT
+from tests.support.command_line import Cli
 
 Write = Callable[..., Path]
 FLOW = ("-s", "anl-premium", "-t", "lbnl-premium", "-n", "cms", "-o", "hep")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.integration.cli.conftest import Cli
+from tests.support.command_line import Cli
 
 Write = Callable[..., Path]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cli.conftest import Cli
+from tests.support.command_line import Cli
 
 Write = Callable[..., Path]
 FROM = ("--from", "2027-03-01T00:00:00Z", "--until", "2027-03-01T23:30:00Z")

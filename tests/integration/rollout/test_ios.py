@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from controller.cli import main
 from controller.rollout.model import PushFailed
 from controller.verbs.carrying import history_of
 from lab.ios import DropOnCopy, DropOnLine, Fault, FullFlash, HangAfter, RefuseLine, Routers, Slow, WrongPassword
 from tests.integration.rollout.conftest import Garnet
 from tests.support.cisco import ROOT, CiscoWorld, flow_of
+from tests.support.command_line import Cli, in_this_process
 
 FIRST, LAST = "anl-7507-1", "lbnl-7507"
 
@@ -58,31 +58,27 @@ def test_a_rollback_is_a_revision_and_can_be_rolled_back(garnet: Garnet) -> None
     assert list(history_of(archive).now(FIRST)) == [one.handle]
 
 
-def test_the_operators_rollback_is_the_same_when_it_is_run_twice(
-    garnet: Garnet, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def operator(garnet: Garnet, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Cli:
+    """`slotcar …` with the inventory, the archive and the routers."""
+    monkeypatch.setenv("SLOTCAR_STATE_DIR", str(garnet.world.settings.state_dir))
+    monkeypatch.setenv("SLOTCAR_INVENTORY", str(garnet.world.inventory))
+    return in_this_process(monkeypatch, capfd)
+
+
+def test_the_operators_rollback_is_the_same_when_it_is_run_twice(garnet: Garnet, operator: Cli) -> None:
     world = garnet.world
-    monkeypatch.setenv("SLOTCAR_STATE_DIR", str(world.settings.state_dir))
-    monkeypatch.setenv("SLOTCAR_INVENTORY", str(world.inventory))
     world.push(flow_of(world))
     pushed = world.pusher.archive.revisions()[-1]
     for _ in range(2):
-        assert f"Rolled back and verified: {FIRST}, {LAST}" in slotcar(
-            "rollback", "--yes", monkeypatch=monkeypatch, capfd=capfd
-        )
+        done = operator("rollback", "--yes")
+        assert done.code == 0, done
+        assert f"Rolled back and verified: {FIRST}, {LAST}" in done.out + done.err
         assert world.running() == garnet.standing
-    rows = slotcar("rollback", "--list", monkeypatch=monkeypatch, capfd=capfd).splitlines()
+    listed = operator("rollback", "--list")
+    assert listed.code == 0, listed
+    rows = (listed.out + listed.err).splitlines()
     assert [row.split()[1:] for row in rows if row.startswith("2")][-3:] == [[], [pushed], [pushed]]
-
-
-def slotcar(*arguments: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], code: int = 0) -> str:
-    """What the command line prints, on both of its streams."""
-    monkeypatch.setattr(sys, "argv", ["slotcar", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    printed = capfd.readouterr()
-    assert int(ended.value.code or 0) == code, printed
-    return printed.out + printed.err
 
 
 def test_what_an_operator_does_meanwhile_is_kept(garnet: Garnet) -> None:
@@ -250,16 +246,16 @@ def test_a_router_takes_an_unconfirmed_change_back_by_itself(tmp_path: Path) -> 
 
 
 def test_a_reservation_is_taken_from_its_routers_with_the_archive_alone(
-    garnet: Garnet, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    garnet: Garnet, operator: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There is no database: `slotcar rollback --reservation` has the inventory, the archive and the routers."""
     world = garnet.world
-    monkeypatch.setenv("SLOTCAR_STATE_DIR", str(world.settings.state_dir))
-    monkeypatch.setenv("SLOTCAR_INVENTORY", str(world.inventory))
     monkeypatch.setenv("SLOTCAR_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
 
     def rollback(*arguments: str, code: int = 0) -> str:
-        return slotcar("rollback", *arguments, monkeypatch=monkeypatch, capfd=capfd, code=code)
+        done = operator("rollback", *arguments)
+        assert done.code == code, done
+        return done.out + done.err
 
     (one,) = flow_of(world)
     other = {"name": "atlas", "destination": one.reservation.destination.model_copy(update={"port": 5002})}
