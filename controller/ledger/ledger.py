@@ -70,8 +70,12 @@ class Ledger:
     # -- admission -------------------------------------------------------------------------------------------------
 
     def set_terms(self, terms: Terms) -> None:
-        """The network that requests are decided against from now on."""
+        """The network and the rules that requests are decided against from now on."""
         self._terms = terms
+
+    @property
+    def terms(self) -> Terms:
+        return self._terms
 
     def admit(self, request: AdmissionRequest, now: datetime) -> Entry | Refused:
         """Lock, re-check, insert: the entry, or the refusal with its numbers and nothing written.
