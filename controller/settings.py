@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 from datetime import timedelta
 from pathlib import Path
@@ -31,14 +32,23 @@ def _size(value: Any) -> Any:
     return parse_size_bytes(value) if isinstance(value, str) else value
 
 
+def _json(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value or "{}")
+    except ValueError:
+        raise ValueError('is no JSON; say for example {"hep": {"reservations": 500}}') from None
+
+
 def _optional(value: Any) -> Any:
     return None if value == "" else value
 
 
 Rate = Annotated[int, NoDecode, BeforeValidator(_rate), Field(ge=0)]
 Duration = Annotated[timedelta, NoDecode, BeforeValidator(_duration), Field(gt=timedelta())]
-Count = Annotated[int | None, BeforeValidator(_optional), Field(ge=0)]
-Volume = Annotated[int | None, NoDecode, BeforeValidator(_size), BeforeValidator(_optional), Field(ge=0)]
+Count = Annotated[Annotated[int, Field(ge=0)] | None, BeforeValidator(_optional)]
+Volume = Annotated[Annotated[int, Field(ge=0)] | None, NoDecode, BeforeValidator(_size), BeforeValidator(_optional)]
 OptionalPath = Annotated[Path | None, BeforeValidator(_optional)]
 
 
@@ -105,7 +115,7 @@ class Settings(BaseSettings):
     quota_windows: Count = None
     quota_holds: Count = None
     quota_volume_bytes: Volume = Field(default=None, validation_alias=f"{PREFIX}QUOTA_VOLUME")
-    owner_quotas: dict[Owner, OwnerQuota] = Field(default_factory=dict)
+    owner_quotas: Annotated[dict[Owner, OwnerQuota], NoDecode, BeforeValidator(_json)] = Field(default_factory=dict)
     tokens_file: OptionalPath = None
     stage_lead: Duration = timedelta(seconds=15)
     arm_ahead: Duration = timedelta(hours=1)

@@ -158,9 +158,15 @@ def _step(match: Match, ask: Ask | None, tables: SlotTables, network: Network, p
         _occupy(tables.add, _proposed(stays, ask, now))
         return Step(match, ask, waits=True)
     tables.add(decision.demands, decision.windows)
-    firm = entry is None or entry.state is State.AWAITING_APPROVAL
+    return Step(match, ask, waits=_waits(entry, ask, policy))
+
+
+def _waits(entry: Entry | None, ask: Ask, policy: Policy) -> bool:
+    """Whether a new entry, or one that is not committed yet, waits for approval once it is applied."""
+    if entry is not None:
+        return entry.state is State.AWAITING_APPROVAL
     amount = amount_of(ask.reservation, ask.paths, {one.resource: one.rate_bps for one in ask.demands})
-    return Step(match, ask, waits=firm and needs_approval(policy.gate, amount, None))
+    return needs_approval(policy.gate, amount, None)
 
 
 def _proposed(entry: Entry, ask: Ask, now: datetime) -> Entry:
@@ -216,7 +222,7 @@ def _touched_times(steps: Iterable[Step], now: datetime) -> set[datetime]:
 
 def _touched(steps: Iterable[Step]) -> Iterator[Reservation]:
     for step in steps:
-        if step.act is Act.NO_OP or step.refused:
+        if step.act is Act.NO_OP or step.refused or step.waits:
             continue
         if step.match.entry:
             yield step.match.entry.reservation
