@@ -9,11 +9,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from controller.ledger import open_ledger
+from controller.ledger import Ledger, open_ledger
 from controller.network.model import Network
+from controller.policy.errors import EndpointNotAllowed
+from controller.reservation import from_mapping
 from controller.settings import Settings
 from controller.timebase import iso
-from controller.verbs.tokens import Role, create_token
+from controller.verbs import Broker, Options
+from controller.verbs.tokens import Caller, Role, create_token
 from tests.integration.api.conftest import GARNET, START, Body, Running, at, body, copied, created, live, problem
 
 HOUR = timedelta(hours=1)
@@ -34,6 +37,12 @@ class World:
         )  # fmt: skip
 
 
+def owned(network: Network) -> Network:
+    """The network, in which one end system is one owner's."""
+    host = network.hosts["lbnl-competing"].model_copy(update={"owners": ("hep",)})
+    return network.model_copy(update={"hosts": {**network.hosts, "lbnl-competing": host}})
+
+
 @pytest.fixture(scope="module")
 def running_world(
     server_url: str, migrated: str, network: Network, tmp_path_factory: pytest.TempPathFactory
@@ -45,7 +54,7 @@ def running_world(
         owner_quotas={"few": {"reservations": 2, "windows": 4, "holds": 1, "volume": "10 GB"}},
     )  # fmt: skip
     with copied(server_url, migrated) as url, open_ledger(url, state_dir) as ledger:
-        found = World(str(running.start(ledger, network, settings).base_url), settings.tokens_path)
+        found = World(str(running.start(ledger, owned(network), settings).base_url), settings.tokens_path)
         yield found
         for client in (found.operator, found.hep, found.astro):
             client.close()
@@ -299,9 +308,9 @@ def test_the_same_owner_may_have_overlapping_flows(world: World) -> None:
         {"destination": "lbnl-premium:5002"},
         {"protocol": "tcp"},
         {"direction": "reverse"},
-        {"destination": "lbnl-competing:5001"},
+        {"destination": "anl-competing-sink:5001", "source": "lbnl-premium"},
     ],
-    ids=["after", "before", "port", "protocol", "direction", "host"],
+    ids=["after", "before", "port", "protocol", "direction", "hosts"],
 )
 def test_flows_without_a_packet_or_an_instant_in_common_are_free(world: World, apart: dict[str, str]) -> None:
     created(world.hep)
@@ -362,3 +371,46 @@ def test_a_reservation_reads_back_with_its_change(world: World) -> None:
         for one in world.operator.get("/v1/events", params={"reservation": entry["handle"]}).json()["items"]
     ]
     assert kinds == ["reservation.committed", "reservation.change-proposed"]
+
+
+# -- who may use an endpoint -----------------------------------------------------------------------------------------
+
+
+def test_an_end_system_is_its_owners_by_name_and_by_address_whichever_way_in(world: World, network: Network) -> None:
+    address = str(network.hosts["lbnl-competing"].address)
+    for host in ("lbnl-competing", address):
+        for client in (world.astro, world.operator):
+            asked = body("taken", owner="astro", destination=f"{host}:6001")
+            for hold in ({}, {"hold": "PT5M"}):
+                answer = client.post("/v1/reservations", json=asked, params=hold)
+                found = problem(answer, 403, "endpoint-not-allowed")
+                assert f"does not let owner astro reserve from or to {host}" in found["detail"]
+            file = {"version": 1, "reservations": [asked]}
+            problem(client.post("/v1/plans", json=file), 403, "endpoint-not-allowed")
+        back = body("taken", owner="astro", source=host, destination="anl-premium")
+        problem(world.astro.post("/v1/reservations", json=back), 403, "endpoint-not-allowed")
+    assert created(world.hep, destination="lbnl-competing:6001")["state"] == "committed"
+    mine = body("mine", owner="astro", destination="lbnl-premium:6001")
+    plan = world.astro.post("/v1/plans", json={"version": 1, "reservations": [mine]}).json()
+    plan["steps"][0]["reservation"]["destination"]["host"] = address
+    problem(world.astro.post("/v1/applies", json=plan), 403, "endpoint-not-allowed")
+
+
+def test_a_hold_from_before_the_inventory_named_owners_is_neither_kept_on_nor_committed(
+    ledger: Ledger, network: Network, tmp_path: Path
+) -> None:
+    now, caller = datetime.now(UTC), Caller("astro", Role.REQUESTER, "astro")
+    settings = Settings(state_dir=tmp_path, inventory=GARNET, approval_rate_bps="20 Mbit/s")
+    asked = {**body(owner="astro", destination="lbnl-competing:6001"), "start": iso(START)}
+    before = Broker(ledger, network, settings)
+    held = before.create(from_mapping(asked, now), caller, now, Options(hold=HOUR))
+    waiting = before.create(from_mapping({**asked, "name": "waits", "rate": "21 Mbit/s"}, now), caller, now)
+    after = Broker(ledger, owned(network), settings)
+    with pytest.raises(EndpointNotAllowed):
+        after.commit(held.handle, caller, now)
+    with pytest.raises(EndpointNotAllowed):
+        after.extend(held.handle, 2 * HOUR, caller, now)
+    with pytest.raises(EndpointNotAllowed):
+        after.bind(held.handle, caller, now, source_port=4000)
+    with pytest.raises(EndpointNotAllowed):
+        after.approve(waiting.handle, 1, Caller("ops", Role.OPERATOR), now)
