@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from pydantic import BeforeValidator, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from controller.problems import InvalidInput, Problem, SlotcarError
-from controller.units import parse_duration, parse_rate_bps
+from controller.reservation.model import Owner
+from controller.units import parse_duration, parse_rate_bps, parse_size_bytes
 
 PREFIX = "SLOTCAR_"
 
@@ -26,17 +28,43 @@ def _duration(value: Any) -> Any:
     return parse_duration(value) if isinstance(value, str) else value
 
 
+def _size(value: Any) -> Any:
+    return parse_size_bytes(value) if isinstance(value, str) else value
+
+
+def _json(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value or "{}")
+    except ValueError:
+        raise ValueError('is no JSON; say for example {"hep": {"reservations": 500}}') from None
+
+
 def _optional(value: Any) -> Any:
     return None if value == "" else value
 
 
 Rate = Annotated[int, NoDecode, BeforeValidator(_rate), Field(ge=0)]
 Duration = Annotated[timedelta, NoDecode, BeforeValidator(_duration), Field(gt=timedelta())]
+Count = Annotated[Annotated[int, Field(ge=0)] | None, BeforeValidator(_optional)]
+Volume = Annotated[Annotated[int, Field(ge=0)] | None, NoDecode, BeforeValidator(_size), BeforeValidator(_optional)]
 OptionalPath = Annotated[Path | None, BeforeValidator(_optional)]
 
 
 class MissingSetting(SlotcarError):
     """Something that this command needs was not said; the message names the option and the variable."""
+
+
+class OwnerQuota(BaseModel):
+    """One owner's quotas, as an operator writes them. None is no limit."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    reservations: Count = None
+    windows: Count = None
+    holds: Count = None
+    volume: Volume = None
 
 
 class Settings(BaseSettings):
@@ -48,9 +76,16 @@ class Settings(BaseSettings):
         state_dir: embedded database, archive of configurations, tokens.
         home: where `playbooks/`, `roles/` and `templates/` are.
         inventory: the Ansible inventory that describes the network.
-        approval_rate_bps, approval_duration: a reservation above either waits for approval; None for no gate.
+        approval_rate_bps, approval_duration: a reservation, or a raise of one, waits for approval above this rate, or
+            where its slots are longer than this together; None for no gate.
         hold: how long a hold lasts unless the caller says otherwise (issue: 15 minutes).
-        horizon: how far ahead the search for a nearest window looks, and reservations may lie.
+        longest_hold: how long a hold may last at most, extensions included.
+        horizon: how far ahead the search for a nearest window looks, and how far from now reservations may end.
+        quota_reservations, quota_windows, quota_holds: how many live reservations, slots of them and holds an owner may
+            have; None for any number.
+        quota_volume_bytes: rate times time of an owner's live reservations together; None for any.
+        owner_quotas: quotas of single owners by name, as JSON: `{"hep": {"reservations": 500, "volume": "2 PB"}}`. The keys
+            are reservations, windows, holds and volume; null is no limit, and what is left out is as for everybody.
         tokens_file: bearer tokens of the API, hashed; None for `state_dir/tokens.json`.
         stage_lead: how long before a boundary the devices that it changes are read again, and staged where they cannot
             act by themselves.
@@ -74,7 +109,13 @@ class Settings(BaseSettings):
     approval_rate_bps: Rate | None = Field(default=None, validation_alias=f"{PREFIX}APPROVAL_RATE")
     approval_duration: Duration | None = None
     hold: Duration = timedelta(minutes=15)
+    longest_hold: Duration = timedelta(days=1)
     horizon: Duration = timedelta(days=366)
+    quota_reservations: Count = None
+    quota_windows: Count = None
+    quota_holds: Count = None
+    quota_volume_bytes: Volume = Field(default=None, validation_alias=f"{PREFIX}QUOTA_VOLUME")
+    owner_quotas: Annotated[dict[Owner, OwnerQuota], NoDecode, BeforeValidator(_json)] = Field(default_factory=dict)
     tokens_file: OptionalPath = None
     stage_lead: Duration = timedelta(seconds=15)
     arm_ahead: Duration = timedelta(hours=1)

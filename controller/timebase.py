@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -78,3 +79,28 @@ class Window:
 
     def __str__(self) -> str:
         return f"{iso(self.start)} .. {iso(self.end)}"
+
+
+def common_windows(some: Sequence[Window], others: Sequence[Window]) -> Iterator[Window]:
+    """What windows have in common with others; both ascending and disjoint, and so is the answer."""
+    ends = [window.end for window in others]
+    for window in some:
+        for index in range(bisect_left(ends, window.start), len(others)):
+            other = others[index]
+            if other.start >= window.end:
+                break
+            start, end = max(window.start, other.start), min(window.end, other.end)
+            if start < end:
+                yield Window(start, end)
+
+
+def windows_without(some: Sequence[Window], others: Sequence[Window]) -> Iterator[Window]:
+    """What windows have beside others; both ascending and disjoint, and so is the answer."""
+    for window in some:
+        start = window.start
+        for taken in common_windows((window,), others):
+            if start < taken.start:
+                yield Window(start, taken.start)
+            start = taken.end
+        if start < window.end:
+            yield Window(start, window.end)

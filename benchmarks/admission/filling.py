@@ -10,16 +10,17 @@ from benchmarks.admission.peers import copy_rows
 from benchmarks.admission.workload import NOW, PATH_LENGTH, RESOURCES, Bookings
 from controller.ledger.model import AdmissionRequest
 from controller.ledger.rows import paths_json
+from controller.path.flow import flow_matches
 
 _PATH = [f"p{hop}" for hop in range(PATH_LENGTH)]
 _RATES = f"array_fill(rate_bps, ARRAY[{PATH_LENGTH}])"
 _ENTRIES = f"""
 INSERT INTO entry (number, handle, owner, name, state, version, document, paths, resources, rates_bps, labels,
-    start_us, end_us, hold_until, created_at, changed_at)
+    start_us, end_us, windows, volume_bits, hold_until, created_at, changed_at)
 SELECT number, 'r-live-' || number, 'bench', 'live-' || number, 'committed', 1,
     %(document)s::jsonb || jsonb_build_object('name', 'live-' || number, 'rate_bps', rate_bps), %(paths)s::jsonb,
     ARRAY[{", ".join(f"(%(names)s::text[])[{hop} + 1]" for hop in _PATH)}], {_RATES}, '{{}}',
-    start_us, end_us, NULL, %(now)s, %(now)s
+    start_us, end_us, 1, rate_bps * ((end_us - start_us) / 1000000), NULL, %(now)s, %(now)s
 FROM live
 """
 # Resources are numbered from 1, in the order of `RESOURCES`.
@@ -47,6 +48,8 @@ def fill_ledger(url: str, live: Bookings, like: AdmissionRequest) -> None:
         }
         connection.execute(_ENTRIES, parameters)
         connection.execute(_OCCUPANCY)
+        for match in flow_matches(like.reservation, like.paths):
+            connection.execute("INSERT INTO flow SELECT %s, 'bench', number FROM live", (match.pair,))
         connection.execute("UPDATE head SET sequence = %(n)s, entry_number = %(n)s", {"n": len(live)})
         connection.commit()
         connection.autocommit = True

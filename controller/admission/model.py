@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from controller.timebase import Window, iso
+from controller.timebase import Window, common_windows, iso, windows_without
 from controller.units import format_rate
 
 
@@ -46,6 +46,22 @@ class Admitted:
 
     demands: tuple[Demand, ...]
     windows: tuple[Window, ...]
+
+
+def covering(one: Admitted, other: Admitted) -> tuple[Admitted, ...]:
+    """Parts that together take the greater of the two, of every resource at every instant."""
+    taken = {demand.resource: demand.rate_bps for demand in one.demands}
+    more = tuple(
+        replace(demand, rate_bps=demand.rate_bps - taken.get(demand.resource, 0))
+        for demand in other.demands
+        if demand.rate_bps > taken.get(demand.resource, 0)
+    )
+    parts = (
+        one,
+        Admitted(other.demands, tuple(windows_without(other.windows, one.windows))),
+        Admitted(more, tuple(common_windows(other.windows, one.windows))),
+    )
+    return tuple(part for part in parts if part.windows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,20 @@ def if_match(
     return int(digits)
 
 
+def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:
+    """The version in an If-Match header that names one.
+
+    Raises:
+        HTTPException: 428, there is none, or `*`: what is to be approved is what somebody has seen; 412, see `if_match`.
+    """
+    if version is None:
+        raise HTTPException(
+            428, "say If-Match with the ETag of the version that you saw: `*` approves what nobody saw"
+        )
+    return version
+
+
 TheBroker = Annotated[Context, Depends(context)]
 TheCaller = Annotated[Caller, Depends(caller)]
 IfMatch = Annotated[int | None, Depends(if_match)]
+OneVersion = Annotated[int, Depends(one_version)]

@@ -76,6 +76,7 @@ ENTRY: Json = {
     "created_at": "2027-03-01T12:00:00Z",
     "changed_at": "2027-03-01T12:00:00Z",
     "hold_until": None,
+    "proposed": None,
 }
 
 

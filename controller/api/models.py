@@ -69,6 +69,16 @@ class DemandOut(Answer):
     rate_bps: int = Field(description="layer 2 at an interface, layer 3 at an SLS")
 
 
+class ProposedOut(Answer):
+    """A change of a committed reservation that waits for approval; until then the reservation is what it was."""
+
+    reservation: ReservationOut
+    paths: list[PathOut]
+    demands: list[DemandOut]
+    proposed_by: str
+    proposed_at: datetime
+
+
 class EntryOut(Answer):
     """A reservation as the ledger holds it. `version` is the ETag."""
 
@@ -82,6 +92,7 @@ class EntryOut(Answer):
     created_at: datetime
     changed_at: datetime
     hold_until: datetime | None
+    proposed: ProposedOut | None = Field(description="a change that an operator must approve first")
 
 
 class EntriesOut(Answer):
@@ -351,6 +362,16 @@ class ErrorOut(Answer):
     hint: str
 
 
+class QuotaOut(Answer):
+    """What an owner may have at once, has, and asks for beside it; volumes are in bits."""
+
+    owner: str
+    what: Literal["reservations", "windows", "holds", "volume"]
+    limit: int
+    in_use: int
+    asked: int
+
+
 class ProblemOut(Answer):
     """RFC 9457 problem details. `errors` lists every wrong value; `refusal` the numbers of a refused request."""
 
@@ -362,3 +383,4 @@ class ProblemOut(Answer):
     errors: list[ErrorOut] | None = None
     refusal: RefusalOut | None = None
     current_version: int | None = None
+    quota: QuotaOut | None = None

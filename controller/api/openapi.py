@@ -38,7 +38,7 @@ ERRORS: dict[str, tuple[int, ...]] = {
     "commit": _CHANGE,
     "extend": (*_CHANGE, *_BODY),
     "cancel": (*_CHANGE, *_BODY),
-    "approve": _CHANGE,
+    "approve": (*_CHANGE, 412, 428),
     "reject": (*_CHANGE, *_BODY),
     "enquire": (401, 503, *_BODY),
     "plan": (401, 403, 409, 503, *_BODY),

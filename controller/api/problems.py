@@ -16,6 +16,7 @@ from controller.notify.sending import WrongUrl
 from controller.notify.signing import SecretUnusable
 from controller.notify.webhooks import UnknownWebhook, WrongKind, WrongWebhook
 from controller.path import NoPath
+from controller.policy import errors as policy_errors
 from controller.problems import InvalidInput, Problem, SlotcarError
 from controller.render.model import Unrenderable
 from controller.units import UnitError
@@ -29,6 +30,11 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (InvalidInput, 422, "invalid-input", "The request is wrong"),
     (UnitError, 422, "invalid-input", "The request is wrong"),
     (NoPath, 422, "no-path", "There is no path"),
+    (policy_errors.EndpointNotAllowed, 403, "endpoint-not-allowed", "The owner may not use this endpoint"),
+    (policy_errors.BeyondHorizon, 422, "beyond-horizon", "It ends later than reservations may"),
+    (policy_errors.FlowTaken, 409, "flow-taken", "Another owner has these packets"),
+    (policy_errors.HoldTooLong, 409, "hold-too-long", "A hold may not last so long"),
+    (policy_errors.QuotaExceeded, 409, "quota-exceeded", "The owner's quota is exceeded"),
     (errors.RefusedByAdmission, 409, "refused", "Refused by admission"),
     (errors.PlanRefused, 409, "plan-refused", "The plan holds refusals"),
     (ledger_errors.PlanNotAdmitted, 409, "plan-refused", "The plan does not fit"),
@@ -93,6 +99,7 @@ def problem(request: Request, status: int, kind: str, title: str, detail: str, *
         "errors": None,
         "refusal": None,
         "current_version": None,
+        "quota": None,
         **more,
     }
     headers = {"Retry-After": "5"} if status == 503 else {"WWW-Authenticate": "Bearer"} if status == 401 else None
@@ -126,6 +133,14 @@ async def _slotcar(request: Request, error: Exception) -> JSONResponse:
         more["refusal"] = refusal_document(error.refused)
     elif isinstance(error, ledger_errors.StaleVersion):
         more["current_version"] = error.actual
+    elif isinstance(error, policy_errors.QuotaExceeded):
+        more["quota"] = {
+            "owner": error.owner,
+            "what": error.what,
+            "limit": error.limit,
+            "in_use": error.in_use,
+            "asked": error.asked,
+        }
     return problem(request, status, kind, title, str(error), **more)
 
 

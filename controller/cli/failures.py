@@ -39,9 +39,10 @@ def _first_line(error: BaseException) -> str:
 
 def _code_of(error: SlotcarError) -> int:
     from controller.ledger.errors import PlanNotAdmitted
+    from controller.policy.errors import RefusedByPolicy
     from controller.verbs.errors import CannotExpress, PlanRefused, PushFailed, RefusedByAdmission
 
-    if isinstance(error, RefusedByAdmission | PlanRefused | PlanNotAdmitted | CannotExpress):
+    if isinstance(error, RefusedByAdmission | RefusedByPolicy | PlanRefused | PlanNotAdmitted | CannotExpress):
         return REFUSED
     if isinstance(error, PushFailed):
         return ROLLED_BACK if error.rolled_back else NOT_ROLLED_BACK

@@ -104,7 +104,8 @@ def apply(
         result = opened.apply(work, caller(), now())
     for entry in result.entries:
         reservation = entry.reservation
-        stdout().print(f"{reservation.owner}/{reservation.name}  {entry.handle}  {entry.state.value}")
+        waits = "; its change waits for approval" if entry.proposed else ""
+        stdout().print(f"{reservation.owner}/{reservation.name}  {entry.handle}  {entry.state.value}{waits}")
     stdout().print(
         f"Applied: {result.created} created, {result.changed} changed, {result.cancelled} cancelled.", style="bold"
     )
@@ -133,6 +134,7 @@ def _print_step(step: Step) -> None:
     from rich.text import Text
 
     from controller.verbs.explain import difference_sentence, refusal_sentences
+    from controller.verbs.plan import WAITS
 
     console = stdout()
     owner, name = step.match.key
@@ -143,7 +145,8 @@ def _print_step(step: Step) -> None:
             console.print(Text(("! " if not line.startswith(" ") else "  ") + line, style="bold red"))
         return
     sign, style = SIGNS[step.act.value]
-    note = f"  ({step.match.note})" if step.match.note else ""
+    words = WAITS if step.waits else step.match.note
+    note = f"  ({words})" if words else ""
     console.print(Text(f"{sign} {owner}/{name}  {summary(reservation)}{note}", style=style))
     for difference in step.match.differences:
         words = difference_sentence(difference.key, difference.before, difference.after)

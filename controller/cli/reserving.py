@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from controller.cli.options import IfVersion, Inventory, OutputFormat, Which, parsed
+from controller.cli.options import IfVersion, Inventory, OutputFormat, Which, Yes, parsed
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
 from controller.cli.session import broker, caller, network_of, now, settings
@@ -226,11 +226,30 @@ def cancel(
 
 
 def approve(
-    which: Which, if_version: IfVersion = None, inventory: Inventory = None, form: OutputFormat = Format.TABLE
+    which: Which,
+    if_version: IfVersion = None,
+    yes: Yes = False,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Let a reservation above the approval gate through."""
+    """Let a reservation above the approval gate, or a change of one, through: exactly what is shown."""
     with broker(inventory) as opened:
-        _show(opened.approve(which, caller(), now(), if_version), form)
+        version = if_version
+        if version is None:
+            seen = opened.status(which, caller())
+            _print_entry(seen, err=True)
+            version = seen.version
+            if not yes:
+                _confirm("Approve this?")
+        _show(opened.approve(which, version, caller(), now()), form)
+
+
+def _confirm(question: str) -> None:
+    import sys
+
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("without a terminal say --yes, or --if-version with the version to approve")
+    typer.confirm(question, abort=True, err=True)
 
 
 def reject(
@@ -240,7 +259,7 @@ def reject(
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Turn a reservation above the approval gate away."""
+    """Turn a reservation above the approval gate away, or a change of one, which stays as it is then."""
     with broker(inventory) as opened:
         _show(opened.reject(which, caller(), now(), if_version, reason), form)
 
@@ -301,7 +320,7 @@ def _print_list(entries: tuple[Entry, ...]) -> None:
         (
             f"{e.reservation.owner}/{e.reservation.name}",
             e.handle,
-            e.state.value,
+            f"{e.state.value}, change waits" if e.proposed else e.state.value,
             format_rate(e.reservation.rate_bps),
             e.reservation.service.value,
             f"{e.reservation.source} > {e.reservation.destination}",
@@ -320,14 +339,15 @@ def _show(entry: Entry, form: Format) -> None:
     emit(entry_document(entry), form, lambda: _print_entry(entry))
 
 
-def _print_entry(entry: Entry) -> None:
+def _print_entry(entry: Entry, *, err: bool = False) -> None:
     from controller.admission.model import describe
+    from controller.cli.output import stderr
     from controller.cli.planning import summary
     from controller.timebase import iso
     from controller.units import format_rate
     from controller.vocabulary import IfUnready
 
-    console = stdout()
+    console = stderr() if err else stdout()
     reservation = entry.reservation
     console.print(f"{reservation.owner}/{reservation.name}  {entry.handle}", style="bold")
     until = f" until {iso(entry.hold_until)}" if entry.hold_until else ""
@@ -340,8 +360,27 @@ def _print_entry(entry: Entry) -> None:
         lines.append(f"unready  {reservation.if_unready.value}")
     if reservation.labels:
         lines.append(f"labels   {', '.join(f'{key}={value}' for key, value in reservation.labels.items())}")
+    lines += _change_lines(entry)
     for line in lines:
         console.print(f"  {line}", markup=False)
+
+
+def _change_lines(entry: Entry) -> list[str]:
+    """The change that waits for approval, one line for each key."""
+    from controller.timebase import iso
+    from controller.verbs.explain import difference_sentence
+    from controller.verbs.matching import compare
+
+    change = entry.proposed
+    if change is None:
+        return []
+    sentences = [
+        difference_sentence(one.key, one.before, one.after) for one in compare(entry.reservation, change.reservation)
+    ]
+    return [
+        f"change   waits for approval, asked by {change.actor} at {iso(change.at)}",
+        *(f"         {one}" for one in sentences),
+    ]
 
 
 def _mapping(**given: Any) -> dict[str, object]:

@@ -9,8 +9,9 @@ from controller.admission.arithmetic import burst_bytes, policer_rate_bps
 from controller.intent.model import EdgeFlow, FlowMatch
 from controller.ledger.model import Entry
 from controller.network.model import Device, InterfaceId, Network
+from controller.path.flow import flow_matches
 from controller.path.model import Path
-from controller.reservation.model import Endpoint, Reservation
+from controller.reservation.model import Reservation
 from controller.vocabulary import Direction, Service
 
 #: Peak rate of assured-rate over its committed rate: what is sent above the commitment is yellow up to here and red
@@ -33,10 +34,11 @@ def flow_number(entry_number: int, bit: int) -> int:
 
 def flows_of(entry: Entry, network: Network) -> Iterator[EdgeFlow]:
     """One flow per reserved direction, at its first ingress on a managed device; none where no device is managed."""
-    for path, bit in zip(entry.paths, _BITS[entry.reservation.direction], strict=True):
+    matches = flow_matches(entry.reservation, entry.paths)
+    for path, match, bit in zip(entry.paths, matches, _BITS[entry.reservation.direction], strict=True):
         ingress = first_ingress(path, network)
         if ingress is not None:
-            yield _flow(entry, path, bit, ingress, network.devices[ingress.device])
+            yield _flow(entry, match, bit, ingress, network.devices[ingress.device])
 
 
 def first_ingress(path: Path, network: Network) -> InterfaceId | None:
@@ -63,26 +65,18 @@ def _burst(rate_bps: int, reservation: Reservation, device: Device) -> int:
     )
 
 
-def _flow(entry: Entry, path: Path, bit: int, ingress: InterfaceId, device: Device) -> EdgeFlow:
+def _flow(entry: Entry, match: FlowMatch, bit: int, ingress: InterfaceId, device: Device) -> EdgeFlow:
     reservation = entry.reservation
     cir_bps, cbs_bytes = committed(reservation, device)
     pir_bps, pbs_bytes = cir_bps, cbs_bytes
     if reservation.service is Service.ASSURED_RATE:
         pir_bps = cir_bps * PEAK_FACTOR
         pbs_bytes = _burst(pir_bps, reservation, device)
-    ends: tuple[Endpoint, Endpoint] = (reservation.source, reservation.destination)
-    sender, receiver = ends if bit == 0 else ends[::-1]
     return EdgeFlow(
         interface=ingress,
         number=flow_number(entry.number, bit),
         label=f"{reservation.owner}/{reservation.name} {('forward', 'reverse')[bit]}",
-        match=FlowMatch(
-            source_address=path.source_address,
-            destination_address=path.destination_address,
-            protocol=reservation.protocol,
-            source_port=sender.port,
-            destination_port=receiver.port,
-        ),
+        match=match,
         service=reservation.service,
         cir_bps=cir_bps,
         cbs_bytes=cbs_bytes,

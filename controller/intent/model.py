@@ -5,18 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from controller.network.model import InterfaceId
-from controller.vocabulary import Platform, Protocol, Service
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class FlowMatch:
-    """Five-tuple that identifies a flow at the edge (TEQUILA flow identification). None matches any port."""
-
-    source_address: str
-    destination_address: str
-    protocol: Protocol
-    source_port: int | None
-    destination_port: int | None
+from controller.path.flow import FlowMatch as FlowMatch
+from controller.vocabulary import Platform, Service
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -15,6 +15,7 @@ from sqlalchemy import Engine, text
 from controller.admission import SlotTables
 from controller.admission.model import Refused
 from controller.ledger import database, embedded, queries
+from controller.ledger.approving import Approve, Commit, Reject
 from controller.ledger.database import SchemaState
 from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.listening import Lease, Listener, try_lead
@@ -69,8 +70,12 @@ class Ledger:
     # -- admission -------------------------------------------------------------------------------------------------
 
     def set_terms(self, terms: Terms) -> None:
-        """The network that requests are decided against from now on."""
+        """The network and the rules that requests are decided against from now on."""
         self._terms = terms
+
+    @property
+    def terms(self) -> Terms:
+        return self._terms
 
     def admit(self, request: AdmissionRequest, now: datetime) -> Entry | Refused:
         """Lock, re-check, insert: the entry, or the refusal with its numbers and nothing written.
@@ -120,6 +125,40 @@ class Ledger:
         """
         return self._writer.submit(Move(now, handle, to, actor, expected_version, reason))
 
+    def commit(self, handle: str, now: datetime, *, actor: str, expected_version: int | None = None) -> Entry:
+        """A hold made firm, or above the gate left to approval.
+
+        Raises:
+            UnknownHandle, StaleVersion, ForbiddenTransition, RefusedByPolicy.
+        """
+        return self._writer.submit(Commit(now, handle, actor, expected_version))
+
+    def approve(
+        self,
+        handle: str,
+        now: datetime,
+        *,
+        actor: str,
+        expected_version: int | None = None,
+        condition: Condition | None = None,
+    ) -> Entry:
+        """What waits of it comes into force: the reservation, or the change of it.
+
+        Raises:
+            UnknownHandle, StaleVersion, ForbiddenTransition, RefusedByPolicy; what the condition raises.
+        """
+        return self._writer.submit(Approve(now, handle, actor, expected_version, condition))
+
+    def reject(
+        self, handle: str, now: datetime, *, actor: str, expected_version: int | None = None, reason: str = ""
+    ) -> Entry:
+        """What waits of it is turned away: the reservation, or the change of it.
+
+        Raises:
+            UnknownHandle, StaleVersion, ForbiddenTransition.
+        """
+        return self._writer.submit(Reject(now, handle, actor, expected_version, reason))
+
     def extend_hold(
         self, handle: str, hold_until: datetime, now: datetime, *, actor: str, expected_version: int | None = None
     ) -> Entry:
@@ -134,9 +173,16 @@ class Ledger:
         actor: str,
         expected_version: int | None = None,
         condition: Condition | None = None,
+        proposed: Reservation | None = None,
+        names_others: bool = False,
     ) -> Entry:
-        """Another form of the reservation that asks for the same of the network: ports bound, labels changed."""
-        return self._writer.submit(Rebind(now, handle, reservation, actor, expected_version, condition))
+        """Another form of the reservation that asks for the same of the network: ports bound, labels changed.
+
+        `proposed` is that form of a change which waits for approval.
+        """
+        return self._writer.submit(
+            Rebind(now, handle, reservation, actor, expected_version, condition, proposed, names_others)
+        )
 
     def expire(self, now: datetime, *, ended: bool = True) -> tuple[Entry, ...]:
         """Moves on what is over by `now`: holds that ran out and, with `ended`, slots that are past."""

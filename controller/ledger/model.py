@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from controller.admission.model import Demand
+from controller.admission.model import Admitted, Demand, covering
 from controller.network.model import Sls
 from controller.path.model import Path
+from controller.policy.amounts import Amount, amount_of, amount_of_change
+from controller.policy.flows import Claim
+from controller.policy.policy import Policy
+from controller.policy.quotas import Usage, greater, usage_of
 from controller.reservation.model import Reservation
 
 
@@ -47,6 +51,17 @@ OCCUPYING: frozenset[State] = frozenset({State.HELD, State.AWAITING_APPROVAL, St
 
 
 @dataclass(frozen=True, slots=True)
+class Proposal:
+    """A change of a committed reservation that waits for approval. The network keeps room for it, and does not have it."""
+
+    reservation: Reservation
+    paths: tuple[Path, ...]
+    demands: tuple[Demand, ...]
+    actor: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One reservation as the ledger holds it.
 
@@ -56,6 +71,7 @@ class Entry:
         version: counts every change; the API's ETag.
         paths: one per reserved direction, forward first.
         hold_until: when a held entry expires by itself; None once committed.
+        proposed: a change that waits for approval; until then the entry is what it was before.
     """
 
     handle: str
@@ -68,6 +84,50 @@ class Entry:
     created_at: datetime
     changed_at: datetime
     hold_until: datetime | None = None
+    proposed: Proposal | None = None
+
+    @property
+    def latest(self) -> Reservation:
+        """What was asked for last: the change that waits, where one does."""
+        return self.proposed.reservation if self.proposed else self.reservation
+
+    @property
+    def occupied(self) -> tuple[Admitted, ...]:
+        """What the entry takes in the slot tables: at each instant the greater of what it is and what is proposed."""
+        own = Admitted(self.demands, self.reservation.windows)
+        if self.proposed is None:
+            return (own,)
+        return covering(own, Admitted(self.proposed.demands, self.proposed.reservation.windows))
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The packets that the entry has, and those that it would have by the change that waits."""
+        own = Claim(self.reservation, self.paths)
+        return (own, Claim(self.proposed.reservation, self.proposed.paths)) if self.proposed else (own,)
+
+    @property
+    def pairs(self) -> frozenset[str]:
+        """Which pairs of addresses and protocol the entry has reserved; none once it is over."""
+        live = self.state in OCCUPYING
+        return frozenset(match.pair for claim in self.claims for match in claim.matches) if live else frozenset()
+
+    @property
+    def usage(self) -> Usage:
+        """What counts against its owner's quota."""
+        held = self.state is State.HELD
+        own = usage_of(self.reservation, held=held)
+        return greater(own, usage_of(self.proposed.reservation, held=held)) if self.proposed else own
+
+    @property
+    def amount(self) -> Amount:
+        return amount_of(self.reservation, self.paths, {one.resource: one.rate_bps for one in self.demands})
+
+    def amount_of_change(
+        self, reservation: Reservation, paths: Sequence[Path], demands: Sequence[Demand], now: datetime
+    ) -> Amount:
+        """The amount of another form of this entry, together with what it has used before `now`."""
+        wire_bps = {one.resource: one.rate_bps for one in demands}
+        return amount_of_change(self.reservation, reservation, paths, wire_bps, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +144,17 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What admission is decided against: the network as the inventory has it now.
+    """What admission is decided against: the network as the inventory has it now, and the operator's rules.
 
     Attributes:
         capacities: bits per second of every resource (`controller.admission.capacities`).
         sls: the SLSs by name, for their validity.
-        horizon: how far ahead a nearest window is looked for.
+        policy: who may ask for how much, how far ahead, and what waits for approval.
     """
 
     capacities: Mapping[str, int]
     sls: Mapping[str, Sls]
-    horizon: timedelta = timedelta(days=366)
+    policy: Policy = field(default_factory=Policy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +178,12 @@ class AdmissionRequest:
 
     Attributes:
         hold_until: hold it until then instead of committing it.
-        needs_approval: it waits for an operator; a hold waits when it is committed.
         idempotency_key: the same key of the same actor gives the same entry again, and takes nothing twice.
         fingerprint: what a repeated request must equal; empty for the reservation itself.
         replaces: handle of the entry that this is the new form of; it keeps its handle, number and state.
         expected_version: the version that the caller saw of `replaces`.
         condition: what must hold beside room in the tables; None asks nothing more.
+        names_others: a refusal may name the reservations of other owners.
     """
 
     reservation: Reservation
@@ -131,12 +191,12 @@ class AdmissionRequest:
     demands: tuple[Demand, ...]
     actor: str
     hold_until: datetime | None = None
-    needs_approval: bool = False
     idempotency_key: str | None = None
     fingerprint: str = ""
     replaces: str | None = None
     expected_version: int | None = None
     condition: Condition | None = None
+    names_others: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -13,8 +13,21 @@ from typing import Any, Generic, TypeVar
 from controller.admission import decide
 from controller.admission.model import Admitted, Refused
 from controller.ledger.errors import ForbiddenTransition, IdempotencyConflict, NameTaken, PlanNotAdmitted, StaleLedger
-from controller.ledger.model import OCCUPYING, TRANSITIONS, AdmissionRequest, Condition, Entry, PlanStep, State
+from controller.ledger.model import (
+    OCCUPYING,
+    TRANSITIONS,
+    AdmissionRequest,
+    Condition,
+    Entry,
+    PlanStep,
+    Proposal,
+    State,
+)
+from controller.ledger.rights import as_asked, check_flows, check_quotas, firm_state, owners_usage
 from controller.ledger.transaction import Needs, Remembered, Transaction
+from controller.path.flow import flow_matches
+from controller.path.model import Path
+from controller.policy.gate import needs_approval
 from controller.reservation.model import Reservation
 
 T = TypeVar("T")
@@ -53,36 +66,51 @@ class Admit(Operation[Entry | Refused]):
         return Needs(
             handles=(request.replaces,) if request.replaces else (),
             keys=(request.reservation.key,),
+            flows=_flows(request.reservation, request.paths),
             idempotency=((request.actor, request.idempotency_key),) if request.idempotency_key else (),
         )
 
     def run(self, transaction: Transaction) -> Entry | Refused:
         """
         Raises:
-            NameTaken, IdempotencyConflict, UnknownHandle, StaleVersion, ForbiddenTransition; what its condition raises.
+            NameTaken, IdempotencyConflict, UnknownHandle, StaleVersion, ForbiddenTransition, RefusedByPolicy; what its
+            condition raises.
         """
         repeated = self._repeated(transaction)
         if repeated is not None:
             return repeated
         old = self.opened(transaction)
+        owner = self.request.reservation.owner
+        before = owners_usage(transaction, {owner}, self.now)
         answer = self.decided(transaction, without=old)
         if isinstance(answer, Refused):
             return answer
         if old is not None:
             transaction.give_back(old)
         entry = self.settled(transaction, old)
-        _ask(transaction, entry, self.request.condition)
+        self.check_beside_others(transaction, entry)
+        check_quotas(transaction, before, self.now)
         return entry
+
+    def check_beside_others(self, transaction: Transaction, entry: Entry) -> None:
+        """What no slot table says: whose packets they are, and whether the platforms can express all of it."""
+        ask(transaction, as_asked(entry), self.request.condition)
+        check_flows(transaction, entry, self.now, name_other=self.request.names_others)
 
     def opened(self, transaction: Transaction) -> Entry | None:
         """The entry that the request changes; for a new one None, and its name is free."""
-        request = self.request
+        request, policy = self.request, transaction.terms.policy
+        old = None
         if request.replaces is None:
             _make_way(transaction, request.reservation.key, self.now)
-            return None
-        old = transaction.entry(request.replaces, request.expected_version)
-        if old.state not in TRANSITIONS[old.state]:
-            raise ForbiddenTransition(old.handle, old.state, State.COMMITTED)
+        else:
+            old = transaction.entry(request.replaces, request.expected_version)
+            if old.state not in TRANSITIONS[old.state]:
+                raise ForbiddenTransition(old.handle, old.state, State.COMMITTED)
+        policy.endpoints.check(request.reservation, request.paths)
+        policy.check_horizon(request.reservation, self.now, old.reservation if old else None)
+        if request.hold_until is not None:
+            policy.check_hold(request.reservation, old.created_at if old else self.now, request.hold_until)
         return old
 
     def decided(self, transaction: Transaction, without: Entry | None = None) -> Admitted | Refused:
@@ -92,29 +120,47 @@ class Admit(Operation[Entry | Refused]):
             request.demands,
             request.reservation.windows,
             sls=transaction.terms.sls,
-            horizon=self.now + transaction.terms.horizon,
-            without=(Admitted(without.demands, without.reservation.windows),) if without else (),
+            horizon=self.now + transaction.terms.policy.horizon,
+            without=without.occupied if without else (),
         )
 
     def settled(self, transaction: Transaction, old: Entry | None) -> Entry:
-        """The request in the ledger and in the tables, from which `old` was taken."""
+        """The request in the ledger and in the tables, from which `old` was taken.
+
+        A change above the gate becomes a proposal: what is in force stays, and both have their place (ADR 8).
+        """
         request = self.request
         if old is None:
-            entry, what, before = self._new_entry(transaction), "", {}
+            entry = self._new_entry(transaction)
             transaction.create(entry)
+            record(transaction, entry, entry.state.value, request.actor, self.now, reservation=document(entry))
+        elif self.waits(transaction, old):
+            proposal = Proposal(request.reservation, request.paths, request.demands, request.actor, self.now)
+            entry = transaction.change(old, old.state, self.now, proposed=proposal)
+            record(
+                transaction, entry, "change-proposed", request.actor, self.now,
+                before=document(old), reservation=proposal.reservation.to_document(),
+            )  # fmt: skip
         else:
             form = {"reservation": request.reservation, "paths": request.paths, "demands": request.demands}
-            entry, what = transaction.change(old, old.state, self.now, **form), "modified"
-            before = {"before": _document(old)}
+            entry = transaction.change(old, old.state, self.now, proposed=None, **form)
+            record(
+                transaction, entry, "modified", request.actor, self.now,
+                before=document(old), reservation=document(entry),
+            )  # fmt: skip
         transaction.take(entry)
-        _record(
-            transaction, entry, what or entry.state.value, request.actor, self.now, **before,
-            reservation=_document(entry),
-        )  # fmt: skip
         if old is None and request.idempotency_key:
             remembered = Remembered(fingerprint(request), entry.handle)
             transaction.remember((request.actor, request.idempotency_key), remembered, self.now)
         return entry
+
+    def waits(self, transaction: Transaction, old: Entry) -> bool:
+        """Whether the request is a change of a committed reservation that an operator must approve first."""
+        request = self.request
+        if old.state is not State.COMMITTED:
+            return False
+        asked = old.amount_of_change(request.reservation, request.paths, request.demands, self.now)
+        return needs_approval(transaction.terms.policy.gate, asked, old.amount)
 
     def _repeated(self, transaction: Transaction) -> Entry | None:
         key = self.request.idempotency_key
@@ -127,14 +173,10 @@ class Admit(Operation[Entry | Refused]):
 
     def _new_entry(self, transaction: Transaction) -> Entry:
         request = self.request
-        if request.hold_until is not None:
-            state = State.HELD
-        else:
-            state = State.AWAITING_APPROVAL if request.needs_approval else State.COMMITTED
-        return Entry(
+        entry = Entry(
             handle=new_handle(),
             number=transaction.next_number(),
-            state=state,
+            state=State.HELD,
             version=1,
             reservation=request.reservation,
             paths=request.paths,
@@ -143,6 +185,7 @@ class Admit(Operation[Entry | Refused]):
             changed_at=self.now,
             hold_until=request.hold_until,
         )
+        return entry if request.hold_until is not None else replace(entry, state=firm_state(transaction, entry))
 
 
 @dataclass(frozen=True)
@@ -161,7 +204,7 @@ class Move(Operation[Entry]):
 
     def run(self, transaction: Transaction) -> Entry:
         entry = transaction.entry(self.handle, self.expected_version)
-        return _move(transaction, entry, self.to, self.actor, self.now, self.reason)
+        return move(transaction, entry, self.to, self.actor, self.now, self.reason)
 
 
 @dataclass(frozen=True)
@@ -177,20 +220,29 @@ class ExtendHold(Operation[Entry]):
 
     def run(self, transaction: Transaction) -> Entry:
         entry = transaction.entry(self.handle, self.expected_version)
+        require_state(entry, State.HELD, State.HELD)
+        policy = transaction.terms.policy
+        policy.check_hold(entry.reservation, entry.created_at, self.hold_until)
+        policy.endpoints.check(entry.reservation, entry.paths)
         changed = transaction.change(entry, State.HELD, self.now, hold_until=self.hold_until)
-        _record(transaction, changed, "extended", self.actor, self.now, hold_until=self.hold_until.isoformat())
+        record(transaction, changed, "extended", self.actor, self.now, hold_until=self.hold_until.isoformat())
         return changed
 
 
 @dataclass(frozen=True)
 class Rebind(Operation[Entry]):
-    """The same demands under another form of the reservation: ports, labels (GARA's bind)."""
+    """The same demands under another form of the reservation: ports, labels (GARA's bind).
+
+    `proposed` is that form of a change which waits for approval, where one does.
+    """
 
     handle: str
     reservation: Reservation
     actor: str
     expected_version: int | None = None
     condition: Condition | None = None
+    proposed: Reservation | None = None
+    names_others: bool = False
 
     @property
     def needs(self) -> Needs:
@@ -198,16 +250,21 @@ class Rebind(Operation[Entry]):
 
     def run(self, transaction: Transaction) -> Entry:
         entry = transaction.entry(self.handle, self.expected_version)
-        changed = transaction.change(entry, entry.state, self.now, reservation=self.reservation)
-        _ask(transaction, changed, self.condition)
-        _record(
+        form: dict[str, Any] = {"reservation": self.reservation}
+        if entry.proposed is not None and self.proposed is not None:
+            form["proposed"] = replace(entry.proposed, reservation=self.proposed)
+        transaction.terms.policy.endpoints.check(self.reservation, entry.paths)
+        changed = transaction.change(entry, entry.state, self.now, **form)
+        ask(transaction, changed, self.condition)
+        check_flows(transaction, changed, self.now, name_other=self.names_others)
+        record(
             transaction,
             changed,
             "bound",
             self.actor,
             self.now,
-            before=_document(entry),
-            reservation=_document(changed),
+            before=document(entry),
+            reservation=document(changed),
         )
         return changed
 
@@ -248,43 +305,54 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
         return Needs(
             handles=handles + tuple(step.cancel for step in self.steps if step.cancel),
             keys=tuple(key for need in found for key in need.keys),
+            flows=tuple(flow for need in found for flow in need.flows),
         )
 
     def run(self, transaction: Transaction) -> tuple[Entry, ...]:
         """
         Raises:
-            StaleLedger: something was written since the plan was made. PlanNotAdmitted: a step is refused. What a
-            step's condition raises.
+            StaleLedger: something was written since the plan was made. PlanNotAdmitted: a step is refused.
+            RefusedByPolicy; what a step's condition raises.
         """
         if self.sequence is not None and transaction.head.sequence != self.sequence:
             raise StaleLedger(self.sequence, transaction.head.sequence)
+        before = owners_usage(transaction, {step.key[0] for step in self.steps}, self.now)
         cancelled = [self._cancel(transaction, step) for step in self.steps if step.cancel]
         asked = [(step, Admit(self.now, step.request)) for step in self.steps if step.request]
         # Everything that changes leaves first, so that two may take each other's place.
         olds = [admit.opened(transaction) for _, admit in asked]
-        for old in olds:
-            if old is not None:
+        # ... but what waits for approval keeps what it has until then.
+        staying = [
+            old if old and admit.waits(transaction, old) else None for (_, admit), old in zip(asked, olds, strict=True)
+        ]
+        for old, stays in zip(olds, staying, strict=True):
+            if old is not None and stays is None:
                 transaction.give_back(old)
         refused: list[tuple[tuple[str, str], Refused]] = []
-        done: list[Entry] = []
-        conditions: list[Condition | None] = []
-        for (step, admit), old in zip(asked, olds, strict=True):
-            answer = admit.decided(transaction)
+        done: list[tuple[Admit, Entry]] = []
+        for (step, admit), old, stays in zip(asked, olds, staying, strict=True):
+            answer = admit.decided(transaction, without=stays)
             if isinstance(answer, Refused):
                 refused.append((step.key, answer))
             else:
-                done.append(admit.settled(transaction, old))
-                conditions.append(admit.request.condition)
+                if stays is not None:
+                    transaction.give_back(stays)
+                done.append((admit, admit.settled(transaction, old)))
         if refused:
             raise PlanNotAdmitted(tuple(refused))
-        for entry, condition in zip(done, conditions, strict=True):  # beside what all of the plan leaves
-            _ask(transaction, entry, condition)
-        return (*cancelled, *done)
+        for admit, entry in done:  # beside what all of the plan leaves
+            admit.check_beside_others(transaction, entry)
+        check_quotas(transaction, before, self.now)
+        return (*cancelled, *(entry for _, entry in done))
 
     def _cancel(self, transaction: Transaction, step: PlanStep) -> Entry:
         assert step.cancel is not None
         entry = transaction.entry(step.cancel, step.expected_version)
-        return _move(transaction, entry, State.CANCELLED, self.actor, self.now, "no longer in the files")
+        return move(transaction, entry, State.CANCELLED, self.actor, self.now, "no longer in the files")
+
+
+def _flows(reservation: Reservation, paths: Sequence[Path]) -> tuple[tuple[str, str], ...]:
+    return tuple((match.pair, reservation.owner) for match in flow_matches(reservation, paths))
 
 
 def fingerprint(request: AdmissionRequest) -> str:
@@ -297,7 +365,7 @@ def fingerprint(request: AdmissionRequest) -> str:
 
 def expire(transaction: Transaction, entry: Entry, now: datetime) -> Entry:
     to = State.ENDED if entry.state is State.COMMITTED else State.TIMED_OUT
-    return _move(transaction, entry, to, "slotcar", now, "")
+    return move(transaction, entry, to, "slotcar", now, "")
 
 
 def _make_way(transaction: Transaction, key: tuple[str, str], now: datetime) -> None:
@@ -311,21 +379,31 @@ def _make_way(transaction: Transaction, key: tuple[str, str], now: datetime) -> 
         raise NameTaken(*key, holder.handle)
 
 
-def _move(transaction: Transaction, entry: Entry, to: State, actor: str, now: datetime, reason: str) -> Entry:
-    changed = transaction.change(entry, to, now, hold_until=entry.hold_until if to is State.HELD else None)
+def move(transaction: Transaction, entry: Entry, to: State, actor: str, now: datetime, reason: str) -> Entry:
+    kept = {"hold_until": entry.hold_until if to is State.HELD else None}
+    changed = transaction.change(entry, to, now, proposed=None, **kept)
     # What ended on its own lies in the past: there is nothing to give back.
-    if entry.state in OCCUPYING and to not in OCCUPYING and entry.reservation.end > now:
-        transaction.give_back(replace(entry))
-    _record(transaction, changed, to.value, actor, now, **({"reason": reason} if reason else {}))
+    if entry.state in OCCUPYING and to not in OCCUPYING and max(entry.reservation.end, entry.latest.end) > now:
+        transaction.give_back(entry)
+    record(transaction, changed, to.value, actor, now, **({"reason": reason} if reason else {}))
     return changed
 
 
-def _ask(transaction: Transaction, entry: Entry, condition: Condition | None) -> None:
+def require_state(entry: Entry, needed: State, wanted: State) -> None:
+    """
+    Raises:
+        ForbiddenTransition: the entry is in another state.
+    """
+    if entry.state is not needed:
+        raise ForbiddenTransition(entry.handle, entry.state, wanted)
+
+
+def ask(transaction: Transaction, entry: Entry, condition: Condition | None) -> None:
     if condition is not None:
         condition.check(entry, transaction.beside(entry, condition.devices))
 
 
-def _record(transaction: Transaction, entry: Entry, what: str, actor: str, now: datetime, **details: Any) -> None:
+def record(transaction: Transaction, entry: Entry, what: str, actor: str, now: datetime, **details: Any) -> None:
     owner, name = entry.reservation.key
     transaction.event(
         f"reservation.{what}", now, entry.handle, None, actor=actor, owner=owner, name=name, version=entry.version,
@@ -333,5 +411,5 @@ def _record(transaction: Transaction, entry: Entry, what: str, actor: str, now: 
     )  # fmt: skip
 
 
-def _document(entry: Entry) -> dict[str, Any]:
+def document(entry: Entry) -> dict[str, Any]:
     return entry.reservation.to_document()

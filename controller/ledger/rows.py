@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row, select
 
 from controller.admission.model import Demand
 from controller.ledger import schema
-from controller.ledger.model import Entry, Event, State
+from controller.ledger.model import Entry, Event, Proposal, State
 from controller.network.model import InterfaceId
 from controller.path.model import Hop, Path
 from controller.reservation.model import Reservation
@@ -54,6 +55,28 @@ def paths_json(paths: Sequence[Path]) -> str:
     return json.dumps([path_to_row(path) for path in paths])
 
 
+def proposal_json(proposal: Proposal) -> str:
+    return json.dumps(
+        {
+            "reservation": proposal.reservation.to_document(),
+            "paths": [path_to_row(path) for path in proposal.paths],
+            "demands": [[demand.resource, demand.rate_bps] for demand in proposal.demands],
+            "actor": proposal.actor,
+            "at": proposal.at.isoformat(),
+        }
+    )
+
+
+def proposal_from_row(row: dict[str, Any]) -> Proposal:
+    return Proposal(
+        reservation=Reservation.from_document(row["reservation"]),
+        paths=tuple(path_from_row(path) for path in row["paths"]),
+        demands=tuple(Demand(name, rate_bps) for name, rate_bps in row["demands"]),
+        actor=row["actor"],
+        at=datetime.fromisoformat(row["at"]),
+    )
+
+
 def entry_from_row(row: Row[Any]) -> Entry:
     return Entry(
         handle=row.handle,
@@ -66,6 +89,7 @@ def entry_from_row(row: Row[Any]) -> Entry:
         created_at=row.created_at,
         changed_at=row.changed_at,
         hold_until=row.hold_until,
+        proposed=proposal_from_row(row.proposed) if row.proposed else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, DateTime, Integer, MetaData, SmallInteger, Table, Text
+from sqlalchemy import BigInteger, Column, DateTime, Integer, MetaData, Numeric, SmallInteger, Table, Text
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 metadata = MetaData()
@@ -42,6 +42,17 @@ entry = Table(
     Column("hold_until", DateTime(timezone=True)),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("changed_at", DateTime(timezone=True), nullable=False),
+    Column("proposed", JSONB),
+    Column("windows", Integer, nullable=False),
+    Column("volume_bits", Numeric, nullable=False),
+)
+
+flow = Table(
+    "flow",
+    metadata,
+    Column("pair", Text, primary_key=True),
+    Column("owner", Text, primary_key=True),
+    Column("entry", BigInteger, primary_key=True),
 )
 
 occupancy = Table(

@@ -15,12 +15,13 @@ import psycopg
 from sqlalchemy import Connection, text
 
 from controller.admission import SlotTables
-from controller.admission.model import Demand
-from controller.ledger import rows
+from controller.admission.model import Admitted
+from controller.ledger import rows, writing
 from controller.ledger.cache import TableCache
 from controller.ledger.database import Head
 from controller.ledger.errors import ForbiddenTransition, StaleVersion, UnknownHandle
 from controller.ledger.model import OCCUPYING, TRANSITIONS, Entry, State, Terms
+from controller.policy.quotas import Usage
 from controller.timebase import to_us
 
 Key = tuple[str, str]
@@ -36,6 +37,25 @@ _READ_ENTRIES = text(
         WHERE entry.owner = asked.owner AND entry.name = asked.name AND entry.state IN ({_LIVE_STATES})
         LIMIT 1
     ) AS found
+    """
+)
+# Two ranges of the key (pair, owner, entry) and not an inequality: one's own rows, however many, are not read.
+_READ_OTHERS = text(
+    """
+    SELECT entry.* FROM unnest(CAST(:pairs AS text[]), CAST(:owners AS text[])) AS asked (pair, owner), LATERAL (
+        SELECT entry FROM flow WHERE flow.pair = asked.pair AND flow.owner < asked.owner
+        UNION ALL
+        SELECT entry FROM flow WHERE flow.pair = asked.pair AND flow.owner > asked.owner
+    ) AS found JOIN entry ON entry.number = found.entry
+    WHERE entry.end_us > :now_us OR entry.proposed IS NOT NULL
+    """
+)
+_READ_USAGE = text(
+    f"""
+    SELECT count(*) AS reservations, coalesce(sum(windows), 0) AS windows,
+        count(*) FILTER (WHERE state = 'held') AS holds, coalesce(sum(volume_bits), 0) AS volume_bits
+    FROM entry
+    WHERE owner = :owner AND state IN ({_LIVE_STATES}) AND end_us > :now_us AND handle <> ALL(CAST(:known AS text[]))
     """
 )
 # Containment in JSON finds a superset (an interface may have a device's name), which is looked through again.
@@ -55,6 +75,8 @@ class Needs:
 
     handles: tuple[str, ...] = ()
     keys: tuple[Key, ...] = ()
+    #: Pairs of addresses and protocol, each with the owner whose own reservations do not matter.
+    flows: tuple[tuple[str, str], ...] = ()
     idempotency: tuple[Key, ...] = ()
 
 
@@ -70,7 +92,7 @@ class Remembered:
 class Notes:
     """What is to be written."""
 
-    occupancy: list[tuple[int, Entry, int]] = field(default_factory=list)
+    occupancy: list[tuple[int, Entry, Admitted, int]] = field(default_factory=list)
     events: list[tuple[datetime, str, str | None, str | None, dict[str, Any]]] = field(default_factory=list)
     remembered: list[tuple[Key, Remembered, datetime]] = field(default_factory=list)
 
@@ -90,6 +112,10 @@ class Transaction:
         self._remembered: dict[Key, Remembered | None] = {}
         self._new: set[str] = set()
         self._changed: set[str] = set()
+        #: Pairs of entries as the database has them; and entries by pair, some of which may have it no more.
+        self._stored_pairs: dict[str, frozenset[str]] = {}
+        self._on_pair: dict[str, set[str]] = {}
+        self._flows_read: set[tuple[str, str]] = set()
         self._notes = Notes()
 
     @property
@@ -107,6 +133,9 @@ class Transaction:
         keys = {key for need in listed for key in need.keys}
         if handles or keys:
             self._read_entries(handles, keys)
+        flows = {flow for need in listed for flow in need.flows}
+        if flows:
+            self._read_others(flows)
         asked = {key for need in listed for key in need.idempotency}
         if asked:
             self._read_remembered(asked)
@@ -171,6 +200,32 @@ class Transaction:
             )
         )
 
+    def on_same_pairs(self, entry: Entry) -> tuple[Entry, ...]:
+        """Live entries of other owners between the same addresses with the same protocol, by number."""
+        owner = entry.reservation.owner
+        unread = {(pair, owner) for pair in entry.pairs} - self._flows_read
+        if unread:
+            self._read_others(unread)
+        handles = {handle for pair in entry.pairs for handle in self._on_pair.get(pair, ())}
+        known = [self._entries[handle] for handle in handles if handle in self._entries]
+        others = [one for one in known if one.state in OCCUPYING and one.reservation.owner != owner]
+        return tuple(sorted(others, key=lambda one: one.number))
+
+    def usage(self, owner: str, now: datetime) -> Usage:
+        """What the owner has that is live and not over, with what the batch has changed."""
+        own = [one for one in self._entries.values() if one.reservation.owner == owner]
+        asked = {"owner": owner, "now_us": to_us(now), "known": [one.handle for one in own]}
+        row = self.connection.execute(_READ_USAGE, asked).one()
+        stored = Usage(row.reservations, int(row.windows), row.holds, int(row.volume_bits))
+        live = (one.usage for one in own if one.state in OCCUPYING and one.reservation.end > now)
+        return sum(live, stored)
+
+    def _read_others(self, flows: Collection[tuple[str, str]]) -> None:
+        asked = {"pairs": [pair for pair, _ in flows], "owners": [owner for _, owner in flows]}
+        for row in self.connection.execute(_READ_OTHERS, asked | {"now_us": self._now_us}):
+            self._note_read(rows.entry_from_row(row))
+        self._flows_read |= set(flows)
+
     def _read_entries(self, handles: Collection[str], keys: Collection[Key]) -> None:
         found = self.connection.execute(
             _READ_ENTRIES,
@@ -188,6 +243,8 @@ class Transaction:
     def _note_read(self, entry: Entry) -> Entry:
         # What the batch has changed already is newer than what the database says.
         known = self._entries.setdefault(entry.handle, entry)
+        self._stored_pairs.setdefault(entry.handle, entry.pairs)
+        self._index(entry)
         if known.state in OCCUPYING:
             self._live.setdefault(known.reservation.key, known.handle)
         return known
@@ -230,11 +287,16 @@ class Transaction:
 
     def _keep(self, entry: Entry) -> None:
         self._entries[entry.handle] = entry
+        self._index(entry)
         key = entry.reservation.key
         if entry.state in OCCUPYING:
             self._live[key] = entry.handle
         elif self._live.get(key) == entry.handle:
             self._live[key] = None
+
+    def _index(self, entry: Entry) -> None:
+        for pair in entry.pairs:
+            self._on_pair.setdefault(pair, set()).add(entry.handle)
 
     def take(self, entry: Entry) -> None:
         self._occupy(entry, 1)
@@ -243,12 +305,12 @@ class Transaction:
         self._occupy(entry, -1)
 
     def _occupy(self, entry: Entry, sign: int) -> None:
-        if not entry.demands:
-            return
-        tables = self.tables
-        (tables.add if sign == 1 else tables.remove)(entry.demands, entry.reservation.windows)
-        self.head.sequence += 1
-        self._notes.occupancy.append((self.head.sequence, entry, sign))
+        for part in entry.occupied:
+            if not part.demands:
+                continue
+            (self.tables.add if sign == 1 else self.tables.remove)(part.demands, part.windows)
+            self.head.sequence += 1
+            self._notes.occupancy.append((self.head.sequence, entry, part, sign))
 
     def event(
         self, kind: str, at: datetime, handle: str | None = None, device: str | None = None, /, **details: Any
@@ -268,6 +330,7 @@ class Transaction:
             remembered=dict(self._remembered),
             new=set(self._new),
             changed=set(self._changed),
+            flows_read=set(self._flows_read),
             lengths=(len(self._notes.occupancy), len(self._notes.events), len(self._notes.remembered)),
             counters=(self.head.sequence, self.head.entry_number),
         )
@@ -275,11 +338,12 @@ class Transaction:
     def take_back(self, mark: _Mark) -> None:
         """Makes the transaction what it was at the mark."""
         occupancy, events, remembered = mark.lengths
-        for _, entry, sign in reversed(self._notes.occupancy[occupancy:]):
-            (self.tables.remove if sign == 1 else self.tables.add)(entry.demands, entry.reservation.windows)
+        for _, _, part, sign in reversed(self._notes.occupancy[occupancy:]):
+            (self.tables.remove if sign == 1 else self.tables.add)(part.demands, part.windows)
         del self._notes.occupancy[occupancy:], self._notes.events[events:], self._notes.remembered[remembered:]
         self._entries, self._live, self._remembered = dict(mark.entries), dict(mark.live), dict(mark.remembered)
         self._new, self._changed = set(mark.new), set(mark.changed)
+        self._flows_read = set(mark.flows_read)
         self.head.sequence, self.head.entry_number = mark.counters
 
     # -- writing -------------------------------------------------------------------------------------------------
@@ -291,34 +355,46 @@ class Transaction:
         with raw.cursor() as cursor:
             changed = [self._entries[handle] for handle in self._changed - self._new]
             if changed:
-                cursor.executemany(_UPDATE, [_updated(entry) for entry in changed])
+                cursor.executemany(writing.UPDATE, [writing.updated(entry) for entry in changed])
             new = sorted((self._entries[handle] for handle in self._new), key=lambda entry: entry.number)
-            _copy(cursor, _COPY_ENTRY, [_inserted(entry) for entry in new])
-            _copy(cursor, _COPY_OCCUPANCY, self._occupancy_rows())
+            writing.copy_rows(cursor, writing.COPY_ENTRY, [writing.inserted(entry) for entry in new])
+            self._write_flows(cursor, (*changed, *new))
+            writing.copy_rows(cursor, writing.COPY_OCCUPANCY, self._occupancy_rows())
             first = self.head.event + 1
             self.head.event += len(self._notes.events)
-            _copy(
+            writing.copy_rows(
                 cursor,
-                _COPY_EVENT,
+                writing.COPY_EVENT,
                 [
                     (number, at, kind, handle, device, json.dumps(details))
                     for number, (at, kind, handle, device, details) in enumerate(self._notes.events, first)
                 ],
             )
-            _copy(
+            writing.copy_rows(
                 cursor,
-                _COPY_REMEMBERED,
+                writing.COPY_REMEMBERED,
                 [(*key, what.request, what.handle, at) for key, what, at in self._notes.remembered],
             )
         self._cache.sequence = self.head.sequence if self._tables is not None else self._cache.sequence
 
+    def _write_flows(self, cursor: psycopg.Cursor[Any], entries: Sequence[Entry]) -> None:
+        gone: list[tuple[str, str, int]] = []
+        added: list[tuple[str, str, int]] = []
+        for entry in entries:
+            stored = self._stored_pairs.get(entry.handle, frozenset())
+            for pairs, listed in ((stored - entry.pairs, gone), (entry.pairs - stored, added)):
+                listed += [(pair, entry.reservation.owner, entry.number) for pair in sorted(pairs)]
+        if gone:
+            cursor.executemany(writing.DELETE_FLOW, gone)
+        writing.copy_rows(cursor, writing.COPY_FLOW, added)
+
     def _occupancy_rows(self) -> list[tuple[Any, ...]]:
         found = []
-        for sequence, entry, sign in self._notes.occupancy:
-            starts, ends = rows.window_rows(entry.reservation.windows)
-            numbers = self._cache.numbers(self.connection, [demand.resource for demand in entry.demands])
-            rates = [demand.rate_bps for demand in entry.demands]
-            columns = (_array(numbers), _array(rates), _array(starts), _array(ends))
+        for sequence, entry, part, sign in self._notes.occupancy:
+            starts, ends = rows.window_rows(part.windows)
+            numbers = self._cache.numbers(self.connection, [demand.resource for demand in part.demands])
+            rates = [demand.rate_bps for demand in part.demands]
+            columns = tuple(writing.array(one) for one in (numbers, rates, starts, ends))
             found.append((sequence, entry.number, sign, *columns, max(ends)))
         return found
 
@@ -330,67 +406,6 @@ class _Mark:
     remembered: dict[Key, Remembered | None]
     new: set[str]
     changed: set[str]
+    flows_read: set[tuple[str, str]]
     lengths: tuple[int, int, int]
     counters: tuple[int, int]
-
-
-_UPDATE = """
-UPDATE entry SET state = %s, version = %s, document = %s::jsonb, paths = %s::jsonb, resources = %s::text[],
-    rates_bps = %s::bigint[], labels = %s::jsonb, start_us = %s, end_us = %s, hold_until = %s, changed_at = %s
-WHERE number = %s
-"""
-_COPY_ENTRY = """
-COPY entry (number, handle, owner, name, state, version, document, paths, resources, rates_bps, labels, start_us,
-    end_us, hold_until, created_at, changed_at) FROM STDIN
-"""
-_COPY_OCCUPANCY = """
-COPY occupancy (sequence, entry, sign, resources, rates_bps, starts_us, ends_us, last_end_us) FROM STDIN
-"""
-_COPY_EVENT = "COPY event (sequence, at, kind, handle, device, details) FROM STDIN"
-_COPY_REMEMBERED = "COPY idempotency (actor, key, request, handle, at) FROM STDIN"
-
-
-def _copy(cursor: psycopg.Cursor[Any], statement: str, listed: Sequence[tuple[Any, ...]]) -> None:
-    if not listed:
-        return
-    with cursor.copy(statement.encode()) as copy:
-        for row in listed:
-            copy.write_row(row)
-
-
-def _columns(demands: Sequence[Demand]) -> tuple[str, str]:
-    names = [demand.resource.replace("\\", "\\\\").replace('"', '\\"') for demand in demands]
-    return _array([f'"{name}"' for name in names]), _array([demand.rate_bps for demand in demands])
-
-
-def _array(values: Sequence[object]) -> str:
-    """PostgreSQL's own text form, several times faster than the driver's way there; texts come quoted."""
-    return "{" + ",".join(map(str, values)) + "}"
-
-
-def _inserted(entry: Entry) -> tuple[Any, ...]:
-    owner, name = entry.reservation.key
-    return (
-        entry.number, entry.handle, owner, name, entry.state.value, entry.version, *_body(entry), entry.hold_until,
-        entry.created_at, entry.changed_at,
-    )  # fmt: skip
-
-
-def _updated(entry: Entry) -> tuple[Any, ...]:
-    return (
-        entry.state.value, entry.version, *_body(entry), entry.hold_until, entry.changed_at, entry.number,
-    )  # fmt: skip
-
-
-def _body(entry: Entry) -> tuple[Any, ...]:
-    """document, paths, resources, rates_bps, labels, start_us, end_us."""
-    reservation = entry.reservation
-    starts, ends = rows.window_rows(reservation.windows)
-    return (
-        json.dumps(reservation.to_document()),
-        rows.paths_json(entry.paths),
-        *_columns(entry.demands),
-        json.dumps(reservation.labels),
-        starts[0],
-        ends[-1],
-    )

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
+from controller.ledger.approving import Approve, Commit, Reject
 from controller.ledger.cache import TableCache
 from controller.ledger.database import writing
 from controller.ledger.errors import LedgerUnavailable
@@ -23,7 +24,7 @@ T = TypeVar("T")
 #: A batch longer than this makes its first requests wait for its last.
 LONGEST_BATCH = 256
 #: What takes a place, or would keep one: for these a hold that ran out is over.
-_MINDS_HOLDS = (Admit, ApplyPlan, Move, ExtendHold, Rebind)
+_MINDS_HOLDS = (Admit, ApplyPlan, Move, ExtendHold, Rebind, Commit, Approve, Reject)
 
 
 class Waiting:

@@ -62,6 +62,7 @@ class Draft:
                 domain=self.domain_of[variables.slotcar_attached_to.device],
                 address=variables.slotcar_address,
                 attached_to=variables.slotcar_attached_to,
+                owners=variables.slotcar_owners,
             )
             for name, variables in sorted(self.hosts.items())
         }
@@ -214,6 +215,7 @@ def _interface(
         overhead_bytes=router.slotcar_overhead_bytes if own.overhead_bytes is None else own.overhead_bytes,
         metric=router.slotcar_metric if own.metric is None else own.metric,
         scheduler=router.slotcar_scheduler if own.scheduler is None else own.scheduler,
+        owners=dict(sorted((own.owners or {}).items())),
     )
 
 

@@ -27,6 +27,7 @@ def check(draft: Draft, found: Findings) -> None:
         _role(draft, interface, found)
         _link(draft, interface, found)
         _scheduler(draft, interface, found)
+        _owners(draft, interface, found)
     for device in draft.devices.values():
         _dead_man(draft, device, found)
     _overlaps(draft, found)
@@ -78,6 +79,20 @@ def _scheduler(draft: Draft, interface: Interface, found: Findings) -> None:
     key = own if own in node.places else ("slotcar_scheduler",)
     hint = f"say it where slotcar_platform is {Platform.LINUX_TC}, or leave it out"
     found.add(node, key, f"cannot be chosen on {device.platform}", interface.scheduler, hint)
+
+
+def _owners(draft: Draft, interface: Interface, found: Findings) -> None:
+    """Only end systems have owners, and owners are named of what is behind the interface."""
+    node = draft.nodes[interface.id.device]
+    if interface.owners and interface.role is not InterfaceRole.EDGE:
+        hint = "only behind an edge interface are there end systems"
+        found.add(node, _key(interface.id, "owners"), f"cannot be on an interface of role {interface.role}", "", hint)
+        return
+    networks = ", ".join(str(network) for network in interface.behind) or "nothing: it has no address and no prefixes"
+    for prefix in interface.owners:
+        if not any(prefix.subnet_of(network) for network in interface.behind):
+            message = f"is outside of what is behind {interface.id}, {networks}"
+            found.add(node, _key(interface.id, "owners", str(prefix)), message, prefix)
 
 
 def _dead_man(draft: Draft, device: Device, found: Findings) -> None:

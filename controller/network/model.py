@@ -37,6 +37,8 @@ class Interface(Frozen):
             (Ethernet: header 14, FCS 4, preamble 8, gap 12 = 38; D7.3 counts 60 together with IP and UDP).
         metric: cost of sending out of this interface, for the shortest path.
         scheduler: what serves its queues; `linux-tc` only, the others have one each.
+        owners: of networks behind an edge interface, the owners that may reserve from and to them; everybody may
+            where none is named.
     """
 
     id: InterfaceId
@@ -49,6 +51,7 @@ class Interface(Frozen):
     overhead_bytes: int = Field(default=38, ge=0)
     metric: int = Field(default=10, ge=1)
     scheduler: Scheduler = Scheduler.HTB
+    owners: dict[IPv4Network, tuple[str, ...]] = Field(default_factory=dict)
 
     @property
     def behind(self) -> tuple[IPv4Network, ...]:
@@ -82,12 +85,17 @@ class Device(Frozen):
 
 
 class Host(Frozen):
-    """An end system: an address behind an edge interface."""
+    """An end system: an address behind an edge interface.
+
+    Attributes:
+        owners: who may reserve from and to it; None leaves it to the networks that it is in.
+    """
 
     name: str
     domain: str
     address: IPv4Address
     attached_to: InterfaceId
+    owners: tuple[str, ...] | None = None
 
 
 class Domain(Frozen):

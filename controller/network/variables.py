@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from controller.network.model import InterfaceId
+from controller.reservation.entry import OWNER
 from controller.timebase import Window
 from controller.units import UnitError, format_rate, parse_duration, parse_rate_bps, parse_size_bytes
 from controller.vocabulary import InterfaceRole, Platform, Scheduler, Service
@@ -117,6 +118,19 @@ def _seconds(value: object) -> int:
     return int(parse_duration(value).total_seconds())  # type: ignore[arg-type]  # it refuses what is no text
 
 
+def _owners(value: object) -> object:
+    # `owners: hep` is meant as a list of one; an empty list could be meant as nobody or as everybody.
+    if not isinstance(value, list | tuple):
+        raise UnitError("is no list of owners", "" if value is None else value, "say a list such as `[hep, astro]`")
+    if not value:
+        raise UnitError("names no owner", "[]", "name those who may reserve, or leave it out for everybody")
+    for owner in value:
+        if not isinstance(owner, str) or not OWNER.fullmatch(owner):
+            hint = "say letters, digits, `@`, `.`, `_` and `-`, as the reservations' `owner`"
+            raise UnitError("has no owner's name", str(owner), hint)
+    return tuple(dict.fromkeys(value))
+
+
 Rate = Annotated[int, BeforeValidator(_rate)]
 #: A shorter one would be renewed more often than routers should be pushed to.
 DeadMan = Annotated[int, BeforeValidator(_seconds), Field(ge=120)]
@@ -127,6 +141,7 @@ Reference = Annotated[InterfaceId, BeforeValidator(_interface_id)]
 Prefix = Annotated[IPv4Network, BeforeValidator(_network)]
 SubnetAddress = Annotated[IPv4Interface, BeforeValidator(_subnet_address)]
 HostAddress = Annotated[IPv4Address, BeforeValidator(_host_address)]
+Owners = Annotated[tuple[str, ...], BeforeValidator(_owners)]
 Metric = Annotated[int, Field(ge=1, le=2**32 - 1)]
 Overhead = Annotated[int, Field(ge=0, le=200)]
 
@@ -147,6 +162,7 @@ class InterfaceVariables(Variables):
     metric: Metric | None = None
     overhead_bytes: Overhead | None = None
     scheduler: Scheduler | None = None
+    owners: dict[Prefix, Owners] | None = None
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 
 
@@ -213,6 +229,7 @@ class HostVariables(Variables):
 
     slotcar_address: HostAddress
     slotcar_attached_to: Reference
+    slotcar_owners: Owners | None = None
 
 
 #: Every variable that is read; a `slotcar_` name that nearly equals one of them is a slip of the pen.

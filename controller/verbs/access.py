@@ -29,6 +29,11 @@ def may_see(caller: Caller, owner: str) -> bool:
     return caller.role is not Role.REQUESTER or owner == caller.owner
 
 
+def may_see_all(caller: Caller) -> bool:
+    """Whether a refusal may name other owners' reservations."""
+    return caller.role is not Role.REQUESTER
+
+
 def require_see(caller: Caller, entry: Entry) -> None:
     """A foreign reservation is as good as absent: its existence is nobody's business.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,8 +22,11 @@ class Ask:
     paths: tuple[Path, ...]
     demands: tuple[Demand, ...]
 
-    def decide(self, tables: SlotTables, network: Network, horizon: datetime) -> Admitted | Refused:
-        return decide(tables, self.demands, self.reservation.windows, sls=network.sls, horizon=horizon)
+    def decide(
+        self, tables: SlotTables, network: Network, horizon: datetime, without: Sequence[Admitted] = ()
+    ) -> Admitted | Refused:
+        windows = self.reservation.windows
+        return decide(tables, self.demands, windows, sls=network.sls, horizon=horizon, without=without)
 
 
 def ask_for(reservation: Reservation, network: Network) -> Ask:

@@ -32,6 +32,7 @@ from controller.verbs.matching import Act, match
 from controller.verbs.phases import KINDS
 from controller.verbs.plan import Plan, make_plan, network_digest
 from controller.verbs.plan_file import PlanToDo, StepToDo
+from controller.verbs.rules import policy_of
 from controller.verbs.source import Source
 from controller.verbs.tokens import Caller
 from controller.verbs.viewing import TimelineItem, TimelineQuery, timeline
@@ -72,7 +73,8 @@ class Broker:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_expressions", Expressions(self.network))
-        self.ledger.set_terms(Terms(capacities(self.network), self.network.sls, self.settings.horizon))
+        policy = policy_of(self.settings, self.network)
+        self.ledger.set_terms(Terms(capacities(self.network), self.network.sls, policy))
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -128,19 +130,12 @@ class Broker:
 
     # -- asking ----------------------------------------------------------------------------------------------------
 
-    def needs_approval(self, reservation: Reservation) -> bool:
-        """Whether the operator's gate is above this rate or length (issue section 4)."""
-        rate, duration = self.settings.approval_rate_bps, self.settings.approval_duration
-        too_fast = rate is not None and reservation.rate_bps > rate
-        too_long = duration is not None and any(window.duration > duration for window in reservation.windows)
-        return too_fast or too_long
-
     def create(self, reservation: Reservation, caller: Caller, now: datetime, options: Options = Options()) -> Entry:
         """Admits and commits, or holds, or leaves it to approval.
 
         Raises:
             RefusedByAdmission: no room; nothing is held. CannotExpress: a platform on the path has no words for it.
-            NameTaken, IdempotencyConflict, NoPath.
+            NameTaken, IdempotencyConflict, NoPath. RefusedByPolicy: the operator's rules forbid it.
         """
         access.owner_for(caller, reservation.owner)
         hold_until = now + options.hold if options.hold else None
@@ -163,14 +158,15 @@ class Broker:
     ) -> Entry:
         """Another rate or window, atomically: if the new one is refused, the old one stays as it was.
 
+        A raise of a committed reservation above the operator's gate is `proposed` until an operator approves it, and
+        the old one stays in force; it takes the place of an earlier change that waits, and so does any other change.
+
         Raises:
-            RefusedByAdmission: no room. CannotExpress: see `create`. StaleVersion: it is not at `expected_version`.
-            NotPossible: see `modified`.
+            RefusedByAdmission: no room. CannotExpress, RefusedByPolicy: see `create`. StaleVersion: it is not at
+            `expected_version`. NotPossible: see `modified`.
         """
         entry = self._changeable(which, caller)
         reservation = modified(entry.reservation, change, now)
-        if self.needs_approval(reservation) and not self.needs_approval(entry.reservation):
-            access.require_operator(caller, "raise a reservation above the approval gate")
         return self._admit(
             reservation,
             caller,
@@ -193,18 +189,13 @@ class Broker:
 
         Raises:
             NotPossible: no port was given. CannotExpress: flows that shared a policer would need one each, too many.
+            RefusedByPolicy: see `create`.
         """
         if source_port is None and destination_port is None:
             raise NotPossible("bind needs a source port, a destination port, or both")
         entry = self._changeable(which, caller)
-        old = entry.reservation
-        reservation = Reservation.model_validate(
-            {
-                **old.model_dump(),
-                "source": Endpoint(host=old.source.host, port=source_port or old.source.port),
-                "destination": Endpoint(host=old.destination.host, port=destination_port or old.destination.port),
-            }
-        )
+        change = entry.proposed
+        reservation = _with_ports(entry.reservation, source_port, destination_port)
         return self.ledger.rebind(
             entry.handle,
             reservation,
@@ -212,6 +203,8 @@ class Broker:
             actor=caller.name,
             expected_version=expected_version if expected_version is not None else entry.version,
             condition=self._expressions.condition(Ask(reservation, entry.paths, entry.demands)),
+            proposed=_with_ports(change.reservation, source_port, destination_port) if change else None,
+            names_others=access.may_see_all(caller),
         )
 
     def _admit(self, reservation: Reservation, caller: Caller, now: datetime, **how: object) -> Entry:
@@ -221,9 +214,9 @@ class Broker:
                 reservation=reservation,
                 paths=ask.paths,
                 demands=ask.demands,
-                needs_approval=self.needs_approval(reservation),
                 actor=caller.name,
                 condition=self._expressions.condition(ask),
+                names_others=access.may_see_all(caller),
                 **how,  # type: ignore[arg-type]
             ),
             now,
@@ -236,15 +229,20 @@ class Broker:
         """The highest rate each way over the windows (GARA's enquire).
 
         Raises:
-            NoPath: the endpoints are not connected, or not known.
+            NoPath: the endpoints are not connected, or not known. BeyondHorizon: reservations end earlier.
         """
+        self.ledger.terms.policy.check_horizon(asked, now)
         answer, _ = self.ledger.ask(lambda tables: ask_tables(asked, self.network, tables), now)
         return answer
 
     # -- files -----------------------------------------------------------------------------------------------------
 
     def plan(self, source: Source, caller: Caller, now: datetime) -> Plan:
-        """What applying the files would do, against the ledger as it is; writes nothing."""
+        """What applying the files would do, against the ledger as it is; writes nothing.
+
+        Raises:
+            CannotExpress, RefusedByPolicy: see `create`.
+        """
         for reservation in source.reservations:
             access.owner_for(caller, reservation.owner)
         tables, sequence = self.ledger.ask(lambda tables: tables.copy(), now)
@@ -257,7 +255,8 @@ class Broker:
             now=now,
             sequence=sequence,
             set_name=source.scope.set_name,
-            horizon=now + self.settings.horizon,
+            policy=self.ledger.terms.policy,
+            names_others=access.may_see_all(caller),
         )
 
     def apply(self, work: PlanToDo, caller: Caller, now: datetime) -> Applied:
@@ -266,6 +265,7 @@ class Broker:
         Raises:
             PlanRefused: it holds a refusal. StalePlan, StaleLedger: something changed since it was made.
             PlanNotAdmitted: it does not fit any more. CannotExpress: a platform has no words for what it would leave.
+            RefusedByPolicy: see `create`.
         """
         if work.refused:
             raise PlanRefused(f"the plan holds refusals, so none of it is applied: {', '.join(work.refused)}")
@@ -296,10 +296,10 @@ class Broker:
             paths=ask.paths,
             demands=ask.demands,
             actor=caller.name,
-            needs_approval=self.needs_approval(step.reservation),
             replaces=step.handle,
             expected_version=step.expected_version,
             condition=self._expressions.condition(ask),
+            names_others=access.may_see_all(caller),
         )
         return PlanStep(step.key, request=request)
 
@@ -312,8 +312,7 @@ class Broker:
             ForbiddenTransition: it is not held.
         """
         entry = self._changeable(which, caller)
-        to = State.AWAITING_APPROVAL if self.needs_approval(entry.reservation) else State.COMMITTED
-        return self._move(entry, to, caller, now, expected_version)
+        return self.ledger.commit(entry.handle, now, actor=caller.name, expected_version=expected_version)
 
     def cancel(
         self, which: str, caller: Caller, now: datetime, expected_version: int | None = None, reason: str = ""
@@ -321,15 +320,36 @@ class Broker:
         """Gives it back, at once; routers follow at the reconcile loop's next turn."""
         return self._move(self._changeable(which, caller), State.CANCELLED, caller, now, expected_version, reason)
 
-    def approve(self, which: str, caller: Caller, now: datetime, expected_version: int | None = None) -> Entry:
+    def approve(self, which: str, expected_version: int, caller: Caller, now: datetime) -> Entry:
+        """Lets what waits of it into force as it was at `expected_version`: the reservation, or the change of it.
+
+        Raises:
+            NotAllowed: no operator. StaleVersion: it has changed since. ForbiddenTransition: nothing of it waits.
+            CannotExpress, RefusedByPolicy: see `create`.
+        """
         access.require_operator(caller, "approve a reservation")
-        return self._move(self.status(which, caller), State.COMMITTED, caller, now, expected_version)
+        entry = self.status(which, caller)
+        change = entry.proposed
+        ask = Ask(change.reservation, change.paths, change.demands) if change else None
+        return self.ledger.approve(
+            entry.handle,
+            now,
+            actor=caller.name,
+            expected_version=expected_version,
+            condition=self._expressions.condition(ask) if ask else None,
+        )
 
     def reject(
         self, which: str, caller: Caller, now: datetime, expected_version: int | None = None, reason: str = ""
     ) -> Entry:
+        """Turns away what waits of it: the reservation; of a committed one the change, and it stays as it is.
+
+        Raises:
+            NotAllowed: no operator. ForbiddenTransition: nothing of it waits.
+        """
         access.require_operator(caller, "reject a reservation")
-        return self._move(self.status(which, caller), State.REJECTED, caller, now, expected_version, reason)
+        handle = self.status(which, caller).handle
+        return self.ledger.reject(handle, now, actor=caller.name, expected_version=expected_version, reason=reason)
 
     def extend(
         self, which: str, by: timedelta, caller: Caller, now: datetime, expected_version: int | None = None
@@ -337,7 +357,7 @@ class Broker:
         """Keeps a hold until `by` from now.
 
         Raises:
-            NotPossible: it is not held.
+            NotPossible: it is not held. HoldTooLong: the operator lets no hold last so long.
         """
         entry = self._changeable(which, caller)
         if entry.state is not State.HELD:
@@ -362,3 +382,13 @@ class Broker:
             expected_version=expected_version,
             reason=reason,
         )
+
+
+def _with_ports(old: Reservation, source_port: int | None, destination_port: int | None) -> Reservation:
+    return Reservation.model_validate(
+        {
+            **old.model_dump(),
+            "source": Endpoint(host=old.source.host, port=source_port or old.source.port),
+            "destination": Endpoint(host=old.destination.host, port=destination_port or old.destination.port),
+        }
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from controller.admission.model import Refused, describe
-from controller.ledger.model import Entry, Event
+from controller.ledger.model import Entry, Event, Proposal
 from controller.path.model import Path
 from controller.reservation.model import Reservation
 from controller.timebase import Window, iso
@@ -70,6 +70,17 @@ def entry_document(entry: Entry) -> dict[str, Any]:
         "created_at": iso(entry.created_at),
         "changed_at": iso(entry.changed_at),
         "hold_until": iso(entry.hold_until) if entry.hold_until else None,
+        "proposed": proposal_document(entry.proposed) if entry.proposed else None,
+    }
+
+
+def proposal_document(change: Proposal) -> dict[str, Any]:
+    return {
+        "reservation": reservation_document(change.reservation),
+        "paths": [path_document(path) for path in change.paths],
+        "demands": [{"resource": demand.resource, "rate_bps": demand.rate_bps} for demand in change.demands],
+        "proposed_by": change.actor,
+        "proposed_at": iso(change.at),
     }
 
 

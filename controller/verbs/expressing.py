@@ -11,8 +11,7 @@ their lists, classes and policers. So three things are asked, the first two of t
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -22,7 +21,7 @@ from controller.ledger.model import Condition, Entry, State
 from controller.network.model import Device, Network
 from controller.path.model import crossed
 from controller.render import Unrenderable, renderer_of
-from controller.timebase import Window
+from controller.timebase import common_windows
 from controller.timeline import Active
 from controller.verbs.asking import Ask
 from controller.verbs.errors import CannotExpress
@@ -116,7 +115,7 @@ def busiest(entry: Entry, others: Sequence[Entry]) -> list[tuple[datetime, froze
     """
     steps: list[tuple[datetime, int, int]] = []
     for one in others:
-        for window in _common(entry.reservation.windows, one.reservation.windows):
+        for window in common_windows(entry.reservation.windows, one.reservation.windows):
             steps += [(window.start, 1, one.number), (window.end, -1, one.number)]
     found: dict[frozenset[int], datetime] = {}
     open_now: set[int] = set()
@@ -135,19 +134,6 @@ def busiest(entry: Entry, others: Sequence[Entry]) -> list[tuple[datetime, froze
         if not any(numbers <= other for other in largest):
             largest.append(numbers)
     return [(found[numbers], numbers) for numbers in largest]
-
-
-def _common(some: Sequence[Window], others: Sequence[Window]) -> Iterator[Window]:
-    """What windows in order of time have in common with others in order of time."""
-    ends = [window.end for window in others]
-    for window in some:
-        for index in range(bisect_left(ends, window.start), len(others)):
-            other = others[index]
-            if other.start >= window.end:
-                break
-            start, end = max(window.start, other.start), min(window.end, other.end)
-            if start < end:
-                yield Window(start, end)
 
 
 def _surely_fit(flows: Sequence[EdgeFlow]) -> bool:

@@ -106,9 +106,11 @@ def _match_one(reservation: Reservation, entry: Entry | None, scope: Scope, now:
             return Match(Act.NO_OP, labelled, None, note=f"its slot ended at {iso(labelled.end)}")
         return Match(Act.CREATE, labelled, None)
     if relative:
-        labelled = _started_at(labelled, entry.reservation.start)
-    differences = compare(entry.reservation, labelled)
-    return Match(Act.CHANGE if differences else Act.NO_OP, labelled, entry, differences)
+        labelled = _started_at(labelled, entry.latest.start)
+    # A change that waits for approval is what was asked for last: to ask for the same again changes nothing.
+    differences = compare(entry.latest, labelled)
+    note = "its change waits for approval" if entry.proposed and not differences else ""
+    return Match(Act.CHANGE if differences else Act.NO_OP, labelled, entry, differences, note)
 
 
 def _started_at(reservation: Reservation, start: datetime) -> Reservation:

@@ -13,6 +13,7 @@ from controller.settings import Settings
 from controller.verbs.asking import ask_for
 from controller.verbs.matching import match
 from controller.verbs.plan import Plan, make_plan
+from controller.verbs.rules import policy_of
 from controller.verbs.source import Source
 
 
@@ -27,7 +28,8 @@ def plan_offline(source: Source, network: Network, settings: Settings, now: date
         now=now,
         sequence=0 if no_ledger_yet else None,
         set_name=source.scope.set_name,
-        horizon=now + settings.horizon,
+        policy=policy_of(settings, network),
+        names_others=True,
     )
 
 

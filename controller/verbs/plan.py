@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from controller.admission import SlotTables
-from controller.admission.model import Admitted, Refused
-from controller.ledger.model import Entry, State
+from controller.admission.model import Demand, Refused
+from controller.ledger.model import Entry, Proposal, State
 from controller.network.model import Network
+from controller.policy.amounts import amount_of
+from controller.policy.gate import needs_approval
+from controller.policy.policy import Policy
 from controller.render.model import Unrenderable
 from controller.reservation.model import Reservation
+from controller.timebase import Window
 from controller.verbs.asking import Ask, ask_for
 from controller.verbs.configurations import Boundary, changes_between, configurations_at, transitions
 from controller.verbs.errors import CannotExpress
 from controller.verbs.matching import Act, Match
+from controller.verbs.planned_rules import check_plan
 
 #: More boundaries than these are counted, not shown: a daily slot for a year has 730.
 MAX_BOUNDARIES = 24
+#: The note of a step that comes into force only once an operator has approved it.
+WAITS = "waits for approval"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One reservation's fate, and the numbers if there is no room for it."""
+    """One reservation's fate, and the numbers if there is no room for it; `waits`: for an operator's approval."""
 
     match: Match
     ask: Ask | None = None
     refused: Refused | None = None
+    waits: bool = False
 
     @property
     def act(self) -> Act:
@@ -84,20 +92,27 @@ def make_plan(
     now: datetime,
     sequence: int | None,
     set_name: str,
-    horizon: datetime,
+    policy: Policy,
+    names_others: bool,
 ) -> Plan:
     """Decides every match against `tables`, as if what is cancelled and changed were gone already.
 
     `tables` is used up: it ends as it would after the apply.
 
     Raises:
-        CannotExpress: at some boundary a platform cannot express what would be admitted.
+        CannotExpress: at some boundary a platform cannot express what would be admitted. RefusedByPolicy: a rule of the
+        operator's forbids a step; `names_others` says whether the sentence may name other owners' reservations.
     """
+    asks = {
+        match.key: ask_for(match.wanted, network) for match in matches if match.wanted and match.act is not Act.NO_OP
+    }
+    staying = {match.key for match in matches if match.key in asks and _stays(match, asks[match.key], policy, now)}
     for match in matches:
-        if match.entry and match.act in (Act.CANCEL, Act.CHANGE):
-            tables.remove(match.entry.demands, match.entry.reservation.windows)
-    steps = tuple(_step(match, tables, network, horizon) for match in matches)
+        if match.entry and match.act in (Act.CANCEL, Act.CHANGE) and match.key not in staying:
+            _occupy(tables.remove, match.entry)
+    steps = tuple(_step(match, asks.get(match.key), tables, network, policy, now) for match in matches)
     after = _entries_after(current, steps, now)
+    check_plan(steps, current, after, policy, now, name_other=names_others)
     times = sorted(_touched_times(steps, now))
     try:
         shown = _boundaries(current, after, steps, network, now, times[:MAX_BOUNDARIES])
@@ -114,17 +129,48 @@ def make_plan(
     )
 
 
-def _step(match: Match, tables: SlotTables, network: Network, horizon: datetime) -> Step:
-    if match.wanted is None or match.act is Act.NO_OP:
+def _stays(match: Match, ask: Ask, policy: Policy, now: datetime) -> bool:
+    """Whether the step is a change that waits for approval: until then the entry keeps what it has."""
+    entry = match.entry
+    if entry is None or entry.state is not State.COMMITTED:
+        return False
+    asked = entry.amount_of_change(ask.reservation, ask.paths, ask.demands, now)
+    return needs_approval(policy.gate, asked, entry.amount)
+
+
+def _occupy(change: Callable[[Sequence[Demand], Sequence[Window]], None], entry: Entry) -> None:
+    for part in entry.occupied:
+        change(part.demands, part.windows)
+
+
+def _step(match: Match, ask: Ask | None, tables: SlotTables, network: Network, policy: Policy, now: datetime) -> Step:
+    if ask is None:
         return Step(match)
-    ask = ask_for(match.wanted, network)
-    decision = ask.decide(tables, network, horizon)
-    if isinstance(decision, Admitted):
-        tables.add(decision.demands, decision.windows)
-        return Step(match, ask)
-    if match.entry:  # the old one stays, and with it its room
-        tables.add(match.entry.demands, match.entry.reservation.windows)
-    return Step(match, ask, decision)
+    entry = match.entry
+    stays = entry if entry and _stays(match, ask, policy, now) else None
+    decision = ask.decide(tables, network, now + policy.horizon, without=stays.occupied if stays else ())
+    if isinstance(decision, Refused):
+        if entry and not stays:  # the old one stays, and with it its room
+            _occupy(tables.add, entry)
+        return Step(match, ask, decision)
+    if stays:
+        _occupy(tables.remove, stays)
+        _occupy(tables.add, _proposed(stays, ask, now))
+        return Step(match, ask, waits=True)
+    tables.add(decision.demands, decision.windows)
+    return Step(match, ask, waits=_waits(entry, ask, policy))
+
+
+def _waits(entry: Entry | None, ask: Ask, policy: Policy) -> bool:
+    """Whether a new entry, or one that is not committed yet, waits for approval once it is applied."""
+    if entry is not None:
+        return entry.state is State.AWAITING_APPROVAL
+    amount = amount_of(ask.reservation, ask.paths, {one.resource: one.rate_bps for one in ask.demands})
+    return needs_approval(policy.gate, amount, None)
+
+
+def _proposed(entry: Entry, ask: Ask, now: datetime) -> Entry:
+    return replace(entry, proposed=Proposal(ask.reservation, ask.paths, ask.demands, "", now))
 
 
 def _entries_after(current: Sequence[Entry], steps: Iterable[Step], now: datetime) -> tuple[Entry, ...]:
@@ -139,19 +185,21 @@ def _entries_after(current: Sequence[Entry], steps: Iterable[Step], now: datetim
             entries[entry.handle] = replace(entry, state=State.CANCELLED)
         elif step.act is Act.CHANGE and entry and step.ask:
             ask = step.ask
-            entries[entry.handle] = replace(entry, reservation=ask.reservation, paths=ask.paths, demands=ask.demands)
+            changed = replace(entry, reservation=ask.reservation, paths=ask.paths, demands=ask.demands, proposed=None)
+            stays = step.waits and entry.state is State.COMMITTED
+            entries[entry.handle] = _proposed(entry, ask, now) if stays else changed
         elif step.act is Act.CREATE and step.ask:
             number += 1
-            planned = _planned(step.ask, number, now)
+            planned = _planned(step, step.ask, number, now)
             entries[planned.handle] = planned
     return tuple(entries.values())
 
 
-def _planned(ask: Ask, number: int, now: datetime) -> Entry:
+def _planned(step: Step, ask: Ask, number: int, now: datetime) -> Entry:
     return Entry(
         handle=f"planned-{number}",
         number=number,
-        state=State.COMMITTED,
+        state=State.AWAITING_APPROVAL if step.waits else State.COMMITTED,
         version=1,
         reservation=ask.reservation,
         paths=ask.paths,
@@ -174,7 +222,7 @@ def _touched_times(steps: Iterable[Step], now: datetime) -> set[datetime]:
 
 def _touched(steps: Iterable[Step]) -> Iterator[Reservation]:
     for step in steps:
-        if step.act is Act.NO_OP or step.refused:
+        if step.act is Act.NO_OP or step.refused or step.waits:
             continue
         if step.match.entry:
             yield step.match.entry.reservation

@@ -16,7 +16,7 @@ from controller.timebase import iso
 from controller.verbs.configurations import Boundary
 from controller.verbs.documents import refusal_document, reservation_document
 from controller.verbs.matching import Act
-from controller.verbs.plan import Plan, Step
+from controller.verbs.plan import WAITS, Plan, Step
 
 FORMAT = "slotcar-plan/1"
 
@@ -53,7 +53,7 @@ def _step_document(step: Step) -> dict[str, Any]:
         "reservation": reservation_document(match.wanted) if match.wanted else None,
         "differences": [{"key": d.key, "before": d.before, "after": d.after} for d in match.differences],
         "refusal": refusal_document(step.refused) if step.refused else None,
-        "note": match.note,
+        "note": WAITS if step.waits else match.note,
     }
 
 

@@ -18,6 +18,7 @@ ORDER = [
     "reservation",
     "network",
     "path",
+    "policy",
     "admission",
     "ledger",
     "timeline",

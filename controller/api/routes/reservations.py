@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 
-from controller.api.context import IfMatch, TheBroker, TheCaller, now
+from controller.api.context import IfMatch, OneVersion, TheBroker, TheCaller, now
 from controller.api.limits import json_only
 from controller.api.models import BindIn, EnquiryOut, EntriesOut, EntryOut, ExtendIn, ModifyIn, ReasonIn
 from controller.ledger.model import Entry, State
@@ -105,7 +105,10 @@ def status(handle: Handle, response: Response, found: TheBroker, caller: TheCall
 def modify(
     handle: Handle, body: ModifyIn, response: Response, found: TheBroker, caller: TheCaller, version: IfMatch
 ) -> dict[str, Any]:
-    """Another rate or window, atomically: if it is refused (409), the old one stays. Needs If-Match."""
+    """Another rate or window, atomically: if it is refused (409), the old one stays. Needs If-Match.
+
+    A raise above the approval gate is `proposed` in the answer: the old one is in force until an operator approves it.
+    """
     moment = now()
     change = Modification(
         rate_bps=parsed("rate", parse_rate_bps, body.rate),
@@ -148,16 +151,18 @@ def cancel(
 
 
 @router.post("/reservations/{handle}/approve", response_model=EntryOut, summary="Approve")
-def approve(handle: Handle, response: Response, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
-    """Lets a reservation above the approval gate through. Operators only."""
-    return answer(found.broker.approve(handle, caller, now()), response)
+def approve(
+    handle: Handle, response: Response, found: TheBroker, caller: TheCaller, version: OneVersion
+) -> dict[str, Any]:
+    """Lets a reservation above the approval gate, or the change of one, through. Operators only; needs If-Match."""
+    return answer(found.broker.approve(handle, version, caller, now()), response)
 
 
 @router.post("/reservations/{handle}/reject", response_model=EntryOut, summary="Reject", dependencies=JSON)
 def reject(
     handle: Handle, response: Response, found: TheBroker, caller: TheCaller, body: ReasonIn | None = None
 ) -> dict[str, Any]:
-    """Turns a reservation above the approval gate away. Operators only."""
+    """Turns a reservation above the approval gate away, or the change of one, which stays then. Operators only."""
     return answer(found.broker.reject(handle, caller, now(), None, body.reason if body else ""), response)
 
 

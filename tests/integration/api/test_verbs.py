@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from controller.ledger import Ledger
+from controller.timebase import iso
 from controller.units import format_rate
-from tests.integration.api.conftest import ROOT, Serve, at, body, created, live, problem
+from tests.integration.api.conftest import ROOT, START, Serve, at, body, created, live, problem
 
 #: What fits beside nothing, but not beside itself: GARNET carries 45 Mb/s of ip-premium to ESnet.
 LARGE = "30 Mbit/s"
@@ -141,37 +142,40 @@ def test_what_is_cancelled_gives_its_place_back_and_stays_on_record(api: httpx.C
     assert [one["kind"] for one in events] == ["reservation.committed", "reservation.cancelled"]
     assert events[1]["details"]["reason"] == "not needed"
     for verb in ("cancel", "commit", "approve", "reject"):
-        problem(api.post(at(entry, verb)), 409, "forbidden-transition")
+        answer = api.post(at(entry, verb), headers={"If-Match": '"2"'})
+        problem(answer, 409, "forbidden-transition")
 
 
 def test_above_the_operators_gate_a_reservation_waits_for_approval(serve: Serve) -> None:
     api = serve(approval_rate_bps="20 Mbit/s")
     entry = created(api, rate=LARGE)
     assert entry["state"] == "awaiting-approval"
-    assert api.post(at(entry, "approve")).json()["state"] == "committed"
+    assert api.post(at(entry, "approve"), headers={"If-Match": '"1"'}).json()["state"] == "committed"
     held = created(api, "later", rate="21 Mbit/s", start="now + 9 h", hold="PT5M")
     assert api.post(at(held, "commit")).json()["state"] == "awaiting-approval"
     rejected = api.post(at(held, "reject"), json={"reason": "maintenance"}).json()
     assert rejected["state"] == "rejected"
-    problem(api.post(at(held, "approve")), 409, "forbidden-transition")
+    problem(api.post(at(held, "approve"), headers={"If-Match": '"3"'}), 409, "forbidden-transition")
 
 
 def test_a_name_is_its_owners_once(api: httpx.Client) -> None:
     entry = created(api)
     again = problem(api.post("/v1/reservations", json=body(rate="1 Mbit/s")), 409, "name-taken")
     assert entry["handle"] in again["detail"]
-    assert created(api, owner="astro")["state"] == "committed"
+    assert created(api, owner="astro", destination="lbnl-premium:5002")["state"] == "committed"
 
 
 def test_a_plan_is_applied_exactly_and_only_while_it_is_true(api: httpx.Client) -> None:
     file = {
         "version": 1,
         "defaults": {"owner": "hep"},
-        "reservations": [body(owner=None, start="2030-01-01T00:00:00Z")],
+        "reservations": [body(owner=None)],
     }
     plan = api.post("/v1/plans", json=file, params={"set": "tonight"}).json()
     assert plan["summary"] == {"create": 1, "change": 0, "cancel": 0, "unchanged": 0, "refused": 0}
-    assert [boundary["at"] for boundary in plan["boundaries"]] == ["2030-01-01T00:00:00Z", "2030-01-01T02:00:00Z"]
+    assert [boundary["at"] for boundary in plan["boundaries"]] == [
+        iso(START), iso(START + timedelta(hours=2))
+    ]  # fmt: skip
     assert any("10.20.11.2" in line for line in plan["boundaries"][0]["devices"][0]["diff"])
     assert live(api) == [], "a plan writes nothing"
     applied = api.post("/v1/applies", json=plan).json()

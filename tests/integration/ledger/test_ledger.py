@@ -22,6 +22,8 @@ from controller.ledger.errors import (
     UnknownHandle,
 )
 from controller.ledger.model import TRANSITIONS, Entry, PlanStep, State, Terms
+from controller.policy.gate import Gate
+from controller.policy.policy import Policy
 from controller.timebase import Window
 from tests.support.requests import RESOURCES, T0, at, request, reservation
 
@@ -35,10 +37,16 @@ def book(ledger: Ledger) -> Ledger:
 
 
 def admitted(book: Ledger, **more: object) -> Entry:
-    options = {key: more.pop(key) for key in list(more) if key in ("hold_until", "idempotency_key", "needs_approval")}
+    options = {key: more.pop(key) for key in list(more) if key in ("hold_until", "idempotency_key")}
     answer = book.admit(request(reservation(**more), **options), T0)  # type: ignore[arg-type]
     assert isinstance(answer, Entry), answer
     return answer
+
+
+def gated(book: Ledger, rate_bps: int) -> None:
+    """Above the rate a reservation waits for approval from now on."""
+    policy = Policy(gate=Gate(rate_bps=rate_bps))
+    book.set_terms(Terms(dict.fromkeys(RESOURCES, CAPACITY_BPS), {}, policy))
 
 
 def free_bps(book: Ledger, start: int, end: int, now: int = 0) -> int:
@@ -159,7 +167,8 @@ def test_versions_guard_against_lost_updates(book: Ledger) -> None:
 
 @pytest.mark.parametrize("state", [state for state in State if not TRANSITIONS[state]])
 def test_nothing_follows_a_final_state(book: Ledger, state: State) -> None:
-    entry = admitted(book, needs_approval=state is State.REJECTED, hold_until=None)
+    gated(book, 0 if state is State.REJECTED else CAPACITY_BPS)
+    entry = admitted(book, hold_until=None)
     if state is State.TIMED_OUT:
         book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
         entry = admitted(book, hold_until=at(5))
@@ -171,7 +180,8 @@ def test_nothing_follows_a_final_state(book: Ledger, state: State) -> None:
 
 
 def test_what_awaits_approval_keeps_its_place_until_its_slot_is_over(book: Ledger) -> None:
-    entry = admitted(book, rate_bps=100, needs_approval=True)
+    gated(book, 99)
+    entry = admitted(book, rate_bps=100)
     assert entry.state is State.AWAITING_APPROVAL
     assert free_bps(book, 0, 60) == 0
     assert [e.handle for e in book.expire(at(60))] == [entry.handle]

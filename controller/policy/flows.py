@@ -1,0 +1,58 @@
+"""No owner may reserve packets that another owner has reserved: a router gives a packet to one policer only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from controller.path.flow import FlowMatch, flow_matches
+from controller.path.model import Path
+from controller.policy.errors import FlowTaken
+from controller.reservation.model import Reservation
+from controller.timebase import common_windows
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A reservation on its paths: which packets it claims, and when."""
+
+    reservation: Reservation
+    paths: Sequence[Path]
+
+    @property
+    def matches(self) -> tuple[FlowMatch, ...]:
+        return flow_matches(self.reservation, self.paths)
+
+
+def check_flows(own: Claim, others: Iterable[Claim], now: datetime, *, name_other: bool) -> None:
+    """
+    Args:
+        others: claims of any owners; those of the same owner are passed over.
+        name_other: whether the caller may know whose reservation it is.
+
+    Raises:
+        FlowTaken: some packet would match both at some instant from `now` on; windows are half-open.
+    """
+    matches = own.matches
+    for other in others:
+        if other.reservation.owner == own.reservation.owner:
+            continue
+        match = next((one for one in matches if any(one.overlaps(theirs) for theirs in other.matches)), None)
+        if match is None:
+            continue
+        common = common_windows(own.reservation.windows, other.reservation.windows)
+        if any(window.end > now for window in common):
+            name = "/".join(other.reservation.key) if name_other else ""
+            raise FlowTaken("/".join(own.reservation.key), _words(match), name)
+
+
+def _words(match: FlowMatch) -> str:
+    source, destination = (
+        f"{address}:{port}" if port else address
+        for address, port in (
+            (match.source_address, match.source_port),
+            (match.destination_address, match.destination_port),
+        )
+    )
+    return f"{source} to {destination}, {match.protocol.value}"

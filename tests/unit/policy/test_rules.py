@@ -1,0 +1,159 @@
+"""The operator's rules by themselves: what waits, whose packets, who may use what, how much is too much."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from ipaddress import IPv4Address, IPv4Network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.admission.model import Admitted, Demand, covering
+from controller.path.flow import FlowMatch
+from controller.path.model import Path
+from controller.policy.amounts import amount_of, amount_of_change, volume_bits
+from controller.policy.endpoints import EndpointOwners
+from controller.policy.errors import EndpointNotAllowed, HoldTooLong, QuotaExceeded
+from controller.policy.gate import Gate, needs_approval
+from controller.policy.policy import Policy
+from controller.policy.quotas import Quota, Usage, check_quota
+from controller.timebase import Window
+from controller.vocabulary import Direction, Protocol, Service
+from tests.support.requests import T0, at, reservation
+
+PATH = Path("src", "dst", "10.0.0.2", "10.0.3.2", Service.IP_PREMIUM, (), ())
+WIRE = {"link": 120}
+
+
+@pytest.mark.parametrize(
+    ("more", "wire_bps", "waits"),
+    [
+        ({}, 120, False),
+        ({"rate_bps": 99}, 119, False),
+        ({"rate_bps": 101}, 120, True),
+        ({}, 121, True),
+        ({"end": 61}, 120, True),
+        ({"start": 5}, 120, False),
+        ({"start": 100, "end": 160}, 120, False),
+        ({"direction": Direction.BOTH}, 120, True),
+        ({"protocol": Protocol.TCP}, 120, True),
+        ({"service": Service.ASSURED_RATE}, 120, True),
+    ],
+    ids=["same", "less", "rate", "wire", "longer", "shorter", "moved", "volume", "packets", "service"],
+)
+def test_what_is_more_than_was_approved_waits(more: dict[str, object], wire_bps: int, waits: bool) -> None:
+    old = reservation("a", 100)
+    new = reservation("a", **{"rate_bps": 100, **more})  # type: ignore[arg-type]
+    asked = amount_of_change(old, new, (PATH,), {"link": wire_bps}, at(-10))
+    approved = amount_of(old, (PATH,), WIRE)
+    assert needs_approval(Gate(rate_bps=50), asked, approved) is waits
+    assert needs_approval(Gate(rate_bps=1_000), asked, approved) is False, "below the gate nothing waits"
+
+
+def test_what_was_used_counts_with_what_is_left() -> None:
+    old, moved = reservation("a", 100, 0, 60), reservation("a", 100, 30, 90)
+    approved = amount_of(old, (PATH,), WIRE)
+    for now, waits in ((0, False), (1, True), (60, True)):
+        asked = amount_of_change(old, moved, (PATH,), WIRE, at(now))
+        assert needs_approval(Gate(rate_bps=50), asked, approved) is waits, now
+
+
+PORTS = st.sampled_from([None, 1, 2])
+MATCHES = st.builds(
+    FlowMatch, st.sampled_from("ab"), st.sampled_from("xy"), st.sampled_from(list(Protocol)), PORTS, PORTS
+)
+
+
+@given(MATCHES, MATCHES)
+def test_flows_overlap_exactly_if_some_packet_matches_both(one: FlowMatch, other: FlowMatch) -> None:
+    packets = {
+        (source, destination, protocol, sport, dport)
+        for source in "ab" for destination in "xy" for protocol in Protocol for sport in (1, 2, 3) for dport in (1, 2, 3)
+    }  # fmt: skip
+
+    def matched(match: FlowMatch) -> set[object]:
+        return {
+            packet for packet in packets
+            if packet[:3] == (match.source_address, match.destination_address, match.protocol)
+            and match.source_port in (None, packet[3]) and match.destination_port in (None, packet[4])
+        }  # fmt: skip
+
+    assert one.overlaps(other) == bool(matched(one) & matched(other))
+
+
+SLOTS = st.lists(st.integers(0, 12), min_size=2, max_size=6, unique=True).map(
+    lambda cuts: [Window(at(a), at(b)) for a, b in zip(sorted(cuts)[::2], sorted(cuts)[1::2], strict=False)]
+)
+RATES = st.dictionaries(st.sampled_from(["r", "s", "t"]), st.integers(1, 5), min_size=1)
+TAKEN = st.builds(
+    lambda rates, slots: Admitted(tuple(Demand(*one) for one in rates.items()), tuple(slots)), RATES, SLOTS
+)
+
+
+def taken(parts: tuple[Admitted, ...], resource: str, minute: int) -> int:
+    return sum(
+        demand.rate_bps
+        for part in parts if any(window.contains(at(minute)) for window in part.windows)
+        for demand in part.demands if demand.resource == resource
+    )  # fmt: skip
+
+
+@given(TAKEN, TAKEN)
+def test_what_covers_two_takes_the_greater_of_them_at_every_instant(one: Admitted, other: Admitted) -> None:
+    parts = covering(one, other)
+    for minute in range(13):
+        for resource in "rst":
+            wanted = max(taken((one,), resource, minute), taken((other,), resource, minute))
+            assert taken(parts, resource, minute) == wanted
+
+
+def test_a_volume_counts_each_reserved_direction() -> None:
+    assert volume_bits(reservation("a", 10)) == 10 * 3600
+    assert volume_bits(reservation("a", 10, direction=Direction.BOTH)) == 2 * 10 * 3600
+
+
+def test_a_quota_refuses_what_grows_and_not_what_was_too_much_already() -> None:
+    quota = Quota(reservations=2, volume_bits=80_000)
+    check_quota("hep", quota, Usage(1), Usage(2))
+    check_quota("hep", quota, Usage(9, volume_bits=99_999), Usage(8, volume_bits=99_999))
+    with pytest.raises(QuotaExceeded) as refused:
+        check_quota("hep", quota, Usage(1, volume_bits=80_000), Usage(2, volume_bits=80_008))
+    assert str(refused.value) == (
+        "owner hep may have 10 kB of rate times time, has 10 kB, and asks for 1 B more: give some back first"
+    )
+    with pytest.raises(QuotaExceeded, match="may have 2 live reservations, has 2, and asks for 1 more"):
+        check_quota("hep", quota, Usage(2), Usage(3))
+
+
+def test_a_hold_ends_by_what_the_operator_says() -> None:
+    policy = Policy(longest_hold=timedelta(hours=1))
+    policy.check_hold(reservation(), T0, at(60))
+    with pytest.raises(
+        HoldTooLong, match="hep/a: would be held until 2027-03-01T13:01:00Z, and a hold lasts at most 1 h"
+    ):
+        policy.check_hold(reservation(), T0, at(61))
+
+
+@pytest.mark.parametrize(
+    ("owner", "address", "allowed"),
+    [
+        ("hep", "10.0.0.2", True),
+        ("astro", "10.0.0.2", False),
+        ("astro", "10.0.0.200", True),
+        ("hep", "10.0.0.200", False),
+        ("hep", "10.0.0.66", True),
+        ("anyone", "10.9.0.1", True),
+    ],
+    ids=["host", "host not prefix", "longest prefix", "not of it", "prefix", "everybody"],
+)
+def test_an_endpoint_has_its_hosts_owners_or_the_longest_prefixes(owner: str, address: str, allowed: bool) -> None:
+    wide, narrow = IPv4Network("10.0.0.0/24"), IPv4Network("10.0.0.128/25")
+    owners = EndpointOwners({IPv4Address("10.0.0.2"): ("hep",)}, ((narrow, ("astro",)), (wide, ("hep", "astro"))))
+    path = Path("src", "dst", "10.9.0.9", address, Service.IP_PREMIUM, (), ())
+    asked = reservation(owner=owner)
+    if allowed:
+        owners.check(asked, (path,))
+    else:
+        with pytest.raises(EndpointNotAllowed, match=f"does not let owner {owner} reserve from or to dst"):
+            owners.check(asked, (path,))
