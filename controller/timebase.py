@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+#: A clock that is disciplined (NTP) moves by less between two looks; one that was set, by more.
+CLOCK_SET = timedelta(seconds=1)
+#: Two clocks that are read within this time are read at once; so often it is tried.
+_QUICK_S, _MOST_LOOKS = 0.01, 10
 
 
 def to_us(moment: datetime) -> int:
@@ -78,3 +83,37 @@ class Window:
 
     def __str__(self) -> str:
         return f"{iso(self.start)} .. {iso(self.end)}"
+
+
+@dataclass(slots=True)
+class ClockWatch:
+    """Notices that the wall clock was set: it has moved otherwise than the clock that only counts seconds.
+
+    Attributes:
+        clock: the present instant, aware UTC. monotonic: seconds since some moment; nobody sets it.
+    """
+
+    clock: Callable[[], datetime]
+    monotonic: Callable[[], float] = time.monotonic
+    _offset: timedelta | None = field(default=None)
+
+    def set_by(self) -> timedelta:
+        """How far the clock was set since `accept`, ahead or (below zero) back; zero where it was not."""
+        offset = self._offset_now()
+        if self._offset is None or abs(offset - self._offset) < CLOCK_SET:
+            self._offset = offset
+        return offset - self._offset
+
+    def accept(self) -> None:
+        """The present time is the one to go by."""
+        self._offset = self._offset_now()
+
+    def _offset_now(self) -> timedelta:
+        """The difference of the two, by the quickest of some looks: a process may stand still between them."""
+        looks = []
+        for _ in range(_MOST_LOOKS):
+            before_s, wall = self.monotonic(), self.clock()
+            looks.append((self.monotonic() - before_s, (wall - EPOCH) - timedelta(seconds=before_s)))
+            if looks[-1][0] < _QUICK_S:
+                break
+        return min(looks)[1]
