@@ -154,6 +154,7 @@ def test_a_command_that_pushes_finishes_too(site: Site, number: signal.Signals) 
     environment = os.environ | {
         "SLOTCAR_STATE_DIR": str(site.state), "SLOTCAR_INVENTORY": str(site.world.inventory), "TMPDIR": str(site.temporary),
     }  # fmt: skip
+    site.lines_before = len(site.world.routers[LAST].history)
     site.world.routers[LAST].fault(Slow(line_ms=60))
     with subprocess.Popen(
         [str(SLOTCAR), "push", "--yes"], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
