@@ -92,6 +92,7 @@ class Settings(BaseSettings):
         arm_ahead: how long before a boundary devices that act by themselves are armed for it, or half of that.
         check_interval: how often devices are read though nothing should have changed.
         keep_revisions: how long the archive keeps what was pushed; what a router carries now it can always give back.
+        stop_timeout: how long a push that goes on at a stop may take to be finished, or else taken back: half of it each.
         vault_password_file: for inventories with Ansible Vault secrets.
         reconcile: whether `slotcar serve` pushes to devices; off for a controller that only answers.
         max_body_bytes: the largest request that the API reads.
@@ -121,6 +122,7 @@ class Settings(BaseSettings):
     arm_ahead: Duration = timedelta(hours=1)
     check_interval: Duration = timedelta(minutes=5)
     keep_revisions: Duration = timedelta(days=90)
+    stop_timeout: Duration = timedelta(seconds=90)
     vault_password_file: OptionalPath = None
     reconcile: bool = True
     max_body_bytes: int = Field(default=1_000_000, ge=1_000)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+#: A clock that is disciplined (NTP) moves by less between two looks; one that was set, by more.
+CLOCK_SET = timedelta(seconds=1)
+#: Two clocks that are read within this time are read at once; so often it is tried.
+_QUICK_S, _MOST_LOOKS = 0.01, 10
 
 
 def to_us(moment: datetime) -> int:
@@ -104,3 +109,37 @@ def windows_without(some: Sequence[Window], others: Sequence[Window]) -> Iterato
             start = taken.end
         if start < window.end:
             yield Window(start, window.end)
+
+
+@dataclass(slots=True)
+class ClockWatch:
+    """Notices that the wall clock was set: it has moved otherwise than the clock that only counts seconds.
+
+    Attributes:
+        clock: the present instant, aware UTC. monotonic: seconds since some moment; nobody sets it.
+    """
+
+    clock: Callable[[], datetime]
+    monotonic: Callable[[], float] = time.monotonic
+    _offset: timedelta | None = field(default=None)
+
+    def set_by(self) -> timedelta:
+        """How far the clock was set since `accept`, ahead or (below zero) back; zero where it was not."""
+        offset = self._offset_now()
+        if self._offset is None or abs(offset - self._offset) < CLOCK_SET:
+            self._offset = offset
+        return offset - self._offset
+
+    def accept(self) -> None:
+        """The present time is the one to go by."""
+        self._offset = self._offset_now()
+
+    def _offset_now(self) -> timedelta:
+        """The difference of the two, by the quickest of some looks: a process may stand still between them."""
+        looks = []
+        for _ in range(_MOST_LOOKS):
+            before_s, wall = self.monotonic(), self.clock()
+            looks.append((self.monotonic() - before_s, (wall - EPOCH) - timedelta(seconds=before_s)))
+            if looks[-1][0] < _QUICK_S:
+                break
+        return min(looks)[1]

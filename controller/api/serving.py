@@ -6,7 +6,10 @@ import logging
 import socket
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import structlog
@@ -15,19 +18,30 @@ import uvicorn
 from controller.api.app import create_app
 from controller.api.context import Context
 from controller.api.streaming import Streams
+from controller.api.supervising import keep_running
 from controller.ledger import Ledger, open_ledger
+from controller.ledger.errors import LedgerUnavailable
 from controller.network import load_network
 from controller.network.model import Network
 from controller.notify.dispatching import Dispatcher
 from controller.problems import SlotcarError
+from controller.rollout.archive import Archive
 from controller.rollout.loop import ReconcileLoop
+from controller.rollout.playbook import end_all_processes
+from controller.rollout.status import LoopStatus
 from controller.settings import Settings
+from controller.stopping import PROCESS
 from controller.verbs import Broker
 from controller.verbs.rolling import loop_for
 from controller.verbs.tokens import TokenStore
 
 log = structlog.get_logger("slotcar")
-STOP_S = 30.0
+#: What is left to end when all plays have: the lead is released, connections are closed.
+LAST_S = 5.0
+
+
+class ControllerFailed(SlotcarError):
+    """A part of the controller ended and cannot be begun again; a supervisor starts another process."""
 
 
 class _Server(uvicorn.Server):
@@ -36,6 +50,16 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, streams: Streams) -> None:
         super().__init__(config)
         self._streams = streams
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leaves signals to `controller.stopping`: uvicorn would raise them again after its own end, and by default the
+        process ends there, whatever is still to be done."""
+        yield
+
+    def end(self) -> None:
+        self.should_exit = True
+        self.force_exit = PROCESS.at_once.is_set()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._streams.closing.set()
@@ -47,13 +71,16 @@ class OpenToAll(SlotcarError):
 
 
 def serve(settings: Settings) -> None:
-    """Runs until it is told to stop (SIGTERM, SIGINT).
+    """Runs until it is told to stop (SIGTERM, SIGINT): then a push that goes on is finished or taken back, the lead is
+    released, and nothing that it started is left. Told again, it ends at once.
 
     Raises:
         OpenToAll: it would listen wider than this machine, and no token exists.
         InvalidInput, LedgerUnavailable: before anything is served.
+        ControllerFailed: it ended without having been told to.
     """
     _configure_logs()
+    Archive(settings.state_dir).close_to_others()
     tokens = TokenStore(settings.tokens_path)
     if not settings.loopback and not tokens.tokens():
         raise OpenToAll(
@@ -66,7 +93,10 @@ def serve(settings: Settings) -> None:
 
 
 def _serve(settings: Settings, network: Network, ledger: Ledger, tokens: TokenStore) -> None:
-    stopping = threading.Event()
+    """
+    Raises:
+        ControllerFailed: it ended without having been told to.
+    """
     loop = loop_for(network, settings, ledger) if settings.reconcile else None
     context = Context(Broker(ledger, network, settings), tokens, loop.status if loop else None)
     app = create_app(context, settings.max_body_bytes)
@@ -75,38 +105,85 @@ def _serve(settings: Settings, network: Network, ledger: Ledger, tokens: TokenSt
         timeout_graceful_shutdown=3,
     )  # fmt: skip
     server = _Server(config, context.streams)
-    threads = _start(loop, ledger, context, stopping, server) if loop else []
-    log.info("serving", address=f"http://{settings.listen_host}:{settings.listen_port}", inventory=network.source)
-    try:
-        server.run()
-    finally:
-        stopping.set()
-        for thread in threads:
-            thread.join(STOP_S)
+    parts = _Parts(ledger, server, settings.stop_timeout.total_seconds())
+
+    def on_signal() -> None:
+        server.end()
+        if PROCESS.at_once.is_set():
+            end_all_processes()
+
+    with PROCESS.serving(on_signal):
+        if loop:
+            parts.start_all(loop, context)
+        log.info("serving", address=f"http://{settings.listen_host}:{settings.listen_port}", inventory=network.source)
+        try:
+            server.run()
+        finally:
+            told = PROCESS.requested.is_set() and not parts.failures
+            PROCESS.request()
+            parts.join()
+            end_all_processes()  # ssh keeps connections open for a while after a play
+    if not told:
+        raise ControllerFailed("; ".join(parts.failures) or "the API ended without having been told to")
+    log.info("stopped", signal=PROCESS.signal_number)
+    if PROCESS.at_once.is_set():
+        raise SystemExit(128 + PROCESS.signal_number)
 
 
-def _start(
-    loop: ReconcileLoop, ledger: Ledger, context: Context, stopping: threading.Event, server: uvicorn.Server
-) -> list[threading.Thread]:
-    """The loop, and beside it the delivery of webhooks while the loop leads."""
-    status = loop.status
-    dispatcher = Dispatcher(ledger, lambda: status.leading, lambda: datetime.now(UTC), counts=context.deliveries)
-    threads = [
-        threading.Thread(target=_run, args=(run, stopping, server), name=f"slotcar-{name}")
-        for name, run in (("loop", loop.run), ("webhooks", dispatcher.run))
-    ]
-    for thread in threads:
-        thread.start()
-    return threads
+@dataclass(slots=True)
+class _Parts:
+    """What runs beside the API: the loop, and the delivery of webhooks while the loop leads.
 
+    Attributes:
+        failures: why parts ended that cannot be begun again.
+    """
 
-def _run(run: Callable[[threading.Event], None], stopping: threading.Event, server: uvicorn.Server) -> None:
-    try:
-        run(stopping)
-    except Exception:
-        # A controller that answers and does not push is worse than one that its supervisor starts again.
-        log.exception("a part of the controller failed", part=threading.current_thread().name)
-        server.should_exit = True
+    ledger: Ledger
+    server: _Server
+    stop_timeout_s: float
+    failures: list[str] = field(default_factory=list)
+    _threads: list[threading.Thread] = field(default_factory=list)
+    _status: LoopStatus = field(default_factory=LoopStatus)
+
+    def start_all(self, loop: ReconcileLoop, context: Context) -> None:
+        self._status = status = loop.status
+        dispatcher = Dispatcher(
+            self.ledger, lambda: status.leading, lambda: datetime.now(UTC), counts=context.deliveries
+        )
+        for name, run in (("loop", loop.run), ("webhooks", dispatcher.run)):
+            # Daemons: one that hangs does not keep the process from ending.
+            thread = threading.Thread(target=self._run, args=(name, run), name=f"slotcar-{name}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def join(self) -> None:
+        """Waits until what changes devices has been finished or taken back; not at all where all is to end at once."""
+        end_s = time.monotonic() + self.stop_timeout_s + LAST_S
+        for thread in self._threads:
+            while thread.is_alive() and time.monotonic() < end_s:
+                thread.join(0.2)
+                if PROCESS.at_once.is_set():
+                    end_s = min(end_s, time.monotonic() + LAST_S)
+            if thread.is_alive():
+                self.failures.append(f"{thread.name} did not end in time")
+                log.error("a part of the controller does not end", part=thread.name)
+
+    def _run(self, name: str, run: Callable[[threading.Event], None]) -> None:
+        try:
+            keep_running(name, run, PROCESS.requested, self._tell)
+        except BaseException as error:
+            # A controller that answers and does not push is worse than one that its supervisor starts again.
+            log.exception("a part of the controller ended", part=name)
+            self.failures.append(f"{name} ended: {type(error).__name__}: {error}")
+            self.server.should_exit = True
+
+    def _tell(self, part: str, why: str) -> None:
+        if part == "loop":
+            self._status.error = why
+        with suppress(LedgerUnavailable):
+            self.ledger.append_event(
+                "controller.part-failed", datetime.now(UTC), details={"part": part, "message": why}
+            )
 
 
 def _configure_logs() -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+from controller.private_files import UMASK
+from controller.stopping import PROCESS
+
 #: Exit codes (issue section 6).
 OK, ERROR, USAGE, REFUSED, ROLLED_BACK, NOT_ROLLED_BACK = range(6)
 
@@ -12,6 +15,8 @@ OK, ERROR, USAGE, REFUSED, ROLLED_BACK, NOT_ROLLED_BACK = range(6)
 def main() -> None:
     """Entry point of the console script; never shows a traceback unless --debug or SLOTCAR_DEBUG asks for it."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    os.umask(UMASK)
+    PROCESS.heed_signals()
     debug = len(arguments) < len(sys.argv) - 1 or os.environ.get("SLOTCAR_DEBUG", "") not in ("", "0")
     try:
         from controller.cli.app import app

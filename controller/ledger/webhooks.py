@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Engine, Row, func, select, text
@@ -164,6 +164,12 @@ class WebhookStore:
             connection.execute(waits.values(attempts=attempts, last_error=why, **again))
             connection.execute(schema.webhook.update().where(_hook.id == webhook_id).values(last_error=why))
 
+    def shift(self, by: timedelta) -> int:
+        """The clock was set: what waits for another attempt waits as long as it was to; how many do."""
+        statement = schema.webhook_delivery.update().where(_waiting.dead_at.is_(None), _waiting.attempts > 0)
+        with database.answering(), self._engine.begin() as connection:
+            return connection.execute(statement.values(next_at=_waiting.next_at + by)).rowcount
+
     def revive(self, webhook_id: str, sequences: Collection[int] | None, now: datetime) -> int:
         """Dead letters, these or all, wait again from the first attempt on; how many."""
         statement = schema.webhook_delivery.update().where(
@@ -202,8 +208,11 @@ def _delivery(row: Row[Any]) -> Delivery:
     )  # fmt: skip
 
 
+# Numbers that were left out, as a log does that goes on above the fences of its devices, are not paged through.
 _LOCK_POSITION = """
-    SELECT webhook.position, head.event AS last, LEAST(head.event, webhook.position + :page) AS upto
+    SELECT webhook.position, head.event AS last, LEAST(head.event, GREATEST(webhook.position, COALESCE(
+        (SELECT min(event.sequence) - 1 FROM event WHERE event.sequence > webhook.position), head.event
+    )) + :page) AS upto
     FROM webhook, head WHERE webhook.id = :id AND head.id = 1 FOR UPDATE OF webhook
 """
 _QUEUE = """

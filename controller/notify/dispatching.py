@@ -25,6 +25,7 @@ from controller.notify.backoff import Backoff
 from controller.notify.message import message_of
 from controller.notify.sending import ANSWER_S, Outcome, Sender
 from controller.notify.signing import SecretUnusable, keys_at
+from controller.timebase import ClockWatch
 
 log = structlog.get_logger("slotcar.webhooks")
 T = TypeVar("T")
@@ -81,10 +82,18 @@ class Dispatcher:
 
     async def _deliver(self, sender: Sender, lease: Lease, stopping: threading.Event) -> None:
         busy: dict[Lane, asyncio.Task[None]] = {}
+        watch = ClockWatch(self.clock)
         news: asyncio.Task[Any] | None = None
         try:
             while not stopping.is_set() and self.leads() and await _aside(lease.held):
                 seen = await _aside(self.ledger.last_event)
+                if by := watch.set_by():
+                    watch.accept()
+                    log.warning(
+                        "the clock was set",
+                        by_s=by.total_seconds(),
+                        moved=await _aside(self.ledger.webhooks.shift, by),
+                    )
                 more = await _aside(self.ledger.webhooks.queue, self.clock())
                 for lane in await _aside(self.ledger.webhooks.due, self.clock()):
                     at_once = sum(webhook == lane[0] for webhook, _ in busy)

@@ -14,13 +14,17 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
 from controller.network.model import Device
+from controller.private_files import FOLDER_MODE, close_state_folder, make_private_folder
 from controller.problems import InvalidInput, Problem
 from controller.render.model import Configuration
 from controller.rollout import staging
@@ -34,6 +38,9 @@ TAKEN_BACK, ROLLBACK_OF = "taken-back", "rollback-of"
 BEFORE, AFTER = "before.txt", "after.txt"
 #: How the names of revisions begin: they sort by time.
 STAMP = "%Y%m%dT%H%M%S.%fZ"
+_REVISION = re.compile(r"\d{8}T\d{6}\.\d{6}Z-[0-9a-f]{8}")
+#: A reading takes seconds: what is older is of a controller that was killed.
+_OLD_READING_S = 3600
 
 
 def revision_id(at: datetime, parts: Mapping[str, DeviceRevision]) -> str:
@@ -99,17 +106,27 @@ class Archive:
                     found[name] = int(told)
         return found
 
-    def write_readings(self, devices: Iterable[Device]) -> Path:
-        """A folder for the answers of a reading, with what the playbook needs to ask."""
-        folder = self._state_dir / READINGS
-        with _writing(folder):
-            for device in devices:
-                target = folder / device.name
-                target.mkdir(parents=True, exist_ok=True)
-                (target / "reading.json").unlink(missing_ok=True)
-                (target / "commands.json").write_text(json.dumps(staging.commands(device)))
-                (target / "device.json").write_text(device.model_dump_json())
-        return folder
+    def close_to_others(self) -> None:
+        """Takes others' rights from what an earlier version left open: the configurations of all devices are in it."""
+        close_state_folder(self._state_dir, (REVISIONS, KNOWN_GOOD, READINGS))
+
+    @contextlib.contextmanager
+    def reading(self, devices: Iterable[Device]) -> Iterator[Path]:
+        """A new folder for the answers of one reading, with what the playbook needs to ask; gone afterwards."""
+        parent = self._state_dir / READINGS
+        with _writing(parent / "new"):
+            _forget_old_readings(parent)
+            folder = Path(tempfile.mkdtemp(dir=parent))
+        try:
+            with _writing(folder):
+                for device in devices:
+                    target = folder / device.name
+                    target.mkdir(mode=FOLDER_MODE)
+                    (target / "commands.json").write_text(json.dumps(staging.commands(device)))
+                    (target / "device.json").write_text(device.model_dump_json())
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def keep_as_good(self, revision: Revision) -> None:
         """The devices of a verified revision have this from now on."""
@@ -136,7 +153,8 @@ class Archive:
         folder = self._state_dir / REVISIONS
         if not folder.is_dir():
             return ()
-        whole = (entry for entry in folder.iterdir() if not entry.name.endswith(".part"))
+        # Whatever else somebody put there is none of ours.
+        whole = (entry for entry in folder.iterdir() if _REVISION.fullmatch(entry.name) and entry.is_dir())
         return sorted(entry.name for entry in whole if taken_back or not (entry / TAKEN_BACK).exists())
 
     def keep_rollback(self, revision: Revision, of: str) -> None:
@@ -221,8 +239,17 @@ def _carried(file: Path) -> tuple[Carried, ...]:
         raise InvalidInput([Problem(str(file), 0, "", "is no list of reservations", "", hint)]) from error
 
 
+def _forget_old_readings(parent: Path) -> None:
+    """Those of controllers that were killed in the middle."""
+    before = time.time() - _OLD_READING_S
+    for entry in parent.iterdir():
+        with contextlib.suppress(OSError):
+            if entry.stat().st_mtime < before:
+                shutil.rmtree(entry)
+
+
 def _write_device(folder: Path, part: DeviceRevision, revision: Revision) -> None:
-    folder.mkdir(parents=True)
+    make_private_folder(folder)
     change = part.change
     texts = {
         "before.txt": change.before.lines,
@@ -256,7 +283,7 @@ class _writing:  # noqa: N801 - a context manager that reads like a statement
 
     def __enter__(self) -> None:
         try:
-            self._folder.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._folder.parent)
         except OSError as error:
             raise self._sentence(error) from error
 

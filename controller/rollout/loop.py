@@ -6,9 +6,9 @@ It keeps nothing that it could not compute again: killed and started anew, it re
 from __future__ import annotations
 
 import threading
-from collections import deque
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple
@@ -21,34 +21,32 @@ from controller.ledger.listening import Lease
 from controller.ledger.model import Entry
 from controller.problems import SlotcarError
 from controller.rollout.ahead import armed_until, first_of, to_arm
-from controller.rollout.clocks import judge, news
 from controller.rollout.model import STALE, Outlook, PushFailed, PushResult, Reading, Superseded, Wanted
+from controller.rollout.observing import Observer
 from controller.rollout.order import ordered
+from controller.rollout.pacing import SETTLE, Pacing
 from controller.rollout.program import WantedFor, acts
 from controller.rollout.pusher import Pusher
 from controller.rollout.retention import Retention
 from controller.rollout.standing import Standing
-from controller.rollout.status import LoopStatus, Trouble
+from controller.rollout.status import LoopStatus
+from controller.rollout.troubles import Troubles
 from controller.rollout.unready import Unready
+from controller.stopping import Stopping
+from controller.timebase import ClockWatch
 from controller.timeline import Active, active_at, boundaries, next_boundary
 
 log = structlog.get_logger("slotcar.loop")
 #: How long another controller may lead before this one asks again.
 FOLLOW_S = 2.0
-#: The longest sleep: a clock that was set, or a missed notification, costs no more.
+#: The longest sleep: a missed notification costs no more.
 DOZE = timedelta(seconds=30)
-FIRST_RETRY = timedelta(seconds=10)
-LAST_RETRY = timedelta(minutes=5)
-#: Nothing else is pushed so shortly before a boundary that is armed, at the least: a push would race the devices' own step.
-QUIET = timedelta(seconds=4)
-#: A push is not put off for longer.
-PATIENCE = 3 * QUIET
-#: So soon a boundary is waited for, armed or not: pushing at once would come too late for it.
-IMMINENT = timedelta(seconds=1)
+#: So often, in seconds, a sleep is looked up from: a stop is heard, and a clock that was set is seen.
+NAP_S = 0.5
 #: What waits for a boundary is staged anew only while there is so much time for it.
 RESTAGE = timedelta(seconds=4)
-#: How long after a boundary the devices are read: all have acted by then (`order.py`).
-SETTLE = timedelta(milliseconds=1200)
+#: No ledger writes so many events. A device with a greater fence has something else in its place.
+GREATEST_FENCE = 10**15
 
 
 class _View(NamedTuple):
@@ -68,7 +66,7 @@ class ReconcileLoop:
         ahead: how long before a boundary the devices that can be are armed for it, or half of that.
         check: how often the devices are read though nothing should have changed (a router that restarted).
         retention: of what was pushed; looked at when there is nothing else to do.
-        clock: the present instant, aware UTC.
+        clock: the present instant, aware UTC. monotonic: seconds that nobody sets; what is waited for is counted by it.
         instants: when the network itself changes what is wanted (an SLS begins or ends to be valid).
     """
 
@@ -80,30 +78,35 @@ class ReconcileLoop:
     check: timedelta
     retention: Retention
     clock: Callable[[], datetime]
+    monotonic: Callable[[], float] = time.monotonic
     instants: Sequence[datetime] = ()
     status: LoopStatus = field(default_factory=LoopStatus)
-    _standing: Standing = field(default_factory=Standing)
+    _observer: Observer = field(init=False)
     _unready: Unready = field(init=False)
     _view: _View = field(init=False)
-    _troubles: dict[str, Trouble] = field(default_factory=dict)
+    _troubles: Troubles = field(init=False)
+    _pacing: Pacing = field(init=False)
+    _clock_watch: ClockWatch = field(init=False)
+    _arm_anew: set[str] = field(default_factory=set)
     _armed: tuple[datetime, ...] = ()
     _looked: set[datetime] = field(default_factory=set)
     _looked_at: datetime | None = None
     _held: datetime | None = None
     _seen: int = 0
     _late: bool = False
-    _put_off: datetime | None = None
-    _took: deque[timedelta] = field(default_factory=lambda: deque(maxlen=5))
-    _pushed_in: deque[timedelta] = field(default_factory=lambda: deque(maxlen=5))
     _checked_at: datetime | None = None
     _lease: Lease | None = None
     _fence: int = 0
 
     def __post_init__(self) -> None:
+        self._observer = Observer(self.ledger, self.pusher, self.status, self.clock)
         self._unready = Unready(self.ledger)
+        self._troubles = Troubles(self.ledger, self.status)
+        self._pacing = Pacing(self.lead, all(acts(device) for device in self.pusher.devices.values()))
+        self._clock_watch = ClockWatch(self.clock, self.monotonic)
 
     def run(self, stopping: threading.Event) -> None:
-        """Leads when it can, until it is told to stop. Survives a database that comes and goes."""
+        """Leads when it can, until it is told to stop. Survives a database that comes and goes, or is read-only."""
         while not stopping.is_set():
             try:
                 lease = self.ledger.try_lead()
@@ -112,43 +115,66 @@ class ReconcileLoop:
                     continue
                 with lease:
                     self._lead(lease, stopping)
+            except Stopping:
+                log.info("stopping")
+                return
             except LedgerUnavailable as error:
+                if self.status.error != str(error):
+                    log.warning("ledger unavailable", error=str(error))
                 self.status.error = str(error)
-                log.warning("ledger unavailable", error=str(error))
                 stopping.wait(FOLLOW_S)
             finally:
                 self.status.leading = self.status.settled = False
 
     def _lead(self, lease: Lease, stopping: threading.Event) -> None:
-        self.ledger.append_event("controller.leading", self.clock())
-        # The number of the event that says so, or a later one: greater than that of all who led before.
-        self._lease, self._fence = lease, self.ledger.last_event()
+        self._lease, self._fence = lease, self.ledger.take_fence(lease, "controller.leading", self.clock())
         log.info("leading", fence=self._fence)
         self.status.leading, self.status.error = True, ""
-        self._standing = Standing()
+        self._observer.standing = Standing()
         self._unready.take_over(active_at(self.ledger.live_between(self.clock()), self.clock()))
         self._armed, self._held = (), None
         self._looked.clear()
         self._checked_at = self.clock()
+        self._clock_watch.accept()
         while not stopping.is_set() and lease.held():
             seen = self.ledger.last_event()
             wake_at = self.turn()
-            left = (wake_at - self.clock()).total_seconds()
-            while left > 0 and not stopping.is_set():
-                # In short naps, so that a stop is heard.
-                if self.ledger.wait_for_event(seen, min(left, 0.5)):
-                    break
-                left = (wake_at - self.clock()).total_seconds()
+            self._sleep(seen, wake_at, stopping)
+
+    def _sleep(self, seen: int, wake_at: datetime, stopping: threading.Event) -> None:
+        """Until the instant, an event after `seen`, a stop, or until the clock is set: then all is computed again."""
+        until_s = self.monotonic() + (wake_at - self.clock()).total_seconds()
+        while not stopping.is_set() and not self._clock_was_set():
+            left_s = until_s - self.monotonic()
+            if left_s <= 0 or self.ledger.wait_for_event(seen, min(left_s, NAP_S)):
+                return
+
+    def _clock_was_set(self) -> bool:
+        """Tells it, and goes by the new time from now on. Devices count from the old one, so they are armed anew."""
+        by = self._clock_watch.set_by()
+        if not by:
+            return False
+        self._clock_watch.accept()
+        log.warning("the clock was set", by_s=by.total_seconds())
+        self._troubles.clock_was_set(by)
+        self._pacing.clock_was_set()
+        self.retention.clock_was_set(self.clock())
+        self._arm_anew |= {name for name, device in self.pusher.devices.items() if acts(device)}
+        self._checked_at = self._looked_at = self._held = None
+        self._looked.clear()
+        self._armed = ()
+        self.ledger.append_event("controller.clock-set", self.clock(), details={"by_s": round(by.total_seconds(), 3)})
+        return True
 
     def turn(self) -> datetime:
         """Does what is to be done now, and gives the instant at which to look again at the latest."""
-        now = self.clock()
+        now, began_s = self.clock(), self.monotonic()
         self.ledger.expire(now)
         entries = self.ledger.live_between(now)
-        lead = self._lead_now()
+        lead = self._pacing.lead_now()
         coming = self._boundaries(entries, now, max(now + lead, armed_until(now, self.ahead)) + DOZE)
         self.status.next_boundary = coming[0] if coming else self._far(entries, now)
-        if (later := self._better_at(coming, now)) is not None:
+        if (later := self._pacing.better_at(coming, self._armed, now)) is not None:
             return later
         near = [instant for instant in coming if instant <= now + lead]
         self._doubt(now, near)
@@ -156,7 +182,7 @@ class ReconcileLoop:
         wanted = to_arm(coming, now, lead, self.ahead)
         first = first_of(wanted, self._armed, now, lead)
         self.reconcile(entries, now, first)
-        self._took.append(self.clock() - now)
+        self._pacing.turns.append(timedelta(seconds=self.monotonic() - began_s))
         if self._late or len(first) < len(wanted):
             return self.clock()
         if near and near[0] != self._held:
@@ -168,7 +194,7 @@ class ReconcileLoop:
         self.status.settled = not self._troubles
         if not near:
             self.retention.look(now)
-        waits = [self.clock() + DOZE, *(trouble.retry_at for trouble in self._troubles.values())]
+        waits = [self.clock() + DOZE, *self._troubles.retries()]
         waits += [instant + SETTLE for instant in coming[:1]]
         waits += [instant - lead for instant in coming if instant - lead > now]
         return min(waits)
@@ -176,35 +202,14 @@ class ReconcileLoop:
     def _doubt(self, now: datetime, near: Sequence[datetime]) -> None:
         """Devices are looked at again once in a while, and those that a near boundary changes once before it."""
         if self._checked_at is None or now - self._checked_at >= self.check:
-            self._standing.doubt()
+            self._observer.standing.doubt()
             self._checked_at = now
         fresh = [instant for instant in near if instant not in self._looked]
         if fresh and (self._looked_at is None or now - self._looked_at >= self.lead):
             self._looked_at = now
             for instant in fresh:
-                self._standing.doubt(self._standing.armed_for(instant))
+                self._observer.standing.doubt(self._observer.standing.armed_for(instant))
         self._looked = set(near)
-
-    def _lead_now(self) -> timedelta:
-        """As told, or longer where the last turns took longer: what is staged must be staged before its boundary."""
-        return max(self.lead, *(took + took / 2 + QUIET for took in self._took)) if self._took else self.lead
-
-    def _quiet(self) -> timedelta:
-        """So shortly before an armed boundary nothing else is pushed: the fastest push would meet it, and be taken back."""
-        alone = all(acts(device) for device in self.pusher.devices.values())
-        return min(max(QUIET, min(self._pushed_in)), PATIENCE) if alone and self._pushed_in else QUIET
-
-    def _better_at(self, coming: Sequence[datetime], now: datetime) -> datetime | None:
-        """When to push instead, where it would meet the devices' own step at a boundary; not put off for ever."""
-        later = None
-        if coming and (left := coming[0] - now) <= (self._quiet() if coming[0] in self._armed else IMMINENT):
-            later = now + left + SETTLE
-        elif acting := [instant for instant in self._armed if timedelta() <= now - instant < SETTLE]:
-            later = acting[-1] + SETTLE
-        self._put_off = (self._put_off or now) if later else None
-        if self._put_off is not None and now - self._put_off > PATIENCE:
-            self._put_off = later = None  # boundaries are dense
-        return later
 
     def _boundaries(self, entries: Sequence[Entry], after: datetime, until: datetime) -> list[datetime]:
         own = [instant for instant in self.instants if after < instant <= until]
@@ -265,8 +270,12 @@ class ReconcileLoop:
             self.ledger.append_event("boundary.failed", self.clock(), details=details)
 
     def _superseded(self, held: Mapping[str, Wanted], boundary: datetime) -> bool:
-        """Whether something else is wanted of them at the boundary by now, and there is time to stage that instead."""
-        now, last = self.clock(), self.ledger.last_event()
+        """Whether something else is wanted of them at the boundary by now, and there is time to stage that instead; or
+        whether nothing is to wait for it: the clock was set, or this process is to end."""
+        now = self.clock()
+        if self._clock_watch.set_by() or (self.pusher.playbooks.stop.requested.is_set() and boundary - now >= RESTAGE):
+            return True
+        last = self.ledger.last_event()
         if last == self._seen or boundary - now < RESTAGE:
             return False
         self._seen = last
@@ -275,16 +284,18 @@ class ReconcileLoop:
         return any(name in wanted and wanted[name].identity != one.identity for name, one in held.items())
 
     def _due(self, outlook: Outlook) -> dict[str, Wanted]:
+        now = self.clock()
         return {
             name: one
             for name, one in outlook.wanted.items()
-            if not self._standing.verified(name, one) and not self._waiting(name)
+            if not self._observer.standing.verified(name, one) and not self._troubles.waits(name, now)
         }
 
     def _aside_unrenderable(self, outlook: Outlook) -> bool:
-        fresh = {name: why for name, why in outlook.unrenderable.items() if not self._waiting(name)}
+        now = self.clock()
+        fresh = {name: why for name, why in outlook.unrenderable.items() if not self._troubles.waits(name, now)}
         for name, why in fresh.items():
-            self._put_aside(name, why)
+            self._troubles.put_aside(name, why, now)
         return bool(fresh)
 
     def _try(
@@ -299,14 +310,14 @@ class ReconcileLoop:
         if not targets:
             return True
         self.status.settled = False
-        began = self.clock()
+        began_s = self.monotonic()
         try:
             readings = self.pusher.read(sorted(targets))
             restless = [failure for failure in readings.failures.values() if STALE in failure.message]
             for failure in readings.failures.values():
                 if failure not in restless:
-                    self._put_aside(failure.device, failure.message)
-            self._look(readings.found, targets)
+                    self._troubles.put_aside(failure.device, failure.message, self.clock())
+            self._observer.look_at(readings.found, targets)
             if readings.failures:
                 # One that acts whenever it is asked is not in trouble: it is read when its boundaries have passed.
                 self._late = len(restless) == len(readings.failures)
@@ -314,79 +325,66 @@ class ReconcileLoop:
             targets = afresh() if afresh else targets
             if self._lease is not None and not self._lease.held():
                 raise LedgerUnavailable("the lead was lost: another controller may have it")
-            result = self.pusher.push(targets, readings.found, at, fence=self._fence, give_up=give_up, shifts=shifts)
-        except LedgerUnavailable:
+            self._raise_fence(readings.found)
+            result = self.pusher.push(
+                targets, readings.found, at, fence=self._fence, give_up=give_up, shifts=shifts, anew=self._arm_anew
+            )
+        except (LedgerUnavailable, Stopping):
             raise  # what cannot be recorded is not done
-        except SlotcarError as error:
+        except Exception as error:
+            if not isinstance(error, SlotcarError):
+                log.exception("push failed in an unforeseen way", devices=sorted(targets))
             self._failed(targets, error)
             return False
-        self._done(targets, result, self.clock() - began)
+        self._done(targets, result, timedelta(seconds=self.monotonic() - began_s))
         return True
 
-    def _failed(self, targets: Mapping[str, Wanted], error: SlotcarError) -> None:
+    def _raise_fence(self, found: Mapping[str, Reading]) -> None:
+        """Goes above what devices have seen: they were led from a ledger that is lost, or from this one before it was
+        restored. Only who has the lock gets a number, so a later leader of this ledger is never passed (ADR 12)."""
+        device, greatest = max(((name, one.fence) for name, one in found.items()), key=lambda one: one[1])
+        if self._lease is None or not self._fence < greatest <= GREATEST_FENCE:
+            return
+        details = {"fence_before": self._fence, "fence_of_device": greatest, "device": device}
+        self._fence = self.ledger.take_fence(
+            self._lease, "controller.fence-raised", self.clock(), above=greatest, **details
+        )
+        log.warning("fence raised", fence=self._fence, **details)
+
+    def _failed(self, targets: Mapping[str, Wanted], error: Exception) -> None:
         if isinstance(error, Superseded):
             log.info("superseded", message=str(error))
-            self._standing.forget(targets)
+            self._observer.standing.forget(targets)
             self._late = True
             return
-        reasons = dict.fromkeys(targets, str(error))
+        words = str(error) if isinstance(error, SlotcarError) else f"unforeseen: {type(error).__name__}: {error}"
+        reasons = dict.fromkeys(targets, words)
         if isinstance(error, PushFailed):
             self.status.failed_pushes += 1
-            self._standing.forget(targets)
+            self._observer.standing.forget(targets)
             reasons = dict(error.devices) or reasons
             if all(STALE in why for why in reasons.values()):
                 log.info("push came too late", error=str(error), revision=error.revision)
                 self._late = True
                 return
             log.error("push failed", error=str(error), rolled_back=error.rolled_back, revision=error.revision)
+            self.pusher.playbooks.stop.check()  # it was ended for that, and no device is to blame
         else:
-            log.error("push impossible", error=str(error))
+            log.error("push impossible", error=words)
         for name, why in reasons.items():
-            self._put_aside(name, why)
+            self._troubles.put_aside(name, why, self.clock())
 
     def _done(self, targets: Mapping[str, Wanted], result: PushResult, took: timedelta) -> None:
-        self._standing.has(targets)
-        for name in targets:
-            self._troubles.pop(name, None)
-            self.status.troubles.pop(name, None)
-            self.status.phases[name] = "active"
-        self._look_at_clocks(result.ahead_us)
+        self._observer.standing.has(targets)
+        self._arm_anew.difference_update(targets)
+        self._troubles.over(targets)
+        self.status.phases.update(dict.fromkeys(targets, "active"))
+        self._observer.look_at_clocks(result.ahead_us)
         if result.revision:
             self.status.pushes += 1
-            self._pushed_in.append(took)
+            self._pacing.pushes.append(took)
             self.status.last_revision, self.status.last_push_at = result.revision, self.clock()
             log.info("pushed", revision=result.revision, changed=result.changed, rearmed=result.rearmed)
-
-    def _look_at_clocks(self, ahead_us: Mapping[str, int]) -> None:
-        """Tells once whose clock is wrong, and once that it is right again. Nothing waits for a router's own clock."""
-        before = judge(self.status.ahead_us)
-        self.status.ahead_us.update(ahead_us)
-        for kind, device, details in news(before, judge(self.status.ahead_us), self.status.ahead_us):
-            self.ledger.append_event(kind, self.clock(), device=device, details=details)
-            log.warning("clock", kind=kind, device=device, **details)
-
-    def _look(self, found: Mapping[str, Reading], targets: Mapping[str, Wanted]) -> None:
-        """Tells who acted by itself as it was armed to, and who was changed by somebody else or restarted."""
-        passed: dict[datetime, dict[str, int | None]] = {}
-        befores = {}
-        for name, reading in found.items():
-            before = self._standing.believed.get(name)
-            seen = self._standing.compare(name, reading)
-            if seen.drift:
-                log.warning("device drifted", device=name, what=seen.drift)
-                self.ledger.append_event("device.drifted", self.clock(), device=name, details={"message": seen.drift})
-            if seen.acted and before is not None:
-                befores[name] = before
-            for instant in seen.acted:
-                # A device tells how late its last step was.
-                passed.setdefault(instant, {})[name] = reading.lag_us if instant == seen.acted[-1] else None
-        if befores:
-            arrived = {name: replace(self._standing.believed[name], carried=targets[name].carried) for name in befores}
-            revision = self.pusher.acted(befores, arrived, max(passed))
-            for instant, lags in sorted(passed.items()):
-                details = {"at": instant.isoformat(), "devices": sorted(lags), "lag_us": lags, "revision": revision}
-                self.ledger.append_event("boundary.active", self.clock(), details=details)
-                log.info("boundary", **details)
 
     def _tell_armed(self, outlook: Outlook, instants: Sequence[datetime]) -> None:
         for instant in instants:
@@ -397,21 +395,6 @@ class ReconcileLoop:
                 self.ledger.append_event("boundary.staged", self.clock(), details=details)
         self._armed = tuple(instants)
 
-    def _waiting(self, name: str) -> bool:
-        trouble = self._troubles.get(name)
-        return trouble is not None and trouble.retry_at > self.clock()
-
-    def _put_aside(self, name: str, message: str) -> None:
-        before = self._troubles.get(name)
-        wait = min(LAST_RETRY, before.wait * 2) if before else FIRST_RETRY
-        self._troubles[name] = Trouble(message, self.clock() + wait, wait)
-        self.status.troubles[name] = message
-        self.status.phases[name] = "failed"
-        log.warning("device put aside", device=name, error=message, retry_s=wait.total_seconds())
-        if before is None or before.message != message:
-            self.ledger.append_event("push.device-failed", self.clock(), device=name, details={"message": message})
-
     def _admissible(self, active: Sequence[Active]) -> tuple[Active, ...]:
-        waiting = {name for name in self._troubles if self._waiting(name)}
         now = self.clock()
-        return self._unready.admissible(active, waiting, now, now + self._lead_now())
+        return self._unready.admissible(active, self._troubles.waiting(now), now, now + self._pacing.lead_now())

@@ -138,11 +138,13 @@ class Reading:
     Attributes:
         armed_id: the name of what it will still do by itself.
         lag_us: how late it took the last step of that by itself; None where it took none.
+        fence: the greatest number of a lead that it has taken something from; 0 where it knows none.
     """
 
     configuration: Configuration
     armed_id: str = NO_PROGRAM
     lag_us: int | None = None
+    fence: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,12 +16,24 @@ from typing import Any
 
 import psutil
 
+from controller.problems import SlotcarError
 from controller.rollout.model import Failure
+from controller.stopping import PROCESS, Stopping, StopRequest
 
 #: What a playbook may take beside the wait for its instant: a device that hangs does not hang the controller.
 TIMEOUT_S = 180
 #: Names the run in the environment of each of its processes.
 OF_A_RUN = "ANSIBLE_LOCAL_TEMP"
+#: Names this process in the environment of all that its runs start, also of ssh's connections that outlive a run.
+OF_THIS_PROCESS = ("SLOTCAR_RUN_BY", secrets.token_hex(8))
+#: The playbooks that change nothing, and the one that takes a push back.
+READ, ROLL_BACK = "read", "rollback"
+#: How often, in seconds, it is looked whether a play is to be ended.
+LOOK_S = 1
+
+
+class CannotRun(SlotcarError):
+    """Ansible could not be started here; no device was touched."""
 
 
 @dataclass(slots=True)
@@ -39,12 +53,15 @@ class Playbooks:
 
     Attributes:
         home: the folder with playbooks/, roles/ and plugins/.
-        verbosity: how many `-v` Ansible gets; its output is kept only where it failed.
+        stop_timeout_s: how long all that goes on may take from when this process is told to end: a push is ended after
+            half of that and taken back in the other half.
     """
 
     home: Path
     inventory: Path
     vault_password_file: Path | None = None
+    stop: StopRequest = PROCESS
+    stop_timeout_s: float = 90.0
 
     def run(
         self,
@@ -56,36 +73,72 @@ class Playbooks:
         on_task: Callable[[str], None] | None = None,
         give_up: Callable[[], bool] | None = None,
     ) -> PlaybookResult:
-        """Runs `playbooks/NAME.yml` on these devices, all at once. `give_up` is asked all the time whether to end it."""
+        """Runs `playbooks/NAME.yml` on these devices, all at once. `give_up` is asked all the time whether to end it.
+
+        Raises:
+            CannotRun: there is no room for its files, or no process to be had.
+            Stopping: this process was told to end, and the playbook is not the one that takes a push back; or it only
+                read, and was ended for that.
+        """
+        if name != ROLL_BACK:
+            self.stop.check()
+        elif self.stop.at_once.is_set():
+            return PlaybookResult(ok=False, notes=["Slotcar was told twice to stop, and ends at once"])
+        limits = _Limits(self, name, timeout_s, give_up)
+        try:
+            scratch = tempfile.mkdtemp(prefix="slotcar-run-")
+        except OSError as error:
+            raise CannotRun(_why_not(error)) from error
+        result = PlaybookResult()
+        ended = False
+        try:
+            with self.stop.handled():
+                self._run(name, devices, variables, scratch, result, limits, on_task)
+            ended = limits.reason is None
+        except OSError as error:
+            raise CannotRun(_why_not(error)) from error
+        finally:
+            if not ended:  # also where an exception ends it: its processes would go on without it
+                _end_all(OF_A_RUN, scratch)
+            shutil.rmtree(scratch, ignore_errors=True)
+        if name == READ and limits.reason == STOPPING:
+            raise Stopping
+        return result
+
+    def _run(
+        self,
+        name: str,
+        devices: Sequence[str],
+        variables: Mapping[str, Any],
+        scratch: str,
+        result: PlaybookResult,
+        limits: _Limits,
+        on_task: Callable[[str], None] | None,
+    ) -> None:
         import ansible_runner
 
-        result = PlaybookResult()
-        scratch = tempfile.mkdtemp(prefix="slotcar-run-")
-        try:
-            run = ansible_runner.run(
-                private_data_dir=scratch,
-                playbook=str(self.home / "playbooks" / f"{name}.yml"),
-                inventory=str(self.inventory.absolute()),
-                limit=",".join(devices),
-                extravars=dict(variables),
-                forks=max(5, len(devices)),
-                envvars=self._environment(scratch),
-                settings={"suppress_ansible_output": True, "job_timeout": timeout_s},
-                cmdline=self._options(),
-                event_handler=lambda event: _note(event, result, on_task),
-                quiet=True,
-                **({"cancel_callback": _for_good(give_up)} if give_up else {}),
-            )
-            result.given_up = run.status == "canceled"
-            if run.status in ("canceled", "timeout"):
-                _end_all(scratch)
-            if run.status != "successful":
-                result.ok = False
-                if not result.failures:
-                    result.notes.append(_last_words(run, run.status))
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-        return result
+        run = ansible_runner.run(
+            private_data_dir=scratch,
+            playbook=str(self.home / "playbooks" / f"{name}.yml"),
+            inventory=str(self.inventory.absolute()),
+            limit=",".join(devices),
+            extravars=dict(variables),
+            forks=max(5, len(devices)),
+            envvars=self._environment(scratch),
+            settings={"suppress_ansible_output": True, "pexpect_timeout": LOOK_S},
+            cmdline=self._options(),
+            event_handler=lambda event: _note(event, result, on_task),
+            quiet=True,
+            cancel_callback=limits.passed,
+        )
+        result.given_up = limits.reason == GIVEN_UP
+        if run.status == "successful" and limits.reason is None:
+            return
+        result.ok = False
+        if limits.reason == STOPPING:
+            result.notes.append("Slotcar was told to stop, and it did not end in time")
+        elif not result.failures:
+            result.notes.append(_last_words(run, late=limits.reason == LATE))
 
     def _environment(self, scratch: str) -> dict[str, str]:
         return {
@@ -93,6 +146,7 @@ class Playbooks:
             "ANSIBLE_ROLES_PATH": str(self.home / "roles"),
             "ANSIBLE_ACTION_PLUGINS": str(self.home / "plugins" / "action"),
             OF_A_RUN: scratch,
+            OF_THIS_PROCESS[0]: OF_THIS_PROCESS[1],
             "ANSIBLE_DEPRECATION_WARNINGS": "false",
             "ANSIBLE_LOCALHOST_WARNING": "false",
             "LC_ALL": "C.UTF-8",
@@ -105,24 +159,57 @@ class Playbooks:
         return f"--vault-password-file {self.vault_password_file}" if self.vault_password_file else ""
 
 
-def _end_all(scratch: str) -> None:
-    """Ends what a play that was killed left behind: Ansible's workers have sessions of their own, and would act yet."""
+GIVEN_UP, STOPPING, LATE = "given up", "stopping", "late"
+
+
+class _Limits:
+    """What ends a play before it has done all: asked over and over while it goes on, and while it dies.
+
+    Attributes:
+        reason: why it was ended from here; None where it was not.
+    """
+
+    def __init__(self, playbooks: Playbooks, name: str, timeout_s: float, give_up: Callable[[], bool] | None) -> None:
+        self.reason: str | None = None
+        self._stop, self._give_up = playbooks.stop, give_up
+        self._may_finish_s = {READ: 0.0, ROLL_BACK: playbooks.stop_timeout_s}.get(name, playbooks.stop_timeout_s / 2)
+        self._end_s = time.monotonic() + timeout_s
+
+    def passed(self) -> bool:
+        """Once true it stays so: the runner heeds the last answer."""
+        if self.reason is None:
+            self.reason = self._look()
+        return self.reason is not None
+
+    def _look(self) -> str | None:
+        if self._stop.at_once.is_set():
+            return STOPPING
+        if self._stop.requested.is_set() and self._stop.lasts_s() >= self._may_finish_s:
+            return STOPPING
+        if self._give_up is not None and self._give_up():
+            return GIVEN_UP
+        # By the clock that nobody sets: the runner's own limit would end a play because the time was set.
+        return LATE if time.monotonic() >= self._end_s else None
+
+
+def end_all_processes() -> None:
+    """Ends what runs of this process left behind or are doing yet."""
+    _end_all(*OF_THIS_PROCESS)
+
+
+def _end_all(variable: str, value: str) -> None:
+    """Ends the processes that have this in their environment: Ansible's workers have sessions of their own, and a play
+    that is killed leaves them."""
     for process in psutil.process_iter():
         with suppress(psutil.Error):
-            if process.environ().get(OF_A_RUN) == scratch:
+            if process.pid != os.getpid() and process.environ().get(variable) == value:
                 process.kill()
 
 
-def _for_good(give_up: Callable[[], bool]) -> Callable[[], bool]:
-    """Asked until it says so once: the runner asks on while the play dies, and heeds the last answer."""
-    said = False
-
-    def asked() -> bool:
-        nonlocal said
-        said = said or give_up()
-        return said
-
-    return asked
+def _why_not(error: OSError) -> str:
+    words = (error.strerror or str(error)).lower()
+    where = f" ({error.filename})" if error.filename else ""
+    return f"Ansible cannot be started here: {words}{where}; make room in {tempfile.gettempdir()}"
 
 
 def _note(event: Mapping[str, Any], result: PlaybookResult, on_task: Callable[[str], None] | None) -> bool:
@@ -155,13 +242,13 @@ def _sentence(words: object, otherwise: str) -> str:
     return text[:600] if text else otherwise
 
 
-def _last_words(run: Any, status: str) -> str:
+def _last_words(run: Any, *, late: bool) -> str:
     try:
         output = run.stdout.read() + run.stderr.read()
     except (OSError, AttributeError):
         output = ""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    if status == "timeout":
+    if late:
         return f"Ansible did not end in time{f'; the last it said is: {lines[-1]}' if lines else ''}"
     errors = [line for line in lines if "ERROR" in line or "error" in line.lower()]
     last: str = (errors or lines or ["Ansible gave no reason"])[-1]

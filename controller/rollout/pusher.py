@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from controller.network.model import Device
@@ -26,7 +27,8 @@ from controller.rollout.model import (
     Superseded,
     Wanted,
 )
-from controller.rollout.playbook import TIMEOUT_S, PlaybookResult, Playbooks
+from controller.rollout.playbook import TIMEOUT_S, CannotRun, PlaybookResult, Playbooks
+from controller.stopping import Stopping
 from controller.vocabulary import Platform
 
 #: `record(kind, device, details)`: where a push is written down for ever.
@@ -63,23 +65,9 @@ class Pusher:
         if not names:  # to Ansible, no limit is all hosts
             return Readings({}, {})
         devices = [self.devices[name] for name in names]
-        folder = self.archive.write_readings(devices)
-        result = self.playbooks.run("read", names, {"slotcar_revision": str(folder)})
-        found: dict[str, Reading] = {}
-        failures = dict(result.failures)
-        for device in devices:
-            answer = folder / device.name / "reading.json"
-            if device.name in failures:
-                continue
-            if not answer.exists():
-                why = "; ".join(result.notes) or "the inventory has no host of this name in the group domains"
-                failures[device.name] = Failure(device.name, why, unreachable=False)
-                continue
-            try:
-                found[device.name] = staging.reading_of(json.loads(answer.read_text()), device)
-            except Unreadable as error:
-                failures[device.name] = Failure(device.name, str(error), unreachable=False)
-        return Readings(found, failures)
+        with self.archive.reading(devices) as folder:
+            result = self.playbooks.run("read", names, {"slotcar_revision": str(folder)})
+            return _readings(devices, folder, result)
 
     def push(
         self,
@@ -90,19 +78,24 @@ class Pusher:
         fence: int | None = None,
         give_up: Callable[[], bool] | None = None,
         shifts: Mapping[str, timedelta] | None = None,
+        anew: Collection[str] = (),
     ) -> PushResult:
         """Gives every device of `wanted` its configuration and program at the instant `at` (at once where it is past).
 
         `readings` must hold every device of `wanted`. Devices that have all of it already are left alone. A device that
         has taken something from a controller with a greater `fence` takes nothing. `give_up` is asked while it goes on.
-        Devices without a shell act by `shifts` later or, below zero, earlier than `at`.
+        Devices without a shell act by `shifts` later or, below zero, earlier than `at`. Devices of `anew` are armed again
+        though they have the program: this machine's clock was set, and their instants were counted from the old time.
 
         Raises:
+            Stopping: this process was told to end; nothing was touched.
+            CannotRun: Ansible could not be started; nothing was touched.
             Superseded: `give_up` said so; the devices have what they had.
             PushFailed: some device failed; all of this push were rolled back, or `rolled_back` is false.
             Unrenderable: others' objects are in the way on a device; nothing was touched.
         """
-        revision = self.prepare(wanted, readings, at, fence)
+        self.playbooks.stop.check()
+        revision = self.prepare(wanted, readings, at, fence, anew)
         if revision is None:
             return PushResult("", ())
         parts = revision.devices
@@ -112,7 +105,11 @@ class Pusher:
         for name, part in parts.items():
             self.record("push.started", name, details | {"lines": len(part.change.apply), "armed": part.program.id})
         instants = {name: (at + shift).timestamp() for name, shift in (shifts or {}).items()}
-        result = self._run(revision, {"slotcar_instants": instants}, str(folder), on_task, give_up)
+        try:
+            result = self._run(revision, {"slotcar_instants": instants}, str(folder), on_task, give_up)
+        except (CannotRun, Stopping):
+            self.archive.forget(revision.id)  # no device has met it
+            raise
         if result.given_up:
             self._withdraw(revision, str(folder))
         if not result.ok:
@@ -142,7 +139,12 @@ class Pusher:
         return revision.id
 
     def prepare(
-        self, wanted: Mapping[str, Wanted], readings: Mapping[str, Reading], at: datetime, fence: int | None = None
+        self,
+        wanted: Mapping[str, Wanted],
+        readings: Mapping[str, Reading],
+        at: datetime,
+        fence: int | None = None,
+        anew: Collection[str] = (),
     ) -> Revision | None:
         """What a push at `at` would carry; None where every device has all of it already. Touches nothing.
 
@@ -153,7 +155,8 @@ class Pusher:
         for name, target in sorted(wanted.items()):
             device, reading = self.devices[name], readings[name]
             change = renderer_of(device).change(reading.configuration, target.configuration, device)
-            if not change.empty or reading.armed_id != target.program.id:
+            again = name in anew and bool(target.program.instants)
+            if not change.empty or reading.armed_id != target.program.id or again:
                 asked = tuple(staging.commands(device))
                 parts[name] = DeviceRevision(
                     device, change, target.program, asked, replaces=reading.armed_id, carried=target.carried
@@ -255,6 +258,28 @@ class Pusher:
         )
         guilty = {name: failure.message for name, failure in (back.failures | failed.failures).items()}
         raise PushFailed(f"{why}; {outcome}", rolled_back=back.ok, revision=revision.id, devices=guilty)
+
+
+def _readings(devices: Sequence[Device], folder: Path, result: PlaybookResult) -> Readings:
+    """What the playbook `read` has left in the folder."""
+    found: dict[str, Reading] = {}
+    failures = dict(result.failures)
+    for device in devices:
+        answer = folder / device.name / "reading.json"
+        if device.name in failures:
+            continue
+        if not answer.exists():
+            why = "; ".join(result.notes) or "the inventory has no host of this name in the group domains"
+            failures[device.name] = Failure(device.name, why, unreachable=False)
+            continue
+        try:
+            found[device.name] = staging.reading_of(json.loads(answer.read_text()), device)
+        except Unreadable as error:
+            failures[device.name] = Failure(device.name, str(error), unreachable=False)
+        except (OSError, ValueError) as error:
+            why = f"its answers were not kept whole: {error}; is the disk full?"
+            failures[device.name] = Failure(device.name, why, unreachable=False)
+    return Readings(found, failures)
 
 
 def _playbook(platforms: Iterable[Platform]) -> str:

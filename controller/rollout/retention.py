@@ -47,7 +47,7 @@ class Retention:
     _looked_at: datetime | None = field(default=None)
 
     def look(self, now: datetime) -> None:
-        if self._looked_at is not None and now - self._looked_at < EVERY:
+        if self._looked_at is not None and timedelta() <= now - self._looked_at < EVERY:
             return
         self._looked_at = now
         try:
@@ -56,8 +56,12 @@ class Retention:
             failed = [one for one in self.archive.revisions(taken_back=True) if one < before and one not in known]
             if gone := [one for one in dispensable(self._told(before)) + failed if self.archive.forget(one)]:
                 log.info("old revisions forgotten", count=len(gone), until=max(gone))
-        except InvalidInput as error:
+        except (InvalidInput, OSError, ValueError) as error:
             log.warning("old revisions are kept", error=str(error))
+
+    def clock_was_set(self, now: datetime) -> None:
+        """Nothing is forgotten for a day: who says that what is kept is old may be wrong."""
+        self._looked_at = now
 
     def _told(self, before: str) -> Told:
         found: dict[str, list[tuple[str, Collection[str]]]] = {}

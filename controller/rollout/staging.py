@@ -14,6 +14,8 @@ from controller.vocabulary import Platform
 
 #: What an activation leaves in the device's folder: how far its clock is ahead of the controller's.
 CLOCK = "clock.json"
+#: A router that tells a longer one tells none.
+MOST_FENCE_DIGITS = 18
 #: In the same folder, where the archive knows it: of what was armed until then, each step's instant, and as in
 #: `program.json` the names of what is left after each number of steps. `before-N.txt` belongs to it.
 REST = "before.json"
@@ -26,7 +28,7 @@ def commands(device: Device) -> list[str]:
     if device.platform is not Platform.LINUX_TC:
         return asked
     state = linux.state_command(device)
-    return [state, *asked, linux.again(state)]
+    return [state, *asked, linux.fence_command(device), linux.again(state)]
 
 
 def reading_of(outputs: Mapping[str, str], device: Device) -> Reading:
@@ -35,7 +37,17 @@ def reading_of(outputs: Mapping[str, str], device: Device) -> Reading:
         Unreadable: the answers are not the platform's. Restless: the device acted while it was read.
     """
     armed_id, lag_us = state_of(outputs, device)
-    return Reading(renderer_of(device).running(outputs, device), armed_id, lag_us)
+    return Reading(renderer_of(device).running(outputs, device), armed_id, lag_us, _fence_of(outputs, device))
+
+
+def _fence_of(outputs: Mapping[str, str], device: Device) -> int:
+    """The greatest number of a lead that the device has seen; 0 where it has seen or knows none."""
+    if eem.has_manager(device):
+        return max(eem.Registered.of(outputs.get(eem.RUNNING, "")).fences, default=0)
+    if device.platform is not Platform.LINUX_TC:
+        return 0
+    told = outputs.get(linux.fence_command(device), "").strip()
+    return int(told) if told.isascii() and told.isdigit() and len(told) <= MOST_FENCE_DIGITS else 0
 
 
 def state_of(outputs: Mapping[str, str], device: Device) -> tuple[str, int | None]:

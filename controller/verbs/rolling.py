@@ -73,7 +73,12 @@ def pusher_for(network: Network, settings: Settings, ledger: Ledger | None) -> P
             ledger.append_event(kind, datetime.now(UTC), device=device, details=details)
 
     return Pusher(
-        Playbooks(settings.home, settings.need_inventory(), settings.vault_password_file),
+        Playbooks(
+            settings.home,
+            settings.need_inventory(),
+            settings.vault_password_file,
+            stop_timeout_s=settings.stop_timeout.total_seconds(),
+        ),
         Archive(settings.state_dir),
         network.devices,
         record,

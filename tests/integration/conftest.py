@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,9 +17,11 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def server_url(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder: Path = tmp_path_factory.mktemp("postgres")
-    return embedded.start(folder / "postgres")
+def server_url() -> Iterator[str]:
+    """Not below pytest's own folder: every pytest that begins closes that one, also to the account of root's server."""
+    with tempfile.TemporaryDirectory(prefix="slotcar-tests-", ignore_cleanup_errors=True) as folder:
+        yield embedded.start(Path(folder) / "postgres")
+        embedded.stop(Path(folder) / "postgres")
 
 
 @pytest.fixture

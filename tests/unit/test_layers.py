@@ -11,6 +11,8 @@ ROOT = Path(__file__).parents[2]
 #: Lower first. A room imports itself and what stands before it.
 ORDER = [
     "problems",
+    "private_files",
+    "stopping",
     "timebase",
     "vocabulary",
     "units",

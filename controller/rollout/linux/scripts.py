@@ -30,6 +30,11 @@ def state_command(device: Device) -> str:
     return f"{command(device.name, 'state')} 2>/dev/null || echo none"
 
 
+def fence_command(device: Device) -> str:
+    """Prints the greatest number of a lead that the router has taken something from; 0 before the first."""
+    return f"cat {remote_dir(device.name)}/fence 2>/dev/null || echo 0"
+
+
 def again(command: str) -> str:
     """The same question at a reading's end: an answer of its own."""
     return f"{command} # again"

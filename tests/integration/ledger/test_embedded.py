@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import psycopg
 import pytest
+from sqlalchemy.engine import make_url
 
 from controller.ledger import Ledger, embedded, open_ledger
 from controller.ledger.errors import LedgerUnavailable
@@ -40,6 +47,54 @@ def test_a_controller_that_lives_on_brings_its_own_server_back(tmp_path: Path, h
         wait_for(lambda: answers(ledger), "the database to answer again")
         assert [event.kind for event in ledger.events()] == ["controller.leading"]
         ledger.append_event("controller.leading", T0)
+
+
+@pytest.fixture(params=["short", "long"])
+def path_of_data(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """Where every account may pass, as below /var; so long a path that a socket there has none, or a short one."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o711)
+        state = Path(folder) / ("state" * (1 if request.param == "short" else 20))
+        yield state / "postgres"
+        if state.exists():
+            embedded.stop(state / "postgres")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another account for a moment")
+def test_no_other_account_can_connect(path_of_data: Path) -> None:
+    url = embedded.start(path_of_data)
+    with psycopg.connect(url) as own:
+        assert own.execute("SELECT current_user").fetchone() == ("postgres",)
+    (socket_folder,) = make_url(url).query.values()
+    for folder in (path_of_data, Path(str(socket_folder))):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert refused_as_nobody(url) == "Permission denied"
+    # Also where it gets as far as the socket: the server asks the kernel who it is.
+    for folder in (path_of_data.parent, path_of_data, Path(str(socket_folder))):
+        folder.chmod(0o755)
+    next(Path(str(socket_folder)).glob(".s.PGSQL.????")).chmod(0o777)
+    assert "Peer authentication failed" in refused_as_nobody(url)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another account for a moment")
+def test_a_database_of_an_earlier_version_that_trusts_everybody_is_closed(path_of_data: Path) -> None:
+    embedded.start(path_of_data)
+    hba = path_of_data / "pg_hba.conf"
+    hba.write_text("local all all trust\n")
+    assert embedded.start(path_of_data)
+    assert "trust" not in hba.read_text()
+
+
+def refused_as_nobody(url: str) -> str:
+    """Why another account cannot connect; empty where it can."""
+    program = (
+        "import os, sys, psycopg\n"
+        "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+        "try: psycopg.connect(sys.argv[1])\n"
+        "except psycopg.OperationalError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, url], capture_output=True, text=True, timeout=60, check=True)
+    return "Permission denied" if "Permission denied" in done.stdout else done.stdout
 
 
 def end(folder: Path, how: str) -> psutil.Process:

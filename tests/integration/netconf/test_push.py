@@ -54,10 +54,10 @@ def test_the_server_takes_every_change_and_its_undo(peer: Peer, case: str) -> No
 
 
 def test_reading_writes_what_the_renderer_understands(managed: Peer) -> None:
-    folder = managed.archive.write_readings([managed.device])
-    outcome = managed.take("read", folder)
-    assert (outcome.error, outcome.changed) == ("", False)
-    outputs = json.loads((folder / managed.device.name / "reading.json").read_text())
+    with managed.archive.reading([managed.device]) as folder:
+        outcome = managed.take("read", folder)
+        assert (outcome.error, outcome.changed) == ("", False)
+        outputs = json.loads((folder / managed.device.name / "reading.json").read_text())
     assert renderer_of(managed.device).running(outputs, managed.device) == managed.case("standing").after
 
 

