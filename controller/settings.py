@@ -12,10 +12,13 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from pydantic import BeforeValidator, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from controller.files import read_regular_file
 from controller.problems import InvalidInput, Problem, SlotcarError
 from controller.units import parse_duration, parse_rate_bps
 
 PREFIX = "SLOTCAR_"
+#: No password is longer; what is named by mistake is not read whole.
+LARGEST_SECRET_BYTES = 4096
 
 
 def _rate(value: Any) -> Any:
@@ -143,7 +146,7 @@ def default_home() -> Path:
 
 def _read_secret(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8").strip()
+        text = read_regular_file(file, LARGEST_SECRET_BYTES).decode("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise InvalidInput([Problem(f"{PREFIX}DATABASE_PASSWORD_FILE", 0, "", reason, str(file))]) from error

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from controller.files import read_regular_file
 from controller.problems import InvalidInput, Problem
 from controller.reservation.model import Reservation
 from controller.timebase import iso
@@ -19,6 +20,8 @@ from controller.verbs.matching import Act
 from controller.verbs.plan import Plan, Step
 
 FORMAT = "slotcar-plan/1"
+#: Of a plan that is read from a file.
+LARGEST_FILE_BYTES = 200_000_000
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
@@ -162,7 +165,7 @@ def is_plan_file(paths: list[Path]) -> bool:
     if len(paths) != 1 or paths[0].suffix != ".json" or not paths[0].is_file():
         return False
     try:
-        document = json.loads(paths[0].read_text(encoding="utf-8"))
+        document = json.loads(read_regular_file(paths[0], LARGEST_FILE_BYTES))
     except (OSError, ValueError):
         return False
     return isinstance(document, dict) and "ledger_sequence" in document
@@ -174,9 +177,9 @@ def read_plan(file: Path) -> PlanToDo:
         InvalidInput: it is no plan file, or not one of this version.
     """
     try:
-        return to_do_of(PlanFile.model_validate_json(file.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput([Problem(str(file), 0, "", f"cannot be read: {error}")]) from error
+        return to_do_of(PlanFile.model_validate_json(read_regular_file(file, LARGEST_FILE_BYTES)))
+    except OSError as error:
+        raise InvalidInput([Problem(str(file), 0, "", f"cannot be read: {error.strerror}")]) from error
     except ValidationError as error:
         hint = "make the plan again with: slotcar plan FILES -o plan.json"
         raise InvalidInput(

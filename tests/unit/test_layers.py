@@ -14,6 +14,7 @@ ORDER = [
     "timebase",
     "vocabulary",
     "units",
+    "files",
     "located_yaml",
     "reservation",
     "network",
