@@ -13,8 +13,9 @@ from controller.ledger.model import Entry, State
 from controller.network.model import Network
 from controller.render.model import Unrenderable
 from controller.reservation.model import Reservation
+from controller.timeline import active_at
 from controller.verbs.asking import Ask, ask_for
-from controller.verbs.configurations import Boundary, changes_between, configurations_at, transitions
+from controller.verbs.configurations import Boundary, Differences, transitions
 from controller.verbs.errors import CannotExpress
 from controller.verbs.matching import Act, Match
 
@@ -193,6 +194,7 @@ def _boundaries(
     """What would be pushed at once, then what at each boundary that the plan touches."""
     if not any(True for _ in _touched(steps)):
         return ()
-    at_once = changes_between(configurations_at(before, network, now), configurations_at(after, network, now))
+    differences = Differences(network)
+    at_once = differences.between(active_at(before, now), now, active_at(after, now), now)
     first = (Boundary(now, at_once),) if at_once else ()
-    return (*first, *transitions(after, network, times))
+    return (*first, *transitions(after, times, differences))
