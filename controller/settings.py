@@ -63,6 +63,10 @@ class Settings(BaseSettings):
         vault_password_file: for inventories with Ansible Vault secrets.
         reconcile: whether `slotcar serve` pushes to devices; off for a controller that only answers.
         max_body_bytes: the largest request that the API reads.
+        max_windows: how many windows the reservations of one request may have together, each occurrence counted.
+        plan_workers: how many plans the API makes at a time, each in a process of its own.
+        plan_timeout: how long one of them may take.
+        plan_memory_bytes: how much memory one of them may take, beside what its process has before it.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True)
@@ -86,6 +90,10 @@ class Settings(BaseSettings):
     vault_password_file: OptionalPath = None
     reconcile: bool = True
     max_body_bytes: int = Field(default=1_000_000, ge=1_000)
+    max_windows: int = Field(default=10_000, ge=1)
+    plan_workers: int = Field(default=1, ge=1, le=64)
+    plan_timeout: Duration = timedelta(seconds=30)
+    plan_memory_bytes: int = Field(default=1_000_000_000, ge=50_000_000)
 
     @field_validator("database_url")
     @classmethod

@@ -21,6 +21,7 @@ from controller.render.model import Unrenderable
 from controller.units import UnitError
 from controller.verbs import errors
 from controller.verbs.documents import refusal_document
+from controller.verbs.limits import PlanTooLarge
 
 MEDIA_TYPE = "application/problem+json"
 PREFIX = "urn:slotcar:problem:"
@@ -48,6 +49,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (SecretUnusable, 422, "invalid-input", "The request is wrong"),
     (WrongKind, 422, "invalid-input", "The request is wrong"),
     (WrongWebhook, 409, "wrong-webhook", "This makes no sense for the webhook"),
+    (PlanTooLarge, 422, "plan-too-large", "The plan is too large for one request"),
     (Unrenderable, 409, "unrenderable", "A platform cannot express it"),
     (SlotcarError, 409, "not-possible", "This makes no sense for the reservation"),
 )

@@ -81,6 +81,7 @@ def _serve(settings: Settings, network: Network, ledger: Ledger, tokens: TokenSt
         server.run()
     finally:
         stopping.set()
+        context.plans.close()
         for thread in threads:
             thread.join(STOP_S)
 

@@ -38,7 +38,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All of it. `sequence` is the ledger's when the plan was made; None for a plan made without a ledger."""
+    """All of it.
+
+    Attributes:
+        sequence: the ledger's when the plan was made; None for a plan made without a ledger.
+        boundaries_left_out: how many of those that the plan touches come after the ones that are shown.
+        next_at: the first of them.
+    """
 
     made_at: datetime
     sequence: int | None
@@ -47,6 +53,7 @@ class Plan:
     steps: tuple[Step, ...]
     boundaries: tuple[Boundary, ...] = ()
     boundaries_left_out: int = 0
+    next_at: datetime | None = None
     counts: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -86,10 +93,12 @@ def make_plan(
     sequence: int | None,
     set_name: str,
     horizon: datetime,
+    show_from: datetime | None = None,
 ) -> Plan:
     """Decides every match against `tables`, as if what is cancelled and changed were gone already.
 
-    `tables` is used up: it ends as it would after the apply.
+    `tables` is used up: it ends as it would after the apply. The devices' changes are shown from `show_from` on;
+    without it, those at once come first.
 
     Raises:
         CannotExpress: at some boundary a platform cannot express what would be admitted.
@@ -99,9 +108,12 @@ def make_plan(
             tables.remove(match.entry.demands, match.entry.reservation.windows)
     steps = tuple(_step(match, tables, network, horizon) for match in matches)
     after = _entries_after(current, steps, now)
-    times = sorted(_touched_times(steps, now))
+    times = sorted(at for at in _touched_times(steps, now) if show_from is None or at >= show_from)
+    shown_times, rest = times[:MAX_BOUNDARIES], times[MAX_BOUNDARIES:]
+    differences = Differences(network)
     try:
-        shown = _boundaries(current, after, steps, network, now, times[:MAX_BOUNDARIES])
+        at_once = _at_once(current, after, now, differences) if show_from is None else ()
+        shown = (*at_once, *transitions(after, shown_times, differences))
     except Unrenderable as error:
         raise CannotExpress(str(error)) from error
     return Plan(
@@ -111,7 +123,8 @@ def make_plan(
         set_name=set_name,
         steps=steps,
         boundaries=shown,
-        boundaries_left_out=max(0, len(times) - MAX_BOUNDARIES),
+        boundaries_left_out=len(rest),
+        next_at=rest[0] if rest else None,
     )
 
 
@@ -183,18 +196,9 @@ def _touched(steps: Iterable[Step]) -> Iterator[Reservation]:
             yield step.match.wanted
 
 
-def _boundaries(
-    before: Sequence[Entry],
-    after: Sequence[Entry],
-    steps: Sequence[Step],
-    network: Network,
-    now: datetime,
-    times: Sequence[datetime],
+def _at_once(
+    before: Sequence[Entry], after: Sequence[Entry], now: datetime, differences: Differences
 ) -> tuple[Boundary, ...]:
-    """What would be pushed at once, then what at each boundary that the plan touches."""
-    if not any(True for _ in _touched(steps)):
-        return ()
-    differences = Differences(network)
-    at_once = differences.between(active_at(before, now), now, active_at(after, now), now)
-    first = (Boundary(now, at_once),) if at_once else ()
-    return (*first, *transitions(after, times, differences))
+    """What would be pushed at once; nothing where the plan changes no slot that is open now."""
+    changes = differences.between(active_at(before, now), now, active_at(after, now), now)
+    return (Boundary(now, changes),) if changes else ()

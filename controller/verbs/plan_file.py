@@ -14,7 +14,7 @@ from controller.files import read_regular_file
 from controller.problems import InvalidInput, Problem
 from controller.reservation.model import Reservation
 from controller.timebase import iso
-from controller.verbs.configurations import Boundary
+from controller.verbs.configurations import Boundary, DeviceDiff
 from controller.verbs.documents import refusal_document, reservation_document
 from controller.verbs.matching import Act
 from controller.verbs.plan import Plan, Step
@@ -34,6 +34,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "steps": [_step_document(step) for step in plan.steps],
         "boundaries": [boundary_document(boundary) for boundary in plan.boundaries],
         "boundaries_left_out": plan.boundaries_left_out,
+        "next": iso(plan.next_at) if plan.next_at else None,
         "summary": {
             "create": plan.count(Act.CREATE),
             "change": plan.count(Act.CHANGE),
@@ -61,12 +62,19 @@ def _step_document(step: Step) -> dict[str, Any]:
 
 
 def boundary_document(boundary: Boundary) -> dict[str, Any]:
+    return {"at": iso(boundary.at), "devices": [device_document(one) for one in boundary.devices]}
+
+
+def device_document(one: DeviceDiff, first_line: int = 0, max_lines: int | None = None) -> dict[str, Any]:
+    """The diff from `first_line` on (the first is 0), at most `max_lines` of it."""
+    lines = one.diff[first_line:]
+    shown = lines[:max_lines]
     return {
-        "at": iso(boundary.at),
-        "devices": [
-            {"device": one.device, "diff": list(one.diff), "approximations": list(one.after.approximations)}
-            for one in boundary.devices
-        ],
+        "device": one.device,
+        "diff": list(shown),
+        "first_line": first_line,
+        "lines_left_out": len(lines) - len(shown),
+        "approximations": list(one.after.approximations),
     }
 
 

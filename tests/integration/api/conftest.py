@@ -82,6 +82,7 @@ class Running:
 
     def __init__(self) -> None:
         self._servers: list[tuple[uvicorn.Server, threading.Thread, httpx.Client]] = []
+        self._contexts: list[Context] = []
 
     def start(
         self, ledger: Ledger, network: Network, settings: Settings, port: int = 0, streams: Streams | None = None,
@@ -90,6 +91,7 @@ class Running:
         context = Context(
             Broker(ledger, network, settings), TokenStore(settings.tokens_path), loop, streams or Streams()
         )
+        self._contexts.append(context)
         port = port or free_port()
         server = uvicorn.Server(
             uvicorn.Config(
@@ -112,6 +114,8 @@ class Running:
             server.should_exit = True
         for _, thread, _ in self._servers:
             thread.join()
+        for context in self._contexts:
+            context.plans.close()
 
 
 @pytest.fixture
