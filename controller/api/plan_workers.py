@@ -71,10 +71,10 @@ class _Worker:
 
     def end(self) -> None:
         """At once: it keeps nothing, and the database ends what it was asked."""
-        self._pipe.close()
         with suppress(OSError):
             self._process.kill()
         self._process.wait()
+        self._pipe.close()
 
 
 class PlanWorkers:
@@ -101,7 +101,9 @@ class PlanWorkers:
             self._limiter = anyio.CapacityLimiter(broker.settings.plan_workers)
         self._asked += 1
         try:
-            return await to_thread.run_sync(partial(self._make, broker, request), limiter=self._limiter)
+            # Abandoned at shutdown only: `close` then ends the process that the thread waits for.
+            made = partial(self._make, broker, request)
+            return await to_thread.run_sync(made, limiter=self._limiter, abandon_on_cancel=True)
         finally:
             self._asked -= 1
 
