@@ -63,6 +63,10 @@ class Settings(BaseSettings):
         vault_password_file: for inventories with Ansible Vault secrets.
         reconcile: whether `slotcar serve` pushes to devices; off for a controller that only answers.
         max_body_bytes: the largest request that the API reads.
+        max_connections, max_connections_per_client: open at a time, of all clients of the API and of one address.
+        header_timeout, body_timeout: how long a request may take to come in: its header, and then its body.
+        send_timeout: how long a client may take nothing of its answer.
+        keep_alive: how long a connection may be idle between two requests.
         max_windows: how many windows the reservations of one request may have together, each occurrence counted.
         plan_workers: how many plans the API makes at a time, each in a process of its own.
         plan_timeout: how long one of them may take.
@@ -90,6 +94,12 @@ class Settings(BaseSettings):
     vault_password_file: OptionalPath = None
     reconcile: bool = True
     max_body_bytes: int = Field(default=1_000_000, ge=1_000)
+    max_connections: int = Field(default=1_000, ge=8)
+    max_connections_per_client: int = Field(default=250, ge=1)
+    header_timeout: Duration = timedelta(seconds=10)
+    body_timeout: Duration = timedelta(seconds=30)
+    send_timeout: Duration = timedelta(minutes=1)
+    keep_alive: Duration = timedelta(seconds=5)
     max_windows: int = Field(default=10_000, ge=1)
     plan_workers: int = Field(default=1, ge=1, le=64)
     plan_timeout: Duration = timedelta(seconds=30)

@@ -58,6 +58,7 @@ _TITLES = {
     400: ("malformed", "The request cannot be read"),
     401: ("unauthenticated", "Who asks is not known"),
     404: ("not-found", "There is nothing here"),
+    408: ("timeout", "The request took too long to come in"),
     405: ("method-not-allowed", "The method is not allowed here"),
     413: ("too-large", "The request is too large"),
     415: ("media-type", "The request's media type is not understood"),
@@ -99,6 +100,11 @@ def problem(request: Request, status: int, kind: str, title: str, detail: str, *
     }
     headers = {"Retry-After": "5"} if status == 503 else {"WWW-Authenticate": "Bearer"} if status == 401 else None
     return ProblemResponse(body, status, headers=headers)
+
+
+def title_of(status: int) -> tuple[str, str]:
+    """The type, without its prefix, and the title of what has no error of its own."""
+    return _TITLES[status]
 
 
 def too_large_words(most_bytes: int) -> str:

@@ -7,15 +7,17 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import structlog
 import uvicorn
 
 from controller.api.app import create_app
+from controller.api.connections import connection_options, reserve_descriptors
 from controller.api.context import Context
 from controller.api.streaming import Streams
 from controller.ledger import Ledger, open_ledger
+from controller.logs import LimitRepeats, RepeatLimit
 from controller.network import load_network
 from controller.network.model import Network
 from controller.notify.dispatching import Dispatcher
@@ -72,7 +74,7 @@ def _serve(settings: Settings, network: Network, ledger: Ledger, tokens: TokenSt
     app = create_app(context, settings.max_body_bytes)
     config = uvicorn.Config(
         app, host=settings.listen_host, port=settings.listen_port, log_config=None, access_log=False, server_header=False,
-        timeout_graceful_shutdown=3,
+        timeout_graceful_shutdown=3, **connection_options(settings, reserve_descriptors(settings.max_connections)),
     )  # fmt: skip
     server = _Server(config, context.streams)
     threads = _start(loop, ledger, context, stopping, server) if loop else []
@@ -122,3 +124,5 @@ def _configure_logs() -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(LimitRepeats(RepeatLimit(most=20, within=timedelta(minutes=1))))

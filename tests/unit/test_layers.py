@@ -15,6 +15,7 @@ ORDER = [
     "vocabulary",
     "units",
     "files",
+    "logs",
     "located_yaml",
     "reservation",
     "network",

@@ -18,6 +18,7 @@ import uvicorn
 from sqlalchemy.engine import make_url
 
 from controller.api.app import create_app
+from controller.api.connections import connection_options
 from controller.api.context import Context
 from controller.api.streaming import Streams
 from controller.ledger import Ledger, open_ledger
@@ -96,7 +97,7 @@ class Running:
         server = uvicorn.Server(
             uvicorn.Config(
                 create_app(context, **how), host="127.0.0.1", port=port, log_config=None, lifespan="off",
-                timeout_graceful_shutdown=1,
+                timeout_graceful_shutdown=1, **connection_options(settings),
             )
         )  # fmt: skip
         thread = threading.Thread(target=server.run)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from controller.timebase import iso
-from tests.integration.api.conftest import GARNET, START, Body, Serve, body, created, problem
-from tests.support.controllers import Controller, wait_for
+from tests.integration.api.conftest import Body, Serve, body, created, problem
 
 DAILY = {"recurrence": "FREQ=DAILY;COUNT=3000", "duration": "PT1H"}
 CREATE = {key: value for key, value in body().items() if key != "name"}
@@ -113,26 +109,3 @@ def test_a_page_that_no_plan_named_is_refused(api: httpx.Client) -> None:
     for start in ("", "x", "now/r1/x", "yesterday//0"):
         answer = api.post("/v1/plans", json=file(1), params={"from": start})
         assert problem(answer, 422, "invalid-input")["errors"][0]["key"] == "from"
-
-
-def test_while_heavy_plans_run_everything_else_goes_on(tmp_path: Path) -> None:
-    """A real controller: one plan is made, eight wait, the others are told to come again; the loop's turns go on."""
-    with Controller(tmp_path, GARNET, SLOTCAR_PLAN_TIMEOUT="PT1H") as controller, ThreadPoolExecutor(12) as pool:
-        address = f"http://127.0.0.1:{controller.port}"
-        try:
-            plans: list[Future[httpx.Response]] = [
-                pool.submit(httpx.post, f"{address}/v1/plans", json=ENDLESS, timeout=None) for _ in range(12)
-            ]
-            wait_for(lambda: sum(one.done() for one in plans) == 3, "the plans above the limit to be refused")
-            for refused in (one.result() for one in plans if one.done()):
-                assert "9 plans are being made or wait" in problem(refused, 503, "unavailable")["detail"]
-                assert refused.headers["retry-after"]
-            assert controller.get("/healthz")["status"] == "ok"
-            answer = httpx.post(f"{address}/v1/reservations", json=body(), timeout=60)
-            assert answer.status_code == 201, answer.text
-            # Each turn of the loop says which boundary comes next.
-            boundary = iso(START)
-            wait_for(lambda: controller.get("/v1/controller")["next_boundary"] == boundary, "a turn of the loop")
-            assert sum(one.done() for one in plans) == 3
-        finally:
-            controller.process.terminate()
