@@ -40,20 +40,31 @@ def turns(controller: Controller, number: int) -> None:
     wait_for(lambda: controller.get("/v1/controller")["next_boundary"] == iso(start), "a turn of the loop")
 
 
+def send_nothing(crowd: ExitStack, controller: Controller, addresses: int) -> None:
+    """So many connections as the controller could never have open, each with half a header, from so many addresses."""
+    for number in range(CROWD):
+        one = crowd.enter_context(socket.socket())
+        one.bind((f"127.0.1.{number % addresses + 1}", 0))
+        one.connect(("127.0.0.1", controller.port))
+        one.sendall(b"POST /v1/plans HTTP/1.1\r\nHost: ")
+
+
+def used_descriptors(controller: Controller) -> int:
+    return len(list(Path(f"/proc/{controller.process.pid}/fd").iterdir()))
+
+
 def test_many_who_send_nothing_take_no_descriptor_from_the_rest(controller: Controller) -> None:
     with ExitStack() as crowd:
-        for number in range(CROWD):
-            one = crowd.enter_context(socket.socket())
-            one.bind((f"127.0.1.{number % 5 + 1}", 0))
-            one.connect(("127.0.0.1", controller.port))
-            one.sendall(b"POST /v1/plans HTTP/1.1\r\nHost: ")
+        send_nothing(crowd, controller, addresses=1)
         assert controller.get("/healthz")["status"] == "ok"
         turns(controller, 1)
-        used = len(list(Path(f"/proc/{controller.process.pid}/fd").iterdir()))
-        assert used <= OPEN_FILES - 100, used
+    with ExitStack() as crowd:
+        send_nothing(crowd, controller, addresses=5)
+        assert used_descriptors(controller) <= OPEN_FILES - 100
+    turns(controller, 2)
     log = controller.log.read_text(errors="replace")
     assert "out of system resource" not in log
-    assert log.count("connection refused") <= 20
+    assert 0 < log.count("connection refused") <= 20
 
 
 def test_while_heavy_plans_run_everything_else_goes_on(controller: Controller) -> None:
@@ -67,7 +78,7 @@ def test_while_heavy_plans_run_everything_else_goes_on(controller: Controller) -
                 assert "9 plans are being made or wait" in problem(refused, 503, "unavailable")["detail"]
                 assert refused.headers["retry-after"]
             assert controller.get("/healthz")["status"] == "ok"
-            turns(controller, 2)
+            turns(controller, 3)
             assert sum(one.done() for one in plans) == 3
         finally:
             controller.process.terminate()  # the last of this module; else the plans would be waited for
