@@ -103,7 +103,7 @@ class Settings(BaseSettings):
     max_windows: int = Field(default=10_000, ge=1)
     plan_workers: int = Field(default=1, ge=1, le=64)
     plan_timeout: Duration = timedelta(seconds=30)
-    plan_memory_bytes: int = Field(default=1_000_000_000, ge=10_000_000)
+    plan_memory_bytes: int = Field(default=1_000_000_000, ge=50_000_000)
 
     @field_validator("database_url")
     @classmethod

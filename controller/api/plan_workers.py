@@ -115,7 +115,9 @@ class PlanWorkers:
             answered = worker.make(request, settings.plan_timeout.total_seconds())
             kept = answered is not None and not answered.out_of_memory
         except _WorkerLost as error:
-            raise HTTPException(503, "the process that made the plan has ended; its log may say why") from error
+            raise HTTPException(
+                503, "the process that made the plan has ended, perhaps for want of memory; the log may say why"
+            ) from error
         finally:
             if kept:
                 self._idle.append(worker)
