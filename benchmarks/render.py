@@ -57,7 +57,7 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
 
 
 def _measured(platform: Platform, size: int, peer_ms: float) -> Iterator[Figure]:
-    network = _network(platform, size)
+    network = network_of(platform, size)
     entries = entries_of(_reservations(size), network, NOW)
     began = time.process_time()
     intents = intents_at(active_at(entries, NOW), network, NOW)
@@ -75,7 +75,7 @@ def _measured(platform: Platform, size: int, peer_ms: float) -> Iterator[Figure]
     yield Figure(f"{name}: peak memory of the process", peak_mib, "MiB", lower_is_better=True)
 
 
-def _network(platform: Platform, size: int) -> Network:
+def network_of(platform: Platform, size: int) -> Network:
     devices, hosts = {}, {}
     for number in range(size):
         name = f"r{number}"

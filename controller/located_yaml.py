@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from controller.files import read_regular_file
 from controller.problems import InvalidInput, Problem
 
 MAX_CHARACTERS = 20_000_000
@@ -63,7 +64,7 @@ def read_text(path: Path) -> str:
         InvalidInput: it is missing, unreadable, no file, too large or not UTF-8.
     """
     try:
-        raw = path.read_bytes()
+        raw = read_regular_file(path, 4 * MAX_CHARACTERS)  # UTF-8 has at most four bytes for a character
     except OSError as error:
         reason = (error.strerror or "cannot be read").lower()
         raise InvalidInput([Problem(str(path), 0, "", f"cannot be read: {reason}")]) from error

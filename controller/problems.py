@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 #: Stands for a character that cannot be shown.
 _REPLACED = "\ufffd"
@@ -40,6 +41,16 @@ class Problem:
 
 class SlotcarError(Exception):
     """Base of every error whose message is meant for the person who caused it or must act on it."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Such errors come out of worker processes, whatever their constructors take."""
+        return _rebuilt, (type(self), self.args, self.__dict__)
+
+
+def _rebuilt(kind: type[SlotcarError], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> SlotcarError:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(attributes)
+    return error
 
 
 class InvalidInput(SlotcarError):

@@ -13,11 +13,14 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from controller.files import read_regular_file
 from controller.problems import InvalidInput, Problem, SlotcarError
 from controller.reservation.model import Owner
 from controller.units import parse_duration, parse_rate_bps, parse_size_bytes
 
 PREFIX = "SLOTCAR_"
+#: No password is longer; what is named by mistake is not read whole.
+LARGEST_SECRET_BYTES = 4096
 
 
 def _rate(value: Any) -> Any:
@@ -96,6 +99,14 @@ class Settings(BaseSettings):
         vault_password_file: for inventories with Ansible Vault secrets.
         reconcile: whether `slotcar serve` pushes to devices; off for a controller that only answers.
         max_body_bytes: the largest request that the API reads.
+        max_connections, max_connections_per_client: open at a time, of all clients of the API and of one address.
+        header_timeout, body_timeout: how long a request may take to come in: its header, and then its body.
+        send_timeout: how long a client may take nothing of its answer.
+        keep_alive: how long a connection may be idle between two requests.
+        max_windows: how many windows the reservations of one request may have together, each occurrence counted.
+        plan_workers: how many plans the API makes at a time, each in a process of its own.
+        plan_timeout: how long one of them may take.
+        plan_memory_bytes: how much memory one of them may take, beside what its process has before it.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True)
@@ -126,6 +137,16 @@ class Settings(BaseSettings):
     vault_password_file: OptionalPath = None
     reconcile: bool = True
     max_body_bytes: int = Field(default=1_000_000, ge=1_000)
+    max_connections: int = Field(default=1_000, ge=8)
+    max_connections_per_client: int = Field(default=250, ge=1)
+    header_timeout: Duration = timedelta(seconds=10)
+    body_timeout: Duration = timedelta(seconds=30)
+    send_timeout: Duration = timedelta(minutes=1)
+    keep_alive: Duration = timedelta(seconds=5)
+    max_windows: int = Field(default=10_000, ge=1)
+    plan_workers: int = Field(default=1, ge=1, le=64)
+    plan_timeout: Duration = timedelta(seconds=30)
+    plan_memory_bytes: int = Field(default=1_000_000_000, ge=50_000_000)
 
     @field_validator("database_url")
     @classmethod
@@ -186,7 +207,7 @@ def default_home() -> Path:
 
 def _read_secret(file: Path) -> str:
     try:
-        text = file.read_text(encoding="utf-8").strip()
+        text = read_regular_file(file, LARGEST_SECRET_BYTES).decode("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise InvalidInput([Problem(f"{PREFIX}DATABASE_PASSWORD_FILE", 0, "", reason, str(file))]) from error

@@ -11,6 +11,7 @@ from fastapi import Depends, Header, HTTPException, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from controller.api.figures import LogFigures
+from controller.api.plan_workers import PlanWorkers
 from controller.api.streaming import Streams
 from controller.notify.dispatching import DeliveryCounts
 from controller.problems import InvalidInput
@@ -34,6 +35,7 @@ class Context:
     streams: Streams = field(default_factory=Streams)
     figures: LogFigures = field(default_factory=LogFigures)
     deliveries: DeliveryCounts = field(default_factory=DeliveryCounts)
+    plans: PlanWorkers = field(default_factory=PlanWorkers)
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 

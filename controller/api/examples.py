@@ -138,11 +138,18 @@ _PLAN: Json = {
         {
             "at": WINDOW["start"],
             "devices": [
-                {"device": "anl-7507-1", "diff": [f"+{line}" for line in (*_FLOW, _POLICER)], "approximations": []}
+                {
+                    "device": "anl-7507-1",
+                    "diff": [f"+{line}" for line in (*_FLOW, _POLICER)],
+                    "first_line": 0,
+                    "lines_left_out": 0,
+                    "approximations": [],
+                }
             ],
         }
     ],
     "boundaries_left_out": 0,
+    "next": None,
     "summary": {"create": 1, "change": 0, "cancel": 0, "unchanged": 0, "refused": 0},
 }
 _EVENT: Json = {

@@ -166,6 +166,8 @@ class StepOut(Answer):
 class DeviceDiffOut(Answer):
     device: str
     diff: list[str] = Field(description="unified diff of the part of the configuration that Slotcar owns")
+    first_line: int = Field(description="how many lines of this diff stood on the pages before")
+    lines_left_out: int = Field(description="how many lines of this diff come on the pages after")
     approximations: list[str] = Field(description="what the platform does otherwise than it should, and by how much")
 
 
@@ -190,7 +192,10 @@ class PlanOut(Answer):
     set_name: str
     steps: list[StepOut]
     boundaries: list[BoundaryOut]
-    boundaries_left_out: int
+    boundaries_left_out: int = Field(description="boundaries that come after those of this page")
+    next: str | None = Field(
+        description="plan the same again with `from` at this for the page after; null on the last"
+    )
     summary: SummaryOut
 
 

@@ -22,6 +22,7 @@ from controller.render.model import Unrenderable
 from controller.units import UnitError
 from controller.verbs import errors
 from controller.verbs.documents import refusal_document
+from controller.verbs.limits import PlanTooLarge
 
 MEDIA_TYPE = "application/problem+json"
 PREFIX = "urn:slotcar:problem:"
@@ -54,6 +55,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (SecretUnusable, 422, "invalid-input", "The request is wrong"),
     (WrongKind, 422, "invalid-input", "The request is wrong"),
     (WrongWebhook, 409, "wrong-webhook", "This makes no sense for the webhook"),
+    (PlanTooLarge, 422, "plan-too-large", "The plan is too large for one request"),
     (Unrenderable, 409, "unrenderable", "A platform cannot express it"),
     (SlotcarError, 409, "not-possible", "This makes no sense for the reservation"),
 )
@@ -62,6 +64,7 @@ _TITLES = {
     400: ("malformed", "The request cannot be read"),
     401: ("unauthenticated", "Who asks is not known"),
     404: ("not-found", "There is nothing here"),
+    408: ("timeout", "The request took too long to come in"),
     405: ("method-not-allowed", "The method is not allowed here"),
     413: ("too-large", "The request is too large"),
     415: ("media-type", "The request's media type is not understood"),
@@ -104,6 +107,11 @@ def problem(request: Request, status: int, kind: str, title: str, detail: str, *
     }
     headers = {"Retry-After": "5"} if status == 503 else {"WWW-Authenticate": "Bearer"} if status == 401 else None
     return ProblemResponse(body, status, headers=headers)
+
+
+def title_of(status: int) -> tuple[str, str]:
+    """The type, without its prefix, and the title of what has no error of its own."""
+    return _TITLES[status]
 
 
 def too_large_words(most_bytes: int) -> str:

@@ -10,17 +10,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import structlog
 import uvicorn
 
 from controller.api.app import create_app
+from controller.api.connections import connection_options, reserve_descriptors
 from controller.api.context import Context
 from controller.api.streaming import Streams
 from controller.api.supervising import keep_running
 from controller.ledger import Ledger, open_ledger
 from controller.ledger.errors import LedgerUnavailable
+from controller.logs import LimitRepeats, RepeatLimit
 from controller.network import load_network
 from controller.network.model import Network
 from controller.notify.dispatching import Dispatcher
@@ -102,7 +104,7 @@ def _serve(settings: Settings, network: Network, ledger: Ledger, tokens: TokenSt
     app = create_app(context, settings.max_body_bytes)
     config = uvicorn.Config(
         app, host=settings.listen_host, port=settings.listen_port, log_config=None, access_log=False, server_header=False,
-        timeout_graceful_shutdown=3,
+        timeout_graceful_shutdown=3, **connection_options(settings, reserve_descriptors(settings.max_connections)),
     )  # fmt: skip
     server = _Server(config, context.streams)
     parts = _Parts(ledger, server, settings.stop_timeout.total_seconds())
@@ -121,6 +123,7 @@ def _serve(settings: Settings, network: Network, ledger: Ledger, tokens: TokenSt
         finally:
             told = PROCESS.requested.is_set() and not parts.failures
             PROCESS.request()
+            context.plans.close()
             parts.join()
             end_all_processes()  # ssh keeps connections open for a while after a play
     if not told:
@@ -198,3 +201,5 @@ def _configure_logs() -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(LimitRepeats(RepeatLimit(most=20, within=timedelta(minutes=1))))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from controller.files import read_regular_file
 from controller.problems import SlotcarError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 ANSWER_S = 10.0
 #: A stream says something at least every 15 s.
 SILENCE_S = 60.0
+LARGEST_TOKEN_BYTES = 4096
 
 Api = Annotated[
     str | None,
@@ -112,7 +114,7 @@ def remote(address: str | None, token_file: Path | None) -> Iterator[Remote]:
     token = None
     if token_file is not None:
         try:
-            token = token_file.read_text(encoding="ascii").strip()
+            token = read_regular_file(token_file, LARGEST_TOKEN_BYTES).decode("ascii").strip()
         except (OSError, UnicodeDecodeError) as error:
             words = getattr(error, "strerror", None) or "it is no text"
             raise Declined(f"{token_file}: no token can be read from it: {words}") from error

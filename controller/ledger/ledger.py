@@ -55,6 +55,11 @@ class Ledger:
     ) -> None:
         self.close()
 
+    @property
+    def url(self) -> str:
+        """The database's, with its password: another process of this controller opens the same ledger by it."""
+        return self._engine.url.render_as_string(hide_password=False)
+
     def close(self) -> None:
         self._listener.stop()
         self._engine.dispose()

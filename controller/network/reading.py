@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from controller.files import require_regular
 from controller.problems import InvalidInput, Problem
 
 READER = Path(__file__).with_name("ansible_reader.py")
@@ -70,6 +71,7 @@ def read_inventory(inventory: Path, vault_password_file: Path | None = None) -> 
     """
     if not inventory.exists():
         raise InvalidInput([Problem(str(inventory), 0, "", "there is no such inventory")])
+    _require_files(inventory, vault_password_file)
     answer = _run(inventory, vault_password_file)
     shown = _Shown(inventory)
     if "error" in answer:
@@ -82,6 +84,29 @@ def read_inventory(inventory: Path, vault_password_file: Path | None = None) -> 
         hosts={name: _node(name, node, shown) for name, node in answer["hosts"].items()},
         domains={name: _node(name, node, shown) for name, node in answer["domains"].items()},
     )
+
+
+def _require_files(inventory: Path, vault_password_file: Path | None) -> None:
+    """
+    Raises:
+        InvalidInput: what Ansible would wait for without end: a FIFO, a socket or a device in the place of a file.
+    """
+    named = [vault_password_file, os.environ.get("ANSIBLE_VAULT_PASSWORD_FILE")]
+    read = [Path(one) for one in named if one]
+    if inventory.is_dir():
+        read += [Path(folder, name) for folder, _, names in os.walk(inventory) for name in names]
+    else:
+        read.append(inventory)
+    problems = []
+    for path in read:
+        try:
+            require_regular(path.stat(), path)
+        except FileNotFoundError:
+            continue  # Ansible's own words for it say more
+        except OSError as error:
+            problems.append(Problem(str(path), 0, "", error.strerror or "cannot be read"))
+    if problems:
+        raise InvalidInput(problems)
 
 
 def vault_hint(message: str) -> str:

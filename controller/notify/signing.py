@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from controller.files import read_regular_file
 from controller.problems import SlotcarError
 
 PREFIX = "whsec_"
@@ -60,12 +61,10 @@ def _read(place: str, environment: Mapping[str, str]) -> str:
     if kind != "file" or not name.startswith("/"):
         raise SecretUnusable("a secret is named by its place: say file:/FULL/PATH or env:NAME, not the secret itself")
     try:
-        with Path(name).open("rb") as stream:
-            raw = stream.read(LARGEST_FILE_BYTES + 1)
-    except OSError as error:
-        raise SecretUnusable(f"{place} cannot be read: {error.strerror}; {HOW_TO}") from error
-    if len(raw) > LARGEST_FILE_BYTES:
-        raise SecretUnusable(f"{place} is larger than any secret; {HOW_TO}")
+        raw = read_regular_file(Path(name), LARGEST_FILE_BYTES)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "no file can have this name"
+        raise SecretUnusable(f"{place} cannot be read: {why}; {HOW_TO}") from None
     return raw.decode("ascii", "replace")
 
 

@@ -58,12 +58,17 @@ LONGEST_LABEL_KEY, LONGEST_LABEL = 63, 255
 
 @dataclass(slots=True)
 class Reader:
-    """Reads the keys of one entry; every mistake goes to `complain`, and none stops the others from being found."""
+    """Reads the keys of one entry; every mistake goes to `complain`, and none stops the others from being found.
+
+    Attributes:
+        window_count: how many windows its times and its recurrence gave, also where anything else is wrong.
+    """
 
     data: Mapping[str, Any]
     complain: Complain
     now: datetime
     failed: set[str] = field(default_factory=set)
+    window_count: int = 0
 
     def reservation(self) -> Reservation | None:
         """The reservation, or None where anything is wrong."""
@@ -90,6 +95,7 @@ class Reader:
             "labels": self._labels(),
         }
         windows = self._windows()
+        self.window_count = len(windows or ())
         if self.failed or windows is None:
             return None
         recurrence = self.data.get("recurrence")

@@ -29,13 +29,19 @@ def _nothing_wrong(_reservation: Reservation) -> Iterable[tuple[str, str]]:
 
 @dataclass(slots=True)
 class Loaded:
-    """What was read so far."""
+    """What was read so far.
+
+    Attributes:
+        max_windows: of all reservations together; what comes after the one that passes it is not read.
+    """
 
     now: datetime
     check: Check = _nothing_wrong
     reservations: list[Reservation] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     places: dict[tuple[str, str], str] = field(default_factory=dict)
+    max_windows: int | None = None
+    windows: int = 0
 
     def finish(self) -> tuple[Reservation, ...]:
         if self.problems:
@@ -60,13 +66,19 @@ def load_files(paths: Sequence[Path], now: datetime, check: Check = _nothing_wro
     return loaded.finish()
 
 
-def load_text(text: str, file: str, now: datetime) -> tuple[Reservation, ...]:
+def windows_problem(place: str, windows: int, max_windows: int) -> tuple[str, str, str]:
+    """Key, message and hint for a request whose reservations have too many windows together."""
+    message = f"brings the windows of the request to {windows}, more than the {max_windows} that it may have"
+    return place, message, "shorten recurrences, or split the request; SLOTCAR_MAX_WINDOWS is the limit"
+
+
+def load_text(text: str, file: str, now: datetime, max_windows: int | None = None) -> tuple[Reservation, ...]:
     """All reservations of a file's text; `file` is what problems call it.
 
     Raises:
-        InvalidInput: as `load_files`.
+        InvalidInput: as `load_files`; also where they have more windows together than `max_windows`.
     """
-    loaded = Loaded(now)
+    loaded = Loaded(now, max_windows=max_windows)
     _read(load(text, file), loaded)
     return loaded.finish()
 
@@ -139,6 +151,10 @@ def _read(document: Document, loaded: Loaded) -> None:
         return
     for index, entry in enumerate(entries):
         _read_entry(document, index, entry, defaults, loaded)
+        if loaded.max_windows is not None and loaded.windows > loaded.max_windows:
+            key, message, hint = windows_problem(f"reservations[{index}]", loaded.windows, loaded.max_windows)
+            loaded.problems.append(Problem(document.file, document.line(key), key, message, "", hint))
+            return
 
 
 def _defaults(document: Document, value: Any, loaded: Loaded) -> Mapping[str, Any]:
@@ -179,7 +195,9 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
     # An end in an entry speaks against a default duration, and the other way round.
     rest = {key: one for key, one in defaults.items() if entry.get(_OPPOSITE.get(key)) is None}
     whole = {**rest, **entry}
-    reservation = Reader(whole, complain, loaded.now).reservation()
+    reader = Reader(whole, complain, loaded.now)
+    reservation = reader.reservation()
+    loaded.windows += reader.window_count
     owner, name = whole.get("owner"), whole.get("name")
     if isinstance(owner, str) and isinstance(name, str):
         # Also of a reservation that is wrong otherwise, so that mending it brings no new complaint.

@@ -20,9 +20,32 @@ class _Known:
     """What was found for one set of reservations and of SLSs; never changed."""
 
     entries: Mapping[int, Entry]
-    valid: frozenset[str]
+    at: datetime
     configurations: Mapping[str, Configuration]
     unrenderable: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Rendering:
+    """Renders intents and keeps the last one of each device, so that the same one again costs nothing."""
+
+    network: Network
+    _last: dict[str, tuple[QosIntent, Configuration]] = field(default_factory=dict)
+
+    def __call__(self, intents: Mapping[str, QosIntent]) -> tuple[dict[str, Configuration], dict[str, str]]:
+        """By device its configuration, and of those that have none the reason."""
+        configurations: dict[str, Configuration] = {}
+        unrenderable: dict[str, str] = {}
+        for name, intent in intents.items():
+            device = self.network.devices[name]
+            last = self._last.get(name)
+            try:
+                if last is None or last[0] != intent:
+                    last = self._last[name] = intent, renderer_of(device).configuration(intent, device)
+                configurations[name] = last[1]
+            except Unrenderable as error:
+                unrenderable[name] = str(error)
+        return configurations, unrenderable
 
 
 @dataclass(slots=True)
@@ -35,47 +58,42 @@ class Configuring:
 
     network: Network
     _known: _Known | None = None
-    _last: dict[str, tuple[QosIntent, Configuration]] = field(default_factory=dict)
+    _rendering: Rendering = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._rendering = Rendering(self.network)
 
     def __call__(self, active: Sequence[Active], at: datetime) -> tuple[dict[str, Configuration], dict[str, str]]:
         """By device its configuration, and of those that have none the reason."""
         known = self._known
         entries = {one.entry.number: one.entry for one in active}
-        valid = frozenset(
-            name for name, sls in self.network.sls.items() if sls.validity is None or sls.validity.contains(at)
-        )
-        if known is None or known.valid != valid:
-            found, unrenderable = self._render(intents_at(active, self.network, at))
+        if known is None:
+            found, unrenderable = self._rendering(intents_at(active, self.network, at))
         else:
-            touched = _touched(known.entries, entries)
+            touched = touched_devices(known.entries, entries) | devices_of_slss_between(self.network, known.at, at)
             concerned = [one for one in active if touched & crossed(one.entry.paths)] if touched else []
             intents = intents_at(concerned, self.network, at, touched)
-            new, newly = self._render(intents)
+            new, newly = self._rendering(intents)
             found = {name: one for name, one in known.configurations.items() if name not in intents} | new
             unrenderable = {name: why for name, why in known.unrenderable.items() if name not in intents} | newly
-        self._known = _Known(entries, valid, found, unrenderable)
+        self._known = _Known(entries, at, found, unrenderable)
         return dict(sorted(found.items())), dict(sorted(unrenderable.items()))
 
-    def _render(self, intents: Mapping[str, QosIntent]) -> tuple[dict[str, Configuration], dict[str, str]]:
-        found: dict[str, Configuration] = {}
-        unrenderable: dict[str, str] = {}
-        for name, intent in intents.items():
-            device = self.network.devices[name]
-            last = self._last.get(name)
-            try:
-                if last is None or last[0] != intent:
-                    last = self._last[name] = intent, renderer_of(device).configuration(intent, device)
-                found[name] = last[1]
-            except Unrenderable as error:
-                unrenderable[name] = str(error)
-        return found, unrenderable
 
-
-def _touched(before: Mapping[int, Entry], after: Mapping[int, Entry]) -> set[str]:
-    """The devices on the paths of what is in one of them only, or other in the one than in the other."""
-    found: set[str] = set()
+def touched_devices(before: Mapping[int, Entry], after: Mapping[int, Entry]) -> set[str]:
+    """The devices on the paths of what is in one of them only, or other in the one than in the other. Keys: numbers."""
+    touched: set[str] = set()
     for number in before.keys() | after.keys():
         old, new = before.get(number), after.get(number)
         if old is not new and old != new:
-            found |= crossed(path for entry in (old, new) if entry is not None for path in entry.paths)
-    return found
+            touched |= crossed(path for entry in (old, new) if entry is not None for path in entry.paths)
+    return touched
+
+
+def devices_of_slss_between(network: Network, before: datetime, after: datetime) -> set[str]:
+    """The devices at whose ingress an SLS is valid at one of the two instants and not at the other."""
+    return {
+        sls.ingress.device
+        for sls in network.sls.values()
+        if sls.validity is not None and sls.validity.contains(before) is not sls.validity.contains(after)
+    }

@@ -28,6 +28,7 @@ from controller.verbs.configurations import configurations_at
 from controller.verbs.enquiring import EnquiryAnswer, ask_tables
 from controller.verbs.errors import NoSuchDevice, NotPossible, PlanRefused, RefusedByAdmission, StalePlan
 from controller.verbs.expressing import Expressions
+from controller.verbs.limits import require_few_windows
 from controller.verbs.matching import Act, match
 from controller.verbs.phases import KINDS
 from controller.verbs.plan import Plan, make_plan, network_digest
@@ -208,6 +209,7 @@ class Broker:
         )
 
     def _admit(self, reservation: Reservation, caller: Caller, now: datetime, **how: object) -> Entry:
+        require_few_windows([("", reservation)], self.settings.max_windows)
         ask = ask_for(reservation, self.network)
         answer = self.ledger.admit(
             AdmissionRequest(
@@ -232,17 +234,21 @@ class Broker:
             NoPath: the endpoints are not connected, or not known. BeyondHorizon: reservations end earlier.
         """
         self.ledger.terms.policy.check_horizon(asked, now)
+        require_few_windows([("", asked)], self.settings.max_windows)
         answer, _ = self.ledger.ask(lambda tables: ask_tables(asked, self.network, tables), now)
         return answer
 
     # -- files -----------------------------------------------------------------------------------------------------
 
-    def plan(self, source: Source, caller: Caller, now: datetime) -> Plan:
-        """What applying the files would do, against the ledger as it is; writes nothing.
+    def plan(self, source: Source, caller: Caller, now: datetime, show_from: datetime | None = None) -> Plan:
+        """What applying the files would do, against the ledger as it is; writes nothing. `show_from`: see `make_plan`.
 
         Raises:
-            CannotExpress, RefusedByPolicy: see `create`.
+            CannotExpress, RefusedByPolicy: see `create`. InvalidInput: the files have more windows than
+            `Settings.max_windows`.
         """
+        placed = ((f"reservations[{index}]", one) for index, one in enumerate(source.reservations))
+        require_few_windows(placed, self.settings.max_windows)
         for reservation in source.reservations:
             access.owner_for(caller, reservation.owner)
         tables, sequence = self.ledger.ask(lambda tables: tables.copy(), now)
@@ -257,16 +263,20 @@ class Broker:
             set_name=source.scope.set_name,
             policy=self.ledger.terms.policy,
             names_others=access.may_see_all(caller),
+            show_from=show_from,
         )
 
     def apply(self, work: PlanToDo, caller: Caller, now: datetime) -> Applied:
         """Exactly the plan, whole or not at all.
 
         Raises:
+            InvalidInput: it has more windows than `Settings.max_windows`.
             PlanRefused: it holds a refusal. StalePlan, StaleLedger: something changed since it was made.
             PlanNotAdmitted: it does not fit any more. CannotExpress: a platform has no words for what it would leave.
             RefusedByPolicy: see `create`.
         """
+        steps = ((f"steps[{i}].reservation", one.reservation) for i, one in enumerate(work.steps) if one.reservation)
+        require_few_windows(steps, self.settings.max_windows)
         if work.refused:
             raise PlanRefused(f"the plan holds refusals, so none of it is applied: {', '.join(work.refused)}")
         if work.network_digest != network_digest(self.network):
@@ -274,10 +284,10 @@ class Broker:
         if work.sequence is None:
             raise StalePlan("the plan was made without a ledger (--offline): make it again with one")
         doing = [step for step in work.steps if step.act is not Act.NO_OP]
-        steps = [self._plan_step(step, caller, now) for step in doing]
-        if not steps:
+        if not doing:
             return Applied((), 0, 0, 0)
-        entries = self.ledger.apply(steps, now, actor=caller.name, sequence=work.sequence)
+        requests = [self._plan_step(step, caller, now) for step in doing]
+        entries = self.ledger.apply(requests, now, actor=caller.name, sequence=work.sequence)
         acts = [step.act for step in doing]
         return Applied(entries, *(acts.count(act) for act in (Act.CREATE, Act.CHANGE, Act.CANCEL)))
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from controller.intent import intents_at
 from controller.ledger.model import Entry
 from controller.network.model import Network
+from controller.path.model import crossed
 from controller.render import renderer_of
-from controller.render.model import Configuration
+from controller.render.model import Configuration, Unrenderable
+from controller.rollout.configuring import Rendering, devices_of_slss_between, touched_devices
 from controller.timebase import MICROSECOND
-from controller.timeline import active_at
+from controller.timeline import Active, active_at
 from controller.verbs.errors import NoSuchDevice
 
 
@@ -61,24 +64,63 @@ def configurations_at(
     }
 
 
-def changes_between(before: dict[str, Configuration], after: dict[str, Configuration]) -> tuple[DeviceDiff, ...]:
-    """Devices whose configurations differ, by name."""
-    return tuple(
-        DeviceDiff(name, before[name], after[name])
-        for name in sorted(after)
-        if name in before and before[name].lines != after[name].lines
-    )
+@dataclass(slots=True)
+class Differences:
+    """What of the devices' configurations differs between two instants, or between two states of the ledger.
+
+    Only devices are rendered that can differ: those on the path of a reservation that is active on one side only or was
+    changed, and those with an SLS that is valid on one side only. All others have the same intent on both sides.
+    """
+
+    network: Network
+    _rendering: Rendering = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._rendering = Rendering(self.network)
+
+    def between(
+        self, before: Sequence[Active], before_at: datetime, after: Sequence[Active], after_at: datetime
+    ) -> tuple[DeviceDiff, ...]:
+        """The devices that differ, by name.
+
+        Raises:
+            Unrenderable: of a device that can differ, its platform cannot express one of the two sides.
+        """
+        old, new = ({one.entry.number: one.entry for one in side} for side in (before, after))
+        touched = touched_devices(old, new) | devices_of_slss_between(self.network, before_at, after_at)
+        if not touched:
+            return ()
+        was, will = (self._render(side, at, touched) for side, at in ((before, before_at), (after, after_at)))
+        return tuple(
+            DeviceDiff(name, was[name], will[name]) for name in sorted(will) if was[name].lines != will[name].lines
+        )
+
+    def _render(self, active: Sequence[Active], at: datetime, devices: Collection[str]) -> dict[str, Configuration]:
+        concerned = [one for one in active if not crossed(one.entry.paths).isdisjoint(devices)]
+        configurations, unrenderable = self._rendering(intents_at(concerned, self.network, at, devices))
+        if unrenderable:
+            raise Unrenderable(unrenderable[min(unrenderable)])
+        return configurations
 
 
-def transitions(
-    entries: Sequence[Entry], network: Network, times: Iterable[datetime], devices: Collection[str] | None = None
-) -> tuple[Boundary, ...]:
-    """What changes at each of `times`: the configuration an instant before against the one from then on."""
-    found = []
-    for at in times:
-        before = configurations_at(entries, network, at - MICROSECOND, devices)
-        after = configurations_at(entries, network, at, devices)
-        changes = changes_between(before, after)
-        if changes:
-            found.append(Boundary(at, changes))
-    return tuple(found)
+def transitions(entries: Sequence[Entry], times: Iterable[datetime], differences: Differences) -> Iterator[Boundary]:
+    """What changes at each of `times`: the configuration an instant before against the one from then on.
+
+    Raises:
+        Unrenderable: see `Differences.between`.
+    """
+    wanted = set(times)
+    changing: dict[datetime, list[Entry]] = defaultdict(list)
+    crossing: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        for device in crossed(entry.paths):
+            crossing[device].append(entry)
+        for at in wanted.intersection(instant for window in entry.reservation.windows for instant in window):
+            changing[at].append(entry)
+    for at in sorted(wanted):
+        devices = crossed(path for entry in changing[at] for path in entry.paths)
+        devices |= devices_of_slss_between(differences.network, at - MICROSECOND, at)
+        near = {entry.number: entry for device in devices for entry in crossing[device]}.values()
+        before, after = active_at(near, at - MICROSECOND), active_at(near, at)
+        if changes := differences.between(before, at - MICROSECOND, after, at):
+            yield Boundary(at, changes)

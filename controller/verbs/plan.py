@@ -17,8 +17,9 @@ from controller.policy.policy import Policy
 from controller.render.model import Unrenderable
 from controller.reservation.model import Reservation
 from controller.timebase import Window
+from controller.timeline import active_at
 from controller.verbs.asking import Ask, ask_for
-from controller.verbs.configurations import Boundary, changes_between, configurations_at, transitions
+from controller.verbs.configurations import Boundary, Differences, transitions
 from controller.verbs.errors import CannotExpress
 from controller.verbs.matching import Act, Match
 from controller.verbs.planned_rules import check_plan
@@ -45,7 +46,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All of it. `sequence` is the ledger's when the plan was made; None for a plan made without a ledger."""
+    """All of it.
+
+    Attributes:
+        sequence: the ledger's when the plan was made; None for a plan made without a ledger.
+        boundaries_left_out: how many of those that the plan touches come after the ones that are shown.
+        next_at: the first of them.
+    """
 
     made_at: datetime
     sequence: int | None
@@ -54,6 +61,7 @@ class Plan:
     steps: tuple[Step, ...]
     boundaries: tuple[Boundary, ...] = ()
     boundaries_left_out: int = 0
+    next_at: datetime | None = None
     counts: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -94,10 +102,12 @@ def make_plan(
     set_name: str,
     policy: Policy,
     names_others: bool,
+    show_from: datetime | None = None,
 ) -> Plan:
     """Decides every match against `tables`, as if what is cancelled and changed were gone already.
 
-    `tables` is used up: it ends as it would after the apply.
+    `tables` is used up: it ends as it would after the apply. The devices' changes are shown from `show_from` on;
+    without it, those at once come first.
 
     Raises:
         CannotExpress: at some boundary a platform cannot express what would be admitted. RefusedByPolicy: a rule of the
@@ -113,9 +123,12 @@ def make_plan(
     steps = tuple(_step(match, asks.get(match.key), tables, network, policy, now) for match in matches)
     after = _entries_after(current, steps, now)
     check_plan(steps, current, after, policy, now, name_other=names_others)
-    times = sorted(_touched_times(steps, now))
+    times = sorted(at for at in _touched_times(steps, now) if show_from is None or at >= show_from)
+    shown_times, rest = times[:MAX_BOUNDARIES], times[MAX_BOUNDARIES:]
+    differences = Differences(network)
     try:
-        shown = _boundaries(current, after, steps, network, now, times[:MAX_BOUNDARIES])
+        at_once = _at_once(current, after, now, differences) if show_from is None else ()
+        shown = (*at_once, *transitions(after, shown_times, differences))
     except Unrenderable as error:
         raise CannotExpress(str(error)) from error
     return Plan(
@@ -125,7 +138,8 @@ def make_plan(
         set_name=set_name,
         steps=steps,
         boundaries=shown,
-        boundaries_left_out=max(0, len(times) - MAX_BOUNDARIES),
+        boundaries_left_out=len(rest),
+        next_at=rest[0] if rest else None,
     )
 
 
@@ -230,17 +244,9 @@ def _touched(steps: Iterable[Step]) -> Iterator[Reservation]:
             yield step.match.wanted
 
 
-def _boundaries(
-    before: Sequence[Entry],
-    after: Sequence[Entry],
-    steps: Sequence[Step],
-    network: Network,
-    now: datetime,
-    times: Sequence[datetime],
+def _at_once(
+    before: Sequence[Entry], after: Sequence[Entry], now: datetime, differences: Differences
 ) -> tuple[Boundary, ...]:
-    """What would be pushed at once, then what at each boundary that the plan touches."""
-    if not any(True for _ in _touched(steps)):
-        return ()
-    at_once = changes_between(configurations_at(before, network, now), configurations_at(after, network, now))
-    first = (Boundary(now, at_once),) if at_once else ()
-    return (*first, *transitions(after, network, times))
+    """What would be pushed at once; nothing where the plan changes no slot that is open now."""
+    changes = differences.between(active_at(before, now), now, active_at(after, now), now)
+    return (Boundary(now, changes),) if changes else ()

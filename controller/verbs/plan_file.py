@@ -10,15 +10,18 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from controller.files import read_regular_file
 from controller.problems import InvalidInput, Problem
 from controller.reservation.model import Reservation
 from controller.timebase import iso
-from controller.verbs.configurations import Boundary
+from controller.verbs.configurations import Boundary, DeviceDiff
 from controller.verbs.documents import refusal_document, reservation_document
 from controller.verbs.matching import Act
 from controller.verbs.plan import WAITS, Plan, Step
 
 FORMAT = "slotcar-plan/1"
+#: Of a plan that is read from a file.
+LARGEST_FILE_BYTES = 200_000_000
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
@@ -31,6 +34,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "steps": [_step_document(step) for step in plan.steps],
         "boundaries": [boundary_document(boundary) for boundary in plan.boundaries],
         "boundaries_left_out": plan.boundaries_left_out,
+        "next": iso(plan.next_at) if plan.next_at else None,
         "summary": {
             "create": plan.count(Act.CREATE),
             "change": plan.count(Act.CHANGE),
@@ -58,12 +62,19 @@ def _step_document(step: Step) -> dict[str, Any]:
 
 
 def boundary_document(boundary: Boundary) -> dict[str, Any]:
+    return {"at": iso(boundary.at), "devices": [device_document(one) for one in boundary.devices]}
+
+
+def device_document(one: DeviceDiff, first_line: int = 0, max_lines: int | None = None) -> dict[str, Any]:
+    """The diff from `first_line` on (the first is 0), at most `max_lines` of it."""
+    lines = one.diff[first_line:]
+    shown = lines[:max_lines]
     return {
-        "at": iso(boundary.at),
-        "devices": [
-            {"device": one.device, "diff": list(one.diff), "approximations": list(one.after.approximations)}
-            for one in boundary.devices
-        ],
+        "device": one.device,
+        "diff": list(shown),
+        "first_line": first_line,
+        "lines_left_out": len(lines) - len(shown),
+        "approximations": list(one.after.approximations),
     }
 
 
@@ -162,7 +173,7 @@ def is_plan_file(paths: list[Path]) -> bool:
     if len(paths) != 1 or paths[0].suffix != ".json" or not paths[0].is_file():
         return False
     try:
-        document = json.loads(paths[0].read_text(encoding="utf-8"))
+        document = json.loads(read_regular_file(paths[0], LARGEST_FILE_BYTES))
     except (OSError, ValueError):
         return False
     return isinstance(document, dict) and "ledger_sequence" in document
@@ -174,9 +185,9 @@ def read_plan(file: Path) -> PlanToDo:
         InvalidInput: it is no plan file, or not one of this version.
     """
     try:
-        return to_do_of(PlanFile.model_validate_json(file.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput([Problem(str(file), 0, "", f"cannot be read: {error}")]) from error
+        return to_do_of(PlanFile.model_validate_json(read_regular_file(file, LARGEST_FILE_BYTES)))
+    except OSError as error:
+        raise InvalidInput([Problem(str(file), 0, "", f"cannot be read: {error.strerror}")]) from error
     except ValidationError as error:
         hint = "make the plan again with: slotcar plan FILES -o plan.json"
         raise InvalidInput(

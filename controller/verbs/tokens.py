@@ -19,10 +19,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from controller.files import read_regular_file
 from controller.problems import InvalidInput, Problem, SlotcarError
 from controller.reservation.model import Owner
 
 TOKEN_PREFIX = "slotcar_"
+#: Some 40,000 tokens.
+LARGEST_FILE_BYTES = 10_000_000
 
 
 class Role(StrEnum):
@@ -79,12 +82,12 @@ def read_tokens(file: Path) -> tuple[Token, ...]:
         InvalidInput: the file is not a token file, or others than its owner can read it.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_regular_file(file, LARGEST_FILE_BYTES).decode("utf-8")
         mode = stat.S_IMODE(file.stat().st_mode)
     except FileNotFoundError:
         return ()
     except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput([Problem(str(file), 0, "", f"cannot be read as a token file: {error}")]) from error
+        raise _unreadable(file, error) from error
     if mode & 0o077:
         raise InvalidInput(
             [Problem(str(file), 0, "", "is open to others", f"mode {mode:04o}", f"say: chmod 600 {file}")]
@@ -97,6 +100,11 @@ def read_tokens(file: Path) -> tuple[Token, ...]:
             for detail in error.errors(include_url=False)
         ]
         raise InvalidInput(problems) from error
+
+
+def _unreadable(file: Path, error: Exception) -> InvalidInput:
+    why = getattr(error, "strerror", None) or "it is no UTF-8 text"
+    return InvalidInput([Problem(str(file), 0, "", f"cannot be read as a token file: {why}")])
 
 
 def create_token(
@@ -163,6 +171,8 @@ class TokenStore:
         except FileNotFoundError:
             self._stamp, self._tokens = None, ()
             return ()
+        except OSError as error:
+            raise _unreadable(self._file, error) from error
         stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
         if stamp != self._stamp:
             self._tokens = read_tokens(self._file)

@@ -39,7 +39,7 @@ def free_port() -> int:
 class Controller:
     """`slotcar serve`, from when it answers until the `with` ends."""
 
-    def __init__(self, state_dir: Path, inventory: Path, **settings: str) -> None:
+    def __init__(self, state_dir: Path, inventory: Path, max_open_files: int | None = None, **settings: str) -> None:
         self.port = free_port()
         self.log = state_dir / f"controller-{self.port}.log"
         self.environment = os.environ | {
@@ -50,8 +50,9 @@ class Controller:
         }
         with self.log.open("wb") as output:
             self.process = subprocess.Popen(
-                [str(SLOTCAR), "serve"], env=self.environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL
-            )
+                [*_limited(max_open_files), str(SLOTCAR), "serve"],
+                env=self.environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
         wait_for(lambda: self.alive() and self.answers(), f"the controller to answer; see {self.log}")
 
     def __enter__(self) -> Controller:
@@ -105,6 +106,10 @@ class Controller:
 
     def slotcar(self, *arguments: str, code: int = 0) -> str:
         return slotcar(*arguments, environment=self.environment, code=code)
+
+
+def _limited(max_open_files: int | None) -> list[str]:
+    return ["prlimit", f"--nofile={max_open_files}:{max_open_files}"] if max_open_files else []
 
 
 def heeds_interrupts() -> None:

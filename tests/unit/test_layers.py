@@ -16,6 +16,8 @@ ORDER = [
     "timebase",
     "vocabulary",
     "units",
+    "files",
+    "logs",
     "located_yaml",
     "reservation",
     "network",

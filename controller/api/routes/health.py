@@ -17,8 +17,9 @@ router = APIRouter(tags=["health"])
 
 
 @router.get("/healthz", response_model=HealthOut, summary="Whether the process lives")
-def healthz() -> dict[str, Any]:
-    """Always `ok`: that it answers is the answer. It asks nothing else, so a lost database restarts no controller."""
+async def healthz() -> dict[str, Any]:
+    """Always `ok`: that it answers is the answer. It asks nothing else, so a lost database restarts no controller;
+    and it waits for no thread, so requests that fill the pool of threads do not either."""
     return {"status": "ok", "checks": []}
 
 

@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Query
+from fastapi import APIRouter, Body, Depends, Query, Response
 from pydantic import ValidationError
 
 from controller.api.context import TheBroker, TheCaller, now
 from controller.api.limits import json_only
 from controller.api.models import AppliedOut, PlanOut
+from controller.api.plan_process import PlanRequest
 from controller.problems import InvalidInput, Problem
-from controller.reservation import load_text
 from controller.verbs.documents import entry_document
-from controller.verbs.plan_file import PlanFile, plan_document, to_do_of
-from controller.verbs.source import source_of
+from controller.verbs.plan_file import PlanFile, to_do_of
+from controller.verbs.plan_page import PageStart, page_start
 
 router = APIRouter(prefix="/v1", tags=["plans"])
-
-
-#: Characters that YAML folds, refuses or takes for halves of others unless they are escaped.
-_UNLIKE_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-
-
-def _yaml(body: dict[str, Any]) -> str:
-    """As YAML, which the reader of reservation files takes, and which is JSON but for a few characters."""
-    text = json.dumps(body, ensure_ascii=False)
-    return _UNLIKE_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+PAGE_LINES, MOST_LINES = 2_000, 10_000
 
 
 @router.post("/plans", response_model=PlanOut, summary="Plan", dependencies=[Depends(json_only)])
-def plan(
+async def plan(
     body: Annotated[dict[str, Any], Body()],
     found: TheBroker,
     caller: TheCaller,
@@ -40,11 +30,22 @@ def plan(
         str,
         Query(alias="set", min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._+-]+$", description="name of the set"),
     ] = "api",
-) -> dict[str, Any]:
-    """What applying this reservation file would do: admissions, refusals, each device's diff. Writes nothing."""
+    start: Annotated[
+        str | None,
+        Query(alias="from", max_length=300, description="`next` of the page before: the diffs that come after it"),
+    ] = None,
+    lines: Annotated[
+        int, Query(ge=1, le=MOST_LINES, description="at most so many lines of the devices' diffs")
+    ] = PAGE_LINES,
+) -> Response:
+    """What applying this reservation file would do: admissions, refusals, each device's diff. Writes nothing.
+
+    The diffs come in pages: where `next` is not null, planning the same again with `from` at it shows those that follow.
+    """
     moment = now()
-    reservations = load_text(_yaml(body), "request", moment)
-    return plan_document(found.broker.plan(source_of(reservations, set_name), caller, moment))
+    first = page_start(start, moment) if start is not None else PageStart()
+    request = PlanRequest(body, set_name, caller, moment, first, lines)
+    return Response(await found.plans.make(found.broker, request), media_type="application/json")
 
 
 @router.post("/applies", response_model=AppliedOut, summary="Apply a plan", dependencies=[Depends(json_only)])

@@ -18,6 +18,7 @@ import uvicorn
 from sqlalchemy.engine import make_url
 
 from controller.api.app import create_app
+from controller.api.connections import connection_options
 from controller.api.context import Context
 from controller.api.streaming import Streams
 from controller.ledger import Ledger, open_ledger
@@ -82,6 +83,7 @@ class Running:
 
     def __init__(self) -> None:
         self._servers: list[tuple[uvicorn.Server, threading.Thread, httpx.Client]] = []
+        self._contexts: list[Context] = []
 
     def start(
         self, ledger: Ledger, network: Network, settings: Settings, port: int = 0, streams: Streams | None = None,
@@ -90,11 +92,12 @@ class Running:
         context = Context(
             Broker(ledger, network, settings), TokenStore(settings.tokens_path), loop, streams or Streams()
         )
+        self._contexts.append(context)
         port = port or free_port()
         server = uvicorn.Server(
             uvicorn.Config(
                 create_app(context, **how), host="127.0.0.1", port=port, log_config=None, lifespan="off",
-                timeout_graceful_shutdown=1,
+                timeout_graceful_shutdown=1, **connection_options(settings),
             )
         )  # fmt: skip
         thread = threading.Thread(target=server.run)
@@ -112,6 +115,8 @@ class Running:
             server.should_exit = True
         for _, thread, _ in self._servers:
             thread.join()
+        for context in self._contexts:
+            context.plans.close()
 
 
 @pytest.fixture

@@ -1,0 +1,84 @@
+"""A real controller with few descriptors, clients that send nothing, plans that never end: it answers, its loop turns."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from controller.timebase import iso
+from tests.integration.api.conftest import GARNET, START, body, problem
+from tests.integration.api.test_heavy_plans import ENDLESS
+from tests.support.controllers import Controller, wait_for
+
+#: Of which 256 are kept for the loop, the database and files, and 64 for connections that are not counted yet.
+OPEN_FILES = 440
+#: More than the controller could ever have open.
+CROWD = 500
+
+
+@pytest.fixture(scope="module")
+def controller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controller]:
+    folder = tmp_path_factory.mktemp("attacked")
+    settings = {"SLOTCAR_PLAN_TIMEOUT": "PT1H", "SLOTCAR_MAX_CONNECTIONS_PER_CLIENT": "60"}
+    with Controller(folder, GARNET, OPEN_FILES, SLOTCAR_HEADER_TIMEOUT="PT1H", **settings) as running:
+        yield running
+
+
+def turns(controller: Controller, number: int) -> None:
+    """A new first boundary is reserved, and the next turn of the loop tells it."""
+    start = START - timedelta(minutes=number)
+    asked = body(f"slot-{number}", start=start.isoformat())
+    answer = httpx.post(f"http://127.0.0.1:{controller.port}/v1/reservations", json=asked, timeout=60)
+    assert answer.status_code == 201, answer.text
+    wait_for(lambda: controller.get("/v1/controller")["next_boundary"] == iso(start), "a turn of the loop")
+
+
+def send_nothing(crowd: ExitStack, controller: Controller, addresses: int) -> None:
+    """So many connections as the controller could never have open, each with half a header, from so many addresses."""
+    for number in range(CROWD):
+        one = crowd.enter_context(socket.socket())
+        one.bind((f"127.0.1.{number % addresses + 1}", 0))
+        one.connect(("127.0.0.1", controller.port))
+        one.sendall(b"POST /v1/plans HTTP/1.1\r\nHost: ")
+
+
+def used_descriptors(controller: Controller) -> int:
+    return len(list(Path(f"/proc/{controller.process.pid}/fd").iterdir()))
+
+
+def test_many_who_send_nothing_take_no_descriptor_from_the_rest(controller: Controller) -> None:
+    with ExitStack() as crowd:
+        send_nothing(crowd, controller, addresses=1)
+        assert controller.get("/healthz")["status"] == "ok"
+        turns(controller, 1)
+    with ExitStack() as crowd:
+        send_nothing(crowd, controller, addresses=5)
+        assert used_descriptors(controller) <= OPEN_FILES - 100
+    turns(controller, 2)
+    log = controller.log.read_text(errors="replace")
+    assert "out of system resource" not in log
+    assert 0 < log.count("connection refused") <= 20
+
+
+def test_while_heavy_plans_run_everything_else_goes_on(controller: Controller) -> None:
+    """One plan is made, eight wait, the others are told to come again."""
+    address = f"http://127.0.0.1:{controller.port}"
+    with ThreadPoolExecutor(12) as pool:
+        try:
+            plans = [pool.submit(httpx.post, f"{address}/v1/plans", json=ENDLESS, timeout=None) for _ in range(12)]
+            wait_for(lambda: sum(one.done() for one in plans) == 3, "the plans above the limit to be refused")
+            for refused in (one.result() for one in plans if one.done()):
+                assert "9 plans are being made or wait" in problem(refused, 503, "unavailable")["detail"]
+                assert refused.headers["retry-after"]
+            assert controller.get("/healthz")["status"] == "ok"
+            turns(controller, 3)
+            assert sum(one.done() for one in plans) == 3
+        finally:
+            controller.process.terminate()  # the last of this module; else the plans would be waited for

@@ -1,0 +1,78 @@
+"""What a plan shows of the devices, rendered for those that can differ, is what rendering all of them shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.ledger.model import Entry, State
+from controller.network.model import Network
+from controller.render.model import Configuration
+from controller.timebase import MICROSECOND, Window
+from controller.timeline import active_at
+from controller.verbs.configurations import DeviceDiff, Differences, configurations_at, transitions
+from tests.property.test_configuring import FLOWS, NETWORKS, NOW
+
+#: The SLS of both networks that ends does so an hour after `NOW`.
+TIMES = [NOW + timedelta(minutes=30) * number for number in range(5)]
+STATES = (State.COMMITTED, State.COMMITTED, State.COMMITTED, State.HELD, State.CANCELLED)
+
+
+def plain(before: dict[str, Configuration], after: dict[str, Configuration]) -> tuple[DeviceDiff, ...]:
+    """From the configurations of all devices."""
+    return tuple(
+        DeviceDiff(name, before[name], after[name])
+        for name in sorted(after)
+        if name in before and before[name].lines != after[name].lines
+    )
+
+
+def plain_at(entries: Sequence[Entry], network: Network, at: datetime) -> tuple[DeviceDiff, ...]:
+    before = configurations_at(entries, network, at - MICROSECOND)
+    return plain(before, configurations_at(entries, network, at))
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> tuple[Window, ...]:
+    """One or two, that may touch."""
+    edges = sorted(draw(st.sets(st.integers(0, 4), min_size=2, max_size=4)))
+    pairs = zip(edges[::2], edges[1::2], strict=False)
+    return tuple(Window(TIMES[start], TIMES[end]) for start, end in pairs)
+
+
+@st.composite
+def ledgers(draw: st.DrawFn, name: str) -> tuple[Entry, ...]:
+    chosen = draw(st.lists(st.sampled_from(FLOWS[name]), max_size=5, unique_by=lambda one: one.entry.number))
+    return tuple(
+        replace(
+            one.entry,
+            reservation=one.entry.reservation.model_copy(update={"windows": draw(windows())}),
+            state=draw(st.sampled_from(STATES)),
+        )
+        for one in chosen
+    )
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_each_boundary_shows_what_rendering_every_device_shows(name: str, data: st.DataObject) -> None:
+    network, entries = NETWORKS[name], data.draw(ledgers(name))
+    shown = {one.at: one.devices for one in transitions(entries, TIMES, Differences(network))}
+    assert shown == {at: diffs for at in TIMES if (diffs := plain_at(entries, network, at))}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_two_ledgers_differ_as_rendering_every_device_shows(name: str, data: st.DataObject) -> None:
+    network, before, after = NETWORKS[name], data.draw(ledgers(name)), data.draw(ledgers(name))
+    differences = Differences(network)
+    for at in TIMES:
+        shown = differences.between(active_at(before, at), at, active_at(after, at), at)
+        assert shown == plain(configurations_at(before, network, at), configurations_at(after, network, at))
