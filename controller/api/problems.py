@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -65,6 +66,12 @@ _TITLES = {
 }
 
 
+#: Problems that one answer tells; of more it says how many there are.
+MOST_PROBLEMS = 100
+#: Of a problem's key, which may be one that the request made up.
+LONGEST_KEY = 200
+
+
 class ProblemResponse(JSONResponse):
     """What a request said may be told back to it even where UTF-8 has no form for it (half of a surrogate pair)."""
 
@@ -120,31 +127,42 @@ def install(app: FastAPI) -> None:
 async def _slotcar(request: Request, error: Exception) -> JSONResponse:
     status, kind, title = next((s, k, t) for one, s, k, t in _KINDS if isinstance(error, one))
     more: dict[str, Any] = {}
+    words = str(error)
     if isinstance(error, InvalidInput):
-        more["errors"] = [_error(one) for one in error.problems]
+        more["errors"] = [_error(one) for one in error.problems[:MOST_PROBLEMS]]
+        words = _told([str(one) for one in error.problems[:MOST_PROBLEMS]], len(error.problems), "\n")
     elif isinstance(error, errors.RefusedByAdmission):
         more["refusal"] = refusal_document(error.refused)
     elif isinstance(error, ledger_errors.StaleVersion):
         more["current_version"] = error.actual
-    return problem(request, status, kind, title, str(error), **more)
+    return problem(request, status, kind, title, words, **more)
+
+
+def _told(told: Sequence[str], count: int, between: str) -> str:
+    """The first of `count` problems, and how many more there are."""
+    rest = count - len(told)
+    return between.join([*told, *([f"and {rest} more problems"] if rest else [])])
 
 
 def _error(one: Problem) -> dict[str, str]:
-    return {"key": one.key, "message": one.message, "value": one.value, "hint": one.hint}
+    return {"key": one.key[:LONGEST_KEY], "message": one.message, "value": one.value, "hint": one.hint}
 
 
 async def _validation(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     found = []
-    if any(detail["type"] == "json_invalid" for detail in error.errors()):
+    details = error.errors()
+    if any(detail["type"] == "json_invalid" for detail in details):
         return problem(request, 400, *_TITLES[400], "the body is no JSON")
-    for detail in error.errors():
+    for detail in details[:MOST_PROBLEMS]:
         where, *rest = [str(part) for part in detail["loc"]] or [""]
-        key = ".".join(rest) if where in ("body", "query", "path", "header") else ".".join([where, *rest])
+        key = (".".join(rest) if where in ("body", "query", "path", "header") else ".".join([where, *rest]))[
+            :LONGEST_KEY
+        ]
         value = detail.get("input")
         shown = "" if value is None or isinstance(value, dict | list) else str(value)[:60]
         found.append({"key": key, "message": str(detail["msg"]), "value": shown, "hint": ""})
-    words = "; ".join(f"{one['key'] or 'body'}: {one['message']}" for one in found)
+    words = _told([f"{one['key'] or 'body'}: {one['message']}" for one in found], len(details), "; ")
     return problem(request, 422, "invalid-input", "The request is wrong", words, errors=found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.reservation.entry import HOST, LONGEST_LABEL, LONGEST_LABEL_KEY, MOST_LABELS, NAME, OWNER
+from controller.reservation.checks import HOST, LONGEST_LABEL, LONGEST_LABEL_KEY, MOST_LABELS, NAME, OWNER
 from controller.reservation.recurrence import MOST_OCCURRENCES
 from controller.vocabulary import Direction, IfUnready, Protocol, Service
 

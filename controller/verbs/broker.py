@@ -17,7 +17,9 @@ from controller.ledger.errors import UnknownHandle
 from controller.ledger.model import AdmissionRequest, Entry, PlanStep, State, Terms
 from controller.ledger.queries import EventFilter
 from controller.network.model import Network
+from controller.problems import InvalidInput, Problem, is_line
 from controller.render.model import Configuration
+from controller.reservation import require_valid
 from controller.reservation.model import Endpoint, Reservation, is_storable
 from controller.settings import Settings
 from controller.timebase import MICROSECOND, iso
@@ -38,6 +40,7 @@ from controller.verbs.viewing import TimelineItem, TimelineQuery, timeline
 
 #: A boundary is prepared at most so long before it, and its failures are told again no longer after it.
 TOLD_WITHIN = timedelta(hours=1)
+LONGEST_REASON = 500
 #: Of what the audit log says about boundaries; with more, the earliest are left out.
 MOST_EVENTS = 20_000
 
@@ -140,7 +143,7 @@ class Broker:
 
         Raises:
             RefusedByAdmission: no room; nothing is held. CannotExpress: a platform on the path has no words for it.
-            NameTaken, IdempotencyConflict, NoPath.
+            InvalidInput: see `require_valid`. NameTaken, IdempotencyConflict, NoPath.
         """
         access.owner_for(caller, reservation.owner)
         hold_until = now + options.hold if options.hold else None
@@ -207,7 +210,7 @@ class Broker:
         )
         return self.ledger.rebind(
             entry.handle,
-            reservation,
+            require_valid(reservation),
             now,
             actor=caller.name,
             expected_version=expected_version if expected_version is not None else entry.version,
@@ -215,7 +218,7 @@ class Broker:
         )
 
     def _admit(self, reservation: Reservation, caller: Caller, now: datetime, **how: object) -> Entry:
-        ask = ask_for(reservation, self.network)
+        ask = ask_for(require_valid(reservation), self.network)
         answer = self.ledger.admit(
             AdmissionRequest(
                 reservation=reservation,
@@ -288,9 +291,9 @@ class Broker:
         if step.act is Act.CANCEL:
             return PlanStep(step.key, cancel=step.handle, expected_version=step.expected_version)
         assert step.reservation is not None
-        if step.act is Act.CREATE and step.reservation.end <= now:
+        if step.reservation.end <= now:
             raise StalePlan(f"{'/'.join(step.key)} ended at {iso(step.reservation.end)}: make the plan again")
-        ask = ask_for(step.reservation, self.network)
+        ask = ask_for(require_valid(step.reservation, "plan"), self.network)
         request = AdmissionRequest(
             reservation=step.reservation,
             paths=ask.paths,
@@ -354,6 +357,13 @@ class Broker:
     def _move(
         self, entry: Entry, to: State, caller: Caller, now: datetime, expected_version: int | None, reason: str = ""
     ) -> Entry:
+        """
+        Raises:
+            InvalidInput: the reason is not one line.
+        """
+        if not is_line(reason, LONGEST_REASON):
+            hint = f"say one line of at most {LONGEST_REASON} characters"
+            raise InvalidInput([Problem("request", 0, "reason", "is no reason", reason[:60], hint)])
         return self.ledger.transition(
             entry.handle,
             to,

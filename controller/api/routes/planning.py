@@ -7,15 +7,13 @@ import re
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query
-from pydantic import ValidationError
 
 from controller.api.context import TheBroker, TheCaller, now
 from controller.api.limits import json_only
 from controller.api.models import AppliedOut, PlanOut
-from controller.problems import InvalidInput, Problem
 from controller.reservation import load_text
 from controller.verbs.documents import entry_document
-from controller.verbs.plan_file import PlanFile, plan_document, to_do_of
+from controller.verbs.plan_file import plan_document, to_do_from
 from controller.verbs.source import source_of
 
 router = APIRouter(prefix="/v1", tags=["plans"])
@@ -50,15 +48,7 @@ def plan(
 @router.post("/applies", response_model=AppliedOut, summary="Apply a plan", dependencies=[Depends(json_only)])
 def apply(body: Annotated[dict[str, Any], Body()], found: TheBroker, caller: TheCaller) -> dict[str, Any]:
     """Exactly the plan, whole or not at all; refused (409) when the ledger or the inventory has changed since."""
-    try:
-        work = to_do_of(PlanFile.model_validate_json(json.dumps(body)))
-    except ValidationError as error:
-        raise InvalidInput(
-            Problem(
-                "request", 0, ".".join(map(str, detail["loc"])), detail["msg"], hint="say what POST /v1/plans answered"
-            )
-            for detail in error.errors(include_url=False)
-        ) from error
+    work = to_do_from(json.dumps(body), "request", "say what POST /v1/plans answered")
     done = found.broker.apply(work, caller, now())
     return {
         "created": done.created,
