@@ -11,6 +11,7 @@ from controller.cli import REFUSED
 from controller.cli.options import Files, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, coloured_diff, emit, stdout
 from controller.cli.session import broker, caller, network_of, now, settings
+from controller.problems import printable
 
 if TYPE_CHECKING:
     from controller.verbs.plan import Plan, Step
@@ -144,10 +145,10 @@ def _print_step(step: Step) -> None:
         return
     sign, style = SIGNS[step.act.value]
     note = f"  ({step.match.note})" if step.match.note else ""
-    console.print(Text(f"{sign} {owner}/{name}  {summary(reservation)}{note}", style=style))
+    console.print(Text(printable(f"{sign} {owner}/{name}  {summary(reservation)}{note}"), style=style))
     for difference in step.match.differences:
         words = difference_sentence(difference.key, difference.before, difference.after)
-        console.print(Text(f"    {words}", style=style))
+        console.print(Text(f"    {printable(words)}", style=style))
 
 
 def summary(reservation: object) -> str:
