@@ -36,7 +36,7 @@ _READ_ENTRIES = text(
         WHERE entry.owner = asked.owner AND entry.name = asked.name AND entry.state IN ({_LIVE_STATES})
         LIMIT 1
     ) AS found
-    """
+    """  # noqa: S608 - the states are constants of this program
 )
 # Containment in JSON finds a superset (an interface may have a device's name), which is looked through again.
 _READ_BESIDE = text(
@@ -45,7 +45,7 @@ _READ_BESIDE = text(
         SELECT FROM unnest(CAST(:devices AS text[])) AS asked (name)
         WHERE paths @> jsonb_build_array(jsonb_build_object('hops', jsonb_build_array(jsonb_build_array(asked.name))))
     )
-    """
+    """  # noqa: S608 - the states are constants of this program
 )
 
 

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from controller.problems import InvalidInput, Problem, SlotcarError
 from controller.reservation.model import Owner
 
-TOKEN_PREFIX = "slotcar_"
+TOKEN_PREFIX = "slotcar_"  # noqa: S105 - what every token begins with
 
 
 class Role(StrEnum):
