@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,7 @@ from controller.problems import InvalidInput, Problem, SlotcarError
 from controller.units import parse_duration, parse_rate_bps
 
 PREFIX = "SLOTCAR_"
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
 
 
 def _rate(value: Any) -> Any:
@@ -30,8 +32,20 @@ def _optional(value: Any) -> Any:
     return None if value == "" else value
 
 
+def _names(value: Any) -> Any:
+    """`a.example.net, b` as names; a port or a scheme in one is a mistake."""
+    if not isinstance(value, str):
+        return value
+    names = tuple(filter(None, (one.strip() for one in value.split(","))))
+    for name in names:
+        if not _HOST_NAME.fullmatch(name):
+            raise ValueError(f"{name} is no host's name: say names alone, such as `slotcar.example.net,controller-a`")
+    return names
+
+
 Rate = Annotated[int, NoDecode, BeforeValidator(_rate), Field(ge=0)]
 Duration = Annotated[timedelta, NoDecode, BeforeValidator(_duration), Field(gt=timedelta())]
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
 OptionalPath = Annotated[Path | None, BeforeValidator(_optional)]
 
 
@@ -51,6 +65,10 @@ class Settings(BaseSettings):
         approval_rate_bps, approval_duration: a reservation above either waits for approval; None for no gate.
         hold: how long a hold lasts unless the caller says otherwise (issue: 15 minutes).
         horizon: how far ahead the search for a nearest window looks, and reservations may lie.
+        open: whoever reaches the API without a token is an operator; only where it listens on this machine alone. For
+            demonstrations, labs and tests.
+        hosts: names by which clients reach the API, beside the listen host and this machine's names for itself; a request
+            for another name is refused. Separated by commas.
         tokens_file: bearer tokens of the API, hashed; None for `state_dir/tokens.json`.
         stage_lead: how long before a boundary the devices that it changes are read again, and staged where they cannot
             act by themselves.
@@ -71,6 +89,8 @@ class Settings(BaseSettings):
     inventory: OptionalPath = None
     listen_host: str = "127.0.0.1"
     listen_port: int = Field(default=8470, ge=0, le=65535)
+    open: bool = False
+    hosts: Names = ()
     approval_rate_bps: Rate | None = Field(default=None, validation_alias=f"{PREFIX}APPROVAL_RATE")
     approval_duration: Duration | None = None
     hold: Duration = timedelta(minutes=15)

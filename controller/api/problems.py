@@ -56,11 +56,14 @@ INTERNAL = (500, "internal", "There is a fault in Slotcar")
 _TITLES = {
     400: ("malformed", "The request cannot be read"),
     401: ("unauthenticated", "Who asks is not known"),
+    403: ("cross-site", "The request comes from another site"),
     404: ("not-found", "There is nothing here"),
     405: ("method-not-allowed", "The method is not allowed here"),
     413: ("too-large", "The request is too large"),
     415: ("media-type", "The request's media type is not understood"),
     412: ("stale-version", "The reservation has changed"),
+    421: ("wrong-host", "The request is for another host"),
+    429: ("too-many-streams", "Too many event streams"),
     428: ("precondition-required", "The version must be said"),
     503: ("unavailable", "The controller cannot do it now"),
 }
@@ -102,7 +105,9 @@ def problem(request: Request, status: int, kind: str, title: str, detail: str, *
         "current_version": None,
         **more,
     }
-    headers = {"Retry-After": "5"} if status == 503 else {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    headers = (
+        {"Retry-After": "5"} if status in (429, 503) else {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    )
     return ProblemResponse(body, status, headers=headers)
 
 
@@ -110,8 +115,9 @@ def too_large_words(most_bytes: int) -> str:
     return f"at most {most_bytes} bytes"
 
 
-def too_large(request: Request, most_bytes: int) -> ProblemResponse:
-    return problem(request, 413, *_TITLES[413], too_large_words(most_bytes))
+def answer(request: Request, status: int, words: str) -> ProblemResponse:
+    """The problem of a status that a request meets before any route does."""
+    return problem(request, status, *_TITLES[status], words)
 
 
 def install(app: FastAPI) -> None:

@@ -247,12 +247,15 @@ class Broker:
     # -- files -----------------------------------------------------------------------------------------------------
 
     def plan(self, source: Source, caller: Caller, now: datetime) -> Plan:
-        """What applying the files would do, against the ledger as it is; writes nothing."""
+        """What applying the files would do, against the ledger as it is; writes nothing.
+
+        A requester gets the outcome of each of its reservations, and no device's difference.
+        """
         for reservation in source.reservations:
             access.owner_for(caller, reservation.owner)
         tables, sequence = self.ledger.ask(lambda tables: tables.copy(), now)
         current = self.ledger.live_between(now)
-        return make_plan(
+        made = make_plan(
             match(source.reservations, current, source.scope, now, source.relative),
             current,
             tables,
@@ -262,6 +265,7 @@ class Broker:
             set_name=source.scope.set_name,
             horizon=now + self.settings.horizon,
         )
+        return made if access.may_overview(caller) else made.without_devices()
 
     def apply(self, work: PlanToDo, caller: Caller, now: datetime) -> Applied:
         """Exactly the plan, whole or not at all.

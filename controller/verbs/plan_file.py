@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +23,7 @@ from pydantic import (
 from controller.problems import InvalidInput, Problem
 from controller.reservation.checks import problems_of
 from controller.reservation.model import Name, Owner, Reservation
-from controller.timebase import iso
+from controller.timebase import RFC_3339, iso
 from controller.verbs.configurations import Boundary
 from controller.verbs.documents import refusal_document, reservation_document
 from controller.verbs.matching import Act
@@ -79,8 +78,6 @@ def boundary_document(boundary: Boundary) -> dict[str, Any]:
     }
 
 
-#: An RFC 3339 time. Pydantic alone would take the text of a number, too, for seconds since 1970.
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)")
 TIME_HINT = "say a time with its zone, such as 2027-03-01T22:00:00Z"
 
 
@@ -171,7 +168,7 @@ def to_do_from(text: str, file: str, hint: str = "") -> PlanToDo:
     """
     try:
         plan = PlanFile.model_validate_json(text, strict=True)
-        wrong = [(key, value) for key, value in _times(json.loads(text)) if not _TIME.fullmatch(value)]
+        wrong = [(key, value) for key, value in _times(json.loads(text)) if not RFC_3339.fullmatch(value)]
     except ValidationError as error:
         raise InvalidInput(
             Problem(file, 0, ".".join(map(str, one["loc"])), str(one["msg"]).removeprefix("Value error, "), hint=hint)
@@ -192,7 +189,7 @@ def to_do_from(text: str, file: str, hint: str = "") -> PlanToDo:
 
 
 def _times(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every time of a plan document that was validated, with its key."""
+    """Every time of a plan document that was validated, with its key: pydantic takes the text of a number for one, too."""
     yield "made_at", document["made_at"]
     for number, step in enumerate(document["steps"]):
         for index, window in enumerate((step["reservation"] or {}).get("windows", ())):

@@ -39,7 +39,10 @@ def plan(
         Query(alias="set", min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._+-]+$", description="name of the set"),
     ] = "api",
 ) -> dict[str, Any]:
-    """What applying this reservation file would do: admissions, refusals, each device's diff. Writes nothing."""
+    """What applying this reservation file would do: admissions, refusals, each device's diff. Writes nothing.
+
+    A requester gets the outcomes of its own reservations; the devices' diffs are for operators.
+    """
     moment = now()
     reservations = load_text(_yaml(body), "request", moment)
     return plan_document(found.broker.plan(source_of(reservations, set_name), caller, moment))

@@ -83,12 +83,39 @@ def test_a_wrong_change_is_named_by_its_key(api: httpx.Client, key: str) -> None
         ("/v1/timeline?hours=nan", "hours"),
         ("/v1/configurations?at=2027-03-01T00:00:00", "at"),
         ("/v1/events?after=-1", "after"),
+        ("/v1/timeline?from=1700000000", "from"),
+        ("/v1/configurations?at=1700000000", "at"),
+        ("/v1/configurations?device=%1b%5b2J", "device.0"),
+        ("/v1/reservations?nmae=cms", "nmae"),
+        ("/v1/timeline?hours=1&hour=2", "hour"),
+        ("/v1/controller?x=", "x"),
+        ("/healthz?x=1", "x"),
+        ("/metrics?x=1", "x"),
     ],
 )
 def test_a_wrong_parameter_is_named(api: httpx.Client, path: str, key: str) -> None:
     answer = api.get(path)
     assert answer.status_code == 422
     assert [one["key"] for one in answer.json()["errors"]] == [key]
+
+
+def test_an_unknown_parameter_is_told_with_those_that_are_known(api: httpx.Client) -> None:
+    found = problem(api.get("/v1/reservations?nmae=cms"), 422, "invalid-input")
+    assert "the parameters are owner, name, state, label, after, limit" in found["detail"]
+    entry = created(api)
+    assert "takes no parameters" in problem(api.post(at(entry, "cancel?force=1")), 422, "invalid-input")["detail"]
+    assert api.get(at(entry)).json()["state"] == "committed"
+
+
+def test_defaults_are_checked_though_every_reservation_has_its_own(api: httpx.Client) -> None:
+    for defaults, key in (
+        ({"owner": None}, "owner"), ({"rtt": "soon"}, "rtt"), ({"end": "x"}, "end"),
+        ({"labels": {"a": "\x1b"}}, "labels.a"),
+        ({"end": "2030-01-01T00:00:00Z", "duration": "PT1H"}, "end"),
+    ):  # fmt: skip
+        file = {"version": 1, "defaults": defaults, "reservations": [body(rtt="1 ms", labels={})]}
+        found = problem(api.post("/v1/plans", json=file), 422, "invalid-input")
+        assert [one["key"] for one in found["errors"]] == [f"defaults.{key}"]
 
 
 def test_a_wrong_hold_is_named(api: httpx.Client) -> None:
@@ -142,7 +169,7 @@ def test_every_form_of_json_is_taken(api: httpx.Client, kind: str) -> None:
 
 
 def test_a_body_above_the_limit_is_refused_whether_or_not_it_says_its_length(serve: Serve) -> None:
-    api = serve(how={"max_body_bytes": 2_000})
+    api = serve(max_body_bytes=2_000)
     large = json.dumps(body(labels={"note": "x" * 2_000})).encode()
     assert (
         "2000 bytes" in problem(api.post("/v1/reservations", content=large, headers=JSON), 413, "too-large")["detail"]
