@@ -8,6 +8,19 @@ from typing import Any
 
 #: Stands for a character that cannot be shown.
 _REPLACED = "\ufffd"
+#: A text of one line without terminal codes, as JSON Schema can say it: no control characters, no separators of lines or
+#: paragraphs, nothing that turns the direction of writing, no half of a surrogate pair.
+LINE_PATTERN = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]*$"
+
+
+def is_line(text: str, longest: int) -> bool:
+    """Whether it is one line of at most so many characters that the ledger can keep and a terminal can show."""
+    return len(text) <= longest and text.isprintable()
+
+
+def printable(text: str) -> str:
+    """The text with every character replaced that would end its line or steer a terminal."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _REPLACED for c in text)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -27,13 +40,11 @@ class Problem:
     def __post_init__(self) -> None:
         """What was read may hold line breaks, terminal codes or half characters; what is told is a line of text."""
         for name in ("file", "key", "message", "value", "hint"):
-            text = getattr(self, name)
-            if not text.isprintable():
-                object.__setattr__(self, name, "".join(c if c.isprintable() else _REPLACED for c in text))
+            object.__setattr__(self, name, printable(getattr(self, name)))
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
-        subject = f"{self.key}: " if self.key else ""
+        subject = f"{self.key[:200]}: " if self.key else ""
         value = f" (got {self.value})" if self.value else ""
         hint = f"; {self.hint}" if self.hint else ""
         return f"{place}: {subject}{self.message}{value}{hint}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +22,7 @@ from controller.units import parse_duration, parse_rate_bps, parse_size_bytes
 PREFIX = "SLOTCAR_"
 #: No password is longer; what is named by mistake is not read whole.
 LARGEST_SECRET_BYTES = 4096
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
 
 
 def _rate(value: Any) -> Any:
@@ -48,10 +50,22 @@ def _optional(value: Any) -> Any:
     return None if value == "" else value
 
 
+def _names(value: Any) -> Any:
+    """`a.example.net, b` as names; a port or a scheme in one is a mistake."""
+    if not isinstance(value, str):
+        return value
+    names = tuple(filter(None, (one.strip() for one in value.split(","))))
+    for name in names:
+        if not _HOST_NAME.fullmatch(name):
+            raise ValueError(f"{name} is no host's name: say names alone, such as `slotcar.example.net,controller-a`")
+    return names
+
+
 Rate = Annotated[int, NoDecode, BeforeValidator(_rate), Field(ge=0)]
 Duration = Annotated[timedelta, NoDecode, BeforeValidator(_duration), Field(gt=timedelta())]
 Count = Annotated[Annotated[int, Field(ge=0)] | None, BeforeValidator(_optional)]
 Volume = Annotated[Annotated[int, Field(ge=0)] | None, NoDecode, BeforeValidator(_size), BeforeValidator(_optional)]
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
 OptionalPath = Annotated[Path | None, BeforeValidator(_optional)]
 
 
@@ -89,6 +103,10 @@ class Settings(BaseSettings):
         quota_volume_bytes: rate times time of an owner's live reservations together; None for any.
         owner_quotas: quotas of single owners by name, as JSON: `{"hep": {"reservations": 500, "volume": "2 PB"}}`. The keys
             are reservations, windows, holds and volume; null is no limit, and what is left out is as for everybody.
+        open: whoever reaches the API without a token is an operator; only where it listens on this machine alone. For
+            demonstrations, labs and tests.
+        hosts: names by which clients reach the API, beside the listen host and this machine's names for itself; a request
+            for another name is refused. Separated by commas.
         tokens_file: bearer tokens of the API, hashed; None for `state_dir/tokens.json`.
         stage_lead: how long before a boundary the devices that it changes are read again, and staged where they cannot
             act by themselves.
@@ -118,6 +136,8 @@ class Settings(BaseSettings):
     inventory: OptionalPath = None
     listen_host: str = "127.0.0.1"
     listen_port: int = Field(default=8470, ge=0, le=65535)
+    open: bool = False
+    hosts: Names = ()
     approval_rate_bps: Rate | None = Field(default=None, validation_alias=f"{PREFIX}APPROVAL_RATE")
     approval_duration: Duration | None = None
     hold: Duration = timedelta(minutes=15)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
@@ -9,6 +10,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: A time as RFC 3339 writes it, with its zone.
+RFC_3339 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})"
+)
 MICROSECOND = timedelta(microseconds=1)
 #: A clock that is disciplined (NTP) moves by less between two looks; one that was set, by more.
 CLOCK_SET = timedelta(seconds=1)

@@ -6,22 +6,23 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 
 from controller.api import problems
 from controller.api.context import Context
-from controller.api.limits import LimitBody
+from controller.api.limits import LimitBody, only_known_query
 from controller.api.openapi import DESCRIPTION, TAGS, complete
+from controller.api.origin import CheckOrigin
 from controller.api.routes import devices, events, health, planning, reservations, viewing, webhooks
 
 #: Swagger UI, as its makers publish it: the page must open in a network that reaches no other server.
 STATIC = Path(__file__).parent / "static"
 
 
-def create_app(context: Context | None, max_body_bytes: int = 1_000_000) -> FastAPI:
+def create_app(context: Context | None) -> FastAPI:
     """The application; without a context it only describes itself."""
     app = FastAPI(
         title="Slotcar",
@@ -30,6 +31,7 @@ def create_app(context: Context | None, max_body_bytes: int = 1_000_000) -> Fast
         openapi_tags=TAGS,
         docs_url=None,
         redoc_url=None,
+        dependencies=[Depends(only_known_query)],
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.context = context
@@ -38,7 +40,10 @@ def create_app(context: Context | None, max_body_bytes: int = 1_000_000) -> Fast
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_api_route("/docs", _docs, include_in_schema=False)
     problems.install(app)
-    app.add_middleware(LimitBody, max_body_bytes=max_body_bytes)
+    if context is not None:
+        settings = context.broker.settings
+        app.add_middleware(LimitBody, max_body_bytes=settings.max_body_bytes)
+        app.add_middleware(CheckOrigin, hosts=(settings.listen_host, *settings.hosts))
     describe = app.openapi
     app.openapi = lambda: app.openapi_schema if app.openapi_schema else complete(describe())  # type: ignore[method-assign]
     return app

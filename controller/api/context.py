@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated
@@ -9,19 +10,25 @@ from typing import Annotated
 import structlog
 from fastapi import Depends, Header, HTTPException, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import AwareDatetime, BeforeValidator, StringConstraints
 
 from controller.api.figures import LogFigures
 from controller.api.plan_workers import PlanWorkers
 from controller.api.streaming import Streams
 from controller.notify.dispatching import DeliveryCounts
-from controller.problems import InvalidInput
+from controller.problems import LINE_PATTERN, InvalidInput
 from controller.rollout.status import LoopStatus
+from controller.timebase import RFC_3339
 from controller.verbs import Broker
 from controller.verbs.tokens import Caller, Role, TokenStore
 
+#: A version; proxies that compress an answer make its ETag a weak one.
+IF_MATCH = r'^(\*|(W/)?"[0-9]{1,9}")$'
+_ETAG = re.compile(r'(?:W/)?"([0-9]{1,9})"')
 log = structlog.get_logger("slotcar.api")
 bearer = HTTPBearer(auto_error=False, description="A token of `slotcar token create`")
-#: Without any token configured the API listens to this machine alone, and whoever can reach it is an operator.
+#: Whoever asks without a token where the operator said SLOTCAR_OPEN=true.
+HOW_TO_GET_ONE = "an operator makes one on the controller's machine with `slotcar token create NAME --role ROLE`"
 LOCAL = Caller(name="local", role=Role.OPERATOR)
 
 
@@ -52,25 +59,36 @@ def caller(
     found: Annotated[Context, Depends(context)],
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> Caller:
-    """Whoever the bearer token stands for.
+    """Whoever the bearer token stands for; the operator of an open API where there is none.
 
     Raises:
-        HTTPException: 401, no token, or one that is not known or has expired; also where the last token was revoked
-            and other machines can reach the API. 503, the token file cannot be used.
+        HTTPException: 401, no token, or one that is not known or has expired. 503, the token file cannot be used.
     """
-    try:
-        if not found.tokens.tokens() and found.broker.settings.loopback:
+    if credentials is None:
+        settings = found.broker.settings
+        if settings.open and settings.loopback:
             return LOCAL
-        who = found.tokens.caller(credentials.credentials, now()) if credentials else None
+        raise HTTPException(401, f"say `Authorization: Bearer TOKEN`; {HOW_TO_GET_ONE}")
+    try:
+        who = found.tokens.caller(credentials.credentials, now())
     except InvalidInput as error:
         # Whom to trust is not known: nobody, until the operator has mended the file.
         log.error("the token file is not in order", problem=str(error))
         raise HTTPException(503, "the controller's token file is not in order; its log says why") from error
     if who is None:
-        raise HTTPException(
-            401, "say `Authorization: Bearer TOKEN` with a token of this controller that has not expired"
-        )
+        raise HTTPException(401, f"this is no token of this controller, or it has expired; {HOW_TO_GET_ONE}")
     return who
+
+
+def caller_if_known(
+    found: Annotated[Context, Depends(context)],
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+) -> Caller | None:
+    """As `caller`, for what everybody may ask and some are told more; None for who is not known."""
+    try:
+        return caller(found, credentials)
+    except HTTPException:
+        return None
 
 
 def if_match(
@@ -88,10 +106,10 @@ def if_match(
     text = value.strip()
     if text == "*":
         return None
-    digits = text.removeprefix("W/").strip('"')
-    if not digits.isascii() or not digits.isdigit() or len(digits) > 9:
+    found = _ETAG.fullmatch(text)
+    if found is None:
         raise HTTPException(412, f"{text[:40]} is no ETag of a reservation")
-    return int(digits)
+    return int(found[1])
 
 
 def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:
@@ -108,6 +126,19 @@ def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:
 
 
 TheBroker = Annotated[Context, Depends(context)]
+KnownCaller = Annotated[Caller | None, Depends(caller_if_known)]
 TheCaller = Annotated[Caller, Depends(caller)]
+
+
+def _written_time(value: object) -> object:
+    """Pydantic alone would take the text of a number for seconds since 1970."""
+    if isinstance(value, str) and not RFC_3339.fullmatch(value):
+        raise ValueError("say a time with its zone, such as 2027-03-01T22:00:00Z (a + is %2B in an address)")
+    return value
+
+
+#: A name that a request says, and that may be told back to it.
+Line = Annotated[str, StringConstraints(max_length=320, pattern=LINE_PATTERN)]
+Time = Annotated[AwareDatetime, BeforeValidator(_written_time)]
 IfMatch = Annotated[int | None, Depends(if_match)]
 OneVersion = Annotated[int, Depends(one_version)]

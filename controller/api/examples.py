@@ -305,7 +305,8 @@ PROBLEMS: dict[int, Json] = {
     400: _problem(400, "malformed", "The request cannot be read", "the body is no JSON"),
     401: _problem(
         401, "unauthenticated", "Who asks is not known",
-        "say `Authorization: Bearer TOKEN` with a token of this controller that has not expired",
+        "say `Authorization: Bearer TOKEN`; an operator makes one on the controller's machine with `slotcar token create"
+        " NAME --role ROLE`",
     ),
     403: _problem(
         403, "not-allowed", "Not allowed", "night-shift has the role auditor, which only reads; ask an operator"
@@ -326,9 +327,17 @@ PROBLEMS: dict[int, Json] = {
         415, "media-type", "The request's media type is not understood",
         "say `Content-Type: application/json`, not text/plain",
     ),
+    421: _problem(
+        421, "wrong-host", "The request is for another host",
+        "this is not elsewhere.example.net: ask by a name of this controller; SLOTCAR_HOSTS lists those beside its own",
+    ),
     422: _problem(
         422, "invalid-input", "The request is wrong",
         "request: rate: has no unit (got 36); did you mean `36 Mbit/s`?", "/v1/reservations", errors=[_NO_UNIT],
+    ),
+    429: _problem(
+        429, "too-many-streams", "Too many event streams",
+        "you have 20 event streams open, and may have no more: end one first", "/v1/events/stream",
     ),
     428: _problem(
         428, "precondition-required", "The version must be said",

@@ -6,6 +6,7 @@ from fastapi import HTTPException, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from controller.api import problems
+from controller.problems import InvalidInput, Problem
 
 
 class LimitBody:
@@ -24,7 +25,7 @@ class LimitBody:
             return
         stated = dict(scope["headers"]).get(b"content-length", b"0")
         if not stated.isdigit() or int(stated) > self._most:
-            await problems.too_large(Request(scope), self._most)(scope, receive, send)
+            await problems.answer(Request(scope), 413, problems.too_large_words(self._most))(scope, receive, send)
             return
         got = 0
 
@@ -37,6 +38,23 @@ class LimitBody:
             return message
 
         await self._app(scope, counted, send)
+
+
+def only_known_query(request: Request) -> None:
+    """A parameter that means nothing here was meant otherwise: to leave it out of account would answer another question.
+
+    Raises:
+        InvalidInput: the query has parameters that the operation's document does not name.
+    """
+    template, operations = request.scope["route"].path, request.app.openapi()["paths"]
+    operation = operations.get(template, {}).get(request.method.lower(), {})
+    known = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
+    hint = f"the parameters are {', '.join(known)}" if known else "this takes no parameters"
+    unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
+    if unknown:
+        raise InvalidInput(
+            Problem("query", 0, name, "is no parameter that is known here", "", hint) for name in unknown
+        )
 
 
 def json_only(request: Request) -> None:

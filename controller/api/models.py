@@ -8,10 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from controller.ledger.model import State
+from controller.problems import LINE_PATTERN
+from controller.reservation.schema import DURATION_PATTERN, QUANTITY_PATTERN, TIME_PATTERN
 from controller.vocabulary import Direction, IfUnready, Platform, Protocol, Service
-
-#: PostgreSQL's texts know no NUL.
-NO_NUL = r"^[^\x00]*$"
 
 
 class Answer(BaseModel):
@@ -191,7 +190,7 @@ class PlanOut(Answer):
     network: str
     set_name: str
     steps: list[StepOut]
-    boundaries: list[BoundaryOut]
+    boundaries: list[BoundaryOut] = Field(description="none for a requester, who sees no device")
     boundaries_left_out: int = Field(description="boundaries that come after those of this page")
     next: str | None = Field(
         description="plan the same again with `from` at this for the page after; null on the last"
@@ -227,10 +226,12 @@ class TimelineOut(Answer):
 class ModifyIn(Answer):
     """What is left out stays. Either an end or a duration."""
 
-    rate: str | None = Field(default=None, max_length=100, examples=["40 Mbit/s"])
-    start: str | None = Field(default=None, max_length=100, examples=["2027-03-01T23:00:00+01:00"])
-    end: str | None = Field(default=None, max_length=100, examples=["2027-03-02T06:00:00+01:00"])
-    duration: str | None = Field(default=None, max_length=100, examples=["PT3H"])
+    rate: str | None = Field(default=None, max_length=100, pattern=QUANTITY_PATTERN, examples=["40 Mbit/s"])
+    start: str | None = Field(
+        default=None, max_length=100, pattern=TIME_PATTERN, examples=["2027-03-01T23:00:00+01:00"]
+    )
+    end: str | None = Field(default=None, max_length=100, pattern=TIME_PATTERN, examples=["2027-03-02T06:00:00+01:00"])
+    duration: str | None = Field(default=None, max_length=100, pattern=DURATION_PATTERN, examples=["PT3H"])
 
 
 class BindIn(Answer):
@@ -239,11 +240,11 @@ class BindIn(Answer):
 
 
 class ExtendIn(Answer):
-    by: str = Field(description="how long from now", max_length=100, examples=["PT15M"])
+    by: str = Field(description="how long from now", max_length=100, pattern=DURATION_PATTERN, examples=["PT15M"])
 
 
 class ReasonIn(Answer):
-    reason: str = Field(default="", max_length=500, pattern=r"^[^\x00]*$", description="for the audit log")
+    reason: str = Field(default="", max_length=500, pattern=LINE_PATTERN, description="one line, for the audit log")
 
 
 class AppliedOut(Answer):
@@ -290,9 +291,9 @@ class ControllerOut(Answer):
 
 
 class WebhookIn(Answer):
-    url: str = Field(max_length=2000, pattern=NO_NUL, examples=["https://example.net/slotcar"])
+    url: str = Field(max_length=2000, pattern=LINE_PATTERN, examples=["https://example.net/slotcar"])
     secret: str = Field(
-        max_length=1000, pattern=NO_NUL, examples=["file:/etc/slotcar/webhook-secret"],
+        max_length=1000, pattern=LINE_PATTERN, examples=["file:/etc/slotcar/webhook-secret"],
         description="where the controller reads the signing secret: `file:/FULL/PATH` or `env:NAME`",
     )  # fmt: skip
     kinds: list[str] = Field(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from controller.api.context import IF_MATCH
 from controller.api.examples import EXAMPLES, PROBLEMS
 from controller.api.models import ProblemOut
 from controller.api.problems import MEDIA_TYPE
 from controller.reservation import json_schema, reservation_schema
+from controller.reservation.schema import ONE_END
+from controller.verbs.plan_file import PlanFile
 
 DESCRIPTION = """Reserve bandwidth for a time slot and have the routers do it.
 
@@ -28,11 +31,13 @@ TAGS = [
 _BODIES = {"create": "ReservationIn", "enquire": "EnquiryIn", "plan": "ReservationFileIn", "apply": "PlanIn"}
 _BODY = (400, 413, 415, 422)
 _CHANGE = (401, 403, 404, 409, 503)
-#: The errors that each operation can answer with, and no others.
+#: Any operation can be asked with a parameter that it does not know, or for a host that this is not.
+_ALWAYS = (421, 422)
+#: The errors that each operation can answer with beside these, and no others.
 ERRORS: dict[str, tuple[int, ...]] = {
     "create": (401, 403, 409, 503, *_BODY),
-    "list": (401, 422, 503),
-    "status": (401, 404, 503),
+    "list": (401, 403, 503),
+    "status": (401, 403, 404, 503),
     "modify": (*_CHANGE, *_BODY, 412, 428),
     "bind": (*_CHANGE, *_BODY, 412, 428),
     "commit": _CHANGE,
@@ -40,15 +45,15 @@ ERRORS: dict[str, tuple[int, ...]] = {
     "cancel": (*_CHANGE, *_BODY),
     "approve": (*_CHANGE, 412, 428),
     "reject": (*_CHANGE, *_BODY),
-    "enquire": (401, 503, *_BODY),
+    "enquire": (401, 403, 503, *_BODY),
     "plan": (401, 403, 409, 503, *_BODY),
     "apply": (*_CHANGE, *_BODY, 412),
     "timeline": (401, 403, 404, 422, 503),
     "controller": (401, 403, 503),
     "configurations": (401, 403, 404, 409, 422, 503),
     "difference": (401, 403, 404, 409, 503),
-    "events": (401, 403, 404, 422, 503),
-    "event_stream": (401, 403, 404, 422, 503),
+    "events": (401, 403, 404, 422, 429, 503),
+    "event_stream": (401, 403, 404, 422, 429, 503),
     "webhook_add": (401, 403, 409, 503, *_BODY),
     "webhook_list": (401, 403, 503),
     "webhook_remove": (401, 403, 404, 503),
@@ -59,6 +64,7 @@ ERRORS: dict[str, tuple[int, ...]] = {
     "readyz": (),
     "metrics": (),
 }
+_MORE_WITH_A_TOKEN = ("readyz",)
 _WITH_ETAG = ("create", "status", "modify", "bind", "commit", "extend", "cancel", "approve", "reject")
 _HEADERS = {
     "ETag": {"description": "The reservation's version; say it as `If-Match`", "pattern": '^"[0-9]+"$'},
@@ -66,7 +72,9 @@ _HEADERS = {
     "Retry-After": {"description": "Seconds to wait before trying again", "pattern": "^[0-9]+$"},
     "WWW-Authenticate": {"description": "`Bearer`", "pattern": "^Bearer$"},
 }
-_PROBLEM_HEADERS = {401: "WWW-Authenticate", 503: "Retry-After"}
+_PROBLEM_HEADERS = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}
+#: Keywords of JSON Schema that limit a number.
+_LIMITS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
 
 def complete(document: dict[str, Any]) -> dict[str, Any]:
@@ -78,23 +86,41 @@ def complete(document: dict[str, Any]) -> dict[str, Any]:
     for path in document["paths"].values():
         for operation in path.values():
             _describe(operation)
+    document["paths"], document["components"] = _whole(document["paths"]), _whole(document["components"])
+    schemas = document["components"]["schemas"]
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     return document
 
 
 def _request_schemas() -> dict[str, Any]:
-    reservation = reservation_schema()
+    reservation = reservation_schema() | ONE_END
     needed = [key for key in reservation["required"] if key != "owner"]
-    file_schema = {key: value for key, value in json_schema().items() if not key.startswith("$")}
+    plan = PlanFile.model_json_schema(ref_template="#/components/schemas/{model}")
     return {
         "ReservationIn": reservation | {"required": needed},
         "EnquiryIn": reservation | {"required": [key for key in needed if key != "name"]},
-        "ReservationFileIn": file_schema,
-        "PlanIn": {
-            "description": "What `plan` answered, whole.",
-            "allOf": [{"$ref": "#/components/schemas/PlanOut"}],
-        },
+        "ReservationFileIn": _file_schema(),
+        **plan.pop("$defs"),
+        "PlanIn": plan
+        | {"description": "What `plan` answered, whole. What is only there to be read is not looked at."},
+    }
+
+
+def _file_schema() -> dict[str, Any]:
+    """A reservation file in two forms: without defaults each reservation is complete.
+
+    With defaults, what is required may stand there or in the reservation; `schemas/reservation.schema.json` says that
+    in conditions, which no generator of requests can solve.
+    """
+    found = {key: value for key, value in json_schema().items() if not key.startswith("$") and key != "allOf"}
+    with_defaults = found | {"required": [*found["required"], "defaults"], "title": "With defaults"}
+    alone = {key: value for key, value in found["properties"].items() if key != "defaults"}
+    alone["reservations"] = alone["reservations"] | {"items": reservation_schema() | ONE_END}
+    return {
+        "title": found["title"],
+        "description": found["description"],
+        "anyOf": [found | {"title": "Without defaults", "properties": alone}, with_defaults],
     }
 
 
@@ -113,8 +139,34 @@ def _describe(operation: dict[str, Any]) -> None:
         responses[good]["content"][media_type]["example"] = example
     if name in _WITH_ETAG:
         responses[good]["headers"] = _headers("ETag", *(["Location"] if good == "201" else []))
-    for status in sorted(ERRORS[name]):
+    if name in _MORE_WITH_A_TOKEN:
+        operation["security"] = [{}, *operation["security"]]
+    for parameter in operation.get("parameters", ()):
+        _describe_parameter(parameter)
+    for status in sorted({*ERRORS[name], *_ALWAYS}):
         responses[str(status)] = _problem(status)
+
+
+def _describe_parameter(parameter: dict[str, Any]) -> None:
+    """A parameter is there or not, never null; and `If-Match` must be."""
+    schema = parameter["schema"]
+    kinds = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    if len(kinds) == 1:
+        parameter["schema"] = {key: value for key, value in schema.items() if key != "anyOf"} | kinds[0]
+    if parameter["name"] == "If-Match":
+        parameter["required"] = True
+        parameter["schema"]["pattern"] = IF_MATCH
+
+
+def _whole(value: Any) -> Any:
+    """Limits of integers as integers: FastAPI writes all limits as fractions, 4.6e18 for one."""
+    if isinstance(value, dict):
+        return {key: int(one) if _is_limit(key, one) else _whole(one) for key, one in value.items()}
+    return [_whole(one) for one in value] if isinstance(value, list) else value
+
+
+def _is_limit(key: str, value: Any) -> bool:
+    return key in _LIMITS and isinstance(value, float) and value.is_integer()
 
 
 def _problem(status: int) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class _Worker:
         self._pipe, theirs = Pipe()
         with theirs:
             number = theirs.fileno()
-            self._process = subprocess.Popen(
+            self._process = subprocess.Popen(  # noqa: S603 - this program's own module
                 [sys.executable, "-P", "-m", "controller.api.plan_process", str(number)],
                 pass_fds=[number], stdin=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip

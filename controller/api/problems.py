@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -63,15 +64,24 @@ INTERNAL = (500, "internal", "There is a fault in Slotcar")
 _TITLES = {
     400: ("malformed", "The request cannot be read"),
     401: ("unauthenticated", "Who asks is not known"),
+    403: ("cross-site", "The request comes from another site"),
     404: ("not-found", "There is nothing here"),
     408: ("timeout", "The request took too long to come in"),
     405: ("method-not-allowed", "The method is not allowed here"),
     413: ("too-large", "The request is too large"),
     415: ("media-type", "The request's media type is not understood"),
     412: ("stale-version", "The reservation has changed"),
+    421: ("wrong-host", "The request is for another host"),
+    429: ("too-many-streams", "Too many event streams"),
     428: ("precondition-required", "The version must be said"),
     503: ("unavailable", "The controller cannot do it now"),
 }
+
+
+#: Problems that one answer tells; of more it says how many there are.
+MOST_PROBLEMS = 100
+#: Of a problem's key, which may be one that the request made up.
+LONGEST_KEY = 200
 
 
 class ProblemResponse(JSONResponse):
@@ -105,7 +115,9 @@ def problem(request: Request, status: int, kind: str, title: str, detail: str, *
         "quota": None,
         **more,
     }
-    headers = {"Retry-After": "5"} if status == 503 else {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    headers = (
+        {"Retry-After": "5"} if status in (429, 503) else {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    )
     return ProblemResponse(body, status, headers=headers)
 
 
@@ -118,8 +130,9 @@ def too_large_words(most_bytes: int) -> str:
     return f"at most {most_bytes} bytes"
 
 
-def too_large(request: Request, most_bytes: int) -> ProblemResponse:
-    return problem(request, 413, *_TITLES[413], too_large_words(most_bytes))
+def answer(request: Request, status: int, words: str) -> ProblemResponse:
+    """The problem of a status that a request meets before any route does."""
+    return problem(request, status, *_TITLES[status], words)
 
 
 def install(app: FastAPI) -> None:
@@ -135,8 +148,10 @@ def install(app: FastAPI) -> None:
 async def _slotcar(request: Request, error: Exception) -> JSONResponse:
     status, kind, title = next((s, k, t) for one, s, k, t in _KINDS if isinstance(error, one))
     more: dict[str, Any] = {}
+    words = str(error)
     if isinstance(error, InvalidInput):
-        more["errors"] = [_error(one) for one in error.problems]
+        more["errors"] = [_error(one) for one in error.problems[:MOST_PROBLEMS]]
+        words = _told([str(one) for one in error.problems[:MOST_PROBLEMS]], len(error.problems), "\n")
     elif isinstance(error, errors.RefusedByAdmission):
         more["refusal"] = refusal_document(error.refused)
     elif isinstance(error, ledger_errors.StaleVersion):
@@ -149,25 +164,34 @@ async def _slotcar(request: Request, error: Exception) -> JSONResponse:
             "in_use": error.in_use,
             "asked": error.asked,
         }
-    return problem(request, status, kind, title, str(error), **more)
+    return problem(request, status, kind, title, words, **more)
+
+
+def _told(told: Sequence[str], count: int, between: str) -> str:
+    """The first of `count` problems, and how many more there are."""
+    rest = count - len(told)
+    return between.join([*told, *([f"and {rest} more problems"] if rest else [])])
 
 
 def _error(one: Problem) -> dict[str, str]:
-    return {"key": one.key, "message": one.message, "value": one.value, "hint": one.hint}
+    return {"key": one.key[:LONGEST_KEY], "message": one.message, "value": one.value, "hint": one.hint}
 
 
 async def _validation(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     found = []
-    if any(detail["type"] == "json_invalid" for detail in error.errors()):
+    details = error.errors()
+    if any(detail["type"] == "json_invalid" for detail in details):
         return problem(request, 400, *_TITLES[400], "the body is no JSON")
-    for detail in error.errors():
+    for detail in details[:MOST_PROBLEMS]:
         where, *rest = [str(part) for part in detail["loc"]] or [""]
-        key = ".".join(rest) if where in ("body", "query", "path", "header") else ".".join([where, *rest])
+        key = (".".join(rest) if where in ("body", "query", "path", "header") else ".".join([where, *rest]))[
+            :LONGEST_KEY
+        ]
         value = detail.get("input")
         shown = "" if value is None or isinstance(value, dict | list) else str(value)[:60]
         found.append({"key": key, "message": str(detail["msg"]), "value": shown, "hint": ""})
-    words = "; ".join(f"{one['key'] or 'body'}: {one['message']}" for one in found)
+    words = _told([f"{one['key'] or 'body'}: {one['message']}" for one in found], len(details), "; ")
     return problem(request, 422, "invalid-input", "The request is wrong", words, errors=found)
 
 

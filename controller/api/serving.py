@@ -69,7 +69,7 @@ class _Server(uvicorn.Server):
 
 
 class OpenToAll(SlotcarError):
-    """The API would listen to other machines with nobody to ask for a token."""
+    """The API would do what anybody on other machines says."""
 
 
 def serve(settings: Settings) -> None:
@@ -77,17 +77,28 @@ def serve(settings: Settings) -> None:
     released, and nothing that it started is left. Told again, it ends at once.
 
     Raises:
-        OpenToAll: it would listen wider than this machine, and no token exists.
+        OpenToAll: it would listen wider than this machine, and no token exists or none is needed.
         InvalidInput, LedgerUnavailable: before anything is served.
         ControllerFailed: it ended without having been told to.
     """
     _configure_logs()
     Archive(settings.state_dir).close_to_others()
     tokens = TokenStore(settings.tokens_path)
+    if settings.open and not settings.loopback:
+        raise OpenToAll(
+            f"will not listen on {settings.listen_host} with SLOTCAR_OPEN=true, by which whoever asks is an operator:"
+            " listen on 127.0.0.1, or make tokens with `slotcar token create` and leave SLOTCAR_OPEN out"
+        )
     if not settings.loopback and not tokens.tokens():
         raise OpenToAll(
             f"will not listen on {settings.listen_host} without authentication: make a token with `slotcar token create`"
             " first, or listen on 127.0.0.1"
+        )
+    if settings.open:
+        log.warning("whoever can reach this machine's loopback is an operator", because="SLOTCAR_OPEN=true")
+    elif not tokens.tokens():
+        log.warning(
+            "there is no token yet, so nobody may ask", make_one_with="slotcar token create NAME --role operator"
         )
     network = load_network(settings.need_inventory(), settings.vault_password_file)
     with open_ledger(settings.ledger_url(), settings.state_dir) as ledger:
@@ -101,7 +112,7 @@ def _serve(settings: Settings, network: Network, ledger: Ledger, tokens: TokenSt
     """
     loop = loop_for(network, settings, ledger) if settings.reconcile else None
     context = Context(Broker(ledger, network, settings), tokens, loop.status if loop else None)
-    app = create_app(context, settings.max_body_bytes)
+    app = create_app(context)
     config = uvicorn.Config(
         app, host=settings.listen_host, port=settings.listen_port, log_config=None, access_log=False, server_header=False,
         timeout_graceful_shutdown=3, **connection_options(settings, reserve_descriptors(settings.max_connections)),

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
@@ -27,6 +28,8 @@ HEARTBEAT_S = 15.0
 LOOK_S = 1.0
 PAGE = 200
 MOST_STREAMS = 200
+#: Of one reader: it cannot take the places of all others.
+MOST_STREAMS_EACH = 20
 #: Threads that ask the database for all streams; one of them waits for what is new.
 ASKERS = 4
 #: A reader that takes nothing for so long has gone.
@@ -40,12 +43,15 @@ AWAY = ": the ledger's database does not answer; this goes on when it does\n\n"
 class Streams:
     """The streams of one API. One task waits for news for all of them, so that a thousand readers ask once."""
 
-    def __init__(self, most: int = MOST_STREAMS, heartbeat_s: float = HEARTBEAT_S) -> None:
+    def __init__(
+        self, most: int = MOST_STREAMS, heartbeat_s: float = HEARTBEAT_S, each: int = MOST_STREAMS_EACH
+    ) -> None:
         self.most = most
+        self.each = each
         self.heartbeat_s = heartbeat_s
         #: Set at shutdown: every stream ends by itself then.
         self.closing = threading.Event()
-        self._count = 0
+        self._readers: Counter[str] = Counter()
         self._latest = 0
         self._away = False
         self._pulse: asyncio.Event | None = None
@@ -54,21 +60,27 @@ class Streams:
 
     @property
     def count(self) -> int:
-        return self._count
+        return self._readers.total()
 
-    def respond(self, request: Request, ledger: Ledger, after: int, wanted: EventFilter) -> StreamingResponse:
+    def respond(
+        self, request: Request, ledger: Ledger, after: int, wanted: EventFilter, reader: str
+    ) -> StreamingResponse:
         """The events after the number `after` that are `wanted`, and those to come.
 
         Raises:
-            HTTPException: 503, so many streams are open already.
+            HTTPException: 429, `reader` has so many streams open already; 503, all readers have.
         """
-        if self._count >= self.most:
+        if self._readers[reader] >= self.each:
+            raise HTTPException(429, f"you have {self.each} event streams open, and may have no more: end one first")
+        if self.count >= self.most:
             raise HTTPException(503, f"{self.most} event streams are open, and no more may be: try again later")
-        self._count += 1
-        return _Counted(self, self._lines(request, ledger, after, wanted))
+        self._readers[reader] += 1
+        return _Counted(self, self._lines(request, ledger, after, wanted), reader)
 
-    def left(self) -> None:
-        self._count -= 1
+    def left(self, reader: str) -> None:
+        self._readers[reader] -= 1
+        if not self._readers[reader]:
+            del self._readers[reader]
 
     async def ask(self, question: Any, *given: Any) -> Any:
         """The answer of a blocking question to the ledger.
@@ -120,7 +132,7 @@ class Streams:
     async def _look_out(self, ledger: Ledger) -> None:
         """Wakes all streams at every event, and every `LOOK_S` though there is none; ends after the last stream."""
         try:
-            while self._count and not self.closing.is_set():
+            while self.count and not self.closing.is_set():
                 try:
                     await self.ask(ledger.wait_for_event, self._latest, LOOK_S)
                     self._latest = await self.ask(ledger.last_event)
@@ -142,9 +154,10 @@ class Streams:
 class _Counted(StreamingResponse):
     """A stream that counts until it is over, however it ends."""
 
-    def __init__(self, streams: Streams, lines: AsyncIterator[str]) -> None:
+    def __init__(self, streams: Streams, lines: AsyncIterator[str], reader: str) -> None:
         super().__init__(lines, media_type="text/event-stream", headers=HEADERS)
         self._streams = streams
+        self._reader = reader
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_soon(message: Any) -> None:
@@ -156,7 +169,7 @@ class _Counted(StreamingResponse):
         except TimeoutError:
             return
         finally:
-            self._streams.left()
+            self._streams.left(self._reader)
 
 
 def frame(event: Event) -> str:

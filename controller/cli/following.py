@@ -8,8 +8,9 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from controller.cli.output import Format, complain
+from controller.cli.output import Format, complain, to_json, to_yaml
 from controller.cli.remote import NoAnswer, Remote
+from controller.problems import printable
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 10.0
 #: A silent number at the head of the stream, from which a reader goes on who got no event of it.
@@ -70,12 +71,10 @@ def cells(event: Mapping[str, Any]) -> tuple[str, str, str, str, str]:
 
 def _print(event: Mapping[str, Any], form: Format) -> None:
     if form is Format.TABLE:
-        text = "  ".join(cells(event)).rstrip()
+        text = printable("  ".join(cells(event)).rstrip())
     elif form is Format.JSON:
-        text = json.dumps(event, ensure_ascii=False)
+        text = to_json(event)
     else:
-        import yaml
-
-        text = "---\n" + yaml.safe_dump(dict(event), sort_keys=False, allow_unicode=True).rstrip()
+        text = "---\n" + to_yaml(dict(event)).rstrip()
     sys.stdout.write(text + "\n")
     sys.stdout.flush()

@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from controller.cli.output import Format
+from controller.problems import printable
 
 Inventory = Annotated[
     Path | None,
@@ -40,5 +41,5 @@ def actor() -> str:
     """Who is at the terminal, for the audit log."""
     for variable in ("SUDO_USER", "LOGNAME", "USER"):
         if os.environ.get(variable):
-            return f"{os.environ[variable]}@cli"
+            return f"{printable(os.environ[variable])[:100]}@cli"
     return f"uid{os.getuid()}@cli"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from controller.problems import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,16 +35,32 @@ def stderr() -> Console:
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
+#: Terminal codes that JSON does not escape by itself, and marks that turn the direction of writing.
+_UNSHOWN = re.compile("[\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+def to_json(data: Any, indent: int | None = None) -> str:
+    """JSON that a terminal can show: what would steer it is escaped."""
+    text = json.dumps(data, indent=indent, ensure_ascii=False)
+    return _UNSHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def to_yaml(data: Any) -> str:
+    """YAML that a terminal can show, with other letters as they are unless there is something to escape."""
+    import yaml
+
+    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+    return yaml.safe_dump(data, sort_keys=False) if _UNSHOWN.search(text) else text
+
+
 def emit(data: Any, form: Format, table: Callable[[], None]) -> None:
     """`data` as JSON or YAML, or whatever `table` prints."""
     if form is Format.TABLE:
         table()
     elif form is Format.JSON:
-        sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(to_json(data, indent=2) + "\n")
     else:
-        import yaml
-
-        yaml.safe_dump(data, sys.stdout, sort_keys=False, allow_unicode=True)
+        sys.stdout.write(to_yaml(data))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], empty: str) -> None:
@@ -49,7 +68,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], empty: st
     from rich.table import Table
     from rich.text import Text
 
-    listed = list(rows)
+    listed = [[printable(cell) for cell in row] for row in rows]
     console = stdout()
     if not listed:
         console.print(empty)
@@ -76,12 +95,12 @@ def _plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def progress(message: str) -> None:
     """A line about what is going on, for a person at a terminal only."""
     if sys.stderr.isatty():
-        stderr().print(message, style="dim", markup=False)
+        stderr().print(printable(message), style="dim", markup=False)
 
 
 def complain(message: str) -> None:
-    """An error for the person."""
-    sys.stderr.write(f"{message}\n")
+    """An error for the person; it may tell what a file, a device or another controller said."""
+    sys.stderr.write("".join(f"{printable(line)}\n" for line in message.split("\n")))
 
 
 def coloured_diff(lines: Iterable[str], indent: str = "    ") -> None:
@@ -91,4 +110,4 @@ def coloured_diff(lines: Iterable[str], indent: str = "    ") -> None:
     styles = {"+": "green", "-": "red", "@": "cyan"}
     console = stdout()
     for line in lines:
-        console.print(Text(indent + line, style=styles.get(line[:1], "")))
+        console.print(Text(indent + printable(line), style=styles.get(line[:1], "")))

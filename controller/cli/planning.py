@@ -11,6 +11,7 @@ from controller.cli import REFUSED
 from controller.cli.options import Files, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, coloured_diff, emit, stdout
 from controller.cli.session import broker, caller, network_of, now, settings
+from controller.problems import printable
 
 if TYPE_CHECKING:
     from controller.verbs.plan import Plan, Step
@@ -147,10 +148,10 @@ def _print_step(step: Step) -> None:
     sign, style = SIGNS[step.act.value]
     words = WAITS if step.waits else step.match.note
     note = f"  ({words})" if words else ""
-    console.print(Text(f"{sign} {owner}/{name}  {summary(reservation)}{note}", style=style))
+    console.print(Text(printable(f"{sign} {owner}/{name}  {summary(reservation)}{note}"), style=style))
     for difference in step.match.differences:
         words = difference_sentence(difference.key, difference.before, difference.after)
-        console.print(Text(f"    {words}", style=style))
+        console.print(Text(f"    {printable(words)}", style=style))
 
 
 def summary(reservation: object) -> str:

@@ -129,5 +129,6 @@ def _own_address() -> str:
     from controller.cli.session import settings
 
     chosen = settings()
-    host = "127.0.0.1" if chosen.listen_host in ("0.0.0.0", "::") else chosen.listen_host
+    everywhere = ("0.0.0.0", "::")  # noqa: S104 - asked about, not bound
+    host = "127.0.0.1" if chosen.listen_host in everywhere else chosen.listen_host
     return f"http://{f'[{host}]' if ':' in host else host}:{chosen.listen_port}"

@@ -10,6 +10,7 @@ from controller.cli.options import IfVersion, Inventory, OutputFormat, Which, Ye
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
 from controller.cli.session import broker, caller, network_of, now, settings
+from controller.problems import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -267,6 +268,7 @@ def reject(
 def status(
     which: Annotated[str | None, typer.Argument(metavar="[RESERVATION]", help="a handle, or OWNER/NAME")] = None,
     owner: Annotated[str | None, typer.Option("--owner", help="only of this owner")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="only of this name")] = None,
     label: Annotated[str | None, typer.Option("--label", help="only with this label: KEY or KEY=VALUE")] = None,
     every: Annotated[bool, typer.Option("--all", "-a", help="also those that are over")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
@@ -293,9 +295,7 @@ def status(
             _show(opened.status(which, caller()), form)
             return
         key, _, value = (label or "").partition("=")
-        wanted = Filter(
-            owner=owner, states=None if every else OCCUPYING, label=(key, value) if label else None, limit=limit
-        )
+        wanted = Filter(owner, name, None if every else OCCUPYING, (key, value) if label else None, limit=limit)
         entries = opened.list(wanted, caller())
     emit([entry_document(entry) for entry in entries], form, lambda: _print_list(entries))
 
@@ -362,7 +362,7 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
         lines.append(f"labels   {', '.join(f'{key}={value}' for key, value in reservation.labels.items())}")
     lines += _change_lines(entry)
     for line in lines:
-        console.print(f"  {line}", markup=False)
+        console.print(f"  {printable(line)}", markup=False)
 
 
 def _change_lines(entry: Entry) -> list[str]:

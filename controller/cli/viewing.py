@@ -12,6 +12,7 @@ from controller.cli.options import At, Devices, Inventory, OutputFormat, parsed
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
 from controller.cli.session import broker, caller, network_of, now, settings
+from controller.problems import printable
 
 if TYPE_CHECKING:
     from controller.render.model import Configuration
@@ -108,7 +109,7 @@ def _print(found: dict[str, Configuration]) -> None:
     for name, one in found.items():
         stdout().print(f"# {name} ({one.platform.value})", style="bold cyan", markup=False)
         for line in one.lines:
-            stdout().print(line, markup=False, soft_wrap=True)
+            stdout().print(printable(line), markup=False, soft_wrap=True)
 
 
 def events(

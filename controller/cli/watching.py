@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from controller.cli.output import stdout
 from controller.cli.remote import NoAnswer, Remote
+from controller.problems import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -94,7 +95,7 @@ def line(picture: Picture) -> str:
     if picture.last:
         parts.append(f"last boundary {_summary(picture.last, picture.at)} {_outcome(picture.last)}")
     parts += [f"trouble with {name}: {why}" for name, why in picture.controller["troubles"].items()]
-    return f"{stamp} {'; '.join(parts)}"
+    return printable(f"{stamp} {'; '.join(parts)}")
 
 
 def drawing(picture: Picture) -> RenderableType:
@@ -130,7 +131,7 @@ def _leading(controller: Json) -> str:
         return "leads, devices have what is wanted" if controller["settled"] else "leads, at work on the devices"
     if not controller["reconciles"]:
         return "only answers"
-    return f"does not lead: {controller['error'] or 'another controller does'}"
+    return printable(f"does not lead: {controller['error'] or 'another controller does'}")
 
 
 def _phases(picture: Picture) -> Counter[str]:
@@ -146,7 +147,7 @@ def _failures(picture: Picture) -> list[tuple[str, str]]:
     found = dict(picture.controller["troubles"])
     for item in [picture.last] if picture.last else []:
         found |= {one["device"]: one["message"] for one in item["devices"] if one["phase"] == "failed"}
-    return sorted(found.items())
+    return sorted((printable(name), printable(why)) for name, why in found.items())
 
 
 def _counted(phases: Counter[str]) -> str:
@@ -162,7 +163,7 @@ def _outcome(item: Json) -> str:
 
 
 def names(item: Json) -> str:
-    return ", ".join([f"+{name}" for name in item["starting"]] + [f"-{name}" for name in item["ending"]])
+    return printable(", ".join([f"+{name}" for name in item["starting"]] + [f"-{name}" for name in item["ending"]]))
 
 
 def lag(item: Json) -> str:

@@ -28,6 +28,7 @@ class Filter:
     """
 
     owner: str | None = None
+    name: str | None = None
     states: Collection[State] | None = None
     label: tuple[str, str] | None = None
     overlapping: Window | None = None
@@ -55,6 +56,8 @@ def entries(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
     statement = rows.SELECT_ENTRY.where(_entry.number > wanted.after).order_by(_entry.number).limit(wanted.limit)
     if wanted.owner is not None:
         statement = statement.where(_entry.owner == wanted.owner)
+    if wanted.name is not None:
+        statement = statement.where(_entry.name == wanted.name)
     if wanted.states is not None:
         statement = statement.where(_entry.state.in_([state.value for state in wanted.states]))
     if wanted.label is not None:

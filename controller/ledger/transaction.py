@@ -37,7 +37,7 @@ _READ_ENTRIES = text(
         WHERE entry.owner = asked.owner AND entry.name = asked.name AND entry.state IN ({_LIVE_STATES})
         LIMIT 1
     ) AS found
-    """
+    """  # noqa: S608 - the states are constants of this program
 )
 # Two ranges of the key (pair, owner, entry) and not an inequality: one's own rows, however many, are not read.
 _READ_OTHERS = text(
@@ -56,7 +56,7 @@ _READ_USAGE = text(
         count(*) FILTER (WHERE state = 'held') AS holds, coalesce(sum(volume_bits), 0) AS volume_bits
     FROM entry
     WHERE owner = :owner AND state IN ({_LIVE_STATES}) AND end_us > :now_us AND handle <> ALL(CAST(:known AS text[]))
-    """
+    """  # noqa: S608 - the states are constants of this program
 )
 # Containment in JSON finds a superset (an interface may have a device's name), which is looked through again.
 _READ_BESIDE = text(
@@ -65,7 +65,7 @@ _READ_BESIDE = text(
         SELECT FROM unnest(CAST(:devices AS text[])) AS asked (name)
         WHERE paths @> jsonb_build_array(jsonb_build_object('hops', jsonb_build_array(jsonb_build_array(asked.name))))
     )
-    """
+    """  # noqa: S608 - the states are constants of this program
 )
 
 

@@ -120,7 +120,7 @@ def _run(inventory: Path, vault_password_file: Path | None) -> dict[str, Any]:
         command += ["--vault-password-file", str(_absolute(vault_password_file))]
     with tempfile.TemporaryDirectory(prefix="slotcar-inventory-") as scratch:
         try:
-            done = subprocess.run(
+            done = subprocess.run(  # noqa: S603 - Ansible's own program, as a list and without a shell
                 command, env=_environment(scratch), capture_output=True, text=True, timeout=TIMEOUT_S, check=False
             )
         except subprocess.TimeoutExpired as error:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from controller.network.model import InterfaceId
-from controller.reservation.entry import OWNER
+from controller.reservation.checks import OWNER
 from controller.timebase import Window
 from controller.units import UnitError, format_rate, parse_duration, parse_rate_bps, parse_size_bytes
 from controller.vocabulary import InterfaceRole, Platform, Scheduler, Service

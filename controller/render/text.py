@@ -25,7 +25,7 @@ class Family:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
-            autoescape=False,
+            autoescape=False,  # noqa: S701 - configurations of routers, not HTML
         )
         self._template = cache(self._load)
 

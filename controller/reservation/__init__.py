@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from controller.reservation.checks import require_valid as require_valid
     from controller.reservation.loading import from_mapping as from_mapping
     from controller.reservation.loading import load_files as load_files
     from controller.reservation.loading import load_text as load_text
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from controller.reservation.times import parse_time as parse_time
 
 _PLACES = {
+    "require_valid": "checks",
     "from_mapping": "loading",
     "load_files": "loading",
     "load_text": "loading",

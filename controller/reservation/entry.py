@@ -9,12 +9,28 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from enum import StrEnum
-from ipaddress import ip_address
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from controller.reservation import times
+from controller.reservation.checks import (
+    HOST,
+    LARGEST_PACKET_BYTES,
+    LONGEST_LABEL,
+    LONGEST_LABEL_KEY,
+    MOST_LABELS,
+    MOST_VIA,
+    NAME,
+    NUMBERS,
+    OWNER,
+    RATED,
+    headers_bytes,
+    is_address,
+    is_label,
+    least_packet_bytes,
+    problems_of,
+)
 from controller.reservation.model import DEFAULT_PACKET_SIZE_BYTES, DEFAULT_RTT_US, TCP_RTT_US, Endpoint, Reservation
 from controller.reservation.recurrence import check_rule, expand
 from controller.timebase import Window, iso
@@ -44,16 +60,9 @@ _MEANT = {
     "id": "name", "user": "owner", "class": "service", "rrule": "recurrence", "repeat": "recurrence", "tz": "timezone",
     "path": "via", "until": "end", "length": "duration", "delay": "rtt", "tags": "labels",
 }  # fmt: skip
-NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?")
-OWNER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9@._-]{0,126}[A-Za-z0-9])?")
-HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
-#: Digits and points are meant as an address, never as a host's name.
-_NUMBERS = re.compile(r"[0-9]+(\.[0-9]+)+")
 _PORT = re.compile(r"[0-9]{1,5}")
-_HEADERS_BYTES = {Protocol.UDP: 28, Protocol.TCP: 40}
-_RESERVED = (Service.IP_PREMIUM, Service.ASSURED_RATE)
-MOST_LABELS = 64
-LONGEST_LABEL_KEY, LONGEST_LABEL = 63, 255
+#: More keys that are none are counted, not told one by one: what is meant by each takes a search.
+MOST_UNKNOWN_KEYS = 50
 
 
 @dataclass(slots=True)
@@ -99,15 +108,19 @@ class Reader:
         if self.failed or windows is None:
             return None
         recurrence = self.data.get("recurrence")
+        recurrence = recurrence if recurrence is None else str(recurrence).strip()
         zone = self._zone_name() if recurrence is not None else None
         try:
-            return Reservation.model_validate(
+            found = Reservation.model_validate(
                 {**fields, "windows": windows, "recurrence": recurrence, "timezone": zone}
             )
         except ValidationError as error:
             for detail in error.errors(include_url=False):
                 self._wrong(str(detail["loc"][0]) if detail["loc"] else "", str(detail["msg"]), detail["input"])
             return None
+        for one in problems_of(found):
+            self._wrong(*one)
+        return None if self.failed else found
 
     # -- one key -------------------------------------------------------------------------------------------------
 
@@ -116,9 +129,11 @@ class Reader:
         self.complain(key, message, shown(value), hint)
 
     def _unknown_keys(self) -> None:
-        for key in self.data:
-            if key not in KEYS:
-                self._wrong(key, *unknown_key(key))
+        unknown = [key for key in self.data if key not in KEYS]
+        for key in unknown[:MOST_UNKNOWN_KEYS]:
+            self._wrong(key, *unknown_key(key))
+        if (rest := len(unknown) - MOST_UNKNOWN_KEYS) > 0:
+            self._wrong("", f"has {rest} more keys that are not known here", "", f"the keys are {', '.join(KEYS)}")
 
     def _required(self, key: str, hint: str) -> Any:
         value = self.data.get(key)
@@ -170,10 +185,10 @@ class Reader:
             host, port = _split(value)
         else:
             host, port = None, None
-        if not isinstance(host, str) or not (HOST.fullmatch(host) or _is_address(host)):
+        if not isinstance(host, str) or not (HOST.fullmatch(host) or is_address(host)):
             self._wrong(key, "is no endpoint", value, hint)
             return None
-        if _NUMBERS.fullmatch(host) and not _is_address(host):
+        if NUMBERS.fullmatch(host) and not is_address(host):
             self._wrong(key, "is no address", value, "an address has four numbers from 0 to 255: `10.10.21.2`")
             return None
         if port is not None and not (isinstance(port, int) and not isinstance(port, bool) and 1 <= port <= 65535):
@@ -185,7 +200,7 @@ class Reader:
 
     def _rate(self, service: Service | None) -> int | None:
         value = self.data.get("rate")
-        if service is not None and service not in _RESERVED:
+        if service is not None and service not in RATED:
             return self._unit("rate", _with_unit(parse_rate_bps, "Mbit/s"), 0)
         if value is None:
             self._wrong(
@@ -198,11 +213,12 @@ class Reader:
         size = self._unit("packet_size", _with_unit(parse_size_bytes, "B"), DEFAULT_PACKET_SIZE_BYTES)
         if size is None or protocol is None:
             return size
-        least = max(64, _HEADERS_BYTES[protocol] + 1)
-        if not least <= size <= 65535:
+        least = least_packet_bytes(protocol)
+        if not least <= size <= LARGEST_PACKET_BYTES:
             self._wrong(
                 "packet_size", "is no size of an IP packet", self.data.get("packet_size"),
-                f"say {least} B to 65535 B; the headers count ({_HEADERS_BYTES[protocol]} B of IP and {protocol.upper()})",
+                f"say {least} B to {LARGEST_PACKET_BYTES} B; the headers count ({headers_bytes(protocol)} B of IP and "
+                f"{protocol.upper()})",
             )  # fmt: skip
         return size
 
@@ -210,8 +226,10 @@ class Reader:
         value = self.data.get("via")
         if value is None:
             return ()
-        if not isinstance(value, list | tuple) or not all(
-            isinstance(one, str) and HOST.fullmatch(one) for one in value
+        if (
+            not isinstance(value, list | tuple)
+            or len(value) > MOST_VIA
+            or not all(isinstance(one, str) and HOST.fullmatch(one) for one in value)
         ):
             self._wrong("via", "is no list of routers", value, "say for example `[anl-border, esnet-hub]`")
             return ()
@@ -236,12 +254,7 @@ class Reader:
             self._wrong("labels", "is no mapping of labels", value, hint)
             return {}
         for key, one in value.items():
-            if (
-                not isinstance(one, str | int | float)
-                or isinstance(one, bool)
-                or not _is_short_line(str(one), LONGEST_LABEL)
-                or not _is_short_line(str(key), LONGEST_LABEL_KEY)
-            ):
+            if not isinstance(one, str | int | float) or isinstance(one, bool) or not is_label(str(key), str(one)):
                 self._wrong(f"labels.{key}", "is no label", one, hint)
         return {str(key): str(one) for key, one in value.items()}
 
@@ -319,12 +332,12 @@ def _with_unit(parse: Callable[[Any], T], unit: str) -> Callable[[Any], T]:
 def _split(text: str) -> tuple[str | None, int | str | None]:
     """`host`, `host:port`, `[v6]:port` or a bare IPv6 address; the port stays a text where it is no number."""
     stripped = text.strip()
-    if _is_address(stripped):
+    if is_address(stripped):
         return stripped, None
     if stripped.startswith("["):
         host, bracket, rest = stripped[1:].partition("]")
         colon, port = rest[:1], rest[1:]
-        if not bracket or not _is_address(host):
+        if not bracket or not is_address(host):
             return None, None
         if colon not in ("", ":"):
             return host, ""
@@ -333,19 +346,6 @@ def _split(text: str) -> tuple[str | None, int | str | None]:
     if not colon:
         return host, None
     return host, int(port) if _PORT.fullmatch(port) else port
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return "%" not in text  # a zone (fe80::1%eth0) means something on one machine only
-
-
-def _is_short_line(text: str, most: int) -> bool:
-    """What the ledger can keep and a terminal can show."""
-    return len(text) <= most and text.isprintable()
 
 
 def unknown_key(key: str) -> tuple[str, str, str]:

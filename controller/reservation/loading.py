@@ -169,13 +169,31 @@ def _defaults(document: Document, value: Any, loaded: Loaded) -> Mapping[str, An
     for key in value:
         if key == "name":
             words = ("is no default", "", "every reservation has a name of its own")
+        elif value[key] is None:
+            words = ("is empty", "", "say a value, or leave the key out")
         elif key not in KEYS:
             words = unknown_key(key)
         else:
             continue
         place = f"defaults.{key}"
         loaded.problems.append(Problem(document.file, document.line(place), place, *words))
+    known = {key: one for key, one in value.items() if key in KEYS and key != "name" and one is not None}
+    for key in known:
+        _check_default(document, key, known, loaded)
     return {key: one for key, one in value.items() if key in KEYS and key != "name"}
+
+
+def _check_default(document: Document, key: str, defaults: Mapping[str, Any], loaded: Loaded) -> None:
+    """A wrong default is wrong though every reservation may have a value of its own."""
+
+    def complain(wrong: str, message: str, value: str, hint: str) -> None:
+        if wrong.partition(".")[0] == key:  # what else a reservation needs is no matter here
+            place = f"defaults.{wrong}"
+            loaded.problems.append(Problem(document.file, document.line(place), place, message, value, hint))
+
+    Reader({key: defaults[key]}, complain, loaded.now).reservation()
+    if key == "end" and "duration" in defaults:
+        complain("end", "is given, and so is duration", "", "say either `end` or `duration`")
 
 
 def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[str, Any], loaded: Loaded) -> None:

@@ -40,7 +40,7 @@ def check_rule(rule: object) -> Mapping[str, str]:
     Raises:
         UnitError: no rule, or one without end.
     """
-    if not isinstance(rule, str) or "=" not in rule or "\n" in rule.strip():
+    if not isinstance(rule, str) or "=" not in rule or not rule.strip().isprintable():
         raise UnitError("is no recurrence", rule, RULE_HINT)
     text = "".join(rule.upper().split()).removeprefix("RRULE:")
     parts: dict[str, str] = {}

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.reservation.entry import HOST, LONGEST_LABEL, LONGEST_LABEL_KEY, MOST_LABELS, NAME, OWNER
+from controller.problems import LINE_PATTERN
+from controller.reservation.checks import (
+    HOST,
+    LONGEST_LABEL,
+    LONGEST_LABEL_KEY,
+    LONGEST_RULE,
+    MOST_LABELS,
+    MOST_VIA,
+    NAME,
+    OWNER,
+)
 from controller.reservation.recurrence import MOST_OCCURRENCES
 from controller.vocabulary import Direction, IfUnready, Protocol, Service
 
+#: What these texts begin with at least; a sentence says the rest.
+TIME_PATTERN = r"^\s*([Nn][Oo][Ww]\s*(\+[\s\S]*)?|[0-9][^\n]*)\s*$"
+DURATION_PATTERN = r"^\s*(P[0-9WDTHMS.]+|[0-9][0-9.\sA-Za-zµμ]*)\s*$"
+QUANTITY_PATTERN = r"[0-9]"
 ID = "urn:slotcar:schema:reservation-file:1"
 
 
 def json_schema() -> dict[str, Any]:
     """The schema of a whole file."""
     entry = reservation_schema()
-    defaults = {key: value for key, value in entry["properties"].items() if key != "name"}
+    defaults = {key: _given(value) for key, value in entry["properties"].items() if key != "name"}
     needed = [{"required": [key]} for key in entry["required"] if key != "name"]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -27,7 +41,7 @@ def json_schema() -> dict[str, Any]:
         "properties": {
             "version": {"const": 1, "description": "The version of this format."},
             "defaults": {
-                "type": "object",
+                "type": ["object", "null"],
                 "description": "Keys that every reservation of the file has unless it says otherwise.",
                 "additionalProperties": False,
                 "properties": defaults,
@@ -43,14 +57,29 @@ def json_schema() -> dict[str, Any]:
     }
 
 
-_BOTH_ENDS = {"required": ["end", "duration"]}
-_AN_END = {"anyOf": [{"required": ["end"]}, {"required": ["duration"]}]}
+_ENDS = tuple(
+    {"type": "object", "required": [key], "properties": {key: {"type": "string"}}} for key in ("end", "duration")
+)
+_BOTH_ENDS = {"allOf": list(_ENDS)}
+_AN_END = {"anyOf": list(_ENDS)}
+#: Of one reservation that has no defaults beside it.
+ONE_END = {"oneOf": list(_ENDS)}
+
+
+def _given(value: dict[str, Any]) -> dict[str, Any]:
+    """Without null: a reservation may take a default back by it, and a default of nothing is a slip."""
+    found = dict(value)
+    if isinstance(value.get("type"), list):
+        found["type"] = next(kind for kind in value["type"] if kind != "null")
+    if "enum" in value:
+        found["enum"] = [one for one in value["enum"] if one is not None]
+    return found
 
 
 def _in_defaults_or_each(needed: dict[str, Any]) -> dict[str, Any]:
     """What the defaults have, the reservations need not."""
     return {
-        "if": {"required": ["defaults"], "properties": {"defaults": needed}},
+        "if": {"required": ["defaults"], "properties": {"defaults": {"type": "object", **needed}}},
         "else": {"properties": {"reservations": {"items": needed}}},
     }
 
@@ -80,31 +109,37 @@ def reservation_schema() -> dict[str, Any]:
             ),
             "start": {
                 "type": "string",
+                "pattern": TIME_PATTERN,
                 "description": "`now`, `now + 20 min`, or a time with its zone.",
                 "examples": ["now", "now + 20 min", "2027-03-01T22:00:00+01:00"],
             },
             "end": {
-                "type": "string",
+                "type": ["string", "null"],
+                "pattern": TIME_PATTERN,
                 "description": "A time with its zone; the slot is open before it. Either this or a duration.",
                 "examples": ["2027-03-02T06:00:00+01:00"],
             },
             "duration": {
-                "type": "string",
+                "type": ["string", "null"],
+                "pattern": DURATION_PATTERN,
                 "description": "Length of the slot: ISO 8601 or `2 h`. Either this or an end.",
                 "examples": ["PT2H", "90 min"],
             },
             "recurrence": {
-                "type": "string",
+                "type": ["string", "null"],
+                "pattern": "=",
+                "maxLength": LONGEST_RULE,
                 "description": f"An RRULE (RFC 5545) that ends, of at most {MOST_OCCURRENCES} occurrences.",
                 "examples": ["FREQ=DAILY;COUNT=14"],
             },
             "timezone": {
-                "type": "string",
+                "type": ["string", "null"],
                 "description": "Where the recurrence keeps the wall clock; the start's own zone by default.",
                 "examples": ["Europe/Zurich", "+01:00"],
             },
             "via": {
-                "type": "array",
+                "type": ["array", "null"],
+                "maxItems": MOST_VIA,
                 "items": {"type": "string", "pattern": f"^{HOST.pattern}$"},
                 "description": "Routers that the path must cross, in order; the shortest path otherwise.",
             },
@@ -115,9 +150,13 @@ def reservation_schema() -> dict[str, Any]:
                 IfUnready.DELAY.value,
             ),
             "labels": {
-                "type": "object",
-                "propertyNames": {"maxLength": LONGEST_LABEL_KEY},
-                "additionalProperties": {"type": ["string", "number"], "maxLength": LONGEST_LABEL},
+                "type": ["object", "null"],
+                "propertyNames": {"maxLength": LONGEST_LABEL_KEY, "pattern": LINE_PATTERN},
+                "additionalProperties": {
+                    "type": ["string", "number"],
+                    "maxLength": LONGEST_LABEL,
+                    "pattern": LINE_PATTERN,
+                },
                 "maxProperties": MOST_LABELS,
                 "description": "Texts of your own, to find it by.",
             },
@@ -130,12 +169,20 @@ def _text(pattern: str, description: str, example: str) -> dict[str, Any]:
 
 
 def _enum(kind: Any, description: str, default: str | None = None) -> dict[str, Any]:
-    found: dict[str, Any] = {"enum": [str(one) for one in kind], "description": description}
-    return found | ({"default": default} if default else {})
+    choices: list[str | None] = [str(one) for one in kind]
+    if default is None:
+        return {"enum": choices, "description": description}
+    return {"enum": [*choices, None], "description": description, "default": default}
 
 
 def _quantity(description: str, examples: list[str], default: str | None = None) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": "string", "pattern": r"[0-9]", "description": description, "examples": examples}
+    kind = ["string", "null"]
+    found: dict[str, Any] = {
+        "type": kind,
+        "pattern": QUANTITY_PATTERN,
+        "description": description,
+        "examples": examples,
+    }
     return found | ({"default": default} if default else {})
 
 
@@ -143,13 +190,13 @@ def _endpoint(description: str) -> dict[str, Any]:
     return {
         "description": f"{description} A host of the inventory or an address; the port may be bound later.",
         "anyOf": [
-            {"type": "string", "minLength": 1},
+            {"type": "string", "minLength": 1, "maxLength": 300, "pattern": LINE_PATTERN},
             {
                 "type": "object",
                 "additionalProperties": False,
                 "required": ["host"],
                 "properties": {
-                    "host": {"type": "string"},
+                    "host": {"type": "string", "minLength": 1, "maxLength": 253, "pattern": LINE_PATTERN},
                     "port": {"type": ["integer", "null"], "minimum": 1, "maximum": 65535},
                 },
             },

@@ -38,11 +38,15 @@ class CannotRun(SlotcarError):
 
 @dataclass(slots=True)
 class PlaybookResult:
-    """Whether all went well; where not, which device failed first at what, or whether it was ended from here."""
+    """Whether all went well; where not, which device failed first at what, or whether it was ended from here.
+
+    `reached` are the devices for which some task began.
+    """
 
     ok: bool = True
     failures: dict[str, Failure] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
+    reached: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     given_up: bool = False
 
@@ -215,6 +219,8 @@ def _why_not(error: OSError) -> str:
 def _note(event: Mapping[str, Any], result: PlaybookResult, on_task: Callable[[str], None] | None) -> bool:
     kind, data = event.get("event", ""), event.get("event_data", {})
     host = data.get("host", "")
+    if host:
+        result.reached.add(host)
     if kind == "playbook_on_task_start" and on_task is not None:
         on_task(str(data.get("name") or data.get("task") or ""))
     elif kind == "runner_on_unreachable":

@@ -269,8 +269,7 @@ def _readings(devices: Sequence[Device], folder: Path, result: PlaybookResult) -
         if device.name in failures:
             continue
         if not answer.exists():
-            why = "; ".join(result.notes) or "the inventory has no host of this name in the group domains"
-            failures[device.name] = Failure(device.name, why, unreachable=False)
+            failures[device.name] = Failure(device.name, _unanswered(device.name, result), unreachable=False)
             continue
         try:
             found[device.name] = staging.reading_of(json.loads(answer.read_text()), device)
@@ -288,6 +287,15 @@ def _playbook(platforms: Iterable[Platform]) -> str:
     if kinds <= {Platform.LINUX_TC}:
         return "push-linux"
     return "push-ios" if kinds <= SERVED else "push"
+
+
+def _unanswered(device: str, result: PlaybookResult) -> str:
+    """Why a device has no reading, though no task failed on it."""
+    if result.ok and device not in result.reached:
+        return "the inventory has no host of this name in the group domains"
+    if result.ok:
+        return "the play ended without a reading of this device"
+    return f"the play was ended before this device answered: {_reasons(result)}"
 
 
 def _reasons(result: PlaybookResult) -> str:

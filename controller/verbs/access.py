@@ -63,10 +63,15 @@ def require_operator(caller: Caller, what: str) -> None:
         raise NotAllowed(f"only an operator may {what}; {caller.name} has the role {caller.role.value}")
 
 
+def may_overview(caller: Caller) -> bool:
+    """Whether the caller sees devices and all owners."""
+    return caller.role is not Role.REQUESTER
+
+
 def require_overview(caller: Caller, what: str) -> None:
     """
     Raises:
         NotAllowed: the caller is a requester, who sees no device and no other owner.
     """
-    if caller.role is Role.REQUESTER:
+    if not may_overview(caller):
         raise NotAllowed(f"only an operator or an auditor may {what}; {caller.name} has the role requester")

@@ -17,7 +17,9 @@ from controller.ledger.errors import UnknownHandle
 from controller.ledger.model import AdmissionRequest, Entry, PlanStep, State, Terms
 from controller.ledger.queries import EventFilter
 from controller.network.model import Network
+from controller.problems import InvalidInput, Problem, is_line
 from controller.render.model import Configuration
+from controller.reservation import require_valid
 from controller.reservation.model import Endpoint, Reservation, is_storable
 from controller.settings import Settings
 from controller.timebase import MICROSECOND, iso
@@ -40,6 +42,7 @@ from controller.verbs.viewing import TimelineItem, TimelineQuery, timeline
 
 #: A boundary is prepared at most so long before it, and its failures are told again no longer after it.
 TOLD_WITHIN = timedelta(hours=1)
+LONGEST_REASON = 500
 #: Of what the audit log says about boundaries; with more, the earliest are left out.
 MOST_EVENTS = 20_000
 
@@ -136,7 +139,8 @@ class Broker:
 
         Raises:
             RefusedByAdmission: no room; nothing is held. CannotExpress: a platform on the path has no words for it.
-            NameTaken, IdempotencyConflict, NoPath. RefusedByPolicy: the operator's rules forbid it.
+            InvalidInput: see `require_valid`. NameTaken, IdempotencyConflict, NoPath. RefusedByPolicy: the operator's
+            rules forbid it.
         """
         access.owner_for(caller, reservation.owner)
         hold_until = now + options.hold if options.hold else None
@@ -199,7 +203,7 @@ class Broker:
         reservation = _with_ports(entry.reservation, source_port, destination_port)
         return self.ledger.rebind(
             entry.handle,
-            reservation,
+            require_valid(reservation),
             now,
             actor=caller.name,
             expected_version=expected_version if expected_version is not None else entry.version,
@@ -210,7 +214,7 @@ class Broker:
 
     def _admit(self, reservation: Reservation, caller: Caller, now: datetime, **how: object) -> Entry:
         require_few_windows([("", reservation)], self.settings.max_windows)
-        ask = ask_for(reservation, self.network)
+        ask = ask_for(require_valid(reservation), self.network)
         answer = self.ledger.admit(
             AdmissionRequest(
                 reservation=reservation,
@@ -243,6 +247,8 @@ class Broker:
     def plan(self, source: Source, caller: Caller, now: datetime, show_from: datetime | None = None) -> Plan:
         """What applying the files would do, against the ledger as it is; writes nothing. `show_from`: see `make_plan`.
 
+        A requester gets the outcome of each of its reservations, and no device's difference.
+
         Raises:
             CannotExpress, RefusedByPolicy: see `create`. InvalidInput: the files have more windows than
             `Settings.max_windows`.
@@ -253,7 +259,7 @@ class Broker:
             access.owner_for(caller, reservation.owner)
         tables, sequence = self.ledger.ask(lambda tables: tables.copy(), now)
         current = self.ledger.live_between(now)
-        return make_plan(
+        made = make_plan(
             match(source.reservations, current, source.scope, now, source.relative),
             current,
             tables,
@@ -265,6 +271,7 @@ class Broker:
             names_others=access.may_see_all(caller),
             show_from=show_from,
         )
+        return made if access.may_overview(caller) else made.without_devices()
 
     def apply(self, work: PlanToDo, caller: Caller, now: datetime) -> Applied:
         """Exactly the plan, whole or not at all.
@@ -298,9 +305,9 @@ class Broker:
         if step.act is Act.CANCEL:
             return PlanStep(step.key, cancel=step.handle, expected_version=step.expected_version)
         assert step.reservation is not None
-        if step.act is Act.CREATE and step.reservation.end <= now:
+        if step.reservation.end <= now:
             raise StalePlan(f"{'/'.join(step.key)} ended at {iso(step.reservation.end)}: make the plan again")
-        ask = ask_for(step.reservation, self.network)
+        ask = ask_for(require_valid(step.reservation, "plan"), self.network)
         request = AdmissionRequest(
             reservation=step.reservation,
             paths=ask.paths,
@@ -384,6 +391,13 @@ class Broker:
     def _move(
         self, entry: Entry, to: State, caller: Caller, now: datetime, expected_version: int | None, reason: str = ""
     ) -> Entry:
+        """
+        Raises:
+            InvalidInput: the reason is not one line.
+        """
+        if not is_line(reason, LONGEST_REASON):
+            hint = f"say one line of at most {LONGEST_REASON} characters"
+            raise InvalidInput([Problem("request", 0, "reason", "is no reason", reason[:60], hint)])
         return self.ledger.transition(
             entry.handle,
             to,

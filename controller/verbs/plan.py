@@ -75,6 +75,10 @@ class Plan:
     def count(self, act: Act) -> int:
         return sum(1 for step in self.steps if step.act is act and not step.refused)
 
+    def without_devices(self) -> Plan:
+        """The plan for who may not see devices: their configurations hold other owners' flows, too."""
+        return replace(self, boundaries=(), boundaries_left_out=len(self.boundaries) + self.boundaries_left_out)
+
     @property
     def summary(self) -> str:
         """Terraform's last line: what a person looks for first."""

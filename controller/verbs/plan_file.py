@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from controller.files import read_regular_file
 from controller.problems import InvalidInput, Problem
-from controller.reservation.model import Reservation
-from controller.timebase import iso
+from controller.reservation.checks import problems_of
+from controller.reservation.model import Name, Owner, Reservation
+from controller.timebase import RFC_3339, iso
 from controller.verbs.configurations import Boundary, DeviceDiff
 from controller.verbs.documents import refusal_document, reservation_document
 from controller.verbs.matching import Act
@@ -78,18 +89,34 @@ def device_document(one: DeviceDiff, first_line: int = 0, max_lines: int | None 
     }
 
 
+TIME_HINT = "say a time with its zone, such as 2027-03-01T22:00:00Z"
+
+
+Handle = Annotated[str, StringConstraints(pattern=r"^r-[0-9a-z]{1,64}$")]
+Count = Annotated[int, Field(ge=0, le=2**62)]
+
+
 class PlannedStep(BaseModel):
     """One step as a plan file holds it; what is only there to be read is ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     action: Act
-    owner: str
-    name: str
-    handle: str | None
-    expected_version: int | None
+    owner: Owner
+    name: Name
+    handle: Handle | None
+    expected_version: Count | None
     reservation: Reservation | None
     refusal: dict[str, Any] | None
+
+    @field_validator("reservation")
+    @classmethod
+    def _keeps_to_the_limits(cls, value: Reservation | None) -> Reservation | None:
+        """A document may have been written by anybody: what it asks for is checked as what a file asks for is."""
+        wrong = [] if value is None else [f"{key} {words}; {hint}" for key, words, _, hint in problems_of(value)]
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return value
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -112,7 +139,7 @@ class PlanFile(BaseModel):
 
     format: Literal["slotcar-plan/1"]
     made_at: AwareDatetime
-    ledger_sequence: Annotated[int, Field(ge=0)] | None
+    ledger_sequence: Count | None
     network: str
     steps: tuple[PlannedStep, ...]
 
@@ -141,10 +168,25 @@ class PlanToDo:
 
 def to_do(plan: Plan) -> PlanToDo:
     """The plan as apply takes it. It goes through the file's form, so that both ways are one."""
-    return to_do_of(PlanFile.model_validate(plan_document(plan)))
+    return to_do_from(json.dumps(plan_document(plan)), "plan")
 
 
-def to_do_of(plan: PlanFile) -> PlanToDo:
+def to_do_from(text: str, file: str, hint: str = "") -> PlanToDo:
+    """What a plan document in JSON asks to be done; `file` is what problems call it.
+
+    Raises:
+        InvalidInput: it is no plan, not one of this version, or asks for a reservation that may not be.
+    """
+    try:
+        plan = PlanFile.model_validate_json(text, strict=True)
+        wrong = [(key, value) for key, value in _times(json.loads(text)) if not RFC_3339.fullmatch(value)]
+    except ValidationError as error:
+        raise InvalidInput(
+            Problem(file, 0, ".".join(map(str, one["loc"])), str(one["msg"]).removeprefix("Value error, "), hint=hint)
+            for one in error.errors(include_url=False, include_input=False)
+        ) from error
+    if wrong:
+        raise InvalidInput(Problem(file, 0, key, "is no time", value[:60], TIME_HINT) for key, value in wrong)
     return PlanToDo(
         made_at=plan.made_at,
         sequence=plan.ledger_sequence,
@@ -155,6 +197,14 @@ def to_do_of(plan: PlanFile) -> PlanToDo:
         ),
         refused=tuple(f"{step.owner}/{step.name}" for step in plan.steps if step.refusal),
     )
+
+
+def _times(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every time of a plan document that was validated, with its key: pydantic takes the text of a number for one, too."""
+    yield "made_at", document["made_at"]
+    for number, step in enumerate(document["steps"]):
+        for index, window in enumerate((step["reservation"] or {}).get("windows", ())):
+            yield from ((f"steps.{number}.reservation.windows.{index}.{end}", window[end]) for end in window)
 
 
 def write_plan(plan: Plan, file: Path) -> None:
@@ -182,15 +232,10 @@ def is_plan_file(paths: list[Path]) -> bool:
 def read_plan(file: Path) -> PlanToDo:
     """
     Raises:
-        InvalidInput: it is no plan file, or not one of this version.
+        InvalidInput: the file cannot be read; see `to_do_from`.
     """
     try:
-        return to_do_of(PlanFile.model_validate_json(read_regular_file(file, LARGEST_FILE_BYTES)))
-    except OSError as error:
-        raise InvalidInput([Problem(str(file), 0, "", f"cannot be read: {error.strerror}")]) from error
-    except ValidationError as error:
-        hint = "make the plan again with: slotcar plan FILES -o plan.json"
-        raise InvalidInput(
-            Problem(str(file), 0, ".".join(map(str, detail["loc"])), detail["msg"], hint=hint)
-            for detail in error.errors(include_url=False)
-        ) from error
+        text = read_regular_file(file, LARGEST_FILE_BYTES).decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput([Problem(str(file), 0, "", f"cannot be read: {error}")]) from error
+    return to_do_from(text, str(file), "make the plan again with: slotcar plan FILES -o plan.json")

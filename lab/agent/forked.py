@@ -82,7 +82,7 @@ def _become(code: CodeType, argv: list[str], namespace: str, streams: list[int])
         sys.argv = argv
         if namespace:
             _enter(namespace)
-        exec(code, {"__name__": "__main__", "__builtins__": __builtins__})
+        exec(code, {"__name__": "__main__", "__builtins__": __builtins__})  # noqa: S102 - a program of the lab itself
         status = 0
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)

@@ -37,7 +37,7 @@ def pace_of(turn_s: float) -> float:
 
 def script(seed: int, number: int, pace: float = 1.0) -> list[Action]:
     """At least two reservations, changes to some of them, and up to three deaths, by time."""
-    chance = random.Random(f"{seed}/{number}")  # not for secrets
+    chance = random.Random(f"{seed}/{number}")  # noqa: S311 - not for secrets
     found = [_create(chance, number, 0, 0.0, pace)]
     made = 1
     for _ in range(chance.randint(3, 5)):

@@ -46,7 +46,7 @@ class Controller:
             LabError: it does not.
         """
         try:
-            with urllib.request.urlopen(f"{self.address}{path}", timeout=10) as response:
+            with urllib.request.urlopen(f"{self.address}{path}", timeout=10) as response:  # noqa: S310 - this machine's own
                 return json.load(response)
         except (urllib.error.URLError, OSError, ValueError) as error:
             raise LabError(
@@ -109,7 +109,12 @@ class Controller:
 
 
 def environment_for(state_dir: Path, inventory: Path) -> dict[str, str]:
-    return os.environ | {"SLOTCAR_STATE_DIR": str(state_dir), "SLOTCAR_INVENTORY": str(inventory)}
+    """Its API is open: it listens on this machine alone, and its routers are the lab's."""
+    return os.environ | {
+        "SLOTCAR_STATE_DIR": str(state_dir),
+        "SLOTCAR_INVENTORY": str(inventory),
+        "SLOTCAR_OPEN": "true",
+    }
 
 
 def find(state_dir: Path, inventory: Path) -> Controller | None:

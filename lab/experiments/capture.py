@@ -52,7 +52,7 @@ class Capture:
 
     def __init__(self, lab: Lab, node: str, expression: str, *, outgoing: bool) -> None:
         self.lab, self.node = lab, node
-        self._file = f"/tmp/{node}-{'out' if outgoing else 'in'}-{time.monotonic_ns()}.pcap"
+        self._file = f"/tmp/{node}-{'out' if outgoing else 'in'}-{time.monotonic_ns()}.pcap"  # noqa: S108 - in a router of the lab
         direction = "out" if outgoing else "in"
         argv = ["nice", "-n", "5", "tcpdump", "-i", "eth1", "-n", "-p", "-Q", direction, "-s", str(SNAP_BYTES)]
         argv += ["-B", "8192", "-Z", "root", "-w", self._file, expression]

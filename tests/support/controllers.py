@@ -46,6 +46,7 @@ class Controller:
             "SLOTCAR_STATE_DIR": str(state_dir),
             "SLOTCAR_INVENTORY": str(inventory),
             "SLOTCAR_LISTEN_PORT": str(self.port),
+            "SLOTCAR_OPEN": "true",
             **settings,
         }
         with self.log.open("wb") as output:

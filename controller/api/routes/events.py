@@ -7,13 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from controller.api.context import Context, TheBroker, TheCaller
+from controller.api.context import LOCAL, Context, Line, TheBroker, TheCaller
 from controller.api.models import EventsOut
 from controller.ledger.queries import EventFilter
 from controller.problems import InvalidInput, Problem
 from controller.verbs.access import require_overview
 from controller.verbs.documents import event_document
 from controller.verbs.errors import NoSuchDevice
+from controller.verbs.tokens import Caller
 
 router = APIRouter(prefix="/v1", tags=["views"])
 KIND = r"^[a-z][a-z-]*(\.[a-z-]*)?$"
@@ -34,8 +35,8 @@ def wanted_events(
     found: TheBroker,
     caller: TheCaller,
     kind: Kinds = None,
-    reservation: Annotated[str | None, Query(description="only of this one: a handle, or OWNER/NAME")] = None,
-    device: Annotated[str | None, Query(description="only of this device")] = None,
+    reservation: Annotated[Line | None, Query(description="only of this one: a handle, or OWNER/NAME")] = None,
+    device: Annotated[Line | None, Query(description="only of this device")] = None,
 ) -> EventFilter:
     """
     Raises:
@@ -62,13 +63,14 @@ async def events(
     request: Request,
     found: TheBroker,
     wanted: Wanted,
+    caller: TheCaller,
     after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     last_event_id: LastEventId = None,
 ) -> Any:
     """Every transition and every push, in order. With `Accept: text/event-stream`, as server-sent events that go on."""
     if "text/event-stream" in request.headers.get("accept", ""):
-        return await _streamed(request, found, wanted, int(last_event_id) if last_event_id else after)
+        return await _streamed(request, found, wanted, caller, int(last_event_id) if last_event_id else after)
     listed = await found.streams.ask(found.broker.ledger.events_of, wanted, after, limit)
     return {"items": [event_document(event) for event in listed], "next": listed[-1].sequence if listed else after}
 
@@ -83,6 +85,7 @@ async def event_stream(
     request: Request,
     found: TheBroker,
     wanted: Wanted,
+    caller: TheCaller,
     after: Annotated[
         int | None, Query(ge=0, le=2**62, description="from the one after this number on; from now on without it")
     ] = None,
@@ -93,10 +96,12 @@ async def event_stream(
     An `EventSource` that lost its stream comes back with `Last-Event-ID` and misses nothing. A comment comes where
     nothing else does for 15 s, and where the database does not answer; the stream goes on when it does again.
     """
-    return await _streamed(request, found, wanted, int(last_event_id) if last_event_id else after)
+    return await _streamed(request, found, wanted, caller, int(last_event_id) if last_event_id else after)
 
 
-async def _streamed(request: Request, found: Context, wanted: EventFilter, after: int | None) -> StreamingResponse:
+async def _streamed(
+    request: Request, found: Context, wanted: EventFilter, caller: Caller, after: int | None
+) -> StreamingResponse:
     """
     Raises:
         InvalidInput: the ledger has no event of that number yet: it is another's, or was restored from a backup.
@@ -106,4 +111,9 @@ async def _streamed(request: Request, found: Context, wanted: EventFilter, after
     if after is not None and after > last:
         hint = f"say {last} for what is to come, or a number before it"
         raise InvalidInput([Problem("request", 0, "after", f"is after the last event, {last}", str(after), hint)])
-    return found.streams.respond(request, ledger, last if after is None else after, wanted)
+    return found.streams.respond(request, ledger, last if after is None else after, wanted, reader_of(request, caller))
+
+
+def reader_of(request: Request, caller: Caller) -> str:
+    """Whose streams are counted together: a token's, or an address's where no token is needed."""
+    return f"address {request.client.host if request.client else ''}" if caller is LOCAL else f"token {caller.name}"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from controller.api.context import TheBroker
+from controller.api.context import Context, KnownCaller, TheBroker
 from controller.api.metrics import registry_of
 from controller.api.models import HealthOut
 from controller.ledger.database import SchemaState
 from controller.ledger.errors import LedgerUnavailable
+from controller.rollout.status import LoopStatus
+from controller.verbs.access import may_overview
 
 router = APIRouter(tags=["health"])
 
@@ -26,28 +29,41 @@ async def healthz() -> dict[str, Any]:
 @router.get(
     "/readyz", response_model=HealthOut, summary="Whether it can do its work", responses={503: {"model": HealthOut}}
 )
-def readyz(found: TheBroker, response: Response) -> dict[str, Any]:
-    """The ledger answers and has this version's tables; devices in trouble are named, and make nothing unready."""
-    checks = []
-    try:
-        state = found.broker.ledger.schema_state()
-        checks.append({"name": "ledger", "ok": state is SchemaState.CURRENT, "message": f"schema is {state.value}"})
-    except LedgerUnavailable as error:
-        checks.append({"name": "ledger", "ok": False, "message": str(error)})
+def readyz(found: TheBroker, caller: KnownCaller, response: Response) -> dict[str, Any]:
+    """The ledger answers and has this version's tables. Devices in trouble make nothing unready.
+
+    Everybody is told which check fails; why it does, and which devices are in trouble, only who may see devices.
+    """
+    details = caller is not None and may_overview(caller)
+    checks = [_ledger(found, details)]
     if found.loop is not None:
-        words = "leads" if found.loop.leading else found.loop.error or "another controller leads"
-        if found.loop.leading:
-            words += (
-                ", and the devices have what is wanted" if found.loop.settled else ", and is at work on the devices"
-            )
-        checks.append({"name": "reconcile", "ok": True, "message": words})
-        checks += [
-            {"name": f"device {name}", "ok": True, "message": f"in trouble: {message}"}
-            for name, message in sorted(found.loop.troubles.items())
-        ]
+        checks += _loop(found.loop, details)
     ready = all(check["ok"] for check in checks)
     response.status_code = 200 if ready else 503
     return {"status": "ok" if ready else "failing", "checks": checks}
+
+
+def _ledger(found: Context, details: bool) -> dict[str, Any]:
+    try:
+        state = found.broker.ledger.schema_state()
+    except LedgerUnavailable as error:
+        return {"name": "ledger", "ok": False, "message": str(error) if details else "the database does not answer"}
+    return {"name": "ledger", "ok": state is SchemaState.CURRENT, "message": f"schema is {state.value}"}
+
+
+def _loop(loop: LoopStatus, details: bool) -> Iterator[dict[str, Any]]:
+    if loop.leading:
+        words = f"leads, and {'the devices have what is wanted' if loop.settled else 'is at work on the devices'}"
+    elif loop.error:
+        words = loop.error if details else "cannot lead; the controller's log says why"
+    else:
+        words = "another controller leads"
+    yield {"name": "reconcile", "ok": True, "message": words}
+    if details:
+        for name, message in sorted(loop.troubles.items()):
+            yield {"name": f"device {name}", "ok": True, "message": f"in trouble: {message}"}
+    elif loop.troubles:
+        yield {"name": "devices", "ok": True, "message": f"{len(loop.troubles)} in trouble"}
 
 
 @router.get("/metrics", summary="Prometheus metrics", response_class=Response,

@@ -6,15 +6,13 @@ import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Response
-from pydantic import ValidationError
 
 from controller.api.context import TheBroker, TheCaller, now
 from controller.api.limits import json_only
 from controller.api.models import AppliedOut, PlanOut
 from controller.api.plan_process import PlanRequest
-from controller.problems import InvalidInput, Problem
 from controller.verbs.documents import entry_document
-from controller.verbs.plan_file import PlanFile, to_do_of
+from controller.verbs.plan_file import to_do_from
 from controller.verbs.plan_page import PageStart, page_start
 
 router = APIRouter(prefix="/v1", tags=["plans"])
@@ -31,19 +29,19 @@ async def plan(
         Query(alias="set", min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._+-]+$", description="name of the set"),
     ] = "api",
     start: Annotated[
-        str | None,
-        Query(alias="from", max_length=300, description="`next` of the page before: the diffs that come after it"),
-    ] = None,
+        str, Query(alias="from", max_length=300, description="`next` of the page before: the diffs that come after it")
+    ] = "",
     lines: Annotated[
         int, Query(ge=1, le=MOST_LINES, description="at most so many lines of the devices' diffs")
     ] = PAGE_LINES,
 ) -> Response:
     """What applying this reservation file would do: admissions, refusals, each device's diff. Writes nothing.
 
-    The diffs come in pages: where `next` is not null, planning the same again with `from` at it shows those that follow.
+    A requester gets the outcomes of its own reservations; the devices' diffs are for operators. The diffs come in pages:
+    where `next` is not null, planning the same again with `from` at it shows those that follow.
     """
     moment = now()
-    first = page_start(start, moment) if start is not None else PageStart()
+    first = page_start(start, moment) if start else PageStart()
     request = PlanRequest(body, set_name, caller, moment, first, lines)
     return Response(await found.plans.make(found.broker, request), media_type="application/json")
 
@@ -51,15 +49,7 @@ async def plan(
 @router.post("/applies", response_model=AppliedOut, summary="Apply a plan", dependencies=[Depends(json_only)])
 def apply(body: Annotated[dict[str, Any], Body()], found: TheBroker, caller: TheCaller) -> dict[str, Any]:
     """Exactly the plan, whole or not at all; refused (409) when the ledger or the inventory has changed since."""
-    try:
-        work = to_do_of(PlanFile.model_validate_json(json.dumps(body)))
-    except ValidationError as error:
-        raise InvalidInput(
-            Problem(
-                "request", 0, ".".join(map(str, detail["loc"])), detail["msg"], hint="say what POST /v1/plans answered"
-            )
-            for detail in error.errors(include_url=False)
-        ) from error
+    work = to_do_from(json.dumps(body), "request", "say what POST /v1/plans answered")
     done = found.broker.apply(work, caller, now())
     return {
         "created": done.created,

@@ -14,7 +14,7 @@ from controller.api.limits import json_only
 from controller.api.models import BindIn, EnquiryOut, EntriesOut, EntryOut, ExtendIn, ModifyIn, ReasonIn
 from controller.ledger.model import Entry, State
 from controller.ledger.queries import Filter
-from controller.problems import InvalidInput, Problem
+from controller.problems import LINE_PATTERN, InvalidInput, Problem
 from controller.reservation import from_mapping, parse_time
 from controller.units import UnitError, parse_duration, parse_rate_bps
 from controller.verbs import Modification, Options
@@ -25,8 +25,6 @@ router = APIRouter(prefix="/v1", tags=["reservations"])
 T = TypeVar("T")
 Handle = Annotated[str, Path(description="what `create` answered with", examples=["r-7q2m5k3c9d4e8f1a"])]
 LONGEST_KEY = 200
-#: PostgreSQL's texts know no NUL.
-NO_NUL = r"^[^\x00]*$"
 JSON = [Depends(json_only)]
 
 
@@ -61,7 +59,7 @@ def create(
     moment = now()
     owner = owner_for(caller, body.get("owner") if isinstance(body.get("owner"), str) else None)
     reservation = from_mapping({"owner": owner, **body}, moment)
-    text = json.dumps([body, hold], sort_keys=True)
+    text = json.dumps([{**body, "owner": owner}, hold], sort_keys=True)
     options = Options(
         hold=parsed("hold", parse_duration, hold),
         idempotency_key=idempotency_key,
@@ -76,17 +74,18 @@ def create(
 def entries(
     found: TheBroker,
     caller: TheCaller,
-    owner: Annotated[str | None, Query(max_length=128, pattern=NO_NUL)] = None,
+    owner: Annotated[str | None, Query(max_length=128, pattern=LINE_PATTERN)] = None,
+    name: Annotated[str | None, Query(max_length=63, pattern=LINE_PATTERN)] = None,
     state: Annotated[list[State] | None, Query(description="may be repeated")] = None,
     label: Annotated[
-        str | None, Query(description="`KEY` or `KEY=VALUE`", max_length=320, pattern=r"^[^\x00]+$")
+        str | None, Query(description="`KEY` or `KEY=VALUE`", max_length=320, min_length=1, pattern=LINE_PATTERN)
     ] = None,
     after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
     """By number; `next` is the cursor of the following page, null on the last."""
     key, _, value = (label or "").partition("=")
-    wanted = Filter(owner=owner, states=state, label=(key, value) if label else None, after=after, limit=limit + 1)
+    wanted = Filter(owner, name, state, (key, value) if label else None, after=after, limit=limit + 1)
     listed = found.broker.list(wanted, caller)
     page = listed[:limit]
     return {

@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import AwareDatetime
 
-from controller.api.context import TheBroker, TheCaller, now
+from controller.api.context import Line, TheBroker, TheCaller, Time, now
 from controller.api.loop import controller_document
 from controller.api.models import ConfigurationsOut, ControllerOut, TimelineOut
 from controller.timebase import iso
@@ -24,14 +23,14 @@ FIRST_YEAR, LAST_YEAR = 1970, 9000
 def timeline(
     found: TheBroker,
     caller: TheCaller,
-    since: Annotated[AwareDatetime | None, Query(alias="from", description="an hour back, if it is left out")] = None,
-    until: Annotated[AwareDatetime | None, Query(description="`hours` from now, if it is left out")] = None,
+    since: Annotated[Time | None, Query(alias="from", description="an hour back, if it is left out")] = None,
+    until: Annotated[Time | None, Query(description="`hours` from now, if it is left out")] = None,
     hours: Annotated[float, Query(gt=0, le=24 * 366, description="how far ahead, without `until`")] = 24.0,
     device: Annotated[
-        list[str] | None, Query(description="only boundaries that concern this one; may be repeated")
+        list[Line] | None, Query(description="only boundaries that concern this one; may be repeated")
     ] = None,
     reservation: Annotated[
-        str | None, Query(description="only where this one starts or ends: a handle, or OWNER/NAME")
+        Line | None, Query(description="only where this one starts or ends: a handle, or OWNER/NAME")
     ] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
@@ -62,8 +61,8 @@ def controller(found: TheBroker, caller: TheCaller) -> dict[str, Any]:
 def configurations(
     found: TheBroker,
     caller: TheCaller,
-    at: Annotated[AwareDatetime | None, Query(description="now, if it is left out")] = None,
-    device: Annotated[list[str] | None, Query(description="only this one; may be repeated")] = None,
+    at: Annotated[Time | None, Query(description="now, if it is left out")] = None,
+    device: Annotated[list[Line] | None, Query(description="only this one; may be repeated")] = None,
 ) -> dict[str, Any]:
     """The part of each device's configuration that is Slotcar's, at an instant: the bytes that a push compares with."""
     instant = _sane(at) if at else now()

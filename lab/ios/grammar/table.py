@@ -267,8 +267,11 @@ def _compiled(rule: Rule, parts: Mapping[str, str], interfaces: tuple[str, ...])
     return Entry(rule, patterns[0], tuple(patterns[1:]))
 
 
+_SAFE = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
 def _with_bases(name: str) -> list[Table]:
-    loaded: Any = yaml.load((FOLDER / f"{name}.yml").read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    loaded: Any = yaml.load((FOLDER / f"{name}.yml").read_text(), Loader=_SAFE)  # noqa: S506 - a safe loader
     table = Table.model_validate(loaded)
     bases = [base for name in table.extends for base in _with_bases(name)]
     return [*bases, table]

@@ -87,7 +87,7 @@ class Running:
 
     def start(
         self, ledger: Ledger, network: Network, settings: Settings, port: int = 0, streams: Streams | None = None,
-        loop: LoopStatus | None = None, **how: Any,
+        loop: LoopStatus | None = None,
     ) -> httpx.Client:  # fmt: skip
         context = Context(
             Broker(ledger, network, settings), TokenStore(settings.tokens_path), loop, streams or Streams()
@@ -96,7 +96,7 @@ class Running:
         port = port or free_port()
         server = uvicorn.Server(
             uvicorn.Config(
-                create_app(context, **how), host="127.0.0.1", port=port, log_config=None, lifespan="off",
+                create_app(context), host="127.0.0.1", port=port, log_config=None, lifespan="off",
                 timeout_graceful_shutdown=1, **connection_options(settings),
             )
         )  # fmt: skip
@@ -125,7 +125,7 @@ def serve(ledger: Ledger, network: Network, tmp_path: Path) -> Iterator[Serve]:
     running = Running()
 
     def start(inventory: Path = GARNET, how: dict[str, Any] | None = None, **settings: Any) -> httpx.Client:
-        chosen = Settings(state_dir=tmp_path, inventory=inventory, **settings)
+        chosen = Settings(state_dir=tmp_path, inventory=inventory, **({"open": True} | settings))
         known = network if inventory == GARNET else load_network(inventory, None)
         return running.start(ledger, known, chosen, **(how or {}))
 
@@ -139,13 +139,13 @@ def shared(
 ) -> Iterator[httpx.Client]:
     state_dir, running = tmp_path_factory.mktemp("shared"), Running()
     with copied(server_url, migrated) as url, open_ledger(url, state_dir) as ledger:
-        yield running.start(ledger, network, Settings(state_dir=state_dir, inventory=GARNET))
+        yield running.start(ledger, network, Settings(state_dir=state_dir, inventory=GARNET, open=True))
         running.stop()
 
 
 @pytest.fixture
 def api(shared: httpx.Client) -> Iterator[httpx.Client]:
-    """The API as it is on a fresh machine: no token, loopback, whoever asks is an operator. Nothing is reserved yet."""
+    """An open API (SLOTCAR_OPEN=true): whoever asks is an operator. Nothing is reserved yet."""
     yield shared
     for entry in live(shared):
         shared.post(at(entry, "cancel")).raise_for_status()
@@ -160,7 +160,7 @@ def as_(serve: Serve, tmp_path: Path) -> Iterator[As]:
         nonlocal anyone
         now = datetime.now(UTC)
         token = create_token(tmp_path / "tokens.json", name, role, owner, now, now + valid if valid else None)
-        anyone = anyone or serve()
+        anyone = anyone or serve(open=False)
         clients.append(
             httpx.Client(base_url=anyone.base_url, headers={"Authorization": f"Bearer {token}"}, timeout=60)
         )

@@ -1,9 +1,10 @@
-"""The running API keeps to its own OpenAPI document, whatever it is sent, and never faults."""
+"""The running API keeps to its own OpenAPI document, whatever it is sent and whoever asks, and never faults."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 import schemathesis
@@ -11,13 +12,21 @@ from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
+    missing_required_header,
+    negative_data_rejection,
     response_headers_conformance,
     response_schema_conformance,
     status_code_conformance,
+    unsupported_method,
 )
 
 from controller.api.app import openapi_document
-from tests.integration.api.conftest import Serve
+from controller.api.streaming import Streams
+from controller.ledger import open_ledger
+from controller.network.model import Network
+from controller.settings import Settings
+from controller.verbs.tokens import Role, create_token
+from tests.integration.api.conftest import GARNET, Running, copied
 
 CHECKS = [
     not_a_server_error,
@@ -26,28 +35,59 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
+#: What a request that breaks the document must meet; who may not ask at all is told that first.
+STRICT_CHECKS = [*CHECKS, negative_data_rejection, missing_required_header, unsupported_method]
+FEW = settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+
+#: Statuses that tell of a wrong request; a text that is no ETag matches no version (412).
+REJECTED = [str(status) for status in (400, 401, 403, 404, 405, 412, 415, 421, 422, 428, 429)]
+CONFIG = schemathesis.Config.from_dict(
+    {
+        "checks": {
+            one: {"expected-statuses": REJECTED} for one in ("negative_data_rejection", "missing_required_header")
+        }
+    }
+)
+schema = schemathesis.openapi.from_dict(openapi_document(), config=CONFIG)
 
 
-def _generatable() -> dict[str, Any]:
-    """Without what a reservation may leave to its file's defaults, which no generator solves, and what never ends."""
-    document = openapi_document()
-    del document["paths"]["/v1/events/stream"]
-    del document["components"]["schemas"]["ReservationFileIn"]["allOf"]
-    return document
+@pytest.fixture(scope="module")
+def tokens(
+    server_url: str, migrated: str, network: Network, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
+    """The address of an API of this module's own, and a token of each role.
+
+    A stream that opens would never end, so none may be: each reader is told that there are too many.
+    """
+    folder, running, moment = tmp_path_factory.mktemp("contract"), Running(), datetime.now(UTC)
+    found = {role.value: create_token(folder / "tokens.json", role.value, role, "hep", moment) for role in Role}
+    with copied(server_url, migrated) as url, open_ledger(url, folder) as ledger:
+        client = running.start(
+            ledger, network, Settings(state_dir=Path(folder), inventory=GARNET), streams=Streams(each=0)
+        )
+        yield {**found, "address": str(client.base_url)}
+        running.stop()
 
 
-schema = schemathesis.openapi.from_dict(_generatable())
+def _check(case: schemathesis.Case, tokens: dict[str, str], who: str) -> None:
+    headers = {"Authorization": f"Bearer {tokens[who]}"} if who in tokens else {}
+    strict = STRICT_CHECKS if who == Role.OPERATOR.value else CHECKS
+    case.call_and_validate(base_url=tokens["address"], headers=headers, timeout=60, checks=strict)
 
 
-@pytest.fixture
-def address(serve: Serve) -> Iterator[str]:
-    """Of an API of the test's own: what it is sent may reserve, change and cancel."""
-    with serve() as client:
-        yield str(client.base_url)
-
-
+@pytest.mark.parametrize("who", ["nobody", Role.OPERATOR.value])
 @schema.parametrize()
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-def test_every_answer_is_as_the_document_says(case: schemathesis.Case, address: str) -> None:
-    response = case.call(base_url=address, timeout=60)
-    case.validate_response(response, checks=CHECKS)
+@FEW
+def test_every_answer_is_as_the_document_says(case: schemathesis.Case, tokens: dict[str, str], who: str) -> None:
+    _check(case, tokens, who)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", ["nobody", *(role.value for role in Role)])
+@schema.parametrize()
+@MANY
+def test_every_answer_is_as_the_document_says_at_length(
+    case: schemathesis.Case, tokens: dict[str, str], who: str
+) -> None:
+    _check(case, tokens, who)

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.integration.api.conftest import Serve, at, body, created, live, problem
+from tests.integration.api.conftest import START, Serve, at, body, created, live, problem
 
 JSON = {"Content-Type": "application/json"}
 
@@ -83,12 +83,39 @@ def test_a_wrong_change_is_named_by_its_key(api: httpx.Client, key: str) -> None
         ("/v1/timeline?hours=nan", "hours"),
         ("/v1/configurations?at=2027-03-01T00:00:00", "at"),
         ("/v1/events?after=-1", "after"),
+        ("/v1/timeline?from=1700000000", "from"),
+        ("/v1/configurations?at=1700000000", "at"),
+        ("/v1/configurations?device=%1b%5b2J", "device.0"),
+        ("/v1/reservations?nmae=cms", "nmae"),
+        ("/v1/timeline?hours=1&hour=2", "hour"),
+        ("/v1/controller?x=", "x"),
+        ("/healthz?x=1", "x"),
+        ("/metrics?x=1", "x"),
     ],
 )
 def test_a_wrong_parameter_is_named(api: httpx.Client, path: str, key: str) -> None:
     answer = api.get(path)
     assert answer.status_code == 422
     assert [one["key"] for one in answer.json()["errors"]] == [key]
+
+
+def test_an_unknown_parameter_is_told_with_those_that_are_known(api: httpx.Client) -> None:
+    found = problem(api.get("/v1/reservations?nmae=cms"), 422, "invalid-input")
+    assert "the parameters are owner, name, state, label, after, limit" in found["detail"]
+    entry = created(api)
+    assert "takes no parameters" in problem(api.post(at(entry, "cancel?force=1")), 422, "invalid-input")["detail"]
+    assert api.get(at(entry)).json()["state"] == "committed"
+
+
+def test_defaults_are_checked_though_every_reservation_has_its_own(api: httpx.Client) -> None:
+    for defaults, key in (
+        ({"owner": None}, "owner"), ({"rtt": "soon"}, "rtt"), ({"end": "x"}, "end"),
+        ({"labels": {"a": "\x1b"}}, "labels.a"),
+        ({"end": "2030-01-01T00:00:00Z", "duration": "PT1H"}, "end"),
+    ):  # fmt: skip
+        file = {"version": 1, "defaults": defaults, "reservations": [body(rtt="1 ms", labels={})]}
+        found = problem(api.post("/v1/plans", json=file), 422, "invalid-input")
+        assert [one["key"] for one in found["errors"]] == [f"defaults.{key}"]
 
 
 def test_a_wrong_hold_is_named(api: httpx.Client) -> None:
@@ -142,7 +169,7 @@ def test_every_form_of_json_is_taken(api: httpx.Client, kind: str) -> None:
 
 
 def test_a_body_above_the_limit_is_refused_whether_or_not_it_says_its_length(serve: Serve) -> None:
-    api = serve(how={"max_body_bytes": 2_000})
+    api = serve(max_body_bytes=2_000)
     large = json.dumps(body(labels={"note": "x" * 2_000})).encode()
     assert (
         "2000 bytes" in problem(api.post("/v1/reservations", content=large, headers=JSON), 413, "too-large")["detail"]
@@ -210,6 +237,62 @@ def test_a_plan_that_is_not_whole_is_wrong_and_no_fault(api: httpx.Client) -> No
         _broken(plan, reservation=reservation | {"windows": [year_one]}),
     ):
         assert problem(api.post("/v1/applies", json=wrong), 422, "invalid-input")["errors"]
-    unknown = _broken(plan, action="cancel", handle="r-\0", expected_version=1)
-    problem(api.post("/v1/applies", json=unknown), 404, "unknown-reservation")
+    for handle, status, kind in (("r-\0", 422, "invalid-input"), ("r-" + "0" * 16, 404, "unknown-reservation")):
+        unknown = _broken(plan, action="cancel", handle=handle, expected_version=1)
+        problem(api.post("/v1/applies", json=unknown), status, kind)
     assert live(api) == []
+
+
+def test_what_a_plan_document_asks_for_is_checked_as_what_a_file_asks_for(api: httpx.Client) -> None:
+    """A plan may be written by hand: whatever no file could ask for is refused, by its key, and nothing is reserved."""
+    plan = api.post("/v1/plans", json={"version": 1, "reservations": [body()]}).json()
+    reservation = plan["steps"][0]["reservation"]
+    hours = [{"start": f"{START:%Y-%m-%d}T{hour:02}:00:00Z", "end": f"{START:%Y-%m-%d}T{hour:02}:30:00Z"}
+             for hour in range(24)]  # fmt: skip
+    endless = {"start": "2027-01-01T00:00:00Z", "end": "9999-12-31T00:00:00Z"}
+    for change, words in (
+        ({"labels": {"note": "\x1b[2J"}}, "labels.note is no label"),
+        ({"labels": {"two\nlines": "a"}}, "is no label"),
+        ({"labels": {str(number): "a" for number in range(65)}}, "labels are too many"),
+        ({"windows": hours}, "several without a recurrence"),
+        ({"windows": hours * 438, "recurrence": "FREQ=DAILY;COUNT=2"}, "occurrences overlap"),
+        ({"windows": [endless]}, "windows are too long"),
+        ({"windows": [{"start": "0001-01-01T00:00:00Z", "end": endless["end"]}]}, "beyond the calendar"),
+        ({"windows": [{"start": "4102444800", "end": "2100-01-02T00:00:00Z"}]}, "is no time"),
+        ({"rate_bps": 0}, "rate_bps is 0, and ip-premium is sold by rate"),
+        ({"rate_bps": "10000000"}, "valid integer"),
+        ({"packet_size_bytes": 63}, "packet_size_bytes"),
+        ({"source": {"host": "anl\x1b[31m", "port": None}}, "source.host is no host"),
+        ({"source": {"host": "999.1.1.1", "port": None}}, "source.host is no host"),
+        ({"via": ["anl-7507-1\n"]}, "via is no list of routers"),
+        ({"recurrence": "FREQ=DAILY;COUNT=2\x1f"}, "recurrence"),
+        ({"recurrence": "FREQ=DAILY;COUNT=2", "if_unready": "refuse"}, "does not go with a recurrence"),
+        ({"timezone": "Europe/Zurich"}, "no meaning without a recurrence"),
+    ):  # fmt: skip
+        answer = api.post("/v1/applies", json=_broken(plan, reservation=reservation | change))
+        assert words in problem(answer, 422, "invalid-input")["detail"], change
+    assert live(api) == []
+
+
+def test_a_reason_is_one_line(api: httpx.Client) -> None:
+    entry = created(api)
+    for reason in ("two\nlines", "\x1b[2J", "\u202egnp"):
+        problem(api.post(at(entry, "cancel"), json={"reason": reason}), 422, "invalid-input")
+
+
+def test_many_wrong_keys_are_counted_and_not_all_told(api: httpx.Client) -> None:
+    """The answer stays small whatever is sent: the first of them are named, and how many more there are."""
+    wrong = body() | {f"key-{number}": 1 for number in range(60_000)}
+    answer = api.post("/v1/reservations", json=wrong)
+    found = problem(answer, 422, "invalid-input")
+    assert "59950 more keys" in found["detail"]
+    assert len(answer.content) < 50_000
+    file = {"version": 1, "reservations": [{"name": str(number)} for number in range(5_000)]}
+    answer = api.post("/v1/plans", json=file)
+    found = problem(answer, 422, "invalid-input")
+    assert len(found["errors"]) == 100
+    assert "more problems" in found["detail"]
+    assert len(answer.content) < 50_000
+    answer = api.post(at(created(api), "bind"), json=dict.fromkeys(map(str, range(60_000))), headers={"If-Match": "*"})
+    found = problem(answer, 422, "invalid-input")
+    assert (len(found["errors"]), len(answer.content) < 50_000) == (100, True)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -19,7 +19,7 @@ import httpx
 import psycopg
 from sqlalchemy.engine import make_url
 
-from controller.api.streaming import Streams
+from controller.api.streaming import MOST_STREAMS_EACH, Streams
 from controller.cli.following import events_in
 from controller.ledger import Ledger
 from controller.network.model import Network
@@ -126,6 +126,18 @@ def test_there_are_at_most_so_many(serve: Serve) -> None:
         assert streams.count == 1
 
 
+def test_one_reader_does_not_take_the_places_of_others(as_: As) -> None:
+    one, other = as_("ops", Role.OPERATOR), as_("audit", Role.AUDITOR)
+    with ExitStack() as stack:
+        for _ in range(MOST_STREAMS_EACH):
+            stack.enter_context(stream(one))
+        refused = one.get("/v1/events/stream")
+        assert "you have 20 event streams open" in problem(refused, 429, "too-many-streams")["detail"]
+        assert refused.headers["retry-after"]
+        assert one.get("/v1/events").status_code == 200
+        stack.enter_context(stream(other))
+
+
 def test_a_number_that_is_none_of_this_ledgers_is_refused(serve: Serve, ledger: Ledger) -> None:
     api = serve()
     write(ledger, 2)
@@ -169,7 +181,7 @@ def test_a_controller_that_stops_ends_its_streams(database_url: str, tmp_path: P
 
 
 def test_the_command_line_follows_over_a_restart(ledger: Ledger, network: Network, tmp_path: Path) -> None:
-    port, settings = free_port(), Settings(state_dir=tmp_path, inventory=GARNET)
+    port, settings = free_port(), Settings(state_dir=tmp_path, inventory=GARNET, open=True)
     first, second = Running(), Running()
     first.start(ledger, network, settings, port=port)
     write(ledger, 3)

@@ -199,6 +199,17 @@ def test_a_plan_that_was_edited_to_ask_for_more_is_admitted_anew(api: httpx.Clie
     assert "free of" in problem(api.post("/v1/applies", json=plan), 409, "plan-refused")["detail"]
 
 
+def test_a_list_is_of_one_name_where_one_is_asked_for(api: httpx.Client) -> None:
+    for owner, name in (("hep", "cms"), ("hep", "atlas"), ("astro", "cms")):
+        created(api, name, owner=owner, rate="1 Mbit/s")
+    live = {"state": "committed", "name": "cms"}
+    found = api.get("/v1/reservations", params=live).json()["items"]
+    assert [one["reservation"]["owner"] for one in found] == ["hep", "astro"]
+    (one,) = api.get("/v1/reservations", params={**live, "owner": "astro"}).json()["items"]
+    assert (one["reservation"]["owner"], one["reservation"]["name"]) == ("astro", "cms")
+    assert api.get("/v1/reservations", params={"name": "cm"}).json()["items"] == []
+
+
 def test_the_timeline_names_what_starts_and_ends_and_on_which_devices(api: httpx.Client) -> None:
     entry = created(api)
     window = entry["reservation"]["windows"][0]

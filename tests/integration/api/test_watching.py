@@ -112,7 +112,7 @@ def test_a_controller_that_does_not_answer_is_told_and_asked_again() -> None:
 def test_who_may_not_look_is_told_so_and_by_what_it_can(serve: Serve, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text(create_token(tmp_path / "tokens.json", "cms", Role.REQUESTER, "cms", datetime.now(UTC)) + "\n")
-    address = str(serve().base_url)
+    address = str(serve(open=False).base_url)
     for file, words in ((None, "Authorization: Bearer TOKEN"), (token, "only an operator or an auditor may")):
         with pytest.raises(Declined, match=words), remote(address, file) as asked:
             look(asked)

@@ -1,0 +1,228 @@
+"""Who may do what: the table of docs/security.md against the running API, route by route."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+from starlette.routing import Mount, Route
+
+from controller.api.app import create_app
+from controller.api.streaming import Streams
+from controller.ledger import open_ledger
+from controller.network.model import Network
+from controller.rollout.status import LoopStatus
+from controller.settings import Settings
+from controller.verbs.tokens import Role, create_token, revoke_token
+from tests.integration.api.conftest import GARNET, ROOT, As, Running, Serve, at, body, copied, created, problem
+
+DOCUMENT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+TABLE = DOCUMENT.partition("## Who may do what")[2].partition("\n## ")[0]
+ROWS = re.findall(r"^\| ([A-Z]+) (/\S*) \| (\S+) \| (.+) \| (.+) \| (.+) \| (.+) \|$", TABLE, re.MULTILINE)
+WHO = ("nobody", *(role.value for role in (Role.REQUESTER, Role.AUDITOR, Role.OPERATOR)))
+#: What is done as far as it makes sense: what else may be wrong with the request is not about who asks.
+DONE = {200, 201, 409, 412, 422, 429}
+
+
+def routes(listed: Any) -> Iterator[tuple[str, str]]:
+    """Every method and path of an application's routes, those of its routers too."""
+    for route in listed:
+        if router := getattr(route, "original_router", None):
+            yield from routes(router.routes)
+        elif isinstance(route, Mount):
+            yield "GET", route.path
+        else:
+            assert isinstance(route, Route), f"what may be done at {route}?"
+            yield from ((method, route.path) for method in route.methods or () if method != "HEAD")
+
+
+def test_every_route_is_in_the_table() -> None:
+    assert {(method, path) for method, path, *_ in ROWS} == set(routes(create_app(None).routes))
+
+
+@dataclass
+class World:
+    """One API with a token of each role, all of the owner hep but the operator's, and a reservation of hep and of astro."""
+
+    clients: dict[str, httpx.Client]
+    handles: dict[str, str]
+    plans: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def world(
+    server_url: str, migrated: str, network: Network, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
+    folder, running, moment = tmp_path_factory.mktemp("access"), Running(), datetime.now(UTC)
+    secrets = {role.value: create_token(folder / "tokens.json", role.value, role, "hep", moment) for role in Role}
+    loop = LoopStatus(troubles={"anl-7507-1": "it answers nothing at 10.1.2.3"})
+    with copied(server_url, migrated) as url, open_ledger(url, folder) as ledger:
+        anyone = running.start(
+            ledger, network, Settings(state_dir=folder, inventory=GARNET), streams=Streams(each=0), loop=loop
+        )
+        headers = {"nobody": {}} | {name: {"Authorization": f"Bearer {one}"} for name, one in secrets.items()}
+        clients = {
+            who: httpx.Client(base_url=anyone.base_url, headers=one, timeout=60) for who, one in headers.items()
+        }
+        operator = clients["operator"]
+        handles = {
+            "own": created(operator, "mine", rate="1 Mbit/s")["handle"],
+            "other's": created(operator, "theirs", owner="astro", rate="1 Mbit/s")["handle"],
+        }
+        plans = {
+            whose: operator.post("/v1/plans", json=file(owner)).json()
+            for whose, owner in (("own", "hep"), ("other's", "astro"))
+        }
+        yield World(clients, handles, plans)
+        for client in clients.values():
+            client.close()
+        running.stop()
+
+
+def file(owner: str, **more: Any) -> dict[str, Any]:
+    return {"version": 1, "reservations": [body("planned", owner=owner, rate="1 Mbit/s", **more)]}
+
+
+def asked(world: World, path: str, whose: str) -> dict[str, Any]:
+    """A request to a route that is right but for who asks. It changes as little as it can."""
+    owner = "astro" if whose == "other's" else "hep"
+    bodies: dict[str, Any] = {
+        "/v1/reservations": body("asked", owner=owner, rate="900 Mbit/s"),
+        "/v1/enquiries": body(name=None, owner=None),
+        "/v1/plans": file(owner),
+        "/v1/applies": world.plans.get(whose, {}) | {"ledger_sequence": 0},
+        "/v1/webhooks": {"url": "https://example.net/", "secret": "file:/nowhere"},
+    }
+    last = {
+        "extend": {"by": "PT1M"},
+        "bind": {"source_port": 9},
+        "cancel": {"reason": ""},
+        "reject": {"reason": ""},
+        "redeliver": {},
+    }
+    sent = bodies.get(path, last.get(path.rpartition("/")[2]))
+    return (
+        {"json": sent if sent is not None else {"rate": "1 Mbit/s"}} if sent is not None or "{handle}" in path else {}
+    )
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1]} {row[2]}")
+def test_the_table_of_rights_is_true(world: World, row: tuple[str, ...]) -> None:
+    method, path, whose, *cells = row
+    place = path.replace("{handle}", world.handles.get(whose, "")).replace("{webhook}", "wh-0")
+    place = place.replace("{device}", "nowhere").replace("/static", "/static/swagger-ui/swagger-ui.css")
+    for who, cell in zip(WHO, cells, strict=True):
+        given = {} if method in ("GET", "DELETE") else asked(world, path, whose)
+        answer = world.clients[who].request(method, place, headers={"If-Match": '"999"'}, **given)
+        if cell.startswith("yes"):
+            kind = answer.json()["type"] if answer.status_code == 404 else ""
+            is_done = answer.status_code in DONE or kind.endswith(("unknown-webhook", "unknown-device"))
+            assert is_done, (who, answer.status_code, answer.text[:300])
+        else:
+            assert answer.status_code == int(cell), (who, answer.text[:300])
+
+
+def test_a_requester_is_told_nothing_of_other_owners(world: World) -> None:
+    """Whatever it asks: no owner, name, handle, address with a port, or device of another's reservation."""
+    me, operator = world.clients["requester"], world.clients["operator"]
+    theirs = created(
+        operator, "their-secret", owner="astro", destination="lbnl-premium:6123", source="anl-premium:6124",
+        rate="1 Mbit/s",
+    )  # fmt: skip
+    mine = {"destination": "lbnl-premium:6125"}
+    answers = [
+        me.get("/v1/reservations"), me.get("/v1/reservations", params={"owner": "astro"}),
+        me.get("/v1/reservations", params={"name": "their-secret"}),
+        me.post("/v1/plans", json=file("hep", **mine)),
+        me.post("/v1/plans", json=file("hep", **mine), params={"set": "another"}),
+        me.post("/v1/reservations", json=body("large", rate="44 Mbit/s", **mine)),
+        me.post("/v1/enquiries", json=body(name=None, owner=None, **mine)),
+        *(me.get(f"/v1/{path}") for path in ("timeline", "events", "events/stream", "controller", "configurations")),
+        me.get("/v1/devices/anl-7507-1/difference"), me.get("/v1/webhooks"), me.get("/readyz"),
+    ]  # fmt: skip
+    for answer in answers:
+        for word in ("astro", theirs["handle"], world.handles["other's"], "6123", "6124", "10.1.2.3"):
+            assert word not in answer.text, answer.request.url
+    plan = answers[3].json()
+    assert [step["action"] for step in plan["steps"]] == ["create"]
+    assert (plan["boundaries"], plan["boundaries_left_out"] > 0) == ([], True)
+    refusal = answers[5].json()["refusal"]
+    assert refusal["shortfalls"][0]["free_bps"] > 0
+    whole = operator.post("/v1/plans", json=file("hep", **mine)).json()
+    assert "6123" in json.dumps(whole["boundaries"]), "an operator sees the devices, with all that is on them"
+
+
+def test_readiness_says_why_only_to_who_may_see_devices(world: World) -> None:
+    for who in WHO:
+        text = world.clients[who].get("/readyz").text
+        assert ("10.1.2.3" in text, "anl-7507-1" in text, "1 in trouble" in text) == (
+            (True, True, False) if who in ("auditor", "operator") else (False, False, True)
+        )
+
+
+def test_without_a_token_nobody_is_an_operator(as_: As, tmp_path: Any) -> None:
+    """Neither before the first token is made nor after the last one was revoked."""
+    ops = as_("ops", Role.OPERATOR)
+    assert ops.get("/v1/reservations").status_code == 200
+    revoke_token(tmp_path / "tokens.json", "ops")
+    found = problem(ops.get("/v1/reservations"), 401, "unauthenticated")
+    assert "slotcar token create" in found["detail"]
+    (tmp_path / "tokens.json").unlink()
+    found = problem(httpx.get(f"{ops.base_url}/v1/reservations"), 401, "unauthenticated")
+    assert "slotcar token create" in found["detail"]
+
+
+def test_a_token_that_is_wrong_is_refused_by_an_open_controller_too(serve: Serve) -> None:
+    answer = serve().get("/v1/reservations", headers={"Authorization": "Bearer slotcar_wrong"})
+    problem(answer, 401, "unauthenticated")
+
+
+@pytest.mark.parametrize(
+    ("host", "known"),
+    [
+        ("localhost:8470", True), ("127.0.0.1", True), ("[::1]:80", True), ("LOCALHOST", True), ("a.example.net", True),
+        ("rebound.example.com", False), ("localhost.example.com", False), ("127.0.0.1.example.com:80", False),
+        ("x@localhost", False), ("localhost:x", False), ("", False), ("10.0.0.1", False),
+    ],
+)  # fmt: skip
+def test_a_request_for_another_host_is_refused(named: httpx.Client, host: str, known: bool) -> None:
+    answer = named.get("/v1/reservations", headers={"Host": host})
+    if known:
+        assert answer.status_code == 200
+    else:
+        assert "SLOTCAR_HOSTS" in problem(answer, 421, "wrong-host")["detail"]
+
+
+@pytest.fixture(scope="module")
+def named(server_url: str, migrated: str, network: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """An open API that has a name beside its own."""
+    folder, running = tmp_path_factory.mktemp("named"), Running()
+    with copied(server_url, migrated) as url, open_ledger(url, folder) as ledger:
+        chosen = Settings(state_dir=folder, inventory=GARNET, open=True, hosts="a.example.net")
+        yield running.start(ledger, network, chosen)
+        running.stop()
+
+
+def test_a_page_of_another_site_changes_and_reads_nothing(named: httpx.Client) -> None:
+    entry = created(named)
+    own = f"http://{named.base_url.host}:{named.base_url.port}"
+    for headers in (
+        {"Origin": "https://evil.example.com"}, {"Origin": "null"}, {"Origin": "http://127.0.0.1:1"}, {"Origin": "x"},
+        {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site", "Origin": own},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"},
+    ):  # fmt: skip
+        problem(named.post(at(entry, "cancel"), headers=headers), 403, "cross-site")
+    problem(named.get("/v1/controller", headers={"Sec-Fetch-Site": "cross-site"}), 403, "cross-site")
+    led_here = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert named.get("/v1/controller", headers=led_here).status_code == 200
+    assert named.get(at(entry)).json()["state"] == "committed"
+    for headers in ({"Origin": own}, {"Sec-Fetch-Site": "same-origin", "Origin": own}, {"Sec-Fetch-Site": "none"}):
+        assert named.patch(at(entry), json={"rate": "1 Mbit/s"}, headers={"If-Match": "*", **headers}).is_success
+    behind_a_proxy = {"Host": "a.example.net", "Origin": "https://a.example.net"}
+    assert named.post(at(entry, "cancel"), headers=behind_a_proxy).is_success

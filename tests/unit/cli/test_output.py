@@ -1,0 +1,33 @@
+"""Whatever a file, a device or another controller said: what is printed does not steer the terminal."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from controller.cli.options import actor
+from controller.cli.output import Format, coloured_diff, complain, emit, print_table
+
+EVIL = "a\x1b[2J\x9b1mb\u202ec\x07"
+
+
+def test_no_way_of_printing_lets_terminal_codes_through(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complain(f"first line\n{EVIL}")
+    coloured_diff([f"+{EVIL}"])
+    print_table(("one",), [(EVIL,)], "none")
+    for form in (Format.JSON, Format.YAML):
+        emit({"label": EVIL}, form, lambda: None)
+    printed = capsys.readouterr()
+    for text in (printed.out, printed.err):
+        assert all(letter.isprintable() or letter == "\n" for letter in text), repr(text)
+    assert printed.err.startswith("first line\na")
+    monkeypatch.setenv("SUDO_USER", EVIL)
+    assert actor().isprintable()
+
+
+def test_json_still_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    emit({"label": EVIL}, Format.JSON, lambda: None)
+    assert json.loads(capsys.readouterr().out) == {"label": EVIL}

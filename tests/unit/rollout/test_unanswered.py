@@ -1,0 +1,23 @@
+"""What is said of a device that has no reading, though no task failed on it."""
+
+from __future__ import annotations
+
+from controller.rollout.model import Failure
+from controller.rollout.playbook import PlaybookResult, _note
+from controller.rollout.pusher import _unanswered
+
+
+def test_only_a_play_that_went_through_without_a_device_says_that_the_inventory_lacks_it() -> None:
+    assert "inventory has no host" in _unanswered("r2", PlaybookResult(reached={"r1"}))
+    assert "without a reading" in _unanswered("r2", PlaybookResult(reached={"r1", "r2"}))
+    failed = PlaybookResult(ok=False, failures={"r1": Failure("r1", "it does not answer", unreachable=True)})
+    assert _unanswered("r2", failed) == "the play was ended before this device answered: r1: it does not answer"
+    late = PlaybookResult(ok=False, notes=["Ansible did not end in time"])
+    assert _unanswered("r2", late).endswith("Ansible did not end in time")
+
+
+def test_a_device_is_reached_when_a_task_begins_for_it() -> None:
+    result = PlaybookResult()
+    _note({"event": "runner_on_start", "event_data": {"host": "r1"}}, result, None)
+    _note({"event": "playbook_on_task_start", "event_data": {"name": "read"}}, result, None)
+    assert result.reached == {"r1"}
