@@ -55,7 +55,7 @@ def test_a_plan_that_takes_too_long_is_ended_and_the_next_one_is_made(serve: Ser
 
 
 def test_a_plan_that_takes_too_much_memory_is_ended_and_the_next_one_is_made(serve: Serve) -> None:
-    api = serve(plan_memory_bytes=60_000_000, max_windows=10**6)
+    api = serve(plan_memory_bytes=60_000_000, max_windows=10**6, plan_timeout=timedelta(minutes=10))
     answer = api.post("/v1/plans", json=file(30, **DAILY))
     assert "60000000 bytes" in problem(answer, 422, "plan-too-large")["detail"]
     assert api.post("/v1/plans", json=file(1)).json()["summary"]["create"] == 1
