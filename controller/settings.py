@@ -26,12 +26,20 @@ def _duration(value: Any) -> Any:
     return parse_duration(value) if isinstance(value, str) else value
 
 
+def _not_empty(value: Any) -> Any:
+    if value == "":
+        raise ValueError("is empty; name a folder, or leave the variable unset")
+    return value
+
+
 def _optional(value: Any) -> Any:
     return None if value == "" else value
 
 
 Rate = Annotated[int, NoDecode, BeforeValidator(_rate), Field(ge=0)]
 Duration = Annotated[timedelta, NoDecode, BeforeValidator(_duration), Field(gt=timedelta())]
+#: An empty text would be the current folder.
+Folder = Annotated[Path, BeforeValidator(_not_empty)]
 OptionalPath = Annotated[Path | None, BeforeValidator(_optional)]
 
 
@@ -66,8 +74,8 @@ class Settings(BaseSettings):
 
     database_url: Annotated[str | None, BeforeValidator(_optional)] = None
     database_password_file: OptionalPath = None
-    state_dir: Path = Path("var")
-    home: Path = Field(default_factory=lambda: default_home())
+    state_dir: Folder = Path("var")
+    home: Folder = Field(default_factory=lambda: default_home())
     inventory: OptionalPath = None
     listen_host: str = "127.0.0.1"
     listen_port: int = Field(default=8470, ge=0, le=65535)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-#: Exit codes (issue section 6).
-OK, ERROR, USAGE, REFUSED, ROLLED_BACK, NOT_ROLLED_BACK = range(6)
+#: Exit codes; `app.root` explains them.
+OK, ERROR, USAGE, REFUSED, ROLLED_BACK, NOT_ROLLED_BACK, DECLINED = range(7)
 
 
 def main() -> None:
