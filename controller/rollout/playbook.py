@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 
-from controller.rollout.model import Failure
+from controller.rollout.model import Failure, NobodyNamed
 
 #: What a playbook may take beside the wait for its instant: a device that hangs does not hang the controller.
 TIMEOUT_S = 180
@@ -56,9 +56,15 @@ class Playbooks:
         on_task: Callable[[str], None] | None = None,
         give_up: Callable[[], bool] | None = None,
     ) -> PlaybookResult:
-        """Runs `playbooks/NAME.yml` on these devices, all at once. `give_up` is asked all the time whether to end it."""
+        """Runs `playbooks/NAME.yml` on these devices, all at once. `give_up` is asked all the time whether to end it.
+
+        Raises:
+            NobodyNamed: no device, or one without a name: to Ansible an empty limit is every host of the inventory.
+        """
         import ansible_runner
 
+        if not devices or not all(devices):
+            raise NobodyNamed(f"the playbook {name} was to run on no device in particular; nothing was done")
         result = PlaybookResult()
         scratch = tempfile.mkdtemp(prefix="slotcar-run-")
         try:
@@ -93,6 +99,8 @@ class Playbooks:
             "ANSIBLE_ROLES_PATH": str(self.home / "roles"),
             "ANSIBLE_ACTION_PLUGINS": str(self.home / "plugins" / "action"),
             OF_A_RUN: scratch,
+            # The playbooks take the current folder for an inventory that nobody named; this inventory was named.
+            "PWD": scratch,
             "ANSIBLE_DEPRECATION_WARNINGS": "false",
             "ANSIBLE_LOCALHOST_WARNING": "false",
             "LC_ALL": "C.UTF-8",
