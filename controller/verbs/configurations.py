@@ -14,7 +14,7 @@ from controller.render import renderer_of
 from controller.render.model import Configuration
 from controller.timebase import MICROSECOND
 from controller.timeline import active_at
-from controller.verbs.errors import NoSuchDevice
+from controller.verbs.named import named_devices
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +47,12 @@ def configurations_at(
     Raises:
         NoSuchDevice: `devices` names one that the inventory has not. Unrenderable: see the renderer.
     """
-    unknown = sorted(set(devices or ()) - set(network.devices))
-    if unknown:
-        raise NoSuchDevice(
-            f"the inventory {network.source or ''} has no managed device {', '.join(unknown)};"
-            f" it has {', '.join(sorted(network.devices))}".replace("  ", " ")
-        )
+    chosen = set(named_devices(network, devices))
     intents = intents_at(active_at(entries, at), network, at)
     return {
         name: renderer_of(network.devices[name]).configuration(intent, network.devices[name])
         for name, intent in sorted(intents.items())
-        if devices is None or name in devices
+        if name in chosen
     }
 
 

@@ -213,3 +213,23 @@ def test_a_plan_that_is_not_whole_is_wrong_and_no_fault(api: httpx.Client) -> No
     unknown = _broken(plan, action="cancel", handle="r-\0", expected_version=1)
     problem(api.post("/v1/applies", json=unknown), 404, "unknown-reservation")
     assert live(api) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/v1/timeline?device=", 404),
+        ("/v1/timeline?device=anl-7507-1&device=", 404),
+        ("/v1/timeline?reservation=", 404),
+        ("/v1/configurations?device=", 404),
+        ("/v1/events?device=", 404),
+        ("/v1/events?reservation=", 404),
+        ("/v1/events?kind=", 422),
+        ("/v1/reservations?label=", 422),
+        ("/v1/reservations?state=", 422),
+    ],
+)
+def test_an_empty_filter_is_not_taken_for_none(api: httpx.Client, path: str, status: int) -> None:
+    """As a program sends it whose variable is empty: it would get what it did not ask for."""
+    found = api.get(path)
+    assert found.status_code == status, found.text
