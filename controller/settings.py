@@ -46,6 +46,12 @@ def _json(value: Any) -> Any:
         raise ValueError('is no JSON; say for example {"hep": {"reservations": 500}}') from None
 
 
+def _not_empty(value: Any) -> Any:
+    if value == "":
+        raise ValueError("is empty; name a folder, or leave the variable unset")
+    return value
+
+
 def _optional(value: Any) -> Any:
     return None if value == "" else value
 
@@ -66,6 +72,8 @@ Duration = Annotated[timedelta, NoDecode, BeforeValidator(_duration), Field(gt=t
 Count = Annotated[Annotated[int, Field(ge=0)] | None, BeforeValidator(_optional)]
 Volume = Annotated[Annotated[int, Field(ge=0)] | None, NoDecode, BeforeValidator(_size), BeforeValidator(_optional)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
+#: An empty text would be the current folder.
+Folder = Annotated[Path, BeforeValidator(_not_empty)]
 OptionalPath = Annotated[Path | None, BeforeValidator(_optional)]
 
 
@@ -131,8 +139,8 @@ class Settings(BaseSettings):
 
     database_url: Annotated[str | None, BeforeValidator(_optional)] = None
     database_password_file: OptionalPath = None
-    state_dir: Path = Path("var")
-    home: Path = Field(default_factory=lambda: default_home())
+    state_dir: Folder = Path("var")
+    home: Folder = Field(default_factory=lambda: default_home())
     inventory: OptionalPath = None
     listen_host: str = "127.0.0.1"
     listen_port: int = Field(default=8470, ge=0, le=65535)

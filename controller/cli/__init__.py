@@ -8,8 +8,8 @@ import sys
 from controller.private_files import UMASK
 from controller.stopping import PROCESS
 
-#: Exit codes (issue section 6).
-OK, ERROR, USAGE, REFUSED, ROLLED_BACK, NOT_ROLLED_BACK = range(6)
+#: Exit codes; `app.root` explains them.
+OK, ERROR, USAGE, REFUSED, ROLLED_BACK, NOT_ROLLED_BACK, DECLINED = range(7)
 
 
 def main() -> None:

@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
-from controller.cli.options import Inventory, OutputFormat, parsed
+from controller.cli.asking import confirm
+from controller.cli.options import Inventory, OutputFormat, Yes, parsed
 from controller.cli.output import Format, emit, print_table, progress, stdout
 from controller.cli.session import now, settings
+from controller.cli.strict import App
 
-database = typer.Typer(help="The ledger's database.", no_args_is_help=True)
-token = typer.Typer(help="Bearer tokens of the API.", no_args_is_help=True)
+database = App(help="The ledger's database.", no_args_is_help=True)
+token = App(help="Bearer tokens of the API.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -125,8 +127,11 @@ def token_list(form: OutputFormat = Format.TABLE) -> None:
 
 
 @token.command(name="revoke")
-def token_revoke(name: str) -> None:
-    """Take a token away; a running controller sees it at its next request."""
-    from controller.verbs.tokens import revoke_token
+def token_revoke(name: str, yes: Yes = False) -> None:
+    """Take a token away; a running controller sees it at its next request. Asks first."""
+    from controller.verbs.tokens import need_token, revoke_token
 
-    revoke_token(settings().tokens_path, name)
+    file = settings().tokens_path
+    need_token(file, name)
+    confirm(yes, f"Revoke the token {name}?")
+    revoke_token(file, name)

@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from controller.cli import admin, devices, planning, reserving, viewing, webhooks
+from controller.cli.strict import App
 
-app = typer.Typer(
+app = App(
     name="slotcar",
     help="Reserve bandwidth for a time slot and have the routers do it.",
     no_args_is_help=True,
@@ -34,8 +35,9 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
     ] = False,
 ) -> None:
-    """Exit codes: 0 ok, 1 error, 2 usage, 3 refused by admission, 4 push failed and rolled back,
-    5 push failed and not rolled back."""
+    """Exit codes: 0 ok, 1 error, 2 usage (also: it must ask, there is no terminal and no --yes), 3 refused by admission,
+    4 push failed and rolled back, 5 push failed and not rolled back, 6 the answer to a question was no,
+    130 interrupted."""
 
 
 for module in (planning, reserving, viewing, devices, webhooks, admin):

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from controller.cli import ERROR
+from controller.cli.asking import confirm
 from controller.cli.options import Devices, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, coloured_diff, complain, emit, print_table, progress, stdout
 from controller.cli.session import broker, now, settings
 from controller.stopping import PROCESS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from controller.network.model import Network
-    from controller.rollout.pusher import Pusher
+    from controller.rollout.archive import Archive
+    from controller.rollout.model import PushResult, Wanted
+    from controller.rollout.pusher import Pusher, Readings
     from controller.verbs.configurations import DeviceDiff
     from controller.verbs.rewinding import Goal
     from controller.verbs.rolling import Comparison
@@ -74,7 +79,7 @@ def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) 
     by itself, and this refuses.
     """
     from controller.verbs.errors import NotPossible
-    from controller.verbs.rolling import compare, pusher_for
+    from controller.verbs.rolling import compare, must_be_wanted_still, pusher_for
 
     with broker(inventory) as opened:
         lease = opened.ledger.try_lead()
@@ -88,9 +93,9 @@ def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) 
             if found.failures:
                 raise typer.Exit(ERROR)
             if found.diffs:
-                _confirm(yes, "Push this?")
-            with _finished_at_a_stop():
-                result = pusher.push(found.wanted, found.readings.found, now(), on_task=progress)
+                confirm(yes, f"Push this to {', '.join(one.device for one in found.diffs)}?")
+                must_be_wanted_still(opened.ledger, opened.network, found, now())
+            result = _push(pusher, found.wanted, found.readings)
     if result.revision:
         stdout().print(
             f"Pushed and verified: {', '.join(result.changed) or 'nothing, only armed anew'} (revision {result.revision})."
@@ -125,13 +130,14 @@ def rollback(
     """Give the routers what they had before a revision or a reservation, or what --to says. Needs no database.
 
     `baseline` is the standing configuration without any reservation. Which reservations a router carries, and since
-    when, the archive tells; others that the rollback takes away, changes or brings back are named before it asks.
-    Routers that do not answer are named (exit code 1) and the others are done. A controller that runs will push what its
-    ledger wants again: stop it first, or cancel the reservation instead. With the database dead, slots that this leaves
-    open have no guard that ends them.
+    when, the archive tells; others that the rollback takes away, changes or brings back are named before it asks. A slot
+    that has ended does not come back. Slots that this leaves open are ended by the routers that act by themselves; the
+    others are named. Routers that do not answer are named (exit code 1) and the others are done. A controller that runs
+    will push what its ledger wants again: stop it first, or cancel the reservation instead.
     """
     from controller.network import load_network
     from controller.verbs.errors import NotPossible
+    from controller.verbs.named import named_devices
     from controller.verbs.rewinding import Goal
     from controller.verbs.rolling import pusher_for
 
@@ -145,8 +151,7 @@ def rollback(
     pusher = pusher_for(network, chosen, None)
     known = pusher.archive.revisions()
     if show:
-        rows = [(one, pusher.archive.rollback_of(one)) for one in known]
-        emit(list(known), form, lambda: print_table(("revision", "rollback of"), rows, "No revisions."))
+        _list(pusher.archive, form)
         return
     if to or reservation:
         _rewind(pusher, network, Goal(to, device, reservation), yes)
@@ -155,11 +160,39 @@ def rollback(
         raise NotPossible(f"there is no revision in {chosen.state_dir}: nothing was pushed yet")
     # Twice the same is the same: the second time it does not take back what the first one did.
     which = revision or pusher.archive.rollback_of(known[-1]) or known[-1]
-    names = sorted(pusher.archive.devices_of(which))
-    _confirm(yes, f"Roll back {which} on {', '.join(device or names)}?")
+    names = named_devices(network, device, pusher.archive.devices_of(which))
+    confirm(yes, f"Roll back {which} on {', '.join(names)}?")
     with _finished_at_a_stop():
-        pusher.roll_back(which, device)
-    stdout().print(f"Rolled back and verified: {', '.join(device or names)}.")
+        pusher.roll_back(which, names)
+    stdout().print(f"Rolled back and verified: {', '.join(names)}.")
+
+
+def _list(archive: Archive, form: Format) -> None:
+    from controller.verbs.rewinding import revisions_document
+
+    listed = revisions_document(archive)
+    rows = [
+        (
+            one["revision"], one["at"], one["why"], " ".join(one["devices"]),
+            " ".join(one["reservations"]) or "none", one["rollback_of"],
+        )
+        for one in listed
+    ]  # fmt: skip
+    columns = ("revision", "at", "why", "devices", "reservations", "rollback of")
+    emit(listed, form, lambda: print_table(columns, rows, "No revisions."))
+
+
+def _push(pusher: Pusher, wanted: Mapping[str, Wanted], readings: Readings) -> PushResult:
+    from controller.rollout.model import STALE, PushFailed
+
+    try:
+        with _finished_at_a_stop():
+            return pusher.push(wanted, readings.found, now(), on_task=progress)
+    except PushFailed as error:
+        if error.rolled_back and error.devices and all(STALE in why for why in error.devices.values()):
+            words = "a slot boundary passed; the routers have what they had; run the command again"
+            raise PushFailed(words, rolled_back=True, revision=error.revision, devices=error.devices) from error
+        raise
 
 
 def _rewind(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
@@ -174,14 +207,16 @@ def _rewind(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
         complain(f"{failure.device}: {failure.message}")
     if found.wanted:
         question = f"Roll {', '.join(one.device for one in found.diffs)} back to {goal.words}?"
+        for note in found.notes:
+            complain(f"note: {note}")
         for told in found.consequences:
             complain(f"this also {told}")
         if found.consequences:
             question += f" This also {'; '.join(found.consequences)}."
         if found.diffs:
-            _confirm(yes, question)
-        with _finished_at_a_stop():
-            pusher.push(found.wanted, found.readings.found, now(), on_task=progress)
+            confirm(yes, question)
+        found.must_be_of_now(now())
+        _push(pusher, found.wanted, found.readings)
         stdout().print(f"Verified: {', '.join(sorted(found.wanted))}.")
     if found.failures:
         raise typer.Exit(ERROR)
@@ -230,10 +265,3 @@ def _finished_at_a_stop() -> Iterator[None]:
     words = "told to stop: what goes on is finished, or taken back; once more ends it at once, wherever it is"
     with PROCESS.handled(lambda: None if PROCESS.at_once.is_set() else complain(words)):
         yield
-
-
-def _confirm(yes: bool, question: str) -> None:
-    import sys
-
-    if sys.stdin.isatty() and not yes:
-        typer.confirm(question, abort=True, err=True)

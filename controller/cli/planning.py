@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from controller.cli import REFUSED
+from controller.cli.asking import confirm
 from controller.cli.options import Files, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, coloured_diff, emit, stdout
 from controller.cli.session import broker, caller, network_of, now, settings
@@ -80,10 +81,9 @@ def apply(
 ) -> None:
     """Apply reservation FILES, or exactly the plan in a file that `slotcar plan -o` wrote.
 
-    All or nothing: if anything is refused, nothing is applied (exit code 3).
+    All or nothing: if anything is refused, nothing is applied (exit code 3). Asks before it applies files; a plan's file
+    is applied without a question, because it holds no more than was shown when it was made.
     """
-    import sys
-
     from controller.verbs.plan_file import is_plan_file, read_plan, to_do
     from controller.verbs.source import read_source
 
@@ -99,8 +99,7 @@ def apply(
                 return
             if made.refused:
                 raise typer.Exit(REFUSED)
-            if sys.stdin.isatty() and not yes:
-                typer.confirm("Apply this?", abort=True, err=True)
+            confirm(yes, "Apply this?")
             work = to_do(made)
         result = opened.apply(work, caller(), now())
     for entry in result.entries:

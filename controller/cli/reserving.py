@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from controller.cli.asking import confirm
 from controller.cli.options import IfVersion, Inventory, OutputFormat, Which, Yes, parsed
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
@@ -219,10 +220,15 @@ def cancel(
     reason: Reason = "",
     if_version: IfVersion = None,
     inventory: Inventory = None,
+    yes: Yes = False,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Give it back, now; its routers follow at once."""
+    """Give it back, now; its routers follow at once. Asks first."""
+    from controller.cli.planning import summary
+
     with broker(inventory) as opened:
+        entry = opened.status(which, caller())
+        confirm(yes, f"Cancel {'/'.join(entry.reservation.key)} ({entry.state.value}, {summary(entry.reservation)})?")
         _show(opened.cancel(which, caller(), now(), if_version, reason), form)
 
 

@@ -49,8 +49,8 @@ def timeline(
     if end < begin:
         raise typer.BadParameter("is before --from", param_hint="--until")
     with broker(inventory) as opened:
-        handle = opened.status(reservation, caller()).handle if reservation else None
-        query = TimelineQuery(begin, end, limit, tuple(device or ()), handle)
+        handle = None if reservation is None else opened.status(reservation, caller()).handle
+        query = TimelineQuery(begin, end, limit, device, handle)
         data = [timeline_document(item) for item in opened.timeline(query, caller(), moment)]
     rows = [
         (item["at"], relative(item["at"], moment), names(item), str(item["active"]), _phases(item), lag(item))
@@ -140,9 +140,12 @@ def events(
             follow_events(far, after, asked, form)
         return
     from controller.ledger.queries import EventFilter
+    from controller.verbs.named import named_devices
 
     with broker(inventory) as opened:
-        handle = opened.status(reservation, caller()).handle if reservation else None
+        handle = None if reservation is None else opened.status(reservation, caller()).handle
+        if device is not None:
+            named_devices(opened.network, [device])
         found = opened.ledger.events_of(EventFilter(tuple(kind or ()), handle, device), after, limit)
     data = [event_document(event) for event in found]
     columns = ("event", "at", "what", "of", "details")

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from controller.cli import ERROR
-from controller.cli.options import OutputFormat
+from controller.cli.asking import confirm
+from controller.cli.options import OutputFormat, Yes
 from controller.cli.output import Format, complain, emit, print_table, progress, stdout
 from controller.cli.session import caller, now, settings
+from controller.cli.strict import App
 
 if TYPE_CHECKING:
     from controller.notify.webhooks import Webhooks
 
-webhook = typer.Typer(help="Who is told of events, by signed HTTP requests.", no_args_is_help=True)
+webhook = App(help="Who is told of events, by signed HTTP requests.", no_args_is_help=True)
 Id = Annotated[str, typer.Argument(metavar="WEBHOOK", help="its id, of `slotcar webhook list`", show_default=False)]
 
 
@@ -63,6 +65,8 @@ def add(
         raise typer.BadParameter("say one of --secret-file and --secret-env", param_hint="--secret-file")
     place = f"file:{secret_file.absolute()}" if secret_file else f"env:{secret_env}"
     listed = [kind.strip() for one in kinds or [] for kind in one.split(",") if kind.strip()]
+    if kinds and not listed:
+        raise typer.BadParameter("names no kind: say one, or leave it out for every event", param_hint="--kinds")
     with webhooks() as opened:
         made = opened.add(url, place, listed, caller(), now())
     emit(
@@ -88,9 +92,10 @@ def list_webhooks(form: OutputFormat = Format.TABLE) -> None:
 
 
 @webhook.command()
-def remove(which: Id) -> None:
-    """Send it nothing any more; what waits for it is forgotten."""
+def remove(which: Id, yes: Yes = False) -> None:
+    """Send it nothing any more; what waits for it is forgotten. Asks first."""
     with webhooks() as opened:
+        confirm(yes, f"Remove the webhook {which}, with all that waits for it?")
         found = opened.remove(which, caller())
     stdout().print(f"{found.id} gets nothing any more.", markup=False)
 

@@ -3,6 +3,7 @@
 `revisions/ID/DEVICE/` holds before.txt, after.txt, apply.txt, undo.txt, device.json, commands.json, reservations.json (whom
 after.txt is for) and, for a Linux router, the shell scripts that are staged. after-N.txt is what the device has after N
 steps of its program, before-N.txt after N steps of the one that was armed until then, where the archive knows that.
+`ends.json`, ended-N.txt and before-ended-N.txt say what is left as the slots end (`ended.py`).
 `taken-back` says that the push failed and that its devices were given back what they had: they never had after.txt.
 `rollback-of` names the revision that an operator took back by this one.
 `known-good/DEVICE/` is the same of the last push that was verified.
@@ -27,15 +28,15 @@ from controller.network.model import Device
 from controller.private_files import FOLDER_MODE, close_state_folder, make_private_folder
 from controller.problems import InvalidInput, Problem
 from controller.render.model import Configuration
-from controller.rollout import staging
+from controller.rollout import ended, staging
+from controller.rollout.ended import AFTER, BEFORE
 from controller.rollout.linux.scripts import revision_name
-from controller.rollout.model import Carried, DeviceRevision, Revision
+from controller.rollout.model import Carried, DeviceRevision, Program, Revision
 from controller.rollout.staging import REST
 
 REVISIONS, KNOWN_GOOD, READINGS = "revisions", "known-good", "reading"
 RESERVATIONS = "reservations.json"
 TAKEN_BACK, ROLLBACK_OF = "taken-back", "rollback-of"
-BEFORE, AFTER = "before.txt", "after.txt"
 #: How the names of revisions begin: they sort by time.
 STAMP = "%Y%m%dT%H%M%S.%fZ"
 _REVISION = re.compile(r"\d{8}T\d{6}\.\d{6}Z-[0-9a-f]{8}")
@@ -76,6 +77,7 @@ class Archive:
             for name, device in revision.devices.items():
                 _write_device(part / name, device, revision)
                 self._write_rest(part / name, device.replaces)
+                self._write_ends(part / name, device)
             shutil.rmtree(folder, ignore_errors=True)  # of an earlier try
             part.rename(folder)
         return folder
@@ -93,6 +95,20 @@ class Archive:
         for number, text in enumerate(texts, 1):
             (folder / f"before-{number}.txt").write_text(text)
         (folder / REST).write_text(json.dumps(rest))
+
+    def _write_ends(self, folder: Path, part: DeviceRevision) -> None:
+        """When the slots end that are open after the revision, and those that were before it, as far as that is known."""
+        after = [one.lines for one in part.ends.configurations]
+        before = part.change.before.lines
+        nothing_reserved = after[-1] if after else part.change.after.lines
+        known = ([], []) if before in ((), nothing_reserved) else ended.rest_of(self.known_good / folder.name, before)
+        instants = {
+            "after": [instant.timestamp() for instant in part.ends.instants],
+            "before": known[0] if known else None,
+        }
+        ended.write_side(folder, AFTER, after)
+        ended.write_side(folder, BEFORE, known[1] if known else ())
+        (folder / ended.ENDS).write_text(json.dumps(instants), encoding="utf-8")
 
     def clocks_of(self, revision: Revision) -> dict[str, int]:
         """How far devices' clocks were ahead of this machine's when the revision was activated, in microseconds."""
@@ -182,6 +198,31 @@ class Archive:
                 [Problem(str(path), 0, "", "cannot be read", "", "restore it from a backup")]
             ) from error
 
+    def wanted_at(
+        self, revision: str, device: Device, now: datetime, file: str = AFTER
+    ) -> tuple[Configuration, Program]:
+        """What is left at `now` of what a device of a revision has after it, or (`BEFORE`) had before: without the slots
+        that have ended; and as a program the ends that are to come.
+
+        Raises:
+            EndsUnknown: nobody knows when the slots end that are in it. InvalidInput: the archive does not have a file.
+        """
+        folder, now_s = self.folder(revision) / device.name, now.timestamp()
+        whole = self.configuration(revision, device, file)
+        try:
+            ended.file_at(folder, file, now_s)
+            instants = ended.ends_of(folder, file) or ()
+        except (OSError, ValueError, KeyError) as error:
+            hint = "restore it from a backup"
+            raise InvalidInput([Problem(str(folder / ended.ENDS), 0, "", "cannot be read", "", hint)]) from error
+        passed = sum(instant <= now_s for instant in instants)
+        left = [
+            self.configuration(revision, device, ended.file_after(file, number)) if number else whole
+            for number in range(passed, len(instants) + 1)
+        ]
+        times = tuple(datetime.fromtimestamp(instant, UTC) for instant in instants[passed:])
+        return left[0], Program(times, tuple(left[1:]), left[0].lines)
+
     def forget(self, revision: str) -> bool:
         """Takes a revision away, whole; false where there is none.
 
@@ -233,7 +274,9 @@ class Archive:
 def _carried(file: Path) -> tuple[Carried, ...]:
     try:
         told = json.loads(file.read_text())
-        return tuple(Carried(**{**one, "devices": tuple(one["devices"])}) for one in told)
+        return tuple(
+            Carried(**{**one, "devices": tuple(one["devices"]), "end": _instant(one.get("end"))}) for one in told
+        )
     except (ValueError, TypeError, KeyError) as error:
         hint = "restore it from a backup, or name routers with --device instead of a reservation"
         raise InvalidInput([Problem(str(file), 0, "", "is no list of reservations", "", hint)]) from error
@@ -246,6 +289,14 @@ def _forget_old_readings(parent: Path) -> None:
         with contextlib.suppress(OSError):
             if entry.stat().st_mtime < before:
                 shutil.rmtree(entry)
+
+
+def _told(one: Carried) -> dict[str, object]:
+    return {**asdict(one), "end": one.end.astimezone(UTC).isoformat() if one.end else None}
+
+
+def _instant(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
 
 
 def _write_device(folder: Path, part: DeviceRevision, revision: Revision) -> None:
@@ -262,7 +313,7 @@ def _write_device(folder: Path, part: DeviceRevision, revision: Revision) -> Non
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
     (folder / "device.json").write_text(part.device.model_dump_json())
     (folder / "commands.json").write_text(json.dumps(staging.commands(part.device)))
-    (folder / RESERVATIONS).write_text(json.dumps([asdict(one) for one in part.carried]))
+    (folder / RESERVATIONS).write_text(json.dumps([_told(one) for one in part.carried]))
     program = {
         "name": revision_name(revision),
         "instants": [instant.timestamp() for instant in part.program.instants],

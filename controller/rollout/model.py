@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -33,6 +33,10 @@ class PushFailed(SlotcarError):
 
 class Superseded(SlotcarError):
     """What a play waited to activate is not wanted any more; the devices have what they had."""
+
+
+class NobodyNamed(SlotcarError):
+    """A playbook was to run, and nobody said on which devices."""
 
 
 #: What a device answers, among other words, to a push that was right only a moment ago.
@@ -101,21 +105,34 @@ class Carried:
         name: `OWNER/NAME`.
         version: of its entry, so that a change of it is seen.
         devices: all devices of its path that Slotcar configures, by name.
+        end: when the slot ends that was open; None where an older Slotcar wrote it.
     """
 
     handle: str
     name: str
     version: int
     devices: tuple[str, ...]
+    end: datetime | None = None
+
+
+def still_open(some: Iterable[Carried], now: datetime) -> tuple[Carried, ...]:
+    """Those whose slot has not ended, as far as is known."""
+    return tuple(one for one in some if one.end is None or one.end > now)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What one device is to have at an instant, and the reservations that this is for."""
+    """What one device is to have at an instant, and the reservations that this is for.
+
+    Attributes:
+        ends: what it is to have as its open slots end one after another, if nothing begins; of every device, also of one
+            that does nothing by itself. The archive keeps it, so that no rollback brings back a slot that has ended.
+    """
 
     configuration: Configuration
     program: Program = field(default_factory=Program)
     carried: tuple[Carried, ...] = ()
+    ends: Program = field(default_factory=Program)
 
     @property
     def identity(self) -> tuple[tuple[str, ...], str]:
@@ -157,6 +174,7 @@ class DeviceRevision:
     commands: tuple[str, ...]
     replaces: str = NO_PROGRAM
     carried: tuple[Carried, ...] = ()
+    ends: Program = field(default_factory=Program)
 
 
 @dataclass(frozen=True, slots=True)

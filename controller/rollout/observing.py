@@ -46,7 +46,10 @@ class Observer:
                 # A device tells how late its last step was.
                 passed.setdefault(instant, {})[name] = reading.lag_us if instant == seen.acted[-1] else None
         if befores:
-            arrived = {name: replace(self.standing.believed[name], carried=targets[name].carried) for name in befores}
+            arrived = {
+                name: replace(self.standing.believed[name], carried=targets[name].carried, ends=targets[name].ends)
+                for name in befores
+            }
             revision = self.pusher.acted(befores, arrived, max(passed))
             for instant, lags in sorted(passed.items()):
                 details = {"at": instant.isoformat(), "devices": sorted(lags), "lag_us": lags, "revision": revision}

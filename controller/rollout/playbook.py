@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from controller.problems import SlotcarError
-from controller.rollout.model import Failure
+from controller.rollout.model import Failure, NobodyNamed
 from controller.stopping import PROCESS, Stopping, StopRequest
 
 #: What a playbook may take beside the wait for its instant: a device that hangs does not hang the controller.
@@ -83,7 +83,10 @@ class Playbooks:
             CannotRun: there is no room for its files, or no process to be had.
             Stopping: this process was told to end, and the playbook is not the one that takes a push back; or it only
                 read, and was ended for that.
+            NobodyNamed: no device, or one without a name: to Ansible an empty limit is every host of the inventory.
         """
+        if not devices or not all(devices):
+            raise NobodyNamed(f"the playbook {name} was to run on no device in particular; nothing was done")
         if name != ROLL_BACK:
             self.stop.check()
         elif self.stop.at_once.is_set():
@@ -151,6 +154,8 @@ class Playbooks:
             "ANSIBLE_ACTION_PLUGINS": str(self.home / "plugins" / "action"),
             OF_A_RUN: scratch,
             OF_THIS_PROCESS[0]: OF_THIS_PROCESS[1],
+            # The playbooks take the current folder for an inventory that nobody named; this inventory was named.
+            "PWD": scratch,
             "ANSIBLE_DEPRECATION_WARNINGS": "false",
             "ANSIBLE_LOCALHOST_WARNING": "false",
             "LC_ALL": "C.UTF-8",

@@ -15,7 +15,7 @@ from controller.render import renderer_of
 from controller.render.model import Configuration
 from controller.rollout.ios.eem import has_manager
 from controller.rollout.model import DeviceRevision, Outlook, Program, Step, Wanted
-from controller.rollout.order import ordered
+from controller.rollout.order import Boundary, ordered
 from controller.timeline import Active
 from controller.vocabulary import Platform
 
@@ -65,21 +65,33 @@ def wanted_with_programs(
             given a later one before.
     """
     now, unrenderable = configure(active, at)
-    last = dict(now)
-    steps: dict[str, list[_Due]] = {name: [] for name in now}
-    for boundary in ordered(at, active, [*coming, *_ends(coming[-1][1] if coming else active)]):
-        for name, configuration in configure(boundary.active, boundary.at)[0].items():
-            # Mostly it is the very same one, which is told sooner than that its lines are.
-            if name in last and configuration is not last[name] and configuration.lines != last[name].lines:
-                steps[name].append(_Due(boundary.instant(name), boundary.at, configuration))
-                last[name] = configuration
+    ends = _steps(now, ordered(at, active, _ends(active)), configure)
+    steps = {name: list(some) for name, some in ends.items()}
+    if coming:
+        steps = _steps(now, ordered(at, active, [*coming, *_ends(coming[-1][1])]), configure)
     for name, deadline in (deadlines or {}).items():
         if name in now:
             steps[name] = _until(deadline, steps[name], now[name], configure((), deadline)[0][name])
     wanted = {
-        name: Wanted(one, _program(steps[name], one) if name in acting else Program()) for name, one in now.items()
+        name: Wanted(one, _program(steps[name], one) if name in acting else Program(), ends=_program(ends[name], one))
+        for name, one in now.items()
     }
     return Outlook(wanted, unrenderable)
+
+
+def _steps(
+    now: Mapping[str, Configuration], boundaries: Sequence[Boundary], configure: Configure
+) -> dict[str, list[_Due]]:
+    """By device, the boundaries at which its configuration becomes another, and which."""
+    last = dict(now)
+    steps: dict[str, list[_Due]] = {name: [] for name in now}
+    for boundary in boundaries:
+        for name, configuration in configure(boundary.active, boundary.at)[0].items():
+            # Mostly it is the very same object, and to see that is cheaper than to compare its lines.
+            if name in last and configuration is not last[name] and configuration.lines != last[name].lines:
+                steps[name].append(_Due(boundary.instant(name), boundary.at, configuration))
+                last[name] = configuration
+    return steps
 
 
 def _ends(active: Sequence[Active]) -> list[Coming]:

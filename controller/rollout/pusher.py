@@ -13,12 +13,14 @@ from controller.network.model import Device
 from controller.render import renderer_of
 from controller.render.model import Unreadable
 from controller.rollout import staging
-from controller.rollout.archive import BEFORE, STAMP, Archive, revision_id
+from controller.rollout.archive import STAMP, Archive, revision_id
+from controller.rollout.ended import BEFORE
 from controller.rollout.fanout import SERVED
 from controller.rollout.linux.scripts import fence_word
 from controller.rollout.model import (
     DeviceRevision,
     Failure,
+    NobodyNamed,
     Program,
     PushFailed,
     PushResult,
@@ -26,6 +28,7 @@ from controller.rollout.model import (
     Revision,
     Superseded,
     Wanted,
+    still_open,
 )
 from controller.rollout.playbook import TIMEOUT_S, CannotRun, PlaybookResult, Playbooks
 from controller.stopping import Stopping
@@ -131,7 +134,7 @@ class Pusher:
             change = renderer_of(device).change(before[name].configuration, one.configuration, device)
             asked = tuple(staging.commands(device))
             parts[name] = DeviceRevision(
-                device, change, one.program, asked, replaces=one.program.id, carried=one.carried
+                device, change, one.program, asked, replaces=one.program.id, carried=one.carried, ends=one.ends
             )
         revision = Revision(revision_id(at, parts), at, parts, acted=True)
         self.archive.write(revision)
@@ -159,18 +162,25 @@ class Pusher:
             if not change.empty or reading.armed_id != target.program.id or again:
                 asked = tuple(staging.commands(device))
                 parts[name] = DeviceRevision(
-                    device, change, target.program, asked, replaces=reading.armed_id, carried=target.carried
-                )
+                    device, change, target.program, asked, replaces=reading.armed_id, carried=target.carried,
+                    ends=target.ends,
+                )  # fmt: skip
         return Revision(revision_id(at, parts), at, parts, fence) if parts else None
 
     def roll_back(self, revision: str, names: Sequence[str] | None = None) -> None:
-        """Gives the devices of a revision what they had before it.
+        """Gives the devices of a revision what they had before it, without the slots that have ended.
+
+        Args:
+            names: only these; None for all of the revision.
 
         Raises:
-            InvalidInput: no such revision. PushFailed: some device could not be rolled back.
+            InvalidInput: no such revision. NobodyNamed: `names` is empty, or has one that the revision or the inventory
+            has not; nothing was touched. PushFailed: some device could not be rolled back.
         """
         devices = self.archive.devices_of(revision)
-        chosen = [name for name in devices if names is None or name in names]
+        chosen = sorted(devices if names is None else set(names))
+        if unknown := sorted(set(chosen) - (devices.keys() & self.devices.keys())):
+            raise NobodyNamed(f"{', '.join(unknown)} is not both in revision {revision} and in the inventory")
         result = self.playbooks.run("rollback", chosen, {"slotcar_revision": str(self.archive.folder(revision))})
         if not result.ok:
             raise PushFailed(
@@ -184,20 +194,19 @@ class Pusher:
 
     def _keep_rollback(self, revision: str, devices: Mapping[str, Device]) -> None:
         """A revision of its own, the last: what the archive tells of these devices is again what they have."""
-        told = self.archive.revisions()
+        told, now = self.archive.revisions(), datetime.now(UTC)
         parts = {}
         for name, device in devices.items():
             mine = [one for one in told if (self.archive.folder(one) / name).is_dir()] or [revision]
-            had, has = (
-                self.archive.configuration(mine[-1], device),
-                self.archive.configuration(revision, device, BEFORE),
-            )
+            had = self.archive.configuration(mine[-1], device)
+            has, ends = self.archive.wanted_at(revision, device, now, BEFORE)
             change = renderer_of(device).change(had, has, device)
             earlier = [one for one in mine if one < revision]
-            same = earlier and self.archive.configuration(earlier[-1], device).lines == has.lines
-            carried = self.archive.carried_by(earlier[-1])[name] if same else ()
-            parts[name] = DeviceRevision(device, change, Program(), tuple(staging.commands(device)), carried=carried)
-        now = datetime.now(UTC)
+            whole = self.archive.configuration(revision, device, BEFORE)
+            same = earlier and self.archive.configuration(earlier[-1], device).lines == whole.lines
+            carried = still_open(self.archive.carried_by(earlier[-1])[name], now) if same else ()
+            asked = tuple(staging.commands(device))
+            parts[name] = DeviceRevision(device, change, Program(), asked, carried=carried, ends=ends)
         if told:  # a push that waited for its boundary has that one's time
             latest = datetime.strptime(told[-1].partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC)
             now = max(now, latest + timedelta(microseconds=1))
@@ -222,7 +231,12 @@ class Pusher:
         )
 
     def _take_back(self, revision: Revision, folder: str) -> PlaybookResult:
-        variables = {"slotcar_revision": folder, "slotcar_fence": fence_word(revision.fence)}
+        # They had it only a moment ago, whoever put it there.
+        variables = {
+            "slotcar_revision": folder,
+            "slotcar_fence": fence_word(revision.fence),
+            "slotcar_unknown_ends": True,
+        }
         return self.playbooks.run("rollback", list(revision.devices), variables)
 
     def _withdraw(self, revision: Revision, folder: str) -> None:

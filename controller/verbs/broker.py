@@ -28,10 +28,11 @@ from controller.verbs.asking import Ask, ask_for
 from controller.verbs.changes import Modification, modified
 from controller.verbs.configurations import configurations_at
 from controller.verbs.enquiring import EnquiryAnswer, ask_tables
-from controller.verbs.errors import NoSuchDevice, NotPossible, PlanRefused, RefusedByAdmission, StalePlan
+from controller.verbs.errors import NotPossible, PlanRefused, RefusedByAdmission, StalePlan
 from controller.verbs.expressing import Expressions
 from controller.verbs.limits import require_few_windows
 from controller.verbs.matching import Act, match
+from controller.verbs.named import named_devices
 from controller.verbs.phases import KINDS
 from controller.verbs.plan import Plan, make_plan, network_digest
 from controller.verbs.plan_file import PlanToDo, StepToDo
@@ -112,10 +113,8 @@ class Broker:
             NoSuchDevice: the inventory has no managed device of a name in the query.
         """
         access.require_overview(caller, "see the timeline")
-        for name in query.devices:
-            if name not in self.network.devices:
-                known = ", ".join(sorted(self.network.devices))
-                raise NoSuchDevice(f"the inventory has no managed device {name}; it has {known}")
+        if query.devices is not None:
+            named_devices(self.network, query.devices)
         told = EventFilter(KINDS, since=query.since - TOLD_WITHIN, until=query.until + TOLD_WITHIN)
         events = self.ledger.events_of(told, after=None, limit=MOST_EVENTS)
         return timeline(self.ledger.between(query.since, query.until), events, query, now)

@@ -17,7 +17,7 @@ from controller.render.model import Configuration, Unrenderable
 from controller.rollout.configuring import Rendering, devices_of_slss_between, touched_devices
 from controller.timebase import MICROSECOND
 from controller.timeline import Active, active_at
-from controller.verbs.errors import NoSuchDevice
+from controller.verbs.named import named_devices
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +50,12 @@ def configurations_at(
     Raises:
         NoSuchDevice: `devices` names one that the inventory has not. Unrenderable: see the renderer.
     """
-    unknown = sorted(set(devices or ()) - set(network.devices))
-    if unknown:
-        raise NoSuchDevice(
-            f"the inventory {network.source or ''} has no managed device {', '.join(unknown)};"
-            f" it has {', '.join(sorted(network.devices))}".replace("  ", " ")
-        )
+    chosen = set(named_devices(network, devices))
     intents = intents_at(active_at(entries, at), network, at)
     return {
         name: renderer_of(network.devices[name]).configuration(intent, network.devices[name])
         for name, intent in sorted(intents.items())
-        if devices is None or name in devices
+        if name in chosen
     }
 
 

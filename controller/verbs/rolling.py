@@ -23,6 +23,7 @@ from controller.settings import Settings
 from controller.timeline import Active, active_at
 from controller.verbs.configurations import DeviceDiff
 from controller.verbs.errors import NotPossible
+from controller.verbs.named import named_devices
 
 
 def wanted_for(network: Network) -> WantedFor:
@@ -46,12 +47,13 @@ def _with_carried(outlook: Outlook, active: Sequence[Active], network: Network) 
     """Each device told whom its configuration is for, so that the archive knows it with the database dead."""
     carried: dict[str, list[Carried]] = {}
     configured = _configured(network)
-    for entry in {one.entry.number: one.entry for one in active}.values():
+    for one in {one.entry.number: one for one in active}.values():
+        entry = one.entry
         names = sorted(crossed(entry.paths) & configured)
-        told = Carried(entry.handle, "/".join(entry.reservation.key), entry.version, tuple(names))
+        told = Carried(entry.handle, "/".join(entry.reservation.key), entry.version, tuple(names), one.window.end)
         for name in names:
             carried.setdefault(name, []).append(told)
-    wanted = {name: replace(one, carried=tuple(carried.get(name, ()))) for name, one in outlook.wanted.items()}
+    wanted = {name: replace(each, carried=tuple(carried.get(name, ()))) for name, each in outlook.wanted.items()}
     return replace(outlook, wanted=wanted)
 
 
@@ -115,18 +117,18 @@ def compare(
 ) -> Comparison:
     """Reads the devices, changes nothing.
 
+    Args:
+        devices: only these; None for all.
+
     Raises:
-        NotPossible: none of `devices` is managed.
+        NoSuchDevice: one of `devices` is not managed. NotPossible: none has anything to be compared with.
     """
+    chosen = set(named_devices(network, devices))
     outlook = wanted_for(network)(active_at(ledger.live_between(now), now), now)
-    wanted = {name: one for name, one in outlook.wanted.items() if not devices or name in devices}
-    failures = [
-        Failure(name, why, unreachable=False)
-        for name, why in outlook.unrenderable.items()
-        if not devices or name in devices
-    ]
+    wanted = {name: one for name, one in outlook.wanted.items() if name in chosen}
+    failures = [Failure(name, why, unreachable=False) for name, why in outlook.unrenderable.items() if name in chosen]
     if not wanted and not failures:
-        raise NotPossible("there is no device to look at: the inventory has no managed device of that name")
+        raise NotPossible("there is no device to look at: none of these is configured by Slotcar")
     readings = pusher.read(sorted(wanted))
     diffs, equal = [], []
     for name, reading in sorted(readings.found.items()):
@@ -135,3 +137,18 @@ def compare(
         else:
             diffs.append(DeviceDiff(name, reading.configuration, wanted[name].configuration))
     return Comparison(tuple(diffs), tuple(equal), (*failures, *readings.failures.values()), wanted, readings)
+
+
+def must_be_wanted_still(ledger: Ledger, network: Network, found: Comparison, now: datetime) -> None:
+    """What was compared is pushed only if it is still what is wanted: somebody may have been asked for a long time.
+
+    Raises:
+        NotPossible: a slot began or ended since, or a reservation was changed.
+    """
+    outlook = wanted_for(network)(active_at(ledger.live_between(now), now), now)
+    for name, one in found.wanted.items():
+        other = outlook.wanted.get(name)
+        if other is None or (one.configuration, one.carried) != (other.configuration, other.carried):
+            raise NotPossible(
+                "a slot boundary passed, or a reservation was changed; nothing was done; run the command again"
+            )

@@ -135,11 +135,19 @@ def revoke_token(file: Path, name: str) -> None:
     Raises:
         TokenError: there is none of that name.
     """
-    tokens = read_tokens(file)
-    kept = tuple(token for token in tokens if token.name != name)
-    if len(kept) == len(tokens):
+    need_token(file, name)
+    _write(file, tuple(token for token in read_tokens(file) if token.name != name))
+
+
+def need_token(file: Path, name: str) -> Token:
+    """
+    Raises:
+        TokenError: there is none of that name.
+    """
+    tokens = {token.name: token for token in read_tokens(file)}
+    if name not in tokens:
         raise TokenError(f"there is no token named {name} in {file}")
-    _write(file, kept)
+    return tokens[name]
 
 
 def _write(file: Path, tokens: tuple[Token, ...]) -> None:

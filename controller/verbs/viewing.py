@@ -23,14 +23,14 @@ class TimelineQuery:
     """Boundaries in `[since, until]`, the first `limit`.
 
     Attributes:
-        devices: only boundaries that concern one of these.
+        devices: only boundaries that concern one of these; None for all.
         handle: only boundaries at which this reservation starts or ends.
     """
 
     since: datetime
     until: datetime
     limit: int = 100
-    devices: Collection[str] = ()
+    devices: Collection[str] | None = None
     handle: str | None = None
 
 
@@ -94,7 +94,7 @@ def timeline(
     for at in sorted(gathered):
         one = gathered[at]
         names = {device for entry in (*one.starting, *one.ending) for device in _devices(entry)} | reported[at]
-        if query.devices and not names & set(query.devices):
+        if query.devices is not None and not names & set(query.devices):
             continue
         unheard = Phase.PLANNED if at > now else Phase.UNRECORDED
         found = [(name, records.get((at, name))) for name in sorted(names)]

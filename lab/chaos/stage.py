@@ -33,7 +33,7 @@ OPERATORS: dict[str, Callable[[Words], tuple[str, ...]]] = {
         *("--rate", words["rate"], "--start", words["start"], "--duration", words["duration"]),
     ),
     "modify": lambda words: ("modify", f"chaos/{words['name']}", "--rate", words["rate"]),
-    "cancel": lambda words: ("cancel", f"chaos/{words['name']}"),
+    "cancel": lambda words: ("cancel", f"chaos/{words['name']}", "--yes"),
 }
 
 

@@ -97,7 +97,7 @@ def _cancel_leftovers(controller: Controller) -> None:
     """A reservation of a demo that was interrupted."""
     found = controller.get(f"/v1/reservations?owner={OWNER}&state=committed&state=held")["items"]
     for entry in found:
-        controller.slotcar("cancel", entry["handle"])
+        controller.slotcar("cancel", entry["handle"], "--yes")
     if found:
         time.sleep(1.0)
         controller.wait_settled(READY_S)
@@ -108,7 +108,7 @@ def _snapshots(lab: Lab) -> dict[str, str]:
 
 
 def _measure(lab: Lab, controller: Controller, display: Display) -> Measured:
-    out = controller.slotcar("apply", str(RESERVATIONS))
+    out = controller.slotcar("apply", str(RESERVATIONS), "--yes")
     display.say(out.strip().splitlines()[-1])
     start, end = _slot(controller)
     if controller.wait_armed(lab.topology.routers, start - CONGESTED_S - ALONE_S):

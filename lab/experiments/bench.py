@@ -88,7 +88,7 @@ class Bench:
         Raises:
             LabError: something in it is refused.
         """
-        self.controller.slotcar("apply", str(_sooner(file, self.state_dir) if self.smoke else file))
+        self.controller.slotcar("apply", str(_sooner(file, self.state_dir) if self.smoke else file), "--yes")
         names = {one["name"] for one in yaml.safe_load(file.read_text())["reservations"]}
         slots: dict[str, Slot] = {}
         for entry in self._committed():
@@ -110,7 +110,7 @@ class Bench:
         for entry in self._committed():
             # What is over cannot be cancelled, and what is nearly over will be by then.
             if not _over(entry, time.time() + 2.0):
-                self.controller.slotcar("cancel", entry["handle"])
+                self.controller.slotcar("cancel", entry["handle"], "--yes")
         time.sleep(3.0)
         self.settle()
 

@@ -36,6 +36,9 @@ options:
   target: {description: File of that folder that says what is wanted; empty for nothing of Slotcar's., type: str}
   failures: {description: Of an earlier step, for report., type: dict}
   fence: {description: "For restore, number of the controller's lead: what a later leader did is not undone.", type: str}
+  unknown_ends:
+    description: For restore, also where nobody knows when the slots end that come back by it.
+    type: bool
   at: {description: Seconds since the epoch by the control node's clock; at once if it is past., type: float}
   instants: {description: By device's name, the instants of those that have another one., type: dict}
 """
@@ -57,6 +60,7 @@ class ActionModule(ActionBase):
                 "revision": {"type": "path", "default": ""},
                 "target": {"type": "str", "default": "after.txt"},
                 "fence": {"type": "str", "default": "-"},
+                "unknown_ends": {"type": "bool", "default": False},
                 "at": {"type": "float", "default": 0.0},
                 "instants": {"type": "dict", "default": {}},
                 "failures": {"type": "dict", "default": {}},
@@ -113,6 +117,7 @@ class ActionModule(ActionBase):
                     at=float(arguments["instants"].get(name, arguments["at"])),
                     only_look=self._task.check_mode,
                     fence=fence,
+                    unknown_ends=arguments["unknown_ends"],
                 )
                 jobs.append(job_of(name, variables, order))
             except (DeviceError, AnsibleError, ValueError) as error:

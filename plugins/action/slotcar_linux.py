@@ -24,6 +24,9 @@ options:
   step: {description: What to do., type: str, choices: [read, stage, activate, verify, restore], required: true}
   folder: {description: "The router's folder in a revision; its name is the router's.", type: path, required: true}
   target: {description: File of that folder that says what is wanted; empty for nothing of Slotcar's., type: str}
+  unknown_ends:
+    description: For restore, also where nobody knows when the slots end that come back by it.
+    type: bool
   fence: {description: "Number of the controller's lead: what a later leader did is not undone.", type: str}
 """
 
@@ -45,6 +48,7 @@ class ActionModule(ActionBase):
                 "folder": {"type": "path", "required": True},
                 "target": {"type": "str", "default": "after.txt"},
                 "fence": {"type": "str", "default": "-"},
+                "unknown_ends": {"type": "bool", "default": False},
             }
         )
         if MISSING:
@@ -67,7 +71,10 @@ class ActionModule(ActionBase):
             if not self._task.check_mode:
                 steps.stage(shell, folder)
         elif step == "restore" or self._task.check_mode:
-            found = steps.restore(shell, folder, target, arguments["fence"], only_look=self._task.check_mode)
+            found = steps.restore(
+                shell, folder, target, arguments["fence"], only_look=self._task.check_mode,
+                unknown_ends=arguments["unknown_ends"],
+            )  # fmt: skip
             result.update(changed=not found.equal, diff=_diff(found, target))
         else:
             result["changed"] = steps.activate(shell, folder)

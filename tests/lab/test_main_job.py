@@ -54,7 +54,7 @@ def test_a_cancel_in_the_middle_of_a_slot_reaches_the_routers_at_once(lab: Lab, 
     wait_for(lambda: "dst_port 5001" in policed(lab), "the slot's flow")
     controller.slotcar("modify", "test/cancelled", "--rate", "16 Mbit/s")
     wait_for(lambda: "rate 16" in policed(lab), "the new rate")
-    controller.slotcar("cancel", "test/cancelled", "--reason", "beam lost")
+    controller.slotcar("cancel", "test/cancelled", "--yes", "--reason", "beam lost")
     wait_for(lambda: not policed(lab), "the flow's end")
 
 
@@ -69,5 +69,5 @@ def test_a_router_in_trouble_withholds_what_crosses_it(lab: Lab, controller: Con
     finally:
         lab.check("lbnl-edge", ["tc", "qdisc", "del", "dev", "eth2", "root"])
         wait_for(lambda: "dst_port 5001" in policed(lab), "the flow, once the router takes a push again")
-        controller.slotcar("cancel", "test/far")
+        controller.slotcar("cancel", "test/far", "--yes")
         wait_for(lambda: not policed(lab), "the flow's end")

@@ -68,7 +68,7 @@ def test_the_emergency_playbook_needs_no_controller_and_no_database(lab: Lab, st
     for router in lab.topology.routers:
         assert "51c0" not in lab.check(router, ["tc", "qdisc", "show"])
     with Controller(state_dir, INVENTORY) as controller:
-        controller.slotcar("cancel", "test/emergency")
+        controller.slotcar("cancel", "test/emergency", "--yes")
         wait_for(lambda: "51c0" in lab.check("anl-edge", ["tc", "qdisc", "show"]), "Slotcar's queues")
         wait_for(lambda: not policed(lab), "the flow's end")
         controller.wait_settled()
@@ -83,7 +83,7 @@ def emergency(state_dir: Path, *more: str) -> None:
     done = subprocess.run(
         [
             str(Path(sys.executable).with_name("ansible-playbook")), "-i", str(INVENTORY),
-            "playbooks/emergency-rollback.yml", "-e", f"slotcar_state={state_dir}", *more,
+            "playbooks/emergency-rollback.yml", "-e", f"slotcar_state={state_dir}", "--limit", "domains", *more,
         ],
         cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip

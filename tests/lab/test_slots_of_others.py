@@ -72,7 +72,7 @@ def test_a_flow_that_stays_loses_no_packet_and_no_order_at_a_hundred_boundaries_
         assert loss.count(stream) == 0
         numbers = [packet.number for packet in arrived]
         assert numbers == sorted(numbers)
-        controller.slotcar("cancel", "test/steady")
+        controller.slotcar("cancel", "test/steady", "--yes")
         wait_for(lambda: "dst_port 5001" not in policed(lab), "the flow's end")
         controller.wait_settled()
 

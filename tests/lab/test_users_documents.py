@@ -63,6 +63,6 @@ def test_the_how_to_of_an_emergency(lab: Lab, state_dir: Path) -> None:
         controller.kill()
     follow(HOWTO / "emergency-rollback.md", ROOT, environment)
     with Controller(state_dir, INVENTORY) as controller:
-        controller.slotcar("cancel", "hep/cms")
+        controller.slotcar("cancel", "hep/cms", "--yes")
         wait_for(lambda: all(queues(router) for router in lab.topology.routers), "the standing queues, on all routers")
         controller.wait_settled()

@@ -35,7 +35,7 @@ def test_a_controller_sees_drift_tells_it_and_repairs_it(lab: Lab, state_dir: Pa
 
         wait_for(lambda: told() == ["anl-edge"], "the drift to be told")
         wait_for(lambda: "dst_port 5001" in policed(lab), "the flow to be back")
-        controller.slotcar("cancel", "drift/seen")
+        controller.slotcar("cancel", "drift/seen", "--yes")
         wait_for(lambda: not policed(lab), "the flow's end")
 
 
@@ -52,7 +52,7 @@ def test_drift_and_rollback_by_hand(lab: Lab, state_dir: Path) -> None:
     run("create", "--name", "hand", *FLOW, "--rate", "10 Mbit/s", "--duration", "1 h")
     run("push", "--yes")
     with_flow = datetime.now(UTC)
-    revisions = json.loads(run("rollback", "--list", "--format", "json"))
+    revisions = [one["revision"] for one in json.loads(run("rollback", "--list", "--format", "json"))]
     lab.check("anl-edge", ["tc", "filter", "del", *FILTER])
 
     found = run("drift", "--device", "anl-edge", code=2)
@@ -71,6 +71,6 @@ def test_drift_and_rollback_by_hand(lab: Lab, state_dir: Path) -> None:
     assert "neither a revision nor a time" in run("rollback", "--to", "yesterday", code=1)
     assert "either a revision" in run("rollback", revisions[-1], "--to", "baseline", code=2)
 
-    run("cancel", "drift/hand")
+    run("cancel", "drift/hand", "--yes")
     run("push", "--yes")
     assert not policed(lab)

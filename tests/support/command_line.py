@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,3 +45,27 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
         return Done(int(ended.value.code or 0), captured.out, captured.err)
 
     return run
+
+
+@contextmanager
+def terminal(monkeypatch: pytest.MonkeyPatch, typed: str) -> Iterator[list[str]]:
+    """A pseudo-terminal as standard input and output of this process, at which somebody types; what it shows."""
+    master, slave = os.openpty()
+    shown: list[str] = []
+
+    def read() -> None:
+        with suppress(OSError):  # nobody has the other side open any more
+            while text := os.read(master, 4096):
+                shown.append(text.decode())
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        os.write(master, typed.encode())
+        with os.fdopen(slave) as keyboard, os.fdopen(os.dup(slave), "w") as screen, monkeypatch.context() as patched:
+            patched.setattr(sys, "stdin", keyboard)
+            patched.setattr(sys, "stdout", screen)
+            yield shown
+    finally:
+        reader.join(timeout=10)
+        os.close(master)

@@ -13,7 +13,7 @@ from controller.ledger.queries import EventFilter
 from controller.problems import InvalidInput, Problem
 from controller.verbs.access import require_overview
 from controller.verbs.documents import event_document
-from controller.verbs.errors import NoSuchDevice
+from controller.verbs.named import named_devices
 from controller.verbs.tokens import Caller
 
 router = APIRouter(prefix="/v1", tags=["views"])
@@ -43,10 +43,9 @@ def wanted_events(
         NotAllowed, UnknownHandle, NoSuchDevice.
     """
     require_overview(caller, "read the audit log")
-    if device is not None and device not in found.broker.network.devices:
-        known = ", ".join(sorted(found.broker.network.devices))
-        raise NoSuchDevice(f"the inventory has no managed device {device}; it has {known}")
-    handle = found.broker.status(reservation, caller).handle if reservation else None
+    if device is not None:
+        named_devices(found.broker.network, [device])
+    handle = None if reservation is None else found.broker.status(reservation, caller).handle
     return EventFilter(tuple(kind or ()), handle, device)
 
 

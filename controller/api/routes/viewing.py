@@ -41,8 +41,8 @@ def timeline(
         _sane(since) if since else moment - LOOK_BACK,
         _sane(until) if until else moment + timedelta(hours=hours),
         limit,
-        tuple(device or ()),
-        found.broker.status(reservation, caller).handle if reservation else None,
+        device,
+        None if reservation is None else found.broker.status(reservation, caller).handle,
     )
     return {"items": [timeline_document(item) for item in found.broker.timeline(query, caller, moment)]}
 

@@ -14,6 +14,7 @@ from typing import Any
 from controller.network.model import Device
 from controller.rollout import staging
 from controller.rollout.comparison import Comparison, compare
+from controller.rollout.ended import EndsUnknown, file_at
 from controller.rollout.fanout.login import DeviceError
 from controller.rollout.fanout.transport import Acting, Transport
 from controller.rollout.model import STALE
@@ -55,13 +56,15 @@ class Outcome:
 @dataclass(frozen=True, slots=True)
 class Order:
     """What to do: a device's folder, which of its files is the target, when, and whether only to look. With a `fence` a
-    device that took something from a later leader is not restored; a revision's own is in its folder."""
+    device that took something from a later leader is not restored; a revision's own is in its folder. `unknown_ends`: a
+    configuration is restored although nobody knows when the slots end that are in it."""
 
     folder: Path
     target: str = "after.txt"
     at: float = 0.0
     only_look: bool = False
     fence: int | None = None
+    unknown_ends: bool = False
 
 
 @dataclass(slots=True)
@@ -204,7 +207,12 @@ async def confirm(transport: Transport, order: Order) -> Outcome:
 
 async def restore(transport: Transport, order: Order) -> Outcome:
     acting = transport if isinstance(transport, Acting) else None
-    target = await acting.goal(order.folder, order.target) if acting else order.target
+    try:
+        target = await acting.goal(order.folder, order.target) if acting else order.target
+        if target is not None:
+            target = file_at(order.folder, target, time.time(), unknown_ends=order.unknown_ends)
+    except EndsUnknown as error:
+        raise DeviceError(str(error)) from error
     if target is None:
         return Outcome(notes=["it never took this revision, and is left as it is"])
     if not order.only_look:

@@ -15,6 +15,7 @@ from typing import Any
 
 from controller.network.model import Device
 from controller.rollout.comparison import Comparison, compare
+from controller.rollout.ended import file_at
 from controller.rollout.linux.scripts import command, remote_dir
 from controller.rollout.linux.shell import Answer, Shell, StepFailed, ask
 from controller.rollout.model import STALE, Restless
@@ -158,7 +159,9 @@ def _reached(folder: Path, outputs: Mapping[str, str]) -> str:
     return staged.file_after(staged.ids.index(armed))
 
 
-def restore(shell: Shell, folder: Path, target: str, fence: str = "-", *, only_look: bool = False) -> Comparison:
+def restore(
+    shell: Shell, folder: Path, target: str, fence: str = "-", *, only_look: bool = False, unknown_ends: bool = False
+) -> Comparison:
     """Gives the router what `target` says, from whatever it has now, and the program that belongs to that.
 
     Of a revision's configuration, and of the one before it, what is past is left out: a slot that has ended does not come
@@ -166,23 +169,29 @@ def restore(shell: Shell, folder: Path, target: str, fence: str = "-", *, only_l
     later leader is left alone, and so is one that never took the revision.
 
     Raises:
+        EndsUnknown: see `file_at`.
         StepFailed: the router refused it, or does not have it afterwards.
     """
     for _ in range(_TRIES - 1):
         # It may take a step of its program between the reading and the way back: then the way back is another.
         with suppress(StepFailed):
-            return _restore(shell, folder, target, fence, only_look=only_look)
-    return _restore(shell, folder, target, fence, only_look=only_look)
+            return _restore(shell, folder, target, fence, only_look, unknown_ends)
+    return _restore(shell, folder, target, fence, only_look, unknown_ends)
 
 
-def _restore(shell: Shell, folder: Path, target: str, fence: str, *, only_look: bool) -> Comparison:
+def _restore(shell: Shell, folder: Path, target: str, fence: str, only_look: bool, unknown_ends: bool) -> Comparison:
     own, before = target == "after.txt", target == "before.txt"
     staged = Staged.of(folder)
     taken = sum(instant <= time.time() for instant in (staged.instants if own else staged.instants_before))
     if own:
         target = staged.file_after(taken)
     elif before:
-        target = staged.file_before(taken)
+        # Where it was not armed for them, the archive knows the ends all the same.
+        target = (
+            staged.file_before(taken)
+            if staged.instants_before
+            else file_at(folder, target, time.time(), unknown_ends=unknown_ends)
+        )
     found = compare(folder, target, read(shell, folder))
     if only_look:
         return found

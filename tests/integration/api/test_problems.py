@@ -296,3 +296,23 @@ def test_many_wrong_keys_are_counted_and_not_all_told(api: httpx.Client) -> None
     answer = api.post(at(created(api), "bind"), json=dict.fromkeys(map(str, range(60_000))), headers={"If-Match": "*"})
     found = problem(answer, 422, "invalid-input")
     assert (len(found["errors"]), len(answer.content) < 50_000) == (100, True)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/v1/timeline?device=", 404),
+        ("/v1/timeline?device=anl-7507-1&device=", 404),
+        ("/v1/timeline?reservation=", 404),
+        ("/v1/configurations?device=", 404),
+        ("/v1/events?device=", 404),
+        ("/v1/events?reservation=", 404),
+        ("/v1/events?kind=", 422),
+        ("/v1/reservations?label=", 422),
+        ("/v1/reservations?state=", 422),
+    ],
+)
+def test_an_empty_filter_is_not_taken_for_none(api: httpx.Client, path: str, status: int) -> None:
+    """As a program sends it whose variable is empty: it would get what it did not ask for."""
+    found = api.get(path)
+    assert found.status_code == status, found.text

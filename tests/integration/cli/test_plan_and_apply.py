@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.command_line import Cli
+from controller.cli import DECLINED
+from tests.support.command_line import Cli, terminal
 
 Write = Callable[..., Path]
 
@@ -33,21 +34,21 @@ def test_a_plan_needs_no_database_and_shows_each_routers_diff(offline: Cli, rese
 
 def test_apply_then_the_same_again_changes_nothing(cli: Cli, reservations: Write) -> None:
     file = reservations({}, {"name": "atlas", "rate": "4 Mbit/s"})
-    assert "Applied: 2 created, 0 changed, 0 cancelled." in cli("apply", file).out
-    again = cli("apply", file)
+    assert "Applied: 2 created, 0 changed, 0 cancelled." in cli("apply", file, "--yes").out
+    again = cli("apply", file, "--yes")
     assert again.code == 0
     assert "Applied" not in again.out
     assert len(cli("status", "--format", "json").data) == 2
 
 
 def test_what_changed_in_the_file_changes_and_what_left_it_is_cancelled(cli: Cli, reservations: Write) -> None:
-    cli("apply", reservations({}, {"name": "atlas", "rate": "4 Mbit/s"}))
+    cli("apply", reservations({}, {"name": "atlas", "rate": "4 Mbit/s"}), "--yes")
     changed = reservations({"rate": "21 Mbit/s"})
     plan = cli("plan", changed)
     assert "~ hep/cms" in plan.out
     assert "rate: 20 Mbit/s -> 21 Mbit/s" in plan.out
     assert "- hep/atlas" in plan.out
-    assert "Applied: 0 created, 1 changed, 1 cancelled." in cli("apply", changed).out
+    assert "Applied: 0 created, 1 changed, 1 cancelled." in cli("apply", changed, "--yes").out
     assert names(cli) == ["cms"]
 
 
@@ -72,7 +73,7 @@ def test_a_written_plan_is_applied_exactly(cli: Cli, reservations: Write, tmp_pa
 def test_a_plan_made_on_an_older_ledger_is_refused(cli: Cli, reservations: Write, tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     cli("plan", reservations(), "-o", plan)
-    cli("apply", reservations({"name": "other", "rate": "1 Mbit/s"}, name="other.yml"))
+    cli("apply", reservations({"name": "other", "rate": "1 Mbit/s"}, name="other.yml"), "--yes")
     done = cli("apply", plan)
     assert done.code == 1
     assert "plan again" in done.err
@@ -96,7 +97,7 @@ def test_a_plan_file_that_was_edited_to_ask_for_more_is_admitted_anew(
 def test_data_goes_to_standard_output_alone(
     cli: Cli, reservations: Write, form: str, load: Callable[[str], Any]
 ) -> None:
-    cli("apply", reservations())
+    cli("apply", reservations(), "--yes")
     for command in (
         ["plan", reservations({"rate": "5 Mbit/s"})], ["status"], ["status", "hep/cms"], ["events"],
         ["timeline", "--hours", "8000"], ["render", "--device", "anl-edge"],
@@ -121,3 +122,35 @@ def test_the_rendered_configuration_is_the_plans(offline: Cli, reservations: Wri
     for device, line in lines:
         rendered = offline("render", file, "--at", "2027-03-01T21:00:00Z", "--device", device, "--format", "json").data
         assert line in rendered[0]["lines"]
+
+
+def test_files_are_applied_only_when_somebody_said_so(
+    cli: Cli, reservations: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Standard input is no terminal here; then it is one."""
+    file = reservations()
+    done = cli("apply", file)
+    assert (done.code, names(cli)) == (2, []), done
+    assert "--yes" in done.err
+    with terminal(monkeypatch, "n\n"):
+        assert cli("apply", file).code == DECLINED
+    assert names(cli) == []
+    with terminal(monkeypatch, "y\n"):
+        assert cli("apply", file).code == 0
+    assert names(cli) == ["cms"]
+    assert cli("cancel", "hep/cms").code == 2
+    with terminal(monkeypatch, "n\n"):
+        assert cli("cancel", "hep/cms").code == DECLINED
+    assert names(cli) == ["cms"]
+    assert cli("cancel", "hep/cms", "--yes").code == 0
+    assert names(cli) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("events", "--device", "anl-egde"), ("timeline", "--device", "anl-egde"), ("diff", "--device", "anl-egde")],
+)
+def test_an_unknown_device_is_told_with_the_name_that_is_near(cli: Cli, arguments: tuple[str, ...]) -> None:
+    done = cli(*arguments)
+    assert done.code == 1, done
+    assert "no managed device anl-egde; did you mean `anl-edge`?" in done.err

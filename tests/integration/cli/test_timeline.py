@@ -44,7 +44,7 @@ def test_one_reservation_or_one_device_may_be_asked_for(applied: Cli) -> None:
 
 
 WRONG: dict[tuple[str, ...], tuple[int, str]] = {
-    ("--device", "nowhere"): (1, "no managed device nowhere; it has anl-border"),
+    ("--device", "nowhere"): (1, "no managed device nowhere; there is anl-border"),
     ("--reservation", "hep/nobody"): (1, "hep/nobody"),
     ("--from", "2027-03-01T00:00:00"): (2, "has no time zone"),
     ("--from", "2027-03-01T00:00:00Z", "--until", "2027-02-01T00:00:00Z"): (2, "is before --from"),

@@ -53,7 +53,7 @@ def test_from_a_secret_to_dead_letters_and_back(
         listed = cli("webhook", "list").out
         assert f"file:{secret_file}" in listed
         assert SECRET not in listed + done.out
-        assert cli("webhook", "remove", hook).code == 0
+        assert cli("webhook", "remove", hook, "--yes").code == 0
         assert cli("webhook", "list").out == "No webhooks.\n"
 
 
@@ -70,7 +70,7 @@ def test_wrong_uses_are_named(cli: Cli, secret_file: Path, tmp_path: Path) -> No
         ((*add, "--secret-env", "SLOTCAR_NOWHERE"), 1, "env:SLOTCAR_NOWHERE: the controller has no such variable"),
         ((*add, "--secret-file", secret_file, "--kinds", "psuh."), 1, "no event's kind begins with psuh."),
         (("webhook", "add", "gopher://x", "--secret-file", secret_file), 1, "only http and https"),
-        (("webhook", "remove", "wh-0"), 1, "there is no webhook wh-0"),
+        (("webhook", "remove", "wh-0", "--yes"), 1, "there is no webhook wh-0"),
         (("webhook", "redeliver", "wh-0", "seven"), 2, "Invalid value"),
     ):
         done = cli(*arguments)

@@ -174,7 +174,7 @@ def test_a_modify_and_a_cancel_arm_the_routers_anew(armed: Armed) -> None:
         controller.wait_settled()
         assert len([name for name in first.files() if name.startswith(eem.PREFIX)]) == 1
         assert first.files() != seen
-        controller.slotcar("cancel", "test/open", "--reason", "beam lost")
+        controller.slotcar("cancel", "test/open", "--yes", "--reason", "beam lost")
         wait_for(lambda: not carries(first), "the flow's end")
         controller.wait_settled()
         assert armed.texts() == before

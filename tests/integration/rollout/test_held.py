@@ -42,7 +42,7 @@ def test_a_cancel_while_a_play_waits_for_the_boundary_takes_it_away(held: Armed)
         before = held.texts()
         reserve(controller, "gone", "now + 75 s", "10 min")
         staged(controller)
-        controller.slotcar("cancel", "test/gone")
+        controller.slotcar("cancel", "test/gone", "--yes")
         wait_for(lambda: bool(events(controller, "push.superseded")), "the play to be ended")
         controller.wait_settled()
         assert held.texts() == before

@@ -35,7 +35,7 @@ def test_what_is_over_is_not_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
         wait_settled=lambda seconds: None,
     )
     made(controller=controller).clear()
-    assert told == [("cancel", "open"), ("cancel", "again")]
+    assert told == [("cancel", "open", "--yes"), ("cancel", "again", "--yes")]
 
 
 @pytest.mark.parametrize(

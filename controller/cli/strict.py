@@ -1,0 +1,41 @@
+"""Commands that refuse an empty text where a value belongs.
+
+`--device ""` is what a script says whose variable is not set. An empty filter would mean everything, and an empty path
+the current folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+#: Options whose empty text means nothing more than being left out.
+MAY_BE_EMPTY = frozenset({"reason"})
+
+
+class StrictCommand(TyperCommand):
+    """A command none of whose options and arguments may be given as an empty text."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """
+        Raises:
+            typer.BadParameter: an option or an argument is empty; it is named.
+        """
+        given, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for parameter in order:
+            value = given.get(parameter.name)
+            empty = "" in value if isinstance(value, list | tuple) else value == ""
+            if empty and parameter.name not in MAY_BE_EMPTY:
+                hint = next((one for one in parameter.opts if one.startswith("--")), (parameter.name or "").upper())
+                raise typer.BadParameter("is empty: say a value, or leave it out", ctx=ctx, param_hint=hint)
+        return super().parse_args(ctx, args)
+
+
+class App(typer.Typer):
+    """A Typer application of strict commands."""
+
+    def command(self, *arguments: Any, **options: Any) -> Callable[..., Any]:
+        return super().command(*arguments, **{"cls": StrictCommand, **options})

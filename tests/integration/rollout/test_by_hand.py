@@ -1,0 +1,67 @@
+"""The playbooks by hand: nothing is touched unless somebody named the inventory, the devices and the folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+LAB = str(ROOT / "inventories" / "lab")
+EMERGENCY = "emergency-rollback"
+
+
+def play(folder: Path, name: str, *arguments: str, cwd: Path = ROOT, **environment: str) -> tuple[int, str]:
+    """As in a shell in which neither SLOTCAR_INVENTORY nor SLOTCAR_STATE_DIR is set, but for what is given."""
+    known = {key: value for key, value in os.environ.items() if not key.startswith(("SLOTCAR_", "ANSIBLE_"))}
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("ansible-playbook")), str(ROOT / "playbooks" / f"{name}.yml"), *arguments],
+        cwd=cwd, env=known | {"PWD": str(cwd), "ANSIBLE_HOME": str(folder)} | environment, capture_output=True,
+        text=True, timeout=300, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        (EMERGENCY, ("-i", "", "--limit", "domains"), "Completely failed to parse inventory source"),
+        (EMERGENCY, ("-i", LAB), "no device is named: say --limit DEVICE,DEVICE"),
+        (EMERGENCY, ("-i", LAB, "--limit", "anl-edge"), "SLOTCAR_STATE_DIR is not set"),
+        (
+            EMERGENCY,
+            ("-i", LAB, "--limit", "anl-edge,anl-egde", "-e", "slotcar_emergency_to=befor"),
+            "has no anl-egde;",
+        ),
+        ("rollback", ("-i", LAB, "--limit", "", "-e", f"slotcar_revision={ROOT}"), "no device is named"),
+        ("push", ("-i", LAB, "--limit", "anl-edge"), "slotcar_revision=FOLDER"),
+    ],
+    ids=["no-inventory", "no-device", "no-state", "unknown-device", "empty-limit", "no-revision"],
+)
+def test_a_play_refuses_what_nobody_named(tmp_path: Path, name: str, arguments: tuple[str, ...], words: str) -> None:
+    code, printed = play(tmp_path, name, *arguments)
+    assert code != 0
+    assert words in printed
+    assert "Restor" not in printed.replace("emergency-rollback", ""), "no task after the first one was begun"
+
+
+def test_a_folder_that_is_taken_for_an_inventory_by_mistake_is_refused(tmp_path: Path) -> None:
+    """`-i "$SLOTCAR_INVENTORY"` with the variable unset means the current folder."""
+    (tmp_path / "hosts.yml").write_text(
+        "all: {children: {domains: {hosts: {anl-edge: {slotcar_platform: linux-tc}}}}}\n"
+    )
+    settings = {"SLOTCAR_STATE_DIR": str(tmp_path), "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
+    code, printed = play(tmp_path, EMERGENCY, "-i", "", "--limit", "domains", cwd=tmp_path, **settings)
+    assert code != 0
+    assert f"no inventory is named, but the folder {tmp_path}" in printed
+
+
+def test_a_play_names_the_devices_before_it_touches_one(tmp_path: Path) -> None:
+    (tmp_path / "known-good").mkdir()
+    code, printed = play(tmp_path, EMERGENCY, "-i", LAB, "--limit", "domains", SLOTCAR_STATE_DIR=str(tmp_path))
+    assert code != 0, "nothing was ever pushed to them"
+    named = printed.index("works on anl-edge, anl-border, esnet-hub, lbnl-edge")
+    assert named < printed.index("Slotcar has never pushed to")
