@@ -1,15 +1,30 @@
 """How the suite is spread over processes (`make test` uses two): a file stays together, and so does all of the lab.
 
 The lab comes first: it is the longest, and its files share one lab in their order.
+
+Random cases are the same ones in every `make test`. `make test-slow` draws new ones (`--hypothesis-profile=new`), and says
+how to meet a failure again; one that was met so becomes an `@example` of its test.
+
+A run that leaves a process or a temporary file behind has failed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import hypothesis
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.support.leftovers import Run
+
 LAB = "tests/lab/"
+RUN = pytest.StashKey[Run]()
+
+hypothesis.settings.register_profile("same", derandomize=True, deadline=None, database=None, print_blob=True)
+hypothesis.settings.register_profile("new", deadline=None, database=None, print_blob=True)
+hypothesis.settings.load_profile("same")
 
 
 class ByFile(LoadScopeScheduling):
@@ -26,3 +41,23 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith(LAB))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.stash[RUN] = Run()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+    """Last of all: the workers of the run have ended, and every fixture has been taken down."""
+    yield
+    run = session.config.stash.get(RUN, None)
+    if run is None:
+        return
+    run.kept = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+    if left := run.finish():
+        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+        for one in left:
+            reporter.write_line(f"LEFT BEHIND by this run: {one}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -1,6 +1,6 @@
 """A thread for each network namespace that entered it for good: the processes that it starts are there from the beginning.
 
-`ip netns exec` makes a mount table for each command anew, which takes an emulated router 70 of the 100 ms of a command.
+`ip netns exec` makes a mount table for each command anew, which takes an emulated router more than the command itself.
 Namespaces are a thread's own, and its children have them.
 """
 

@@ -11,14 +11,16 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from controller.ledger import Ledger, embedded, open_ledger
+from tests.support.postgres import stop_server
 
 _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def server_url(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder: Path = tmp_path_factory.mktemp("postgres")
-    return embedded.start(folder / "postgres")
+def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder: Path = tmp_path_factory.mktemp("postgres") / "postgres"
+    yield embedded.start(folder)
+    stop_server(folder)
 
 
 @pytest.fixture
