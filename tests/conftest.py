@@ -17,6 +17,7 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.support import prefork
 from tests.support.leftovers import Run
 
 LAB = "tests/lab/"
@@ -43,21 +44,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith(LAB))
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
-        config.stash[RUN] = Run()
+        config.stash[RUN] = run = Run()
+        config.option.basetemp = config.option.basetemp or run.base
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
     """Last of all: the workers of the run have ended, and every fixture has been taken down."""
     yield
-    run = session.config.stash.get(RUN, None)
-    if run is None:
+    prefork.stop()
+    if (run := session.config.stash.get(RUN, None)) is None:
         return
-    run.kept = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
-    if left := run.finish():
-        reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-        for one in left:
-            reporter.write_line(f"LEFT BEHIND by this run: {one}", red=True)
+    failed = session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    for one in run.finish(failed=failed):
+        reporter.write_line(f"LEFT BEHIND by this run: {one}", red=True)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if failed:
+        reporter.write_line(f"the tests' files are kept in {session.config.option.basetemp}")

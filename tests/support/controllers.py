@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 import urllib.error
@@ -16,15 +15,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tests.support import prefork
+
 SLOTCAR = Path(sys.executable).with_name("slotcar")
 PATIENCE_S = 120.0
 
 
 def slotcar(*arguments: str, environment: dict[str, str], code: int = 0) -> str:
     """Standard output of a command line that must end with `code`; its errors where it does not."""
-    done = subprocess.run(
-        [str(SLOTCAR), *arguments], env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
+    done = prefork.run([*arguments], environment, PATIENCE_S)
     assert done.returncode == code, f"{arguments} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout if code == 0 else done.stdout + done.stderr
 
@@ -49,9 +48,7 @@ class Controller:
             **settings,
         }
         with self.log.open("wb") as output:
-            self.process = subprocess.Popen(
-                [str(SLOTCAR), "serve"], env=self.environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL
-            )
+            self.process = prefork.Command(["serve"], self.environment, output, output)
         wait_for(lambda: self.alive() and self.answers(), f"the controller to answer; see {self.log}")
 
     def __enter__(self) -> Controller:

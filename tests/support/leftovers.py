@@ -22,23 +22,25 @@ GRACE_S = 15.0
 class Run:
     """One run of pytest, with all its workers.
 
+    All that it writes beside the checkout is in a folder of its own: pytest closes the one that all runs of an account
+    share (0700) whenever another run begins, and a PostgreSQL server that root starts has an account of its own.
+
     Attributes:
-        folder: what `tempfile` gives all of its processes is in it.
-        kept: pytest's own temporary folder, which outlives the run on purpose.
+        base: for pytest's `--basetemp`: what `tmp_path` gives. It stays where a test has failed.
     """
 
     def __init__(self) -> None:
-        self.kept: Path | None = None
-        self._before = {name: os.environ.get(name) for name in (MARK, "TMPDIR", "PYTEST_DEBUG_TEMPROOT")}
-        outside = tempfile.gettempdir()
-        self.folder = Path(tempfile.mkdtemp(prefix="sl-"))  # short: paths of sockets are in it
-        self.folder.chmod(0o711)
-        os.environ |= {MARK: self.folder.name, "TMPDIR": str(self.folder)}
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", outside)
+        self._folder = Path(tempfile.mkdtemp(prefix="sl-"))  # short: paths of sockets are in it
+        self._folder.chmod(0o711)
+        self.base = self._folder / "p"
+        self._temporary = self._folder / "t"
+        self._temporary.mkdir()
+        self._before = {name: os.environ.get(name) for name in (MARK, "TMPDIR")}
+        os.environ |= {MARK: self._folder.name, "TMPDIR": str(self._temporary)}
         tempfile.tempdir = None
 
-    def finish(self) -> list[str]:
-        """What is left, in words; all of it is ended and removed."""
+    def finish(self, *, failed: bool) -> list[str]:
+        """What is left, in words; all of it is ended and removed, but `base` where a test has failed."""
         processes = self._processes()
         deadline = time.monotonic() + GRACE_S
         while processes and time.monotonic() < deadline:
@@ -48,8 +50,8 @@ class Run:
         for one in processes:
             with suppress(psutil.NoSuchProcess):
                 one.kill()
-        left += [f"file {entry}" for entry in sorted(self.folder.iterdir()) if entry.name not in NOBODYS]
-        shutil.rmtree(self.folder, ignore_errors=True)
+        left += [f"file {entry}" for entry in sorted(self._temporary.iterdir()) if entry.name not in NOBODYS]
+        shutil.rmtree(self._temporary if failed else self._folder, ignore_errors=True)
         for name, value in self._before.items():
             os.environ.pop(name, None)
             if value is not None:
@@ -58,7 +60,7 @@ class Run:
         return left
 
     def _processes(self) -> dict[psutil.Process, str]:
-        """Those with the run's mark, or with its folders in their command lines, and their children."""
+        """Those with the run's mark in their environment, or with its folder in their command line."""
         me = psutil.Process()
         own = {me, *me.parents()}
         found: dict[psutil.Process, str] = {}
@@ -70,9 +72,8 @@ class Run:
         return found
 
     def _is_of_this_run(self, process: psutil.Process) -> bool:
-        words = process.cmdline()
-        if any(str(folder) + os.sep in word for word in words for folder in (self.folder, self.kept) if folder):
+        if any(f"{self._folder}{os.sep}" in word for word in process.cmdline()):
             return True
         with suppress(psutil.Error):
-            return process.environ().get(MARK) == self.folder.name
+            return process.environ().get(MARK) == self._folder.name
         return False
