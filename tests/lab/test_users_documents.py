@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from lab.control import Lab
-from tests.lab.conftest import INVENTORY, ROOT
+from tests.lab.conftest import ROOT, Controllers
 from tests.support import prefork
-from tests.support.controllers import SLOTCAR, Controller, wait_for
+from tests.support.controllers import SLOTCAR, Controller, slotcar, wait_for
 from tests.support.documents import File, steps
 
 pytestmark = pytest.mark.lab
@@ -48,31 +48,26 @@ def run(line: str, folder: Path, environment: dict[str, str]) -> subprocess.Comp
     )  # fmt: skip
 
 
-def test_an_operators_how_to(lab: Lab, state_dir: Path, tmp_path: Path) -> None:
-    with Controller(state_dir, INVENTORY) as controller:
-        controller.wait_settled()
-        printed = "".join(follow(HOWTO / "operate.md", tmp_path, controller.environment))
-        assert "hep/greedy" in printed
-        assert "nearest window" in printed or "would fit" in printed
-        states = {line.split()[0]: line.split()[2] for line in controller.slotcar("status", *OVER).splitlines()[1:]}
-        assert states == {"hep/cms": "cancelled", "hep/atlas": "cancelled", "hep/lhcb": "cancelled"}
+def test_an_operators_how_to(controller: Controller, tmp_path: Path) -> None:
+    printed = "".join(follow(HOWTO / "operate.md", tmp_path, controller.environment))
+    assert "hep/greedy" in printed
+    assert "nearest window" in printed or "would fit" in printed
+    states = {line.split()[0]: line.split()[2] for line in controller.slotcar("status", *OVER).splitlines()[1:]}
+    assert states == {"hep/cms": "cancelled", "hep/atlas": "cancelled", "hep/lhcb": "cancelled"}
 
 
-@pytest.mark.slow
-def test_the_how_to_of_an_emergency(lab: Lab, state_dir: Path) -> None:
+@pytest.mark.slow  # in short: tests/lab/test_main_job_orphaned.py
+def test_the_how_to_of_an_emergency(lab: Lab, controllers: Controllers) -> None:
     def queues(router: str) -> bool:
         return "51c0" in lab.check(router, ["tc", "qdisc", "show"])
 
     flow = ("--source", "anl-premium", "--destination", "lbnl-premium:5001", "--protocol", "udp", "--owner", "hep")
-    with Controller(state_dir, INVENTORY) as controller:
-        controller.wait_settled()
-        before = controller.verified()
-        controller.slotcar("create", "--name", "cms", *flow, "--rate", "10 Mbit/s", "--duration", "1 h")
-        wait_for(lambda: controller.verified() > before, "the push to be verified")
-        environment = controller.environment
-        controller.kill()
-    follow(HOWTO / "emergency-rollback.md", ROOT, environment)
-    with Controller(state_dir, INVENTORY) as controller:
-        controller.slotcar("cancel", "hep/cms")
-        wait_for(lambda: all(queues(router) for router in lab.topology.routers), "the standing queues, on all routers")
-        controller.wait_settled()
+    controller = controllers.settled()
+    before = controller.verified()
+    controller.slotcar("create", "--name", "cms", *flow, "--rate", "10 Mbit/s", "--duration", "1 h")
+    wait_for(lambda: controller.verified() > before, "the push to be verified")
+    controller.kill()
+    follow(HOWTO / "emergency-rollback.md", ROOT, controller.environment)
+    slotcar("cancel", "hep/cms", environment=controller.environment)
+    controllers.settled()
+    assert all(queues(router) for router in lab.topology.routers), "the standing queues, on all routers"

@@ -109,8 +109,8 @@ def heeds_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def wait_for(condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
+def wait_for(condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S, pause_s: float = 0.1) -> None:
     deadline = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.1)
+        time.sleep(pause_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -35,6 +36,9 @@ class Run:
         self.base = self._folder / "p"
         self._temporary = self._folder / "t"
         self._temporary.mkdir()
+        # Registered before anything else: last of all, after what a server's package does at the end.
+        atexit.register(self._sweep)
+        self._failed = False
         self._before = {name: os.environ.get(name) for name in (MARK, "TMPDIR")}
         os.environ |= {MARK: self._folder.name, "TMPDIR": str(self._temporary)}
         tempfile.tempdir = None
@@ -51,13 +55,17 @@ class Run:
             with suppress(psutil.NoSuchProcess):
                 one.kill()
         left += [f"file {entry}" for entry in sorted(self._temporary.iterdir()) if entry.name not in NOBODYS]
-        shutil.rmtree(self._temporary if failed else self._folder, ignore_errors=True)
+        self._failed = failed
+        self._sweep()
         for name, value in self._before.items():
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
         tempfile.tempdir = None
         return left
+
+    def _sweep(self) -> None:
+        shutil.rmtree(self._temporary if self._failed else self._folder, ignore_errors=True)
 
     def _processes(self) -> dict[psutil.Process, str]:
         """Those with the run's mark in their environment, or with its folder in their command line."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from pathlib import Path
 
@@ -22,3 +23,11 @@ def stop_server(data_dir: Path) -> None:
             server.wait(STOP_TIMEOUT_S)
     except (FileNotFoundError, psutil.NoSuchProcess):
         return
+
+
+def pull_the_plug(data_dir: Path) -> None:
+    """Ends that server with all its processes as a power cut would."""
+    server = psutil.Process(int((data_dir / "postmaster.pid").read_text().split("\n", 1)[0]))
+    for process in [*server.children(recursive=True), server]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()

@@ -119,12 +119,12 @@ def _policy(had: Policy, wanted: Policy, twins: Mapping[str, str]) -> list[str]:
     lines: list[str] = []
     for name, twin in twins.items():
         lines += _class(twin, (), old[name])
-    lines += [f"no class {name}" for name in reversed(twins)]
+    lines += [f"no class {name}" for name in reversed(list(twins))]
     for name, actions in wanted:
         kept = None if name in twins else old.get(name)
         if kept != actions:
             lines += _class(name, kept or (), actions)
-    gone = [*reversed(twins.values()), *(name for name in old if name not in names and name not in twins)]
+    gone = [*reversed([*twins.values()]), *(name for name in old if name not in names and name not in twins)]
     return [*lines, *(f"no class {name}" for name in gone)]
 
 
