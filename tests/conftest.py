@@ -18,14 +18,15 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests.support import prefork
+from tests.support.examples import NEW, SAME
 from tests.support.leftovers import Run
 
 LAB = "tests/lab/"
 RUN = pytest.StashKey[Run]()
 
-hypothesis.settings.register_profile("same", derandomize=True, deadline=None, database=None, print_blob=True)
-hypothesis.settings.register_profile("new", deadline=None, database=None, print_blob=True)
-hypothesis.settings.load_profile("same")
+hypothesis.settings.register_profile(SAME, derandomize=True, deadline=None, database=None, print_blob=True)
+hypothesis.settings.register_profile(NEW, deadline=None, database=None, print_blob=True)
+hypothesis.settings.load_profile(SAME)
 
 
 class ByFile(LoadScopeScheduling):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -34,6 +35,12 @@ def run(folder: Path, text: str, *options: str) -> subprocess.CompletedProcess[s
     )  # fmt: skip
 
 
+def runs(pid: int) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    return False
+
+
 @pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["alone", "workers"])
 def test_a_process_and_a_file_that_are_left_fail_the_run(tmp_path: Path, options: tuple[str, ...]) -> None:
     note = tmp_path / "pid"
@@ -42,7 +49,7 @@ def test_a_process_and_a_file_that_are_left_fail_the_run(tmp_path: Path, options
     assert "1 passed" in done.stdout
     assert f"LEFT BEHIND by this run: process {note.read_text()}: sleep 600" in done.stdout
     assert "/forgotten-" in done.stdout
-    assert not psutil.pid_exists(int(note.read_text()))
+    assert not runs(int(note.read_text()))
 
 
 def test_a_run_that_leaves_nothing_passes_and_takes_its_folder_away(tmp_path: Path) -> None:
