@@ -8,8 +8,8 @@ SPREAD := -n 2 --dist loadscope --no-loadscope-reorder
 
 help:
 	@echo "make demo    set up, then run the main job: reservations become QoS on the lab's routers for exactly their slot"
-	@echo "make test    set up, then run every test"
-	@echo "make test-slow  the cases that make test leaves out for their length"
+	@echo "make test    set up, then run the tests: a case of everything"
+	@echo "make test-slow  the cases that make test leaves out for their length, and new random ones"
 	@echo "make lab     bring the lab's routers up and leave them up (make lab-down takes them away)"
 	@echo "make lab-report  repeat the papers' experiments on the lab's routers and write var/lab-report/index.html"
 	@echo "make bench   measure, print a table, write benchmarks/out/NAME.json"
@@ -34,7 +34,7 @@ test: setup-dev
 
 test-slow: setup-dev
 	@$(PYTHON_BIN) -m lab requirements --install
-	@$(PYTHON_BIN) -m pytest -m slow $(SPREAD) $(PYTEST_ARGS)
+	@$(PYTHON_BIN) -m pytest -m "slow or hypothesis" --hypothesis-profile=new $(SPREAD) $(PYTEST_ARGS)
 
 test-unit: setup-dev
 	@$(PYTHON_BIN) -m pytest tests/unit tests/property tests/golden $(PYTEST_ARGS)

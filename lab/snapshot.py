@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from lab.control import Lab
+from lab.errors import LabError
 
 #: Printed by `ip -j`, but it changes by itself or from build to build.
 VOLATILE = frozenset(
@@ -18,28 +22,47 @@ VOLATILE = frozenset(
 SECTION = "### "
 #: iproute2 6.1 prints hfsc's options as if no JSON were wanted.
 BARE = re.compile(r'"options":\{default (\w+) *\}')
-#: One shell for everything: a process costs 40 ms in the guest. Filters are read as text, because `tc -j` of a policer
-#: leaves out its rate and burst, and classes, because `tc -j class` prints no JSON for htb (iproute2 6.1).
+#: Filters are read as text, because `tc -j` of a policer leaves out its rate and burst, and classes, because `tc -j class`
+#: prints no JSON for htb (iproute2 6.1).
 READ = """
 for what in link addr rule; do echo "### ip $what"; ip -j $what show; done
 echo "### ip route"; ip -j route show table all
-echo "### tc qdisc"; tc -j -d qdisc show
-for device in $(ls /sys/class/net | sort); do
-    [ "$device" = lo ] && continue
-    echo "### tc class $device"; tc class show dev $device
-    for where in "" ingress egress; do
-        echo "### tc filter $device${where:+ }$where"; tc filter show dev $device $where 2>/dev/null
-    done
-done
-for kind in police pedit csum gact skbedit; do echo "### tc actions $kind"; tc actions list action $kind; done
 echo "### sysctl"; cat /proc/sys/net/ipv4/ip_forward
+echo "### tc qdisc"; tc -j -d qdisc show
+echo "### tc"
+tc -force -batch - 2>/dev/null
 """
+ACTIONS = ("police", "pedit", "csum", "gact", "skbedit")
+#: What tc prints of the loopback interface, between the answers of one batch: a process for each costs the guest 30 ms.
+BETWEEN = re.compile(r"^qdisc .*\n", re.MULTILINE)
 
 
 def snapshot(lab: Lab, router: str) -> str:
     """The router's addresses, routes, queues, classes, filters and actions, equal exactly when nothing differs."""
-    text = lab.check(router, ["sh", "-c", READ])
-    return canonical(text)
+    asked = _asked(end.interface for end in lab.topology.ends_of(router))
+    lines = "".join(f"{line}\nqdisc show dev lo\n" for line in asked.values())
+    own, _, tc = lab.check(router, ["sh", "-c", READ], stdin=lines).partition(f"{SECTION}tc\n")
+    *answers, rest = BETWEEN.split(tc)
+    if len(answers) != len(asked) or rest:
+        raise LabError(f"{router}: tc gave {len(answers)} answers to {len(asked)} questions")
+    told = zip(asked, answers, strict=True)
+    return canonical(own + "".join(f"{SECTION}{title}\n{answer}" for title, answer in told))
+
+
+def snapshots(lab: Lab) -> dict[str, str]:
+    """Of every router, by its name."""
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(lab.topology.routers, pool.map(partial(snapshot, lab), lab.topology.routers), strict=True))
+
+
+def _asked(interfaces: Iterable[str]) -> dict[str, str]:
+    """Lines of `tc -batch`, by the title of their answer."""
+    lines = {}
+    for device in sorted(interfaces):
+        lines[f"tc class {device}"] = f"class show dev {device}"
+        for where in ("", " ingress", " egress"):
+            lines[f"tc filter {device}{where}"] = f"filter show dev {device}{where}"
+    return lines | {f"tc actions {kind}": f"actions list action {kind}" for kind in ACTIONS}
 
 
 def canonical(text: str) -> str:

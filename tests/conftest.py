@@ -1,15 +1,32 @@
 """How the suite is spread over processes (`make test` uses two): a file stays together, and so does all of the lab.
 
 The lab comes first: it is the longest, and its files share one lab in their order.
+
+Random cases are the same ones in every `make test`. `make test-slow` draws new ones (`--hypothesis-profile=new`), and says
+how to meet a failure again; one that was met so becomes an `@example` of its test.
+
+A run that leaves a process or a temporary file behind has failed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import hypothesis
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.support import prefork
+from tests.support.examples import NEW, SAME
+from tests.support.leftovers import Run
+
 LAB = "tests/lab/"
+RUN = pytest.StashKey[Run]()
+
+hypothesis.settings.register_profile(SAME, derandomize=True, deadline=None, database=None, print_blob=True)
+hypothesis.settings.register_profile(NEW, deadline=None, database=None, print_blob=True)
+hypothesis.settings.load_profile(SAME)
 
 
 class ByFile(LoadScopeScheduling):
@@ -26,3 +43,26 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith(LAB))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.stash[RUN] = run = Run()
+        config.option.basetemp = config.option.basetemp or run.base
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
+    """Last of all: the workers of the run have ended, and every fixture has been taken down."""
+    yield
+    prefork.stop()
+    if (run := session.config.stash.get(RUN, None)) is None:
+        return
+    failed = session.exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    for one in run.finish(failed=failed):
+        reporter.write_line(f"LEFT BEHIND by this run: {one}", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if failed:
+        reporter.write_line(f"the tests' files are kept in {session.config.option.basetemp}")

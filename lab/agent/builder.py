@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-NETNS = Path("/run/netns")
-ETC_NETNS = Path("/etc/netns")
+from lab.agent.namespaces import ETC_NETNS, NETNS, Namespace
+
 HOMES = Path("/run/slotcar/homes")
 
 
@@ -21,22 +21,28 @@ class BuildError(Exception):
     """A command that the plan asked for failed."""
 
 
-def build(plan: dict[str, Any]) -> None:
-    """Make everything anew; what an earlier lab of the same prefix left is removed first."""
+def build(plan: dict[str, Any]) -> dict[str, Namespace]:
+    """Make everything anew, and enter it; what an earlier lab of the same prefix left is removed first.
+
+    Raises:
+        BuildError: a command failed, or a namespace cannot be entered.
+    """
     teardown(plan["prefix"])
     Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
-    namespaces: dict[str, Any] = plan["namespaces"]
-    for name, space in namespaces.items():
-        _write_files(plan["prefix"] + name, space["etc"])
+    planned: dict[str, Any] = plan["namespaces"]
+    for name, one in planned.items():
+        _write_files(plan["prefix"] + name, one["etc"])
         (HOMES / (plan["prefix"] + name)).mkdir(parents=True, exist_ok=True)
-    _run(["ip", "-batch", "-"], plan["root_batch"])
+    _finish(_start(["ip", "-batch", "-"]), plan["root_batch"])
+    try:
+        entered = {plan["prefix"] + name: Namespace(plan["prefix"] + name) for name in planned}
+    except OSError as error:
+        raise BuildError(f"a namespace cannot be entered: {error}") from error
     with ThreadPoolExecutor(2) as pool:
-        jobs = [
-            pool.submit(_run, ["ip", "netns", "exec", plan["prefix"] + name, "sh", "-e"], space["script"])
-            for name, space in namespaces.items()
-        ]
+        jobs = [pool.submit(_run_in, entered[plan["prefix"] + name], one["script"]) for name, one in planned.items()]
         for job in jobs:
             job.result()
+    return entered
 
 
 def teardown(prefix: str) -> list[str]:
@@ -80,7 +86,7 @@ def _processes(namespace: str) -> list[int]:
 
 
 def _write_files(namespace: str, files: dict[str, str]) -> None:
-    # `ip netns exec` mounts these over /etc, so that a router has accounts of its own.
+    # They are mounted over /etc in the namespace, so that a router has accounts of its own.
     if not files:
         return
     directory = ETC_NETNS / namespace
@@ -89,7 +95,18 @@ def _write_files(namespace: str, files: dict[str, str]) -> None:
         (directory / name).write_text(text)
 
 
-def _run(argv: list[str], text: str) -> None:
-    done = subprocess.run(argv, check=False, input=text, capture_output=True, text=True)
-    if done.returncode:
-        raise BuildError(f"{' '.join(argv)} failed: {done.stderr.strip() or done.stdout.strip()}")
+def _run_in(namespace: Namespace, script: str) -> None:
+    _finish(namespace.start(lambda: _start(["sh", "-e"])), script)
+
+
+def _start(argv: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/"
+    )
+
+
+def _finish(child: subprocess.Popen[str], text: str) -> None:
+    out, err = child.communicate(text)
+    if child.returncode:
+        assert isinstance(child.args, list)
+        raise BuildError(f"{' '.join(child.args)} failed: {err.strip() or out.strip()}")

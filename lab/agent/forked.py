@@ -1,19 +1,16 @@
 """A Python program in a copy of the agent: under emulation a new interpreter takes seconds of both cores to begin.
 
-The copy has the modules that the program imports already, and enters the node's namespace by itself.
+The copy has the modules that the program imports already, and is in the namespaces of the thread that makes it.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
 import traceback
 from types import CodeType
 
-CLONE_NEWNET = 0x4000_0000
-NAMESPACES = "/run/netns"
 _compiled: dict[str, CodeType] = {}
 
 
@@ -25,7 +22,7 @@ class Forked:
         SyntaxError: the program is none.
     """
 
-    def __init__(self, source: str, argv: list[str], namespace: str, *, stdin: bool) -> None:
+    def __init__(self, source: str, argv: list[str], *, stdin: bool) -> None:
         self.returncode: int | None = None
         code = _compiled.get(source) or _compiled.setdefault(
             source, compile(source, argv[0], "exec", dont_inherit=True)
@@ -35,7 +32,7 @@ class Forked:
         ours = [pipes[0][1], pipes[1][0], pipes[2][0]]
         self.pid = os.fork()
         if self.pid == 0:
-            _become(code, argv, namespace, theirs)
+            _become(code, argv, theirs)
         for end in theirs:
             os.close(end)
         self.stdin = os.fdopen(ours[0], "wb", 0)
@@ -67,7 +64,7 @@ class Forked:
         return self.returncode
 
 
-def _become(code: CodeType, argv: list[str], namespace: str, streams: list[int]) -> None:
+def _become(code: CodeType, argv: list[str], streams: list[int]) -> None:
     """Never returns: nothing of the agent but this may run in the copy."""
     status = 1
     try:
@@ -80,8 +77,6 @@ def _become(code: CodeType, argv: list[str], namespace: str, streams: list[int])
             signal.signal(number, signal.SIG_DFL)
         sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
         sys.argv = argv
-        if namespace:
-            _enter(namespace)
         exec(code, {"__name__": "__main__", "__builtins__": __builtins__})  # noqa: S102 - a program of the lab itself
         status = 0
     except SystemExit as ended:
@@ -94,11 +89,3 @@ def _become(code: CodeType, argv: list[str], namespace: str, streams: list[int])
             sys.stderr.flush()
         finally:
             os._exit(status)
-
-
-def _enter(namespace: str) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    end = os.open(f"{NAMESPACES}/{namespace}", os.O_RDONLY)
-    if libc.setns(end, CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), f"cannot enter {namespace}")
-    os.close(end)

@@ -21,14 +21,14 @@ def main(arguments: list[str]) -> int:
     plan = json.loads(Path(arguments[0]).read_text())
     os.environ.update(plan["environment"])
     try:
-        builder.build(plan)
+        entered = builder.build(plan)
     except builder.BuildError as error:
         print(f"slotcar: failed: {error}", flush=True)
         builder.teardown(plan["prefix"])
         return 1
     print("slotcar: ready", flush=True)
     try:
-        server.Agent(plan).serve()
+        server.Agent(plan, entered).serve()
     finally:
         builder.teardown(plan["prefix"])
     return 0

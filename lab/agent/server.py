@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 from lab.agent import wire
 from lab.agent.forked import Forked
+from lab.agent.namespaces import Namespace
 
 Child: TypeAlias = "subprocess.Popen[bytes] | Forked"
 CHUNK_BYTES = 65_536
@@ -27,8 +28,9 @@ CHUNK_BYTES = 65_536
 class Agent:
     """Serves one lab until it is told to end."""
 
-    def __init__(self, plan: dict[str, Any]) -> None:
+    def __init__(self, plan: dict[str, Any], namespaces: dict[str, Namespace]) -> None:
         self.plan = plan
+        self.namespaces = namespaces
         self.ended = threading.Event()
         self._verbs: dict[str, Callable[[socket.socket, dict[str, Any]], None]] = {
             "hello": self._hello,
@@ -42,7 +44,7 @@ class Agent:
         """Listen on every port of the plan and return once somebody asked for the end."""
         address = self.plan["listen"]
         for router in self.plan["routers"].values():
-            self._listen(address, router["port"], functools.partial(_serve_ssh, router=router))
+            self._listen(address, router["port"], functools.partial(self._serve_ssh, router=router))
         self._listen(address, self.plan["control_port"], self._control)
         self.ended.wait()
 
@@ -96,9 +98,8 @@ class Agent:
         self.ended.set()
 
     def _exec(self, peer: socket.socket, request: dict[str, Any]) -> None:
-        namespace = self.plan["prefix"] + request["node"] if request["node"] else ""
         try:
-            child = _child(request, namespace)
+            child = self._child(request)
         except (OSError, SyntaxError) as error:
             why = error.strerror if isinstance(error, OSError) else error.msg
             wire.send(peer, wire.ERROR, f"cannot run {request['argv'][0]}: {why}".encode())
@@ -109,23 +110,32 @@ class Agent:
             finally:
                 _end_group(child)
 
+    def _child(self, request: dict[str, Any]) -> Child:
+        start = functools.partial(_start, request)
+        if not request["node"]:
+            return start()
+        return self.namespaces[self.plan["prefix"] + request["node"]].start(start)
 
-def _serve_ssh(peer: socket.socket, router: dict[str, Any]) -> None:
-    # The socket stays one of the root namespace: management is out of band, routers need no interface for it.
-    argv = ["ip", "netns", "exec", router["namespace"], "/usr/sbin/sshd", "-i", "-f", router["sshd_config"]]
-    with peer:
-        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        end = peer.fileno()
-        daemon = subprocess.Popen(argv, stdin=end, stdout=end, stderr=subprocess.DEVNULL, start_new_session=True)
-    daemon.wait()
+    def _serve_ssh(self, peer: socket.socket, router: dict[str, Any]) -> None:
+        # The socket stays one of the root namespace: management is out of band, routers need no interface for it.
+        argv = ["/usr/sbin/sshd", "-i", "-f", router["sshd_config"]]
+        with peer:
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            end = peer.fileno()
+            daemon = self.namespaces[router["namespace"]].start(
+                lambda: subprocess.Popen(
+                    argv, stdin=end, stdout=end, stderr=subprocess.DEVNULL, start_new_session=True, cwd="/"
+                )
+            )
+        daemon.wait()
 
 
-def _child(request: dict[str, Any], namespace: str) -> Child:
+def _start(request: dict[str, Any]) -> Child:
+    """The command or the program of a request, in the namespaces of the calling thread."""
     if "python" in request:
-        return Forked(request["python"], list(request["argv"]), namespace, stdin=bool(request.get("stdin")))
-    prefix = ["ip", "netns", "exec", namespace] if namespace else []
+        return Forked(request["python"], list(request["argv"]), stdin=bool(request.get("stdin")))
     return subprocess.Popen(
-        prefix + list(request["argv"]),
+        list(request["argv"]),
         stdin=subprocess.PIPE if request.get("stdin") else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

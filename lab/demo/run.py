@@ -86,10 +86,10 @@ def _run(state_dir: Path, display: Display, *, keep: bool) -> int:
     display.say(f"the controller answers at {controller.address}")
     controller.wait_settled(READY_S)
     _cancel_leftovers(controller)
-    before = _snapshots(lab)
+    before = snapshot.snapshots(lab)
     display.say("the routers have their standing queues; their configuration is kept for comparing")
     measured = _measure(lab, controller, display)
-    after = _snapshots(lab)
+    after = snapshot.snapshots(lab)
     return _report(display, controller, measured, before, after, state_dir / "demo", keep=keep)
 
 
@@ -101,10 +101,6 @@ def _cancel_leftovers(controller: Controller) -> None:
     if found:
         time.sleep(1.0)
         controller.wait_settled(READY_S)
-
-
-def _snapshots(lab: Lab) -> dict[str, str]:
-    return {router: snapshot.snapshot(lab, router) for router in lab.topology.routers}
 
 
 def _measure(lab: Lab, controller: Controller, display: Display) -> Measured:

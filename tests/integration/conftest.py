@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from controller.ledger import Ledger, embedded, open_ledger
+from tests.support.postgres import stop_server
 
 _numbers = itertools.count(1)
 
@@ -21,7 +22,7 @@ def server_url() -> Iterator[str]:
     """Not below pytest's own folder: every pytest that begins closes that one, also to the account of root's server."""
     with tempfile.TemporaryDirectory(prefix="slotcar-tests-", ignore_cleanup_errors=True) as folder:
         yield embedded.start(Path(folder) / "postgres")
-        embedded.stop(Path(folder) / "postgres")
+        stop_server(Path(folder) / "postgres")
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from controller.network.model import Network
 from lab import control, requirements, topology
 from lab.control import Lab
 from lab.topology import PORT_BASE_VARIABLE
+from tests.support.controllers import Controller
+from tests.support.postgres import stop_server
 
 ROOT = Path(__file__).resolve().parents[2]
 INVENTORY = ROOT / "inventories" / "lab"
@@ -42,8 +44,10 @@ def _is_free(port: int) -> bool:
 
 
 @pytest.fixture(scope="session")
-def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("state")
+def state_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("state")
+    yield folder
+    stop_server(folder / "postgres")
 
 
 @pytest.fixture(scope="session")
@@ -68,3 +72,43 @@ def lab(state_dir: Path) -> Iterator[Lab]:
 @pytest.fixture(scope="session")
 def network(lab: Lab) -> Network:
     return load_network(INVENTORY)
+
+
+class Controllers:
+    """The lab's controller, one for all cases: whoever kills it leaves the next one to start it again."""
+
+    def __init__(self, state_dir: Path) -> None:
+        self._state_dir = state_dir
+        self._running: Controller | None = None
+        self._settings: dict[str, str] = {}
+
+    def settled(self, **settings: str) -> Controller:
+        """A controller with these settings, at rest: what the case before asked for has been read back."""
+        if settings != self._settings or self._running is None or self._running.process.poll() is not None:
+            self.stop()
+            self._running, self._settings = Controller(self._state_dir, INVENTORY, **settings), settings
+        self._running.wait_settled()
+        return self._running
+
+    def stop(self) -> None:
+        if self._running is not None:
+            self._running.__exit__(None, None, None)
+        self._running = None
+
+
+@pytest.fixture(scope="session")
+def controllers(lab: Lab, state_dir: Path) -> Iterator[Controllers]:
+    found = Controllers(state_dir)
+    yield found
+    found.stop()
+
+
+@pytest.fixture
+def controller(controllers: Controllers) -> Controller:
+    return controllers.settled()
+
+
+@pytest.fixture
+def alone(controllers: Controllers) -> None:
+    """No controller pushes but those that the case starts."""
+    controllers.stop()

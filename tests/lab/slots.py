@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
 from lab.control import Lab
-from lab.snapshot import snapshot
-from tests.support.controllers import Controller
+from tests.support.controllers import Controller, wait_for
 
 FLOW = ("--source", "anl-premium", "--destination", "lbnl-premium:5001", "--protocol", "udp")
 
@@ -14,10 +17,40 @@ def reserve(controller: Controller, name: str, start: str, duration: str, rate: 
     controller.slotcar("create", "--owner", "test", "--name", name, *FLOW, "--rate", rate, *window)
 
 
+def armed_ahead(
+    controller: Controller, lab: Lab, ask: Callable[[datetime, int], None], ready_s: float = 5.0
+) -> datetime:
+    """Asks for something that begins at an instant, until all routers hold it `ready_s` before; that instant.
+
+    Args:
+        ask: is given the instant and the number of the attempt. A machine that is busy needs a later one.
+    """
+    for attempt, lead_s in enumerate((18, 40, 90)):
+        start = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=lead_s)
+        ask(start, attempt)
+        latest = start - timedelta(seconds=ready_s)
+        wait_for(partial(_decided, controller, lab, latest), "an answer", pause_s=0.3)
+        if datetime.now(UTC) <= latest:
+            return start
+    raise AssertionError("the routers could not be armed 85 s ahead")
+
+
+def _decided(controller: Controller, lab: Lab, latest: datetime) -> bool:
+    return armed(controller, lab) or datetime.now(UTC) > latest
+
+
+def armed(controller: Controller, lab: Lab) -> bool:
+    return controller.armed() == set(lab.topology.routers)
+
+
 def policed(lab: Lab) -> str:
     """The flow's filter at the edge, empty where there is none."""
     return lab.check("anl-edge", ["tc", "filter", "show", "dev", "eth2", "ingress", "pref", "20813"])
 
 
-def snapshots(lab: Lab) -> dict[str, str]:
-    return {router: snapshot(lab, router) for router in lab.topology.routers}
+def wait_policed(lab: Lab, words: str = "dst_port 5001") -> None:
+    wait_for(lambda: words in policed(lab), f"{words} at the edge", pause_s=0.3)
+
+
+def wait_not_policed(lab: Lab) -> None:
+    wait_for(lambda: not policed(lab), "the flow's end on the edge router", pause_s=0.3)

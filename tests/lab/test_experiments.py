@@ -1,4 +1,4 @@
-"""Three of the papers' experiments in short, on one lab of their own: what is configured, and what is so at any pace."""
+"""Three of the papers' experiments in short, on one lab of their own: what is configured, and the rows that must hold."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import pytest
 from lab import control
 from lab.experiments import emerge_1, emerge_3, emerge_4
 from lab.experiments.bench import Bench, bench
+from lab.experiments.experiment import Experiment
 from lab.experiments.model import Result, Verdict
 from lab.topology import PORT_BASE_VARIABLE
 from tests.lab.conftest import _free_base
 
 pytestmark = pytest.mark.lab
+ATTEMPTS = 3
 
 
 @pytest.fixture(scope="module")
@@ -37,33 +39,44 @@ def configured(found: Result) -> str:
     return line
 
 
-@pytest.mark.slow
+def shown(ready: Bench, experiment: Experiment, *figures: str) -> Result:
+    """A run in which these rows hold: where the machine was too busy to say, another one is made.
+
+    They are rows whose rule leaves an emulated machine much room: many times what it adds by itself.
+    """
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            ready.clear()
+        found = experiment.run(ready)
+        verdicts = {row.figure: row.verdict for row in found.rows if row.figure in figures}
+        assert verdicts.keys() == set(figures)
+        if Verdict.NOT_SHOWN not in verdicts.values():
+            break
+    assert set(verdicts.values()) <= {Verdict.AS_THE_PAPER, Verdict.AS_PROMISED}, f"{found.rows}\n{found.explanation}"
+    return found
+
+
 def test_a_foreground_loses_less_with_its_reservation_than_congested(ready: Bench) -> None:
-    found = emerge_1.EXPERIMENT.run(ready)
+    found = shown(
+        ready, emerge_1.EXPERIMENT,
+        "bandwidth of the foreground, congested", "latency, congested", "packet loss, congested",
+        "packet loss, reserved",
+    )  # fmt: skip
     # 6.25 Mb/s of payload in packets of 1428 bytes: 1400 of payload each (GARA §5.1).
     assert "dst_port 5001 action police rate 6375Kbit" in configured(found).replace("6375000bit", "6375Kbit")
-    rows = {row.figure: row for row in found.rows}
-    congested, reserved = rows["packet loss, congested"].ours, rows["packet loss, reserved"].ours
-    assert congested is not None
-    assert reserved is not None
-    assert reserved < congested
     assert [plot.slug for plot in found.plots] == ["bandwidth", "latency", "loss"]
     assert all(plot.curves[0].x for plot in found.plots)
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # in short: the case above
 def test_what_a_foreground_gains_and_a_background_loses_is_told(ready: Bench) -> None:
-    found = emerge_3.EXPERIMENT.run(ready)
+    found = shown(ready, emerge_3.EXPERIMENT, "least recovery of a foreground")
     assert "dst_port 5001 action police rate 3825000bit" in configured(found)
     assert all(row.ours is not None for row in found.rows)
-    assert all(row.verdict in Verdict for row in found.rows)
 
 
-@pytest.mark.slow
+@pytest.mark.slow  # in short: the first case
 def test_an_avatar_is_policed_to_its_thousand_bits(ready: Bench) -> None:
-    found = emerge_4.EXPERIMENT.run(ready)
+    found = shown(ready, emerge_4.EXPERIMENT, "latency of the avatar, congested", "loss of the avatar, reserved")
     assert "dst_port 5001 action police rate 8000bit" in configured(found)
-    lost = next(row for row in found.rows if row.figure == "loss of the avatar, reserved")
-    assert lost.ours is not None
-    assert (lost.verdict is Verdict.AS_THE_PAPER) <= (lost.ours == 0), "the verdict follows from its rule alone"
     assert [plot.slug for plot in found.plots] == ["latency", "delays", "jitter"]

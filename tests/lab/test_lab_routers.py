@@ -12,9 +12,8 @@ import pytest
 from lab.control import Lab
 from lab.errors import LabError
 from lab.requirements import as_root, which
-from lab.snapshot import snapshot
+from lab.snapshot import snapshot, snapshots
 from lab.traffic import start_udp
-from tests.lab.slots import snapshots
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]

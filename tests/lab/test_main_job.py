@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from lab.control import Lab
-from tests.lab.conftest import INVENTORY
-from tests.lab.slots import policed, reserve, snapshots
+from lab.snapshot import snapshots
+from tests.lab.slots import policed, reserve, wait_not_policed, wait_policed
 from tests.support.controllers import Controller, wait_for
 
 pytestmark = pytest.mark.lab
-
-
-@pytest.fixture(scope="module")
-def shared(lab: Lab, state_dir: Path) -> Iterator[Controller]:
-    with Controller(state_dir, INVENTORY) as running:
-        yield running
-
-
-@pytest.fixture
-def controller(shared: Controller) -> Controller:
-    """At rest: what the case before asked for has been read back."""
-    shared.wait_settled()
-    return shared
 
 
 def kinds(controller: Controller) -> set[str]:
@@ -41,7 +26,7 @@ def test_a_slot_begins_and_ends_and_leaves_the_routers_as_they_were(lab: Lab, co
     wait_for(
         lambda: re.search(r"dst_port 5001.*rate 32609Kbit", policed(lab), re.DOTALL) is not None, "the slot's flow"
     )
-    wait_for(lambda: not policed(lab), "the slot's end on the edge router")
+    wait_not_policed(lab)
     controller.wait_settled()
     assert snapshots(lab) == before
     # Its end at least was the routers' own: a slow machine arms the start too late.
@@ -51,11 +36,11 @@ def test_a_slot_begins_and_ends_and_leaves_the_routers_as_they_were(lab: Lab, co
 
 def test_a_cancel_in_the_middle_of_a_slot_reaches_the_routers_at_once(lab: Lab, controller: Controller) -> None:
     reserve(controller, "cancelled", "now", "10 min")
-    wait_for(lambda: "dst_port 5001" in policed(lab), "the slot's flow")
+    wait_policed(lab)
     controller.slotcar("modify", "test/cancelled", "--rate", "16 Mbit/s")
-    wait_for(lambda: "rate 16" in policed(lab), "the new rate")
+    wait_policed(lab, "rate 16")
     controller.slotcar("cancel", "test/cancelled", "--yes", "--reason", "beam lost")
-    wait_for(lambda: not policed(lab), "the flow's end")
+    wait_not_policed(lab)
 
 
 def test_a_router_in_trouble_withholds_what_crosses_it(lab: Lab, controller: Controller) -> None:
@@ -68,6 +53,6 @@ def test_a_router_in_trouble_withholds_what_crosses_it(lab: Lab, controller: Con
         assert "push.withheld" in kinds(controller)
     finally:
         lab.check("lbnl-edge", ["tc", "qdisc", "del", "dev", "eth2", "root"])
-        wait_for(lambda: "dst_port 5001" in policed(lab), "the flow, once the router takes a push again")
+        wait_policed(lab)
         controller.slotcar("cancel", "test/far", "--yes")
-        wait_for(lambda: not policed(lab), "the flow's end")
+        wait_not_policed(lab)

@@ -10,55 +10,55 @@ import pytest
 
 from lab.chaos.round import unnumbered
 from lab.control import Lab
-from tests.lab.conftest import INVENTORY, ROOT
-from tests.lab.slots import policed, reserve, snapshots
-from tests.support.controllers import Controller, wait_for
+from lab.snapshot import snapshots
+from tests.lab.conftest import INVENTORY, ROOT, Controllers
+from tests.lab.slots import policed, reserve, wait_not_policed, wait_policed
+from tests.support.controllers import Controller, slotcar, wait_for
+from tests.support.postgres import pull_the_plug
 
 pytestmark = pytest.mark.lab
 
 
 @pytest.mark.slow  # in short: tests/lab/test_slots_through_chaos.py
 def test_a_controller_killed_in_mid_slot_and_started_again_ends_with_the_right_configuration(
-    lab: Lab, state_dir: Path
+    lab: Lab, controllers: Controllers
 ) -> None:
-    with Controller(state_dir, INVENTORY) as first:
-        first.wait_settled()
-        before = snapshots(lab)
-        reserve(first, "killed", "now", "25 s")
-        wait_for(lambda: "dst_port 5001" in policed(lab), "the slot's flow")
-        first.kill()
+    first = controllers.settled()
+    before = snapshots(lab)
+    reserve(first, "killed", "now", "25 s")
+    wait_policed(lab)
+    first.kill()
     assert "dst_port 5001" in policed(lab)
-    with Controller(state_dir, INVENTORY) as second:
-        second.wait_settled()
-        wait_for(lambda: not policed(lab), "the slot's end")
-        second.wait_settled()
-        assert snapshots(lab) == before
+    second = controllers.settled()
+    wait_not_policed(lab)
+    second.wait_settled()
+    assert snapshots(lab) == before
 
 
+@pytest.mark.slow  # in short, and in traffic: tests/lab/test_slots_of_others.py
 def test_a_slot_begins_and_ends_on_its_routers_though_its_controller_never_comes_back(
-    lab: Lab, state_dir: Path
+    lab: Lab, controller: Controller
 ) -> None:
     """DESIGN rule 9: what was armed on the device happens on the device."""
-    with Controller(state_dir, INVENTORY) as controller:
-        controller.wait_settled()
-        before = snapshots(lab)
-        reserve(controller, "orphan", "now + 30 s", "12 s")
-        wait_for(lambda: controller.armed() == set(lab.topology.routers), "the boundary to be armed everywhere")
-        assert not policed(lab)
-        controller.kill()
-        wait_for(lambda: "dst_port 5001" in policed(lab), "the slot's flow")
+    before = snapshots(lab)
+    reserve(controller, "orphan", "now + 30 s", "12 s")
+    wait_for(lambda: controller.armed() == set(lab.topology.routers), "the boundary to be armed everywhere")
+    assert not policed(lab)
+    controller.kill()
+    wait_policed(lab)
     wait_for(lambda: snapshots(lab) == before, "the routers to end the slot")
 
 
-@pytest.mark.slow
-def test_the_emergency_playbook_needs_no_controller_and_no_database(lab: Lab, state_dir: Path) -> None:
-    with Controller(state_dir, INVENTORY) as controller:
-        controller.wait_settled()
-        standing = snapshots(lab)
-        pushed_before = controller.verified()
-        reserve(controller, "emergency", "now", "10 min")
-        wait_for(lambda: controller.verified() > pushed_before, "the push to be verified")
-        controller.kill()
+def test_the_emergency_playbook_needs_no_controller_and_no_database(
+    lab: Lab, state_dir: Path, controllers: Controllers
+) -> None:
+    controller = controllers.settled()
+    standing = snapshots(lab)
+    pushed_before = controller.verified()
+    reserve(controller, "emergency", "now", "10 min")
+    wait_for(lambda: controller.verified() > pushed_before, "the push to be verified")
+    controller.kill()
+    pull_the_plug(state_dir / "postgres")
     lab.check("anl-edge", ["tc", "filter", "del", "dev", "eth2", "ingress", "protocol", "ip", "pref", "20813"])
     emergency(state_dir)
     assert "dst_port 5001" in policed(lab), "the last configuration known good has the flow"
@@ -67,11 +67,9 @@ def test_the_emergency_playbook_needs_no_controller_and_no_database(lab: Lab, st
     emergency(state_dir, "-e", "slotcar_emergency_to=unmanaged")
     for router in lab.topology.routers:
         assert "51c0" not in lab.check(router, ["tc", "qdisc", "show"])
-    with Controller(state_dir, INVENTORY) as controller:
-        controller.slotcar("cancel", "test/emergency", "--yes")
-        wait_for(lambda: "51c0" in lab.check("anl-edge", ["tc", "qdisc", "show"]), "Slotcar's queues")
-        wait_for(lambda: not policed(lab), "the flow's end")
-        controller.wait_settled()
+    slotcar("cancel", "test/emergency", "--yes", environment=controller.environment)
+    controllers.settled()
+    assert not policed(lab)
     assert without_numbers(snapshots(lab)) == without_numbers(standing)
 
 

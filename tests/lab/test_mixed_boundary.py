@@ -31,7 +31,9 @@ def site(lab: Lab, state_dir: Path, tmp_path: Path) -> Iterator[MixedSite]:
 
 
 @pytest.mark.slow
-def test_four_families_begin_and_end_at_the_same_boundary(lab: Lab, site: MixedSite, tmp_path: Path) -> None:
+def test_four_families_begin_and_end_at_the_same_boundary(
+    lab: Lab, alone: None, site: MixedSite, tmp_path: Path
+) -> None:
     def flow() -> str:
         return lab.check("anl-edge", ["tc", "filter", "show", "dev", "eth2", "ingress", "pref", "20813"])
 

@@ -11,7 +11,7 @@ from lab.chaos.round import play, unnumbered
 from lab.chaos.script import Action
 from lab.chaos.stage import Stage
 from lab.control import Lab
-from lab.snapshot import snapshot
+from lab.snapshot import snapshots
 from tests.lab.conftest import INVENTORY
 from tests.support.controllers import wait_for
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.lab
 #: Who leads dies with what it is doing, the database dies, a router restarts in a slot; each is survived.
 HISTORY = (
     Action(
-        0.0, "create", {"name": "whole", "port": "6000", "rate": "5 Mbit/s", "start": "now + 8 s", "duration": "50 s"}
+        0.0, "create", {"name": "whole", "port": "6000", "rate": "5 Mbit/s", "start": "now + 8 s", "duration": "36 s"}
     ),
     Action(
         1.0, "create", {"name": "brief", "port": "6001", "rate": "3 Mbit/s", "start": "now + 12 s", "duration": "6 s"}
@@ -32,7 +32,7 @@ HISTORY = (
 
 
 @pytest.fixture
-def stage(lab: Lab, state_dir: Path) -> Iterator[Stage]:
+def stage(lab: Lab, state_dir: Path, alone: None) -> Iterator[Stage]:
     made = Stage(lab, state_dir, INVENTORY)
     try:
         for name in ("a", "b"):
@@ -44,7 +44,7 @@ def stage(lab: Lab, state_dir: Path) -> Iterator[Stage]:
 
 
 def test_deaths_in_the_middle_of_things_leave_every_slot_in_its_window(stage: Stage) -> None:
-    baseline = {router: unnumbered(snapshot(stage.lab, router)) for router in stage.lab.topology.routers}
+    baseline = {router: unnumbered(text) for router, text in snapshots(stage.lab).items()}
     outcome = play(stage, HISTORY, baseline, lambda _: None)
     assert outcome.findings == [], "\n".join([*outcome.history, *outcome.events])
     assert outcome.active, "a controller that does nothing breaks no promise"

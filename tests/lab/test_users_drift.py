@@ -10,37 +10,36 @@ from pathlib import Path
 import pytest
 
 from lab.control import Lab
+from lab.snapshot import snapshots
 from tests.lab import slots
-from tests.lab.conftest import INVENTORY
-from tests.lab.slots import policed, snapshots
-from tests.support.controllers import Controller, slotcar, wait_for
+from tests.lab.conftest import INVENTORY, Controllers
+from tests.lab.slots import policed, wait_not_policed, wait_policed
+from tests.support.controllers import slotcar, wait_for
 
 pytestmark = pytest.mark.lab
 FLOW = (*slots.FLOW, "--owner", "drift")
 FILTER = ("dev", "eth2", "ingress", "protocol", "ip", "pref", "20813")
 
 
-@pytest.mark.slow
-def test_a_controller_sees_drift_tells_it_and_repairs_it(lab: Lab, state_dir: Path) -> None:
-    with Controller(state_dir, INVENTORY, SLOTCAR_CHECK_INTERVAL="8 s") as controller:
-        controller.wait_settled()
-        controller.slotcar("create", "--name", "seen", *FLOW, "--rate", "10 Mbit/s", "--duration", "1 h")
-        wait_for(lambda: "dst_port 5001" in policed(lab), "the flow")
-        controller.wait_settled()
-        lab.check("anl-edge", ["tc", "filter", "del", *FILTER])
+def test_a_controller_sees_drift_tells_it_and_repairs_it(lab: Lab, controllers: Controllers) -> None:
+    controller = controllers.settled(SLOTCAR_CHECK_INTERVAL="8 s")
+    controller.slotcar("create", "--name", "seen", *FLOW, "--rate", "10 Mbit/s", "--duration", "1 h")
+    wait_policed(lab)
+    controller.wait_settled()
+    lab.check("anl-edge", ["tc", "filter", "del", *FILTER])
 
-        def told() -> list[str]:
-            events = controller.get("/v1/events?limit=1000")["items"]
-            return [event["device"] for event in events if event["kind"] == "device.drifted"]
+    def told() -> list[str]:
+        events = controller.get("/v1/events?limit=1000")["items"]
+        return [event["device"] for event in events if event["kind"] == "device.drifted"]
 
-        wait_for(lambda: told() == ["anl-edge"], "the drift to be told")
-        wait_for(lambda: "dst_port 5001" in policed(lab), "the flow to be back")
-        controller.slotcar("cancel", "drift/seen", "--yes")
-        wait_for(lambda: not policed(lab), "the flow's end")
+    wait_for(lambda: told() == ["anl-edge"], "the drift to be told")
+    wait_policed(lab)
+    controller.slotcar("cancel", "drift/seen", "--yes")
+    wait_not_policed(lab)
 
 
 @pytest.mark.slow
-def test_drift_and_rollback_by_hand(lab: Lab, state_dir: Path) -> None:
+def test_drift_and_rollback_by_hand(lab: Lab, state_dir: Path, alone: None) -> None:
     environment = os.environ | {"SLOTCAR_STATE_DIR": str(state_dir), "SLOTCAR_INVENTORY": str(INVENTORY)}
 
     def run(*arguments: str, code: int = 0) -> str:

@@ -25,6 +25,7 @@ from tests.property.test_admission_decisions import (
     spans,
     windows,
 )
+from tests.support.examples import examples
 from tests.unit.admission.oracle import Oracle, Span, check_form
 
 EVER = (BASE_US - 1_000, BASE_US + 100 * MINUTE_US)
@@ -52,7 +53,7 @@ def test_steps_and_peaks_are_exact(capacities: dict[str, int], held: Workload, s
         assert tables.steps(name, Window.of_us(*span)) == oracle.steps(name, span)
 
 
-@settings(deadline=None, max_examples=100)
+@examples(40, 100)
 @given(limits, requests, requests, st.randoms(use_true_random=False))
 def test_adding_and_removing_again_in_any_order_is_identity(
     capacities: dict[str, int], kept: Workload, passing: Workload, chance: random.Random
@@ -77,7 +78,7 @@ def columns(held: Workload) -> list[np.ndarray]:
     return list(np.array(rows, dtype=np.int64).reshape(-1, 4).T)
 
 
-@settings(deadline=None, max_examples=100)
+@examples(40, 100)
 @given(limits, requests, requests)
 def test_building_at_once_equals_adding_one_by_one(
     capacities: dict[str, int], first: Workload, more: Workload
@@ -176,7 +177,7 @@ def some_span(chance: random.Random, seconds: int) -> Span:
     return start, start + length
 
 
-@settings(deadline=None, max_examples=25)
+@examples(6, 25)
 @given(st.integers(0, 2**32), st.sampled_from([3_000, 30_000]), st.booleans())
 def test_many_blocks_split_merge_and_stay_exact(seed: int, seconds: int, prebuilt: bool) -> None:
     chance = random.Random(seed)
@@ -221,7 +222,7 @@ def test_many_blocks_split_merge_and_stay_exact(seed: int, seconds: int, prebuil
     assert tables.peak(other, second(0, seconds)) == 0
 
 
-@settings(deadline=None, max_examples=12)
+@examples(4, 12)
 @given(st.integers(0, 2**32))
 def test_pruning_many_blocks_keeps_the_future(seed: int) -> None:
     chance = random.Random(seed)

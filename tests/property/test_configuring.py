@@ -9,7 +9,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.network import load_network
@@ -21,6 +21,7 @@ from controller.timebase import Window
 from controller.timeline import Active
 from controller.verbs.offline import entries_of
 from controller.vocabulary import Protocol, Service
+from tests.support.examples import examples
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
@@ -62,7 +63,7 @@ def test_the_networks_have_flows_to_choose_from() -> None:
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-@settings(max_examples=40, deadline=None)
+@examples(10, 40)
 @given(data=st.data())
 def test_one_who_remembers_says_what_one_who_was_never_asked_before_says(name: str, data: st.DataObject) -> None:
     network = NETWORKS[name]

@@ -22,6 +22,7 @@ from tests.property import test_render_cisco_car as car
 from tests.property import test_render_cisco_cat6500 as catalyst
 from tests.property import test_render_ios_brownfield as mqc_and_gsr
 from tests.support.cisco import startup
+from tests.support.examples import examples
 from tests.support.hier import after, nested, remediation, tree_of
 from tests.unit.render.ios import Ios, Refused
 from tests.unit.render.mqc_ios import MqcIos
@@ -76,21 +77,13 @@ def judge(name: str, before: Configuration, target: Configuration) -> None:
 
 
 @given(name=st.sampled_from([MQC, GSR, CAR, CATALYST]), succession=successions())
-@settings(max_examples=10, deadline=None)
+@examples(5, 60)
 def test_hier_config_ends_where_our_plan_says(name: str, succession: Succession) -> None:
     first, second = (wanted(name, chosen) for chosen in succession)
     judge(name, first, second)
 
 
-@pytest.mark.slow
-@given(name=st.sampled_from([MQC, GSR, CAR, CATALYST]), succession=successions())
-@settings(max_examples=60, deadline=None)
-def test_hier_config_ends_where_our_plan_says_in_many_cases(name: str, succession: Succession) -> None:
-    first, second = (wanted(name, chosen) for chosen in succession)
-    judge(name, first, second)
-
-
-@pytest.mark.parametrize("name", [MQC, GSR])
+@pytest.mark.parametrize("name", [MQC, pytest.param(GSR, marks=pytest.mark.slow)])
 def test_hier_config_agrees_that_all_comes_and_goes_beside_an_operators(name: str) -> None:
     unmanaged = Configuration(name, device_of(name).platform, ())
     judge(name, unmanaged, wanted(name, {1: flow(), 2: flow(service=Service.ASSURED_RATE, **to(22))}))

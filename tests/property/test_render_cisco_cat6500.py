@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from controller.intent import intents_at
@@ -13,10 +13,12 @@ from controller.network import load_network
 from controller.network.model import Device, Network
 from controller.render import Configuration, renderer_of
 from controller.render.cisco_cat6500.limits import grain_bps
+from controller.render.cisco_cat6500.tree import flow_entry, parsed, rank
 from controller.reservation.model import Endpoint, Reservation
-from controller.vocabulary import Service
+from controller.vocabulary import Protocol, Service
 from tests.unit.render.cat6500 import Catalyst, meaning
 from tests.unit.render.worlds import active, population, successions
+from tests.unit.render.worlds import wanted as reservation
 
 ENDS = {"src": "cern-se", "dst": "cern-ce"}
 #: What an operator has on the same switch and what is in nobody's way.
@@ -120,7 +122,23 @@ def test_a_change_is_taken_by_ios_and_its_undo_gives_back_what_was(
     assert meaning(switch.state) == meaning(bare)
 
 
+def flow(port: int | None = None, source_port: int | None = None, protocol: Protocol = Protocol.UDP) -> Reservation:
+    ends = {"source": Endpoint(host="src", port=source_port), "destination": Endpoint(host="dst", port=port)}
+    return reservation(**ends, protocol=protocol, rate_bps=0, packet_size_bytes=128, rtt_us=1)
+
+
 @given(chosen=devices, succession=successions())
+@example(
+    chosen=("cern-lan", {}),
+    succession=(
+        {1: flow(22), 2: flow()},
+        {1: flow(22), 2: flow(protocol=Protocol.TCP), 3: flow(protocol=Protocol.TCP), 50: flow(22, 22)},
+    ),
+)
+@example(
+    chosen=("cern-lan", {}),
+    succession=({1: flow(22), 2: flow()}, {1: flow(22), 50: flow(22, 22)}),
+)
 @settings(max_examples=60, deadline=None)
 def test_a_flow_that_stays_is_served_alike_after_every_line(
     chosen: tuple[str, dict[str, str | int | bool]],
@@ -138,11 +156,24 @@ def test_a_flow_that_stays_is_served_alike_after_every_line(
         (port, packet): treated[1]
         for port in device.interfaces
         for packet in packets(first)
+        if not rebound(first, second, packet)
         if (treated := switch.treatment(port, packet)) == after.treatment(port, packet)
     }
     for line in switch.steps(change.apply):
         for (port, packet), actions in stay.items():
             assert switch.treatment(port, packet)[1] == actions, f"{packet} at {port} after: {line}"
+
+
+def rebound(first: Configuration, second: Configuration, packet: tuple[str, ...]) -> bool:
+    """Whether the packet is in a flow that gets other ports, so that its class moves past others while its list has both:
+    such a packet may be policed with that flow for a moment (docs/reference/platforms)."""
+    old, new = parsed(first.lines), parsed(second.lines)
+    return any(
+        rank(old, name) != rank(new, name)
+        and all(word is None or word == part for word, part in zip(flow_entry(tree, name) or (), packet, strict=False))
+        for name in old.classes.keys() & new.classes.keys()
+        for tree in (old, new)
+    )
 
 
 def packets(configuration: Configuration) -> list[tuple[str, ...]]:

@@ -13,6 +13,7 @@ from controller.network import load_network
 from controller.network.model import Device, Network
 from controller.render import Configuration, renderer_of
 from controller.reservation.model import Reservation
+from tests.support.examples import examples
 from tests.unit.render.watching import between
 from tests.unit.render.worlds import active, population, successions
 from tests.unit.render.yang_tree import NATIVE, POLICY, Datastore
@@ -71,7 +72,7 @@ def ports_named(store: Datastore, device: Device) -> None:
 
 
 @given(name=DEVICES, succession=successions())
-@settings(max_examples=100, deadline=None)
+@examples(30, 100)
 def test_a_change_is_made_and_undone(name: str, succession: Succession) -> None:
     device = network().devices[name]
     renderer = renderer_of(device)

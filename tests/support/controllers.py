@@ -14,7 +14,9 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
+
+from tests.support import prefork
 
 SLOTCAR = Path(sys.executable).with_name("slotcar")
 PATIENCE_S = 120.0
@@ -22,9 +24,7 @@ PATIENCE_S = 120.0
 
 def slotcar(*arguments: str, environment: dict[str, str], code: int = 0) -> str:
     """Standard output of a command line that must end with `code`; its errors where it does not."""
-    done = subprocess.run(
-        [str(SLOTCAR), *arguments], env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
-    )
+    done = prefork.run([*arguments], environment, PATIENCE_S)
     assert done.returncode == code, f"{arguments} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout if code == 0 else done.stdout + done.stderr
 
@@ -50,11 +50,14 @@ class Controller:
             **settings,
         }
         with self.log.open("wb") as output:
-            self.process = subprocess.Popen(
-                [*_limited(max_open_files), str(SLOTCAR), "serve"],
-                env=self.environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
-            )  # fmt: skip
+            self.process = self._start(output, max_open_files)
         wait_for(lambda: self.alive() and self.answers(), f"the controller to answer; see {self.log}")
+
+    def _start(self, output: IO[bytes], max_open_files: int | None) -> subprocess.Popen[bytes] | prefork.Command:
+        if max_open_files is None:
+            return prefork.Command(["serve"], self.environment, output, output)
+        argv = ["prlimit", f"--nofile={max_open_files}:{max_open_files}", str(SLOTCAR), "serve"]
+        return subprocess.Popen(argv, env=self.environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
 
     def __enter__(self) -> Controller:
         return self
@@ -109,17 +112,13 @@ class Controller:
         return slotcar(*arguments, environment=self.environment, code=code)
 
 
-def _limited(max_open_files: int | None) -> list[str]:
-    return ["prlimit", f"--nofile={max_open_files}:{max_open_files}"] if max_open_files else []
-
-
 def heeds_interrupts() -> None:
     """In a child before it begins: where the tests run in the background, it would be born deaf to Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def wait_for(condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S) -> None:
+def wait_for(condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S, pause_s: float = 0.1) -> None:
     deadline = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.1)
+        time.sleep(pause_s)

@@ -101,27 +101,30 @@ def _policies(old: Tree, new: Tree) -> list[str]:
     for name, classes in new.policies.items():
         had = old.policies.get(name, ())
         kept = [one for one, _ in had if one in dict(classes)]
-        moved = _moved(kept, [one for one, _ in classes], new)
-        twins = {one: TWIN + one.removeprefix(PREFIX) for one in kept if one in moved}
+        moved = _moved([one for one, _ in had], kept, [one for one, _ in classes], old, new)
+        twins = {one: TWIN + one.removeprefix(PREFIX) for one, _ in had if one in moved}
         for one, twin in twins.items():
-            lines += _section(CLASS + twin, [new.classes[one]])
+            lines += _section(CLASS + twin, [new.classes.get(one, old.classes.get(one, ""))])
         lines += _section(POLICY + name, _policy(had, classes, twins))
         lines += [f"no {CLASS}{twin}" for twin in twins.values() if twin not in old.classes]
     return lines
 
 
 def _policy(had: Policy, wanted: Policy, twins: Mapping[str, str]) -> list[str]:
-    """`twins` are what serves the classes that move, from before they are taken out until they are in again."""
+    """`twins` are what serves the classes that move, from before they are taken out until they are in again.
+
+    The last goes first: a packet that is in two of them is never left to the second.
+    """
     old, names = dict(had), [name for name, _ in wanted]
     lines: list[str] = []
     for name, twin in twins.items():
         lines += _class(twin, (), old[name])
-    lines += [f"no class {name}" for name in twins]
+    lines += [f"no class {name}" for name in reversed(list(twins))]
     for name, actions in wanted:
         kept = None if name in twins else old.get(name)
         if kept != actions:
             lines += _class(name, kept or (), actions)
-    gone = dict.fromkeys([*twins.values(), *(name for name in old if name not in names)])
+    gone = [*reversed([*twins.values()]), *(name for name in old if name not in names and name not in twins)]
     return [*lines, *(f"no class {name}" for name in gone)]
 
 
@@ -141,16 +144,22 @@ def _kind(action: str) -> str:
     return " ".join(words[:2]) if words[1] in ("flow", "aggregate") else words[0]
 
 
-def _moved(kept: list[str], names: list[str], new: Tree) -> set[str]:
-    """Kept classes that must be put in again, because IOS appends and one that comes must stand before them."""
+def _moved(had: list[str], kept: list[str], names: list[str], old: Tree, new: Tree) -> set[str]:
+    """Classes that must be taken out before the others are in: IOS appends, and one that comes must stand before them.
+
+    A class that goes is among them where it would take a packet from one that is put in again behind it.
+    """
     moved = set(misplaced(new, kept))
     while True:
-        stay = [name for name in kept if name not in moved]
+        stay = [name for name in had if name not in moved]
         appended = [name for name in names if name not in stay]
         behind = {
             name
             for name in stay
-            if any(rank(new, other) < rank(new, name) and overlap(new, name, other) for other in appended)
+            if any(
+                rank(new, other) < rank(new if name in kept else old, name) and overlap(old, name, other, new)
+                for other in appended
+            )
         }
         if not behind:
             return moved

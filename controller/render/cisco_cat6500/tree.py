@@ -127,9 +127,22 @@ def rank(tree: Tree, name: str) -> tuple[int, int, tuple[str, int]]:
     return 0, (entry[2], entry[4]).count(None), natural(name)
 
 
-def overlap(tree: Tree, one: str, other: str) -> bool:
-    """Whether a packet can be in both classes, so that their order matters."""
-    first, second = flow_entry(tree, one), flow_entry(tree, other)
+def overlap(tree: Tree, one: str, other: str, later: Tree | None = None) -> bool:
+    """Whether a packet can be in both classes, so that their order matters.
+
+    Args:
+        later: where given, whether it can be while the first tree becomes this one: a list has the entries of both then.
+    """
+    trees = (tree, later or tree)
+    return any(
+        _meet(flow_entry(first, one), flow_entry(second, other))
+        for first in trees
+        for second in trees
+        if one in first.classes and other in second.classes
+    )
+
+
+def _meet(first: tuple[str | None, ...] | None, second: tuple[str | None, ...] | None) -> bool:
     if first is None or second is None:
         return (first is None) != (second is None)
     return all(a is None or b is None or a == b for a, b in zip(first, second, strict=True))

@@ -19,7 +19,14 @@ from sqlalchemy.engine import make_url
 from controller.ledger import Ledger, embedded, open_ledger
 from controller.ledger.errors import LedgerUnavailable
 from tests.support.controllers import wait_for
+from tests.support.postgres import stop_server
 from tests.support.requests import T0
+
+
+@pytest.fixture
+def state_dir(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    stop_server(tmp_path / "postgres")
 
 
 def postmaster(folder: Path) -> psutil.Process:
@@ -27,9 +34,9 @@ def postmaster(folder: Path) -> psutil.Process:
 
 
 @pytest.mark.parametrize("how", ["kill", "terminate"])
-def test_it_is_started_again_though_somebody_is_connected(tmp_path: Path, how: str) -> None:
+def test_it_is_started_again_though_somebody_is_connected(state_dir: Path, how: str) -> None:
     """Told to stop, it would wait for the connection and let nobody in: that looked like a database that is gone."""
-    folder = tmp_path / "postgres"
+    folder = state_dir / "postgres"
     with contextlib.closing(psycopg.connect(embedded.start(folder))) as connection:
         first = end(folder, how)
         with contextlib.closing(psycopg.connect(embedded.start(folder))) as again:
@@ -40,10 +47,10 @@ def test_it_is_started_again_though_somebody_is_connected(tmp_path: Path, how: s
 
 
 @pytest.mark.parametrize("how", ["kill", "terminate"])
-def test_a_controller_that_lives_on_brings_its_own_server_back(tmp_path: Path, how: str) -> None:
-    with open_ledger(None, tmp_path) as ledger:
+def test_a_controller_that_lives_on_brings_its_own_server_back(state_dir: Path, how: str) -> None:
+    with open_ledger(None, state_dir) as ledger:
         ledger.append_event("controller.leading", T0)
-        end(tmp_path / "postgres", how)
+        end(state_dir / "postgres", how)
         wait_for(lambda: answers(ledger), "the database to answer again")
         assert [event.kind for event in ledger.events()] == ["controller.leading"]
         ledger.append_event("controller.leading", T0)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
-
 from controller.ledger.model import Entry
 from controller.timebase import Window
 from controller.vocabulary import Platform, Service
@@ -25,7 +23,6 @@ def flow_of(world: CiscoWorld, rate_bps: int) -> tuple[Entry, ...]:
     return world.entries(asked.model_copy(update={"windows": (window,)}))
 
 
-@pytest.mark.slow
 def test_a_reservation_over_catalysts_and_gsrs(tmp_path: Path) -> None:
     with Routers() as routers:
         world = CiscoWorld(routers, tmp_path, ROOT / "inventories" / "datagrid")

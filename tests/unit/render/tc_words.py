@@ -1,5 +1,7 @@
-"""How iproute2 6.1 writes rates and sizes, and what becomes of a bucket on its way into the kernel and back
-(`tc_util.c`: print_rate, print_size, tc_calc_xmittime; the packet scheduler's clock ticks every 64 ns).
+"""How iproute2 6.1 writes rates and sizes, and what becomes of a bucket on its way into the kernel and back.
+
+`tc_util.c`: print_rate, print_size; `tc_core.c`: tc_calc_xmittime, tc_calc_xmitsize. The packet scheduler's clock ticks
+every 64 ns.
 """
 
 from __future__ import annotations
@@ -33,4 +35,4 @@ def time_text(time_us: int) -> str:
 def shown_bucket(rate_bps: int, size: int) -> str:
     octets_per_s = rate_bps // 8
     ticks = int(int(1_000_000 * (size / octets_per_s)) * TICKS_IN_US)
-    return size_text(int(octets_per_s * (int(ticks / TICKS_IN_US) / 1_000_000)))
+    return size_text(int(octets_per_s * int(ticks / TICKS_IN_US) / 1_000_000))

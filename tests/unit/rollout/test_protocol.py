@@ -30,7 +30,10 @@ def reachable(start: World, until: Callable[[World], bool] = lambda _: False) ->
 LOCKING, LOCKLESS = World(), World(devices=(Device(locks=False), Device(locks=False)))
 
 
-@pytest.fixture(scope="module", params=[LOCKING, LOCKLESS], ids=["locking", "lockless"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(LOCKING, id="locking"), pytest.param(LOCKLESS, id="lockless", marks=pytest.mark.slow)],
+)
 def states(request: pytest.FixtureRequest) -> dict[World, World | None]:
     return reachable(request.param)
 
