@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from lab.experiments.added import Added
+
 
 class Verdict(StrEnum):
     """What a row's rule says of the figure that was measured."""
@@ -47,6 +49,7 @@ class Rule:
     Attributes:
         holds: takes ours and the figure of the same run that it is held against (0 where there is none).
         promise: whether the rule is Slotcar's own, of what the paper did not try or did not achieve.
+        margin: of a delay that a load adds, in ms: ours may be so much, and must be known more exactly than that.
     """
 
     figure: str
@@ -55,6 +58,18 @@ class Rule:
     words: str
     holds: Callable[[float, float], bool]
     promise: bool = False
+    margin: float = 0.0
+
+    def shown_by(self, found: Added | None) -> bool:
+        """Whether what the load adds is known more exactly than the margin, so that the rule can be judged by it."""
+        return found is not None and found.width < self.margin
+
+    def judge_added(self, found: Added | None, *, fit: bool = True, note: str = "") -> Row:
+        """The row with what a load added; not shown where its interval is as wide as the margin or wider."""
+        notes = [note] if note else []
+        notes += [str(found)] if found is not None else []
+        ours = None if found is None else found.value
+        return self.judge(ours, fit=fit and self.shown_by(found), note="; ".join(notes))
 
     def judge(self, ours: float | None, beside: float | None = 0.0, *, fit: bool = True, note: str = "") -> Row:
         """The row with what was measured.
