@@ -65,6 +65,7 @@ def stage_on(lab: Lab, folder: Path, inventory: Path) -> Iterator[Stage]:
         library = faults.compile_clock(folder)
         clocks = {name: Clock(library, folder / f"clock-{name}") for name in NAMES}
         stage = Stage(lab, disk, inventory, Controllers(disk.folder, inventory, folder, clocks))
+        stage.restart_routers()
         try:
             for name in NAMES:
                 stage.processes.start(name)
@@ -73,6 +74,7 @@ def stage_on(lab: Lab, folder: Path, inventory: Path) -> Iterator[Stage]:
         finally:
             stage.put_right()
             stage.processes.close()
+            stage.restart_routers()
 
 
 @dataclass(slots=True)
@@ -171,6 +173,11 @@ class Stage:
             "partition": lambda: self._partition(words["router"]),
         }
         return actions[kind]()
+
+    def restart_routers(self) -> None:
+        """Has them forget the controllers of another ledger, whose numbers may be greater than those of this one's."""
+        for router in self.lab.topology.routers:
+            self._restart(router)
 
     def put_right(self) -> None:
         """Ends every fault that lasts, and waits for the controllers that were told to stop."""
