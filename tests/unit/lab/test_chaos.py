@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.ledger.model import State
 from lab.chaos.audit import CLOCKS_S, Span, WrongClock, accounted, by_the_right_clock, unaccounted
 from lab.chaos.controllers import stop_timeout_s
 from lab.chaos.judge import (
@@ -26,6 +27,7 @@ from lab.chaos.judge import (
     never_happened,
     was_active,
 )
+from lab.chaos.round import _slot as entry_slot
 from lab.chaos.script import FAULTS, HOUR_S, THAT_LAST, pace_of, script
 from lab.chaos.shrink import shrunk
 from lab.chaos.watch import looks
@@ -81,6 +83,15 @@ def test_a_long_run_in_which_a_kind_of_fault_never_happened_is_told() -> None:
     assert never_happened(happened, FAULTS, 2 * len(FAULTS)) == ["fill-disk"]
     assert never_happened(happened, FAULTS, 2 * len(FAULTS) - 1) == []
     assert never_happened(happened | {"fill-disk": 1}, FAULTS, 2 * len(FAULTS)) == []
+
+
+@pytest.mark.parametrize("state", State)
+def test_an_entry_is_expected_on_its_routers_to_its_end_while_it_may_be(state: State) -> None:
+    window = {"start": "1970-01-01T00:01:40Z", "end": "1970-01-01T00:03:20Z"}
+    reservation = {"name": "r0-0", "windows": [window], "destination": {"port": 6000}}
+    slot = entry_slot({"reservation": reservation, "state": state.value, "changed_at": "1970-01-01T00:01:00Z"})
+    alive = state in (State.HELD, State.AWAITING_APPROVAL, State.COMMITTED)
+    assert (slot.start_s, slot.end_s, slot.cancelled_s) == (100, 200, None if alive else 60)
 
 
 @pytest.mark.parametrize(
