@@ -62,7 +62,7 @@ def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say:
         for action in actions:
             time.sleep(max(0.0, began + action.at_s - time.monotonic()))
             _act(stage, action, outcome, say)
-        stage.put_right()
+        stage.wait_over()
         for name in NAMES:
             stage.processes.start(name)
         left = _wait_quiet(stage)

@@ -179,12 +179,17 @@ class Stage:
         for router in self.lab.topology.routers:
             self._restart(router)
 
+    def wait_over(self) -> None:
+        """Waits until every fault that lasts has ended, and all controllers that were told to stop."""
+        for _, thread in list(self._lasting.values()):
+            thread.join()
+        self.processes.wait_ends()
+
     def put_right(self) -> None:
-        """Ends every fault that lasts, and waits for the controllers that were told to stop."""
+        """Ends every fault that lasts now."""
         for over, thread in list(self._lasting.values()):
             over.set()
             thread.join()
-        self.processes.wait_ends()
 
     def _last(self, what: str, for_s: float, end: Callable[[], None], during: Callable[[], object] = int) -> None:
         """Ends a fault after `for_s` seconds, or when all is put right. `during` is called twice a second until then."""
