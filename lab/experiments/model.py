@@ -49,7 +49,7 @@ class Rule:
     Attributes:
         holds: takes ours and the figure of the same run that it is held against (0 where there is none).
         promise: whether the rule is Slotcar's own, of what the paper did not try or did not achieve.
-        margin: of a delay that a load adds, in ms: ours may be so much, and must be known more exactly than that.
+        margin: of a delay that a load adds, in ms: ours may be so much, and is known well where it is known more exactly.
     """
 
     figure: str
@@ -61,11 +61,14 @@ class Rule:
     margin: float = 0.0
 
     def shown_by(self, found: Added | None) -> bool:
-        """Whether what the load adds is known more exactly than the margin, so that the rule can be judged by it."""
-        return found is not None and found.width < self.margin
+        """Whether what the load adds is known well enough to judge by it: more exactly than the margin, or so that the rule
+        says the same of everything between the interval's ends."""
+        if found is None:
+            return False
+        return found.width < self.margin or self.holds(found.low, 0.0) == self.holds(found.high, 0.0)
 
     def judge_added(self, found: Added | None, *, fit: bool = True, note: str = "") -> Row:
-        """The row with what a load added; not shown where its interval is as wide as the margin or wider."""
+        """The row with what a load added; not shown where it is not known well enough."""
         notes = [note] if note else []
         notes += [str(found)] if found is not None else []
         ours = None if found is None else found.value

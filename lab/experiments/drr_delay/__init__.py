@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 
@@ -155,7 +155,7 @@ def _run(bench: Bench, file: Path, repeat: int = 0) -> Ran:
     slots = sorted(bench.reserve(file, repeat).values(), key=lambda slot: slot.start)
     first, end = slots[0].start, slots[-1].end
     bench.arm(slots[0], first - CONGESTED_S - 3 * START_S)
-    loaded, unloaded = {}, {}
+    loaded, unloaded, sent = {}, {}, []
     with bench.captured((STREAM.source,), (STREAM.destination,), f"udp port {STREAM.port}") as seen:
         wait_until(first - CONGESTED_S - 2 * START_S)
         stream, load = bench.udp(STREAM, end), bench.udp(LOAD, first + LOADED_S)
@@ -164,17 +164,20 @@ def _run(bench: Bench, file: Path, repeat: int = 0) -> Ran:
         for slot in slots:
             if slot is not slots[0]:
                 load = bench.udp(LOAD, slot.start + LOADED_S)
-            wait_until(slot.start + LOADED_S)
+            loaded_until = slot.start + LOADED_S
+            # Asked while the load is there, so that the next slot's load does not wait for the answer.
+            bench.watch([replace(slot, end=loaded_until)])
+            wait_until(loaded_until)
             less = bench.udp(FITS, slot.end)
             begins = max(slot.start + SLOT_SETTLE_S, load.started_at + SETTLE_S)
-            loaded[slot.name] = Phase(slot.name, begins, slot.start + LOADED_S - 0.2)
+            loaded[slot.name] = Phase(slot.name, begins, loaded_until - 0.2)
             unloaded[slot.name] = Phase(slot.name, less.started_at + SETTLE_S, slot.end - steps.BEFORE_END_S)
-            bench.watch([slot])
-            wait_until(slot.end)
-            for flow, start, until in ((load, began, slot.start + LOADED_S), (less, less.started_at, slot.end)):
-                bench.doubt_senders([flow], max(start, flow.started_at), until)
+            wait_until(slot.end - steps.BEFORE_END_S)
+            sent.append((load, max(began, load.started_at), loaded_until))
+            sent.append((less, less.started_at, slot.end))
         stream.wait(20.0)
-    bench.doubt_senders([stream], began, end)
+    for flow, start, until in (*sent, (stream, began, end)):
+        bench.doubt_senders([flow], start, until)
     whole = seen.stream(STREAM.port)
     pairs = {name: Pair(during(whole, loaded[name]), during(whole, unloaded[name])) for name in loaded}
     return Ran(pairs, during(whole, Phase("before", began + 1.5, first - 0.2)), configuration)

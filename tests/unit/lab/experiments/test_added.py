@@ -49,9 +49,24 @@ def test_a_load_that_adds_too_much_differs() -> None:
     assert AT_MOST_5.judge_added(found, fit=False).verdict is Verdict.NOT_SHOWN
 
 
-def test_an_interval_as_wide_as_the_margin_shows_nothing() -> None:
-    assert AT_MOST_5.judge_added(Added(1.0, -1.0, 3.9, 2)).verdict is Verdict.AS_THE_PAPER
-    assert AT_MOST_5.judge_added(Added(1.0, -1.0, 4.0, 2)).verdict is Verdict.NOT_SHOWN
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (2.5, 7.4, Verdict.AS_THE_PAPER),
+        (2.5, 7.5, Verdict.NOT_SHOWN),
+        (-40.0, 4.9, Verdict.AS_THE_PAPER),
+        (-40.0, 5.1, Verdict.NOT_SHOWN),
+    ],
+    ids=["narrow", "as-wide-as-the-margin", "wide-and-all-of-it-obeys", "wide-and-not-all-of-it"],
+)
+def test_a_row_is_judged_where_its_interval_is_narrow_or_says_the_same_throughout(
+    low: float, high: float, verdict: Verdict
+) -> None:
+    assert AT_MOST_5.judge_added(Added(4.8, low, high, 2)).verdict is verdict
+
+
+def test_what_differs_throughout_a_wide_interval_differs() -> None:
+    assert AT_MOST_5.judge_added(Added(30.0, 5.1, 90.0, 1)).verdict is Verdict.DIFFERS
     assert AT_MOST_5.judge_added(None).verdict is Verdict.NOT_SHOWN
 
 
