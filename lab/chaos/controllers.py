@@ -65,7 +65,7 @@ class Controllers:
     def start(self, name: str) -> None:
         """Starts the controller unless it runs."""
         with self._lock:
-            if self._closing or (name in self._runs and self._runs[name].child.poll() is None):
+            if self._closing or self.runs(name):
                 return
             self._started += 1
             mark = f"{self.state_dir}/{name}-{self._started}"
@@ -87,6 +87,9 @@ class Controllers:
             self._runs[name] = run = _Run(child, mark)
             self.running[name] = Controller(self.state_dir, environment, child.pid, port)
             threading.Thread(target=self._attend, args=(name, run), daemon=True).start()
+
+    def runs(self, name: str) -> bool:
+        return name in self._runs and self._runs[name].child.poll() is None
 
     def kill(self, name: str) -> bool:
         """Ends it and the plays that it runs, as a power cut would. Whether it ran."""

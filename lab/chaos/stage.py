@@ -218,7 +218,7 @@ class Stage:
 
     def _set_clock(self, words: Words, *, leader: bool) -> Done:
         name = self._named(leader=leader)
-        if name is None:
+        if name is None or not self.processes.runs(name):
             return NOBODY
         if self._lasts(f"clock {name}"):
             return Done(f"the clock of controller {name} is wrong already", happened=False)
