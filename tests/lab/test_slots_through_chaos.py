@@ -34,21 +34,21 @@ HISTORY = (
 #: Each fault of the controllers' machine once, and each kind of fault that the history above lacks.
 EVERY_OTHER_FAULT = (
     Action(
-        0.0, "create", {"name": "first", "port": "6010", "rate": "5 Mbit/s", "start": "now + 8 s", "duration": "150 s"}
+        0.0, "create", {"name": "first", "port": "6010", "rate": "5 Mbit/s", "start": "now + 8 s", "duration": "170 s"}
     ),
     Action(2.0, "stop-leader"),
-    Action(20.0, "set-clock-of-standby", {"ahead_s": "3600", "for_s": "10"}),
-    Action(25.0, "make-database-read-only", {"for_s": "10"}),
+    Action(35.0, "set-clock-of-standby", {"ahead_s": "3600", "for_s": "10"}),
+    Action(50.0, "make-database-read-only", {"for_s": "10"}),
     Action(
-        30.0, "create", {"name": "none", "port": "6011", "rate": "3 Mbit/s", "start": "now + 9 s", "duration": "9 s"}
+        53.0, "create", {"name": "none", "port": "6011", "rate": "3 Mbit/s", "start": "now + 9 s", "duration": "9 s"}
     ),
-    Action(50.0, "fill-disk", {"for_s": "10"}),
-    Action(65.0, "modify", {"name": "first", "rate": "4 Mbit/s"}),
-    Action(75.0, "stop-standby"),
-    Action(85.0, "kill-standby"),
-    Action(95.0, "cut-ssh"),
-    Action(100.0, "partition", {"router": "anl-edge"}),
-    Action(120.0, "set-clock-of-leader", {"ahead_s": "-3600", "for_s": "10"}),
+    Action(70.0, "fill-disk", {"for_s": "10"}),
+    Action(85.0, "modify", {"name": "first", "rate": "4 Mbit/s"}),
+    Action(90.0, "stop-standby"),
+    Action(115.0, "kill-standby"),
+    Action(118.0, "cut-ssh"),
+    Action(120.0, "partition", {"router": "anl-edge"}),
+    Action(135.0, "set-clock-of-leader", {"ahead_s": "-3600", "for_s": "10"}),
 )
 
 
