@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import struct
 import subprocess
@@ -17,8 +18,8 @@ from lab.errors import LabError
 
 #: Of the file system that holds the controllers' state: an embedded database and an archive fit in, and little more.
 DISK_MIB = 384
-#: So little is left on a full disk, at the most: one block.
-BLOCK_BYTES = 4096
+#: In such steps a disk is filled; the last is its block.
+STEPS_BYTES = (16 * 2**20, 2**20, 4096)
 #: The fields of postmaster.pid (PostgreSQL, `pidfile.h`): the port, and the folder of the socket.
 PORT_LINE, SOCKET_LINE = 3, 4
 CLOCK_SOURCE = Path(__file__).with_name("clock.c")
@@ -61,12 +62,13 @@ class Disk:
 
     def fill(self) -> int:
         """Takes all the space that is free, and says how much that was (bytes)."""
-        taken = 0
-        with self._filler.open("ab") as filler, contextlib.suppress(OSError):
-            while free := self.free_bytes:
-                os.posix_fallocate(filler.fileno(), os.fstat(filler.fileno()).st_size, free)
-                taken += free
-        return taken
+        with self._filler.open("ab") as filler:
+            before = os.fstat(filler.fileno()).st_size
+            # Ever smaller steps: others take space at the same time, and a step that does not fit takes nothing.
+            for step_bytes in STEPS_BYTES:
+                while _extended(filler.fileno(), step_bytes):
+                    pass
+            return os.fstat(filler.fileno()).st_size - before
 
     def free(self) -> None:
         self._filler.unlink(missing_ok=True)
@@ -135,6 +137,17 @@ def set_read_only(data_dir: Path, read_only: bool) -> None:
             connection.execute("SELECT pg_reload_conf()")
     except (OSError, IndexError, psycopg.Error) as error:
         raise LabError(f"the database in {data_dir} does not answer: {error}") from error
+
+
+def _extended(descriptor: int, step_bytes: int) -> bool:
+    """Whether the file could be made longer by so much."""
+    try:
+        os.posix_fallocate(descriptor, os.fstat(descriptor).st_size, step_bytes)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        return False
+    return True
 
 
 def _run(argv: list[str]) -> None:

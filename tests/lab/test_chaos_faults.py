@@ -90,12 +90,34 @@ def test_a_full_disk_takes_nothing_more_until_it_is_freed(tmp_path: Path) -> Non
     with small_disk(tmp_path / "disk", size_mib=8) as disk:
         (disk.folder / "before").write_text("kept")
         assert disk.fill() > 7 * 2**20
+        assert disk.free_bytes == 0
         with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
             (disk.folder / "more").write_bytes(bytes(10_000))
         assert (disk.folder / "before").read_text() == "kept"
         disk.free()
         (disk.folder / "more").write_bytes(bytes(10_000))
     assert not (tmp_path / "disk" / "before").exists()
+
+
+WRITER = """
+import contextlib, pathlib, sys
+while True:
+    with contextlib.suppress(OSError):
+        pathlib.Path(sys.argv[1]).write_bytes(bytes(40_000))
+"""
+
+
+def test_a_disk_that_others_write_to_is_filled_all_the_same(tmp_path: Path) -> None:
+    other = tmp_path / "disk" / "other"
+    with (
+        small_disk(tmp_path / "disk", size_mib=64) as disk,
+        # Takes and gives back some blocks all the time, as a database does.
+        subprocess.Popen([sys.executable, "-c", WRITER, str(other)]) as writer,
+    ):
+        _until(other.exists)
+        taken_bytes = [(disk.fill(), disk.free())[0] for _ in range(12)]
+        writer.kill()
+    assert min(taken_bytes) > 62 * 2**20
 
 
 def test_a_read_only_database_refuses_changes_in_sessions_that_are_open_until_it_is_told_to_take_them(
