@@ -94,7 +94,7 @@ def rounds(seed: int, minutes: float, only: int | None, asked: float | None) -> 
             number, slots, active = number + 1, slots + outcome.slots, active + outcome.active
             if only is not None:
                 break
-        say(f"{number} rounds in {time.monotonic() - began:.0f} s, all in order (seed {seed})")
+        say(f"{number - (only or 0)} rounds in {time.monotonic() - began:.0f} s, all in order (seed {seed})")
         say(f"{active} of {slots} slots were active, on all of their routers")
         say(f"what happened: {', '.join(f'{kind} {happened[kind]}' for kind in (*sorted(set(OPERATIONS)), *FAULTS))}")
         if not active and only is None:
