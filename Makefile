@@ -4,7 +4,7 @@ PYTHON_BIN := .venv/bin/python
 # Two processes: the tests wait for devices more than they work. tests/conftest.py says what stays together.
 SPREAD := -n 2 --dist loadscope --no-loadscope-reorder
 
-.PHONY: help demo demo-down test test-slow test-unit test-lab chaos lint bench lab lab-down lab-report setup setup-dev generate lock clean
+.PHONY: help demo demo-down test test-slow test-unit test-lab chaos lint bench lab lab-down lab-report results setup setup-dev generate lock clean
 
 help:
 	@echo "make demo    set up, then run the main job: reservations become QoS on the lab's routers for exactly their slot"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-slow  the cases that make test leaves out for their length, and new random ones"
 	@echo "make lab     bring the lab's routers up and leave them up (make lab-down takes them away)"
 	@echo "make lab-report  repeat the papers' experiments on the lab's routers and write var/lab-report/index.html"
+	@echo "make results keep in docs/results what the last lab-report and bench showed"
 	@echo "make bench   measure, print a table, write benchmarks/out/NAME.json"
 	@echo "make chaos   break the lab at random for MINUTES=5, by SEED=1, and judge what its routers had"
 	@echo "make lint    ruff, mypy, yamllint, ansible-lint"
@@ -65,10 +66,14 @@ lab: setup
 lab-down: setup
 	@.venv/bin/slotcar lab down
 
-# About 25 minutes; NAMES="emerge-1 qbss-1" runs some of them.
+# About 35 minutes; NAMES="emerge-1 qbss-1" runs some of them.
 lab-report: setup
 	@$(PYTHON_BIN) -m lab requirements --install
 	@$(PYTHON_BIN) -m lab.experiments $(NAMES)
+
+# What `make lab-report` and `make bench` measured last, into docs/results.
+results: setup
+	@$(PYTHON_BIN) -m lab.results
 
 # What is in the repository for editors and readers, out of the code; tests hold it equal.
 generate: setup-dev

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import json
 import pkgutil
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -16,6 +18,7 @@ from rich.table import Table
 
 import benchmarks
 from benchmarks.common import Figure, machine
+from lab.experiments.setting import commit
 
 OUT = Path(__file__).parent / "out"
 NOT_A_BENCHMARK = {"__main__", "common"}
@@ -46,9 +49,21 @@ def main(
                     rows.append(row)  # what was measured before a failure is kept
         finally:
             OUT.mkdir(exist_ok=True)
-            (OUT / f"{name}.json").write_text(json.dumps([row.row() for row in rows], indent=1) + "\n")
+            (OUT / f"{name}.json").write_text(json.dumps(document(name, rows, quick=quick), indent=1) + "\n")
             shown.print(table(name, rows))
     shown.print(machine(), style="dim", highlight=False, soft_wrap=True)
+
+
+def document(name: str, rows: Sequence[Figure], *, quick: bool = False) -> dict[str, Any]:
+    """What `schemas/benchmark.schema.json` describes: the figures, and what measured them where and when."""
+    return {
+        "version": 1,
+        "command": f"python -m benchmarks {name}{' --quick' if quick else ''}",
+        "commit": commit(),
+        "machine": machine(),
+        "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "figures": [row.row() for row in rows],
+    }
 
 
 def _say(status: Status, name: str, text: str) -> None:

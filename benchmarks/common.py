@@ -44,7 +44,7 @@ class Figure:
         return self.peer_value / self.value if self.lower_is_better else self.value / self.peer_value
 
     def row(self) -> dict[str, Any]:
-        """The row of `benchmarks/out/NAME.json`."""
+        """One of the figures of `benchmarks/out/NAME.json`."""
         return {
             "figure": self.figure,
             "value": rounded(self.value),
@@ -52,7 +52,6 @@ class Figure:
             "peer": self.peer,
             "peer_value": rounded(self.peer_value),
             "ratio": rounded(self.ratio),
-            "machine": machine(),
         }
 
 

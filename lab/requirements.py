@@ -50,6 +50,13 @@ FOR_NETCONF = {
     "yanglint": "libyang-tools",
 }
 
+#: What chaos breaks a controller's machine with: a disk that can be filled, and a clock that can be set.
+FOR_CHAOS = {
+    "mount": "mount",
+    "umount": "mount",
+    "tcc": "tcc",
+}
+
 
 def which(command: str) -> str | None:
     """Full path of a command, also where it is in a directory for administrators."""
@@ -90,6 +97,15 @@ def ensure_netconf(progress: Callable[[str], None], *, install: bool = True) -> 
         LabError: something is missing and cannot be installed from here; names the packages.
     """
     _ensure("a NETCONF server", lambda: _absent(FOR_NETCONF), progress, install=install)
+
+
+def ensure_chaos(progress: Callable[[str], None], *, install: bool = True) -> None:
+    """The same for what chaos does to the controllers' machine.
+
+    Raises:
+        LabError: something is missing and cannot be installed from here; names the packages.
+    """
+    _ensure("chaos", lambda: _absent(FOR_CHAOS), progress, install=install)
 
 
 def _ensure(

@@ -8,15 +8,18 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from lab import control, topology
+from lab import control, requirements, topology
+from lab.chaos.judge import never_happened
 from lab.chaos.round import Outcome, play, unnumbered
-from lab.chaos.script import Action, pace_of, script
+from lab.chaos.script import FAULTS, OPERATIONS, Action, pace_of, script
 from lab.chaos.shrink import shrunk
-from lab.chaos.stage import Stage
+from lab.chaos.stage import Stage, stage_on
+from lab.errors import LabError
 from lab.snapshot import snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +38,11 @@ def main() -> int:
     )
     chosen = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the lab goes with it
-    failed = rounds(chosen.seed, chosen.minutes, chosen.round, chosen.pace)
+    try:
+        requirements.ensure_chaos(say)
+        failed = rounds(chosen.seed, chosen.minutes, chosen.round, chosen.pace)
+    except LabError as error:
+        raise SystemExit(f"error: {error}") from error
     if failed is None:
         return 0
     deadline = time.monotonic() + 60 * chosen.shrink_minutes
@@ -57,17 +64,14 @@ def factor(text: str) -> float:
 @contextmanager
 def staged() -> Iterator[tuple[Stage, dict[str, str]]]:
     """A lab and controllers of its own, and what the routers have before anything happens. All goes away again."""
-    with tempfile.TemporaryDirectory(prefix="slotcar-chaos-") as folder:
-        state_dir = Path(folder)
-        stage = Stage(control.up(topology.garnet(), state_dir / "lab"), state_dir, ROOT / "inventories" / "lab")
+    with tempfile.TemporaryDirectory(prefix="slotcar-chaos-") as name:
+        folder = Path(name)
+        lab = control.up(topology.garnet(), folder / "lab")
         try:
-            for name in ("a", "b"):
-                stage.start(name)
-            _wait_ready(stage)
-            yield stage, {router: unnumbered(snapshot(stage.lab, router)) for router in stage.lab.topology.routers}
+            with stage_on(lab, folder, ROOT / "inventories" / "lab") as stage:
+                yield stage, {router: unnumbered(snapshot(lab, router)) for router in lab.topology.routers}
         finally:
-            stage.stop()
-            control.down(state_dir / "lab")
+            control.down(folder / "lab")
 
 
 def rounds(seed: int, minutes: float, only: int | None, asked: float | None) -> Sequence[Action] | None:
@@ -76,23 +80,27 @@ def rounds(seed: int, minutes: float, only: int | None, asked: float | None) -> 
         pace = asked or pace_of(stage.turn_s())
         say(f"a turn took {stage.turn_s():.1f} s: a pace of {pace:g}")
         began = time.monotonic()
-        number, slots, active = only or 0, 0, 0
+        number, slots, active, happened = only or 0, 0, 0, Counter[str]()
         while only is not None or time.monotonic() - began < 60 * minutes:
             say(f"seed {seed}, round {number}")
             history = script(seed, number, pace)
             outcome = play(stage, history, baseline, say)
+            happened += outcome.happened
             if outcome.findings:
                 _report(f"--seed {seed} --pace {pace:g} --round {number}", outcome)
-                _keep(stage.state_dir, ROOT / "var" / "chaos" / f"seed-{seed}-round-{number}")
+                _keep(stage, ROOT / "var" / "chaos" / f"seed-{seed}-round-{number}")
                 return history
             say(f"  in order: {outcome}")
             number, slots, active = number + 1, slots + outcome.slots, active + outcome.active
             if only is not None:
                 break
-        say(f"{number} rounds in {time.monotonic() - began:.0f} s, all in order (seed {seed})")
+        say(f"{number - (only or 0)} rounds in {time.monotonic() - began:.0f} s, all in order (seed {seed})")
         say(f"{active} of {slots} slots were active, on all of their routers")
+        say(f"what happened: {', '.join(f'{kind} {happened[kind]}' for kind in (*sorted(set(OPERATIONS)), *FAULTS))}")
         if not active and only is None:
             raise SystemExit("nothing was ever configured: that no promise was broken says nothing")
+        if only is None and (never := never_happened(happened, FAULTS, number)):
+            raise SystemExit(f"in {number} rounds these faults never happened: {', '.join(never)}")
     return None
 
 
@@ -105,26 +113,15 @@ def fails(history: Sequence[Action]) -> bool:
     return bool(findings)
 
 
-def _wait_ready(stage: Stage) -> None:
-    deadline = time.monotonic() + 120
-    while True:
-        leader = stage.leader()
-        if leader is not None and stage.controllers[leader].settled():
-            return
-        if time.monotonic() > deadline:
-            raise SystemExit(f"the controllers do not come up; see {stage.state_dir}")
-        time.sleep(0.5)
-
-
-def _keep(state_dir: Path, folder: Path) -> None:
+def _keep(stage: Stage, folder: Path) -> None:
     """What the controllers said and pushed, for who looks into it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for log in state_dir.glob("controller-*.log"):
+    for log in stage.processes.log_dir.glob("controller-*.log"):
         shutil.copy(log, folder)
     for kept in ("revisions", "known-good"):
-        if (state_dir / kept).is_dir():
-            shutil.copytree(state_dir / kept, folder / kept)
+        if (stage.state_dir / kept).is_dir():
+            shutil.copytree(stage.state_dir / kept, folder / kept)
     say(f"the controllers' logs and revisions are in {folder}")
 
 

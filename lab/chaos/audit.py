@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from lab.chaos.judge import OUTSIDE_S, PARTIAL_S, Sample
@@ -43,6 +43,33 @@ def accounted(events: Iterable[Mapping[str, Any]]) -> list[Span]:
             spans.append(Span(router, first, last + OUTSIDE_S, f"armed by push {push[1]}"))
     spans += [Span(router, at_s, at_s + PARTIAL_S, f"push {name}") for (router, name), at_s in begun.items()]
     return spans
+
+
+@dataclass(frozen=True, slots=True)
+class WrongClock:
+    """From when until when (s since the epoch) a controller's clock was ahead, and by how much."""
+
+    since_s: float
+    until_s: float
+    ahead_s: float
+
+
+def by_the_right_clock(events: Iterable[Mapping[str, Any]], wrong: Sequence[WrongClock]) -> list[Mapping[str, Any]]:
+    """The events, with the instants of those that a controller with a wrong clock wrote put right.
+
+    An event does not name its controller: it is one of those whose instant no right clock can have shown, since a clock is
+    wrong by more than a round lasts.
+    """
+    return [_put_right(event, wrong) for event in events]
+
+
+def _put_right(event: Mapping[str, Any], wrong: Sequence[WrongClock]) -> Mapping[str, Any]:
+    at_s = seconds(event["at"])
+    for clock in wrong:
+        if clock.since_s - CLOCKS_S <= at_s - clock.ahead_s <= clock.until_s + CLOCKS_S:
+            right = datetime.fromtimestamp(at_s - clock.ahead_s, UTC)
+            return {**event, "at": right.isoformat()}
+    return event
 
 
 def unaccounted(samples: Sequence[Sample], spans: Sequence[Span]) -> list[str]:

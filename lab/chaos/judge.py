@@ -1,9 +1,11 @@
-"""Was every reservation where it should be, when it should be? Pure."""
+"""Was every reservation where it should be, when it should be; did the controllers end as they should? Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import signal
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 #: After a slot's end, or before its start, a router may carry it for so long: its timer's lag.
 OUTSIDE_S = 3.0
@@ -74,3 +76,57 @@ def _partial(slot: Slot, samples: Sequence[Sample], routers: Sequence[str]) -> l
 def was_active(slot: Slot, samples: Iterable[Sample], routers: Iterable[str]) -> bool:
     """Whether it was seen on all of `routers`: chaos may keep a slot from its routers, but not all slots."""
     return set(routers) <= {sample.router for sample in samples if slot.port in sample.ports}
+
+
+class Cause(StrEnum):
+    """Why a controller ended."""
+
+    KILLED = "was killed"
+    STOPPED = "was told to stop"
+    ITSELF = "ended by itself"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a controller ended.
+
+    Attributes:
+        status: as Python gives it: below zero, the signal.
+        took_s: from SIGTERM to its end.
+        timeout_s: after so long a supervisor kills a controller that was told to stop.
+        processes: command lines of what it had started and what lived longer than it.
+        folders: those of its plays that it left behind.
+    """
+
+    who: str
+    cause: Cause
+    status: int
+    took_s: float = 0.0
+    timeout_s: float = 30.0
+    processes: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+
+
+#: A supervisor takes these for a stop that went well (systemd.service(5), `SuccessExitStatus=`).
+STOPPED_WELL = (0, -signal.SIGTERM, 128 + signal.SIGTERM)
+
+
+def judge_end(end: End) -> list[str]:
+    """What was wrong with it, in words. A controller that is killed can do nothing about what it leaves."""
+    if end.cause is Cause.KILLED:
+        return []
+    found = []
+    if end.cause is Cause.ITSELF and end.status == 0:
+        found.append(f"{end.who} ended by itself with status 0: its supervisor would not start it again")
+    if end.cause is Cause.STOPPED and end.took_s > end.timeout_s:
+        found.append(f"{end.who} was told to stop and still ran after {end.timeout_s:g} s")
+    elif end.cause is Cause.STOPPED and end.status not in STOPPED_WELL:
+        found.append(f"{end.who} was told to stop and ended with status {end.status}")
+    found += [f"{end.who} has ended, and what it had started runs on: {command}" for command in end.processes]
+    found += [f"{end.who} has ended and left the folder {name} of a play behind" for name in end.folders]
+    return found
+
+
+def never_happened(happened: Mapping[str, int], kinds: Sequence[str], rounds: int) -> list[str]:
+    """The kinds of faults that a long run lacks: each is drawn at least twice in as many rounds as two times the kinds."""
+    return [kind for kind in kinds if not happened.get(kind)] if rounds >= 2 * len(kinds) else []

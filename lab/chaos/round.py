@@ -5,20 +5,24 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lab.chaos.audit import Span, accounted, seconds, unaccounted
+from controller.ledger.model import State
+from lab.chaos.audit import Span, accounted, by_the_right_clock, seconds, unaccounted
 from lab.chaos.judge import Slot, judge, was_active
 from lab.chaos.script import Action
-from lab.chaos.stage import EDGES, Stage
+from lab.chaos.stage import EDGES, NAMES, Done, Stage
 from lab.chaos.watch import Watch
 from lab.errors import LabError
 from lab.snapshot import snapshot
 
 #: After the last slot's end, so long until all devices must be equal to the ledger's function again.
 QUIET_S = 240.0
+#: What is in one of these states is on no router any more.
+OVER = (State.CANCELLED, State.REJECTED, State.TIMED_OUT, State.ENDED)
 Say = Callable[[str], None]
 
 
@@ -26,8 +30,9 @@ Say = Callable[[str], None]
 class Outcome:
     """`history` is what was done and what came of it; `findings` what was wrong, `events` the audit log of it.
 
-    Of the round's `slots` so many were `active`: seen on every edge in their time. `restarts` are the routers that the
-    round itself changed.
+    Of the round's `slots` so many were `active`: seen on every edge in their time, and so many were `ended_early`: by a
+    controller whose clock was ahead. `restarts` are the routers that the round itself changed. `happened` counts, by
+    kind, the actions that came to something.
     """
 
     history: list[str] = field(default_factory=list)
@@ -37,9 +42,12 @@ class Outcome:
     changes: int = 0
     slots: int = 0
     active: int = 0
+    ended_early: int = 0
+    happened: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
-        return f"{self.changes} changes were seen, {self.active} of {self.slots} slots were active"
+        text = f"{self.changes} changes were seen, {self.active} of {self.slots} slots were active"
+        return f"{text}, {self.ended_early} were ended early by a wrong clock" if self.ended_early else text
 
 
 def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say: Say) -> Outcome:
@@ -47,27 +55,32 @@ def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say:
     names = {action.words["name"] for action in actions if action.kind == "create"}
     outcome = Outcome()
     first = _last_event(stage)
+    for noted in (stage.findings, stage.processes.findings, stage.wrong_clocks):
+        noted.clear()
     with Watch(stage.lab, EDGES) as watch:
         began = time.monotonic()
         for action in actions:
             time.sleep(max(0.0, began + action.at_s - time.monotonic()))
             _act(stage, action, outcome, say)
-        for name in ("a", "b"):
-            stage.start(name)
+        stage.wait_over()
+        for name in NAMES:
+            stage.processes.start(name)
         left = _wait_quiet(stage)
         samples = watch.samples(time.time())
     outcome.changes = watch.changes
-    if left:
-        outcome.findings.append(left)
-    slots = [slot for slot in _slots(stage) if slot.name in names]
+    outcome.findings += [*([left] if left else []), *stage.findings, *stage.processes.findings]
+    entries = [entry for entry in stage.ledger() if entry["reservation"]["name"] in names]
+    slots = [_slot(entry) for entry in entries]
     outcome.slots, outcome.active = len(slots), sum(was_active(slot, samples, EDGES) for slot in slots)
+    outcome.ended_early = sum(_ended_early(entry, stage) for entry in entries)
     outcome.findings += judge(samples, slots, EDGES)
-    outcome.findings += unaccounted(samples, [*accounted(_events(stage, first)), *outcome.restarts])
+    events = by_the_right_clock(_events(stage, first), stage.wrong_clocks)
+    outcome.findings += unaccounted(samples, [*accounted(events), *outcome.restarts])
     for router, text in baseline.items():
         if unnumbered(snapshot(stage.lab, router)) != text:
             outcome.findings.append(f"{router} is not what it was before the round")
     if outcome.findings:
-        outcome.events = [_told(event) for event in _events(stage, first)]
+        outcome.events = [_line(event) for event in events]
     return outcome
 
 
@@ -85,19 +98,20 @@ def _events(stage: Stage, after: int) -> list[dict[str, Any]]:
     return found
 
 
-def _told(event: dict[str, Any]) -> str:
+def _line(event: Mapping[str, Any]) -> str:
     return f"{event['at']}  {event['kind']}  {event.get('device') or ''}  {event['details']}"
 
 
 def _act(stage: Stage, action: Action, outcome: Outcome, say: Say) -> None:
     began = time.time()
     try:
-        came = stage.do(action.kind, action.words)
+        done = stage.do(action.kind, action.words)
     except LabError as error:
-        came = str(error)
+        done = Done(str(error), happened=False)
+    outcome.happened[action.kind] += done.happened
     if action.kind == "restart-router":
         outcome.restarts.append(Span(action.words["router"], began, time.time(), str(action)))
-    outcome.history.append(f"{action}  -> {came}")
+    outcome.history.append(f"{action}  -> {done.text}")
     say(f"  {outcome.history[-1]}")
 
 
@@ -109,7 +123,7 @@ def _wait_quiet(stage: Stage) -> str:
         time.sleep(1.0)
         try:
             now = time.time()
-            if any(slot.end_s > now and slot.cancelled_s is None for slot in _slots(stage)):
+            if any(slot.end_s > now and slot.cancelled_s is None for slot in map(_slot, stage.ledger())):
                 continue
             leader = stage.leader()
             last = str(stage.controllers[leader].get("/readyz")["checks"]) if leader else "nobody leads"
@@ -120,22 +134,24 @@ def _wait_quiet(stage: Stage) -> str:
     return f"it did not come to rest in {QUIET_S:g} s: {last}"
 
 
-def _slots(stage: Stage) -> list[Slot]:
-    found = []
-    for entry in stage.ledger():
-        reservation = entry["reservation"]
-        window = reservation["windows"][0]
-        gone = entry["state"] in ("cancelled", "refused", "expired")
-        found.append(
-            Slot(
-                reservation["name"],
-                int(reservation["destination"]["port"]),
-                seconds(window["start"]),
-                seconds(window["end"]),
-                seconds(entry["changed_at"]) if gone else None,
-            )
-        )
-    return found
+def _slot(entry: Mapping[str, Any]) -> Slot:
+    reservation = entry["reservation"]
+    window = reservation["windows"][0]
+    return Slot(
+        reservation["name"],
+        int(reservation["destination"]["port"]),
+        seconds(window["start"]),
+        seconds(window["end"]),
+        seconds(entry["changed_at"]) if State(entry["state"]) in OVER else None,
+    )
+
+
+def _ended_early(entry: Mapping[str, Any], stage: Stage) -> bool:
+    """Whether a controller whose clock was ahead took it for over before its end."""
+    if State(entry["state"]) is not State.ENDED:
+        return False
+    (changed,) = by_the_right_clock([{"at": entry["changed_at"]}], stage.wrong_clocks)
+    return seconds(changed["at"]) < _slot(entry).end_s - 1
 
 
 def unnumbered(text: str) -> str:

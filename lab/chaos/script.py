@@ -12,10 +12,18 @@ LENGTH_S = 30
 TURN_S = 5.0
 #: Each reservation of a round has a port of its own, by which it is known on the routers.
 FIRST_PORT = 6000
-SCHEMES = ("create", "create", "create", "modify", "cancel")
-DEATHS = ("kill-leader", "kill-standby", "cut-ssh", "restart-router", "partition", "kill-database")
+#: What operators do; the more often it is named, the more often it is drawn.
+OPERATIONS = ("create", "create", "create", "modify", "cancel")
+FAULTS = (
+    "kill-leader", "kill-standby", "stop-leader", "stop-standby", "set-clock-of-leader", "set-clock-of-standby",
+    "fill-disk", "make-database-read-only", "kill-database", "cut-ssh", "restart-router", "partition",
+)  # fmt: skip
 OF_A_ROUTER = ("restart-router", "partition")
+OF_A_CLOCK = ("set-clock-of-leader", "set-clock-of-standby")
+#: These end after a while.
+THAT_LAST = (*OF_A_CLOCK, "fill-disk", "make-database-read-only")
 ROUTERS = ("anl-edge", "lbnl-edge")
+HOUR_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,27 +44,38 @@ def pace_of(turn_s: float) -> float:
 
 
 def script(seed: int, number: int, pace: float = 1.0) -> list[Action]:
-    """At least two reservations, changes to some of them, and up to three deaths, by time."""
+    """At least two reservations, changes to some of them, and up to three faults, by time.
+
+    The first fault is the next of all kinds in an order that the seed gives: none is left out of a long run by chance.
+    """
     chance = random.Random(f"{seed}/{number}")  # noqa: S311 - not for secrets
-    found = [_create(chance, number, 0, 0.0, pace)]
+    actions = [_create(chance, number, 0, 0.0, pace)]
     made = 1
     for _ in range(chance.randint(3, 5)):
-        kind = chance.choice(SCHEMES)
+        kind = chance.choice(OPERATIONS)
         at_s = round(pace * chance.uniform(1, LENGTH_S), 1)
         if kind == "create":
-            found.append(_create(chance, number, made, at_s, pace))
+            actions.append(_create(chance, number, made, at_s, pace))
             made += 1
         else:
             name = f"r{number}-{chance.randrange(made)}"
             rate = f"{chance.randint(1, 9)} Mbit/s"
-            found.append(Action(at_s, kind, {"name": name} | ({"rate": rate} if kind == "modify" else {})))
-    for _ in range(chance.randint(0, 3)):
-        kind = chance.choice(DEATHS)
-        where = {"router": chance.choice(ROUTERS)} if kind in OF_A_ROUTER else {}
-        if kind == "kill-database":
-            where = {"how": chance.choice(("killed", "stopped"))}
-        found.append(Action(round(pace * chance.uniform(2, LENGTH_S), 1), kind, where))
-    return sorted(found, key=lambda action: action.at_s)
+            actions.append(Action(at_s, kind, {"name": name} | ({"rate": rate} if kind == "modify" else {})))
+    order = random.Random(f"{seed}/faults").sample(FAULTS, len(FAULTS))  # noqa: S311 - not for secrets
+    for kind in (order[number % len(order)], *chance.choices(FAULTS, k=chance.randint(0, 2))):
+        actions.append(Action(round(pace * chance.uniform(2, LENGTH_S), 1), kind, _words(chance, kind, pace)))
+    return sorted(actions, key=lambda action: action.at_s)
+
+
+def _words(chance: random.Random, kind: str, pace: float) -> dict[str, str]:
+    words = {"for_s": str(round(pace * chance.randint(5, 20)))} if kind in THAT_LAST else {}
+    if kind in OF_A_CLOCK:
+        words["ahead_s"] = str(chance.choice((-HOUR_S, HOUR_S)))
+    if kind in OF_A_ROUTER:
+        words["router"] = chance.choice(ROUTERS)
+    if kind == "kill-database":
+        words["how"] = chance.choice(("killed", "stopped"))
+    return words
 
 
 def _create(chance: random.Random, number: int, index: int, at_s: float, pace: float) -> Action:
@@ -64,7 +83,8 @@ def _create(chance: random.Random, number: int, index: int, at_s: float, pace: f
         "name": f"r{number}-{index}",
         "port": str(FIRST_PORT + number * 10 % 1000 + index),
         "rate": f"{chance.randint(1, 9)} Mbit/s",
-        "start": f"now + {round(pace * chance.randint(0, 20))} s",
+        # Not at once: that would lie in the past when it is decided, and be refused.
+        "start": f"now + {round(pace * chance.randint(3, 20))} s",
         "duration": f"{round(pace * chance.randint(5, 25))} s",
     }
     return Action(at_s, "create", words)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 import yaml
@@ -29,6 +29,7 @@ from lab.lateness import lags_cs
 from lab.metrics import delay
 from lab.metrics.model import Delay
 
+T = TypeVar("T")
 READY_S = 120.0
 #: All of an experiment's slots are armed before its traffic begins: a router that is busy with packets has no time left.
 STAGE_LEAD = "300 s"
@@ -41,7 +42,10 @@ SMOKE_LEAD_S = 32
 SLOT_SETTLE_S = 3.5
 #: How long before a slot's end its routers are asked how late they began it.
 WATCH_S = 0.4
+#: In no more slots it is tried to show what a load adds to a delay.
+MOST_SLOTS = 4
 STARTS = re.compile(r"now \+ (\d+) s")
+RESERVATION_NAMES = re.compile(r"(?<=\bname: )[a-z0-9-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +86,18 @@ class Bench:
     _flows: list[traffic.Flow] = field(default_factory=list)
     _concerned: list[str] = field(default_factory=list)
 
-    def reserve(self, file: Path) -> dict[str, Slot]:
-        """Applies a file of reservations; gives each one's window by its name.
+    def reserve(self, file: Path, repeat: int = 0) -> dict[str, Slot]:
+        """Applies a file of reservations; gives each one's window by its name in the file.
+
+        Args:
+            repeat: above 0, reservations of the same kind under other names, which start as soon as can be.
 
         Raises:
             LabError: something in it is refused.
         """
-        self.controller.slotcar("apply", str(_sooner(file, self.state_dir) if self.smoke else file), "--yes")
-        names = {one["name"] for one in yaml.safe_load(file.read_text())["reservations"]}
+        applied = _sooner(file, self.state_dir, repeat) if self.smoke or repeat else file
+        self.controller.slotcar("apply", str(applied), "--yes")
+        names = {f"{one['name']}{_suffix(repeat)}" for one in yaml.safe_load(file.read_text())["reservations"]}
         slots: dict[str, Slot] = {}
         for entry in self._committed():
             reservation = entry["reservation"]
@@ -97,7 +105,7 @@ class Bench:
                 continue
             (window,) = reservation["windows"]
             start, end = (datetime.fromisoformat(window[key]).timestamp() for key in ("start", "end"))
-            name = reservation["name"]
+            name = reservation["name"].removesuffix(_suffix(repeat))
             slots[name] = Slot(name, start, end, int(reservation.get("rate_bps") or 0))
         return slots
 
@@ -207,6 +215,25 @@ class Bench:
         self._flows.append(started)
         return started
 
+    def until_shown(self, first: T, again: Callable[[int], T], shown: Callable[[Sequence[T]], bool]) -> list[T]:
+        """What was measured in one slot, and in others like it until all of it together shows what it is to show.
+
+        Args:
+            again: measures in another slot, of this number. A slot in which the machine was too busy is left out.
+        """
+        found = [first]
+        for number in range(1, MOST_SLOTS):
+            if self.smoke or self.doubts or shown(found):
+                break
+            self.say(f"once more: {len(found)} slots do not show what the load adds")
+            one = again(number)
+            if self.doubts:
+                self.say(f"left out: {'; '.join(self.doubts)}")
+                self.doubts.clear()
+            else:
+                found.append(one)
+        return found
+
     def stop(self) -> None:
         """Ends every flow that still runs, and their connections; what they counted stays readable."""
         for flow in self._flows:
@@ -291,13 +318,19 @@ def _over(entry: dict[str, Any], at: float) -> bool:
     return all(datetime.fromisoformat(window["end"]).timestamp() <= at for window in entry["reservation"]["windows"])
 
 
-def _sooner(file: Path, folder: Path) -> Path:
+def _sooner(file: Path, folder: Path, repeat: int = 0) -> Path:
     """The same reservations, the first of which starts as soon as short stages and their arming let it."""
     text = file.read_text()
     earlier_s = max(0, min(int(found) for found in STARTS.findall(text)) - SMOKE_LEAD_S)
-    copy = folder / file.name
-    copy.write_text(STARTS.sub(lambda found: f"now + {int(found[1]) - earlier_s} s", text))
+    copy = folder / f"{file.stem}{_suffix(repeat)}{file.suffix}"
+    text = STARTS.sub(lambda found: f"now + {int(found[1]) - earlier_s} s", text)
+    copy.write_text(RESERVATION_NAMES.sub(lambda found: found[0] + _suffix(repeat), text))
     return copy
+
+
+def _suffix(repeat: int) -> str:
+    """What the names of reservations that are made again end with."""
+    return f"-again-{repeat}" if repeat else ""
 
 
 def wait_until(at: float) -> None:

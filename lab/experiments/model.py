@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from lab.experiments.added import Added
+
 
 class Verdict(StrEnum):
     """What a row's rule says of the figure that was measured."""
@@ -47,6 +49,7 @@ class Rule:
     Attributes:
         holds: takes ours and the figure of the same run that it is held against (0 where there is none).
         promise: whether the rule is Slotcar's own, of what the paper did not try or did not achieve.
+        margin: of a delay that a load adds, in ms: ours may be so much, and is known well where it is known more exactly.
     """
 
     figure: str
@@ -55,6 +58,21 @@ class Rule:
     words: str
     holds: Callable[[float, float], bool]
     promise: bool = False
+    margin: float = 0.0
+
+    def shown_by(self, found: Added | None) -> bool:
+        """Whether what the load adds is known well enough to judge by it: more exactly than the margin, or so that the rule
+        says the same of everything between the interval's ends."""
+        if found is None:
+            return False
+        return found.width < self.margin or self.holds(found.low, 0.0) == self.holds(found.high, 0.0)
+
+    def judge_added(self, found: Added | None, *, fit: bool = True, note: str = "") -> Row:
+        """The row with what a load added; not shown where it is not known well enough."""
+        notes = [note] if note else []
+        notes += [str(found)] if found is not None else []
+        ours = None if found is None else found.value
+        return self.judge(ours, fit=fit and self.shown_by(found), note="; ".join(notes))
 
     def judge(self, ours: float | None, beside: float | None = 0.0, *, fit: bool = True, note: str = "") -> Row:
         """The row with what was measured.

@@ -51,7 +51,7 @@ def here() -> Setting:
         kernel=release,
         accelerator=accelerator,
         machine=f"{platform.machine()}, {cores} cores",
-        commit=_commit(),
+        commit=commit(),
         versions=versions(),
     )
 
@@ -80,7 +80,8 @@ def command(argv: Sequence[str]) -> str:
     return shlex.join([*words, *argv[1:]])
 
 
-def _commit() -> str:
+def commit() -> str:
+    """Of this code, with a word where files differ from it; empty where it is not from a repository."""
     if not (HOME / ".git").exists():
         return ""
     return _output(["git", "-C", str(HOME), "describe", "--always", "--dirty=, with changes", "--exclude=*"]).strip()

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from lab import requirements
 from lab.chaos.round import play, unnumbered
-from lab.chaos.script import Action
-from lab.chaos.stage import Stage
+from lab.chaos.script import FAULTS, Action
+from lab.chaos.stage import Stage, stage_on
 from lab.control import Lab
 from lab.snapshot import snapshots
 from tests.lab.conftest import INVENTORY
-from tests.support.controllers import wait_for
 
 pytestmark = pytest.mark.lab
 #: Who leads dies with what it is doing, the database dies, a router restarts in a slot; each is survived.
@@ -31,16 +31,32 @@ HISTORY = (
 )
 
 
+#: Each fault of the controllers' machine once, and each kind of fault that the history above lacks.
+EVERY_OTHER_FAULT = (
+    Action(
+        0.0, "create", {"name": "first", "port": "6010", "rate": "5 Mbit/s", "start": "now + 8 s", "duration": "170 s"}
+    ),
+    Action(2.0, "stop-leader"),
+    Action(35.0, "set-clock-of-standby", {"ahead_s": "3600", "for_s": "10"}),
+    Action(50.0, "make-database-read-only", {"for_s": "10"}),
+    Action(
+        53.0, "create", {"name": "none", "port": "6011", "rate": "3 Mbit/s", "start": "now + 9 s", "duration": "9 s"}
+    ),
+    Action(70.0, "fill-disk", {"for_s": "10"}),
+    Action(85.0, "modify", {"name": "first", "rate": "4 Mbit/s"}),
+    Action(90.0, "stop-standby"),
+    Action(115.0, "kill-standby"),
+    Action(118.0, "cut-ssh"),
+    Action(120.0, "partition", {"router": "anl-edge"}),
+    Action(135.0, "set-clock-of-leader", {"ahead_s": "-3600", "for_s": "10"}),
+)
+
+
 @pytest.fixture
-def stage(lab: Lab, state_dir: Path, alone: None) -> Iterator[Stage]:
-    made = Stage(lab, state_dir, INVENTORY)
-    try:
-        for name in ("a", "b"):
-            made.start(name)
-        wait_for(lambda: (leader := made.leader()) is not None and made.controllers[leader].settled(), "a leader")
+def stage(lab: Lab, tmp_path: Path, alone: None) -> Iterator[Stage]:
+    requirements.ensure_chaos(lambda _: None)
+    with stage_on(lab, tmp_path, INVENTORY) as made:
         yield made
-    finally:
-        made.stop()
 
 
 def test_deaths_in_the_middle_of_things_leave_every_slot_in_its_window(stage: Stage) -> None:
@@ -48,3 +64,15 @@ def test_deaths_in_the_middle_of_things_leave_every_slot_in_its_window(stage: St
     outcome = play(stage, HISTORY, baseline, lambda _: None)
     assert outcome.findings == [], "\n".join([*outcome.history, *outcome.events])
     assert outcome.active, "a controller that does nothing breaks no promise"
+
+
+@pytest.mark.slow  # in short: the history above, and tests/lab/test_chaos_faults.py
+def test_every_other_fault_leaves_every_slot_in_its_window(stage: Stage) -> None:
+    baseline = {router: unnumbered(text) for router, text in snapshots(stage.lab).items()}
+    outcome = play(stage, EVERY_OTHER_FAULT, baseline, lambda _: None)
+    assert outcome.findings == [], "\n".join([*outcome.history, *outcome.events])
+    assert outcome.active, "a controller that does nothing breaks no promise"
+    drawn = {action.kind for action in (*HISTORY, *EVERY_OTHER_FAULT)}
+    assert drawn >= set(FAULTS)
+    happened = {kind for kind, times in outcome.happened.items() if times}
+    assert happened >= {action.kind for action in EVERY_OTHER_FAULT} - {"create", "cut-ssh"}, outcome.history

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import signal
+from collections import Counter
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.chaos.audit import CLOCKS_S, Span, accounted, unaccounted
-from lab.chaos.judge import CANCEL_S, OUTSIDE_S, PARTIAL_S, Sample, Slot, judge, was_active
-from lab.chaos.script import pace_of, script
+from controller.ledger.model import State
+from lab.chaos.audit import CLOCKS_S, Span, WrongClock, accounted, by_the_right_clock, unaccounted
+from lab.chaos.controllers import stop_timeout_s
+from lab.chaos.judge import (
+    CANCEL_S,
+    OUTSIDE_S,
+    PARTIAL_S,
+    Cause,
+    End,
+    Sample,
+    Slot,
+    judge,
+    judge_end,
+    never_happened,
+    was_active,
+)
+from lab.chaos.round import _slot as entry_slot
+from lab.chaos.script import FAULTS, HOUR_S, THAT_LAST, pace_of, script
 from lab.chaos.shrink import shrunk
 from lab.chaos.watch import looks
 
@@ -34,6 +52,77 @@ def test_a_slow_machine_has_the_same_round_at_another_pace() -> None:
     assert sorted(action.kind for action in fast) == sorted(action.kind for action in slow)
     assert [4 * action.at_s for action in fast] == pytest.approx([action.at_s for action in slow], abs=0.5)
     assert script(7, 3, pace_of(1.0)) == fast
+
+
+def test_no_reservation_is_asked_to_begin_at_once() -> None:
+    starts = [
+        action.words["start"] for number in range(300) for action in script(7, number) if action.kind == "create"
+    ]
+    seconds = [int(start.removeprefix("now + ").removesuffix(" s")) for start in starts]
+    assert min(seconds) == 3
+
+
+def test_every_kind_of_fault_is_drawn_twice_in_as_many_rounds_as_two_times_the_kinds() -> None:
+    for seed in range(20):
+        drawn = Counter(action.kind for number in range(2 * len(FAULTS)) for action in script(seed, number))
+        assert all(drawn[kind] >= 2 for kind in FAULTS)
+    assert {"create", "modify", "cancel", *FAULTS} == set(drawn)
+
+
+def test_a_fault_that_lasts_says_how_long_and_a_clock_is_an_hour_wrong_either_way() -> None:
+    actions = [action for number in range(300) for action in script(7, number, 2.0)]
+    lasting = [action for action in actions if "for_s" in action.words]
+    assert {action.kind for action in lasting} == set(THAT_LAST)
+    assert {10 <= int(action.words["for_s"]) <= 40 for action in lasting} == {True}
+    assert {int(action.words["ahead_s"]) for action in actions if "clock" in action.kind} == {-HOUR_S, HOUR_S}
+
+
+def test_a_long_run_in_which_a_kind_of_fault_never_happened_is_told() -> None:
+    happened = {kind: 1 for kind in FAULTS if kind != "fill-disk"}
+    assert never_happened(happened | {"fill-disk": 0}, FAULTS, 2 * len(FAULTS)) == ["fill-disk"]
+    assert never_happened(happened, FAULTS, 2 * len(FAULTS)) == ["fill-disk"]
+    assert never_happened(happened, FAULTS, 2 * len(FAULTS) - 1) == []
+    assert never_happened(happened | {"fill-disk": 1}, FAULTS, 2 * len(FAULTS)) == []
+
+
+@pytest.mark.parametrize("state", State)
+def test_an_entry_is_expected_on_its_routers_to_its_end_while_it_may_be(state: State) -> None:
+    window = {"start": "1970-01-01T00:01:40Z", "end": "1970-01-01T00:03:20Z"}
+    reservation = {"name": "r0-0", "windows": [window], "destination": {"port": 6000}}
+    slot = entry_slot({"reservation": reservation, "state": state.value, "changed_at": "1970-01-01T00:01:00Z"})
+    alive = state in (State.HELD, State.AWAITING_APPROVAL, State.COMMITTED)
+    assert (slot.start_s, slot.end_s, slot.cancelled_s) == (100, 200, None if alive else 60)
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        (End("a", Cause.KILLED, -signal.SIGKILL, processes=("ansible-playbook",), folders=("slotcar-run-1",)), []),
+        (End("a", Cause.STOPPED, 0, took_s=3.0), []),
+        (End("a", Cause.STOPPED, -signal.SIGTERM, took_s=3.0), []),
+        (End("a", Cause.STOPPED, 1, took_s=3.0), ["a was told to stop and ended with status 1"]),
+        (End("a", Cause.STOPPED, -signal.SIGKILL, took_s=31.0), ["a was told to stop and still ran after 30 s"]),
+        (
+            End("a", Cause.STOPPED, 0, processes=("ansible-playbook x",), folders=("slotcar-run-1",)),
+            [
+                "a has ended, and what it had started runs on: ansible-playbook x",
+                "a has ended and left the folder slotcar-run-1 of a play behind",
+            ],
+        ),
+        (End("a", Cause.ITSELF, 1), []),
+        (
+            End("a", Cause.ITSELF, 0),
+            ["a ended by itself with status 0: its supervisor would not start it again"],
+        ),
+    ],
+    ids=["killed", "stopped", "by-the-signal", "failed-to", "not-in-time", "not-drained", "failed", "vanished"],
+)
+def test_an_end_of_a_controller_is_told_where_it_is_not_as_it_should_be(end: End, told: list[str]) -> None:
+    assert judge_end(end) == told
+
+
+def test_a_supervisor_waits_as_long_as_the_unit_says() -> None:
+    assert stop_timeout_s() > 0
 
 
 @given(st.sets(st.integers(0, 19), min_size=1, max_size=4))
@@ -84,7 +173,7 @@ def test_a_slot_was_active_when_all_of_its_routers_were_seen_with_it() -> None:
 def event(kind: str, second: int, **details: Any) -> dict[str, Any]:
     return {
         "kind": kind,
-        "at": f"1970-01-01T00:{second // 60:02}:{second % 60:02}Z",
+        "at": datetime.fromtimestamp(second, UTC).isoformat(),
         "device": "left",
         "details": details,
     }
@@ -106,6 +195,15 @@ def test_a_push_that_nobody_ended_accounts_for_a_while() -> None:
 
 def test_what_was_armed_accounts_for_its_own_time() -> None:
     assert accounted([ARMED]) == [Span("left", 300, 360 + OUTSIDE_S, "armed by push one")]
+
+
+@pytest.mark.parametrize("ahead_s", [-HOUR_S, HOUR_S])
+def test_what_a_controller_with_a_wrong_clock_wrote_is_taken_for_when_it_happened(ahead_s: int) -> None:
+    began = 2 * HOUR_S
+    events = [event("push.started", began + second, revision="one") for second in (10, 20 + ahead_s, 31 + ahead_s)]
+    wrong = [WrongClock(began + 15.0, began + 30.0, ahead_s)]
+    begun = [span.since_s for one in by_the_right_clock(events, wrong) for span in accounted([one])]
+    assert begun == [began + 10, began + 20, began + 31 + ahead_s]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,163 @@
+"""What chaos breaks on the controllers' machine is broken indeed, and put right again. Needs no router."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from controller.ledger import embedded
+from lab import requirements
+from lab.chaos.controllers import OF_A_RUN, processes_of
+from lab.chaos.faults import Clock, compile_clock, set_read_only, small_disk
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _packages() -> None:
+    requirements.ensure_chaos(lambda _: None)
+
+
+#: Answers each line with how the wall clock and the monotonic clock went on since the one before, in whole seconds.
+WATCHED = """
+import datetime, subprocess, sys, time
+last = time.time(), time.monotonic()
+for line in sys.stdin:
+    now = time.time(), time.monotonic()
+    child = float(subprocess.run(["date", "+%s"], capture_output=True, text=True).stdout)
+    by_datetime = datetime.datetime.now(datetime.UTC).timestamp()
+    print(*(round(new - old) for new, old in zip(now, last)), round(abs(by_datetime - child)) <= 1, flush=True)
+    last = now
+"""
+
+
+def test_a_clock_that_is_set_jumps_for_its_processes_and_for_nobody_else(tmp_path: Path) -> None:
+    clock = Clock(compile_clock(tmp_path), tmp_path / "clock")
+    with subprocess.Popen(
+        [sys.executable, "-c", WATCHED], env=os.environ | clock.environment(), text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    ) as watched:  # fmt: skip
+        assert watched.stdin is not None
+        assert watched.stdout is not None
+
+        def look() -> str:
+            watched.stdin.write("\n")
+            watched.stdin.flush()
+            return watched.stdout.readline().strip()
+
+        before = time.time()
+        look()
+        clock.set(3600)
+        assert look() == "3600 0 True"
+        clock.set(-3600)
+        assert look() == "-7200 0 True"
+        clock.set(0)
+        assert look() == "3600 0 True"
+        assert abs(time.time() - before) < 3600
+        watched.stdin.close()
+
+
+def test_a_sleep_is_as_long_as_it_was_where_the_clock_is_wrong(tmp_path: Path) -> None:
+    clock = Clock(compile_clock(tmp_path), tmp_path / "clock")
+    code = """
+import multiprocessing, threading, time
+lock = multiprocessing.Lock()
+lock.acquire()
+waits = [lambda: time.sleep(0.2), lambda: threading.Event().wait(0.2), lambda: lock.acquire(timeout=0.2)]
+began = time.monotonic()
+for wait in waits:
+    wait()
+print(round(time.monotonic() - began, 1) >= 0.6)
+"""
+    for ahead_s in (3600, -3600):
+        clock.set(ahead_s)
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | clock.environment(),
+            capture_output=True, text=True, timeout=60, check=True,
+        )  # fmt: skip
+        assert done.stdout == "True\n"
+
+
+def test_a_full_disk_takes_nothing_more_until_it_is_freed(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", size_mib=8) as disk:
+        (disk.folder / "before").write_text("kept")
+        assert disk.fill() > 7 * 2**20
+        assert disk.free_bytes == 0
+        with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+            (disk.folder / "more").write_bytes(bytes(10_000))
+        assert (disk.folder / "before").read_text() == "kept"
+        disk.free()
+        (disk.folder / "more").write_bytes(bytes(10_000))
+    assert not (tmp_path / "disk" / "before").exists()
+
+
+WRITER = """
+import contextlib, pathlib, sys
+while True:
+    with contextlib.suppress(OSError):
+        pathlib.Path(sys.argv[1]).write_bytes(bytes(40_000))
+"""
+
+
+def test_a_disk_that_others_write_to_is_filled_all_the_same(tmp_path: Path) -> None:
+    other = tmp_path / "disk" / "other"
+    with (
+        small_disk(tmp_path / "disk", size_mib=64) as disk,
+        # Takes and gives back some blocks all the time, as a database does.
+        subprocess.Popen([sys.executable, "-c", WRITER, str(other)]) as writer,
+    ):
+        _until(other.exists)
+        taken_bytes = [(disk.fill(), disk.free())[0] for _ in range(12)]
+        writer.kill()
+    assert min(taken_bytes) > 62 * 2**20
+
+
+def test_a_read_only_database_refuses_changes_in_sessions_that_are_open_until_it_is_told_to_take_them(
+    tmp_path: Path,
+) -> None:
+    data_dir = tmp_path / "postgres"
+    with psycopg.connect(embedded.start(data_dir), autocommit=True) as open_before:
+        open_before.execute("CREATE TABLE one (number int)")
+        set_read_only(data_dir, read_only=True)
+        _until(lambda: _setting(open_before) == "on")
+        with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+            open_before.execute("INSERT INTO one VALUES (1)")
+        set_read_only(data_dir, read_only=False)
+        _until(lambda: _setting(open_before) == "off")
+        open_before.execute("INSERT INTO one VALUES (1)")
+
+
+def test_what_a_run_of_a_controller_started_is_found_after_its_end() -> None:
+    mark = f"test-{os.getpid()}"
+    starts = """
+import subprocess
+print(subprocess.Popen(["sleep", "30"], start_new_session=True, stdout=subprocess.DEVNULL).pid)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", starts], env=os.environ | {OF_A_RUN: mark}, stdout=subprocess.PIPE, check=True
+    )
+    (left,) = processes_of(mark)
+    assert left.pid == int(done.stdout)
+    left.kill()
+    _until(lambda: processes_of(mark) == [])
+
+
+def _setting(connection: psycopg.Connection) -> str:
+    row = connection.execute("SHOW default_transaction_read_only").fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -1,0 +1,74 @@
+"""What is kept of the last experiments and benchmarks is of the described format, and its page tells it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from benchmarks.__main__ import document, names
+from benchmarks.common import Figure
+from lab.errors import LabError
+from lab.experiments.catalogue import NAMES
+from lab.results import BENCHMARKS, KEPT, PAGE, VERDICTS, keep, page
+
+SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
+
+
+def valid(instance: object, schema: str) -> None:
+    described = json.loads((SCHEMAS / schema).read_text())
+    jsonschema.Draft202012Validator(described, format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER).validate(
+        instance
+    )
+
+
+def test_the_verdicts_that_are_kept_are_of_their_format_and_of_experiments_that_there_are() -> None:
+    kept = json.loads((KEPT / VERDICTS).read_text())
+    valid(kept, "verdicts.schema.json")
+    assert {experiment["name"] for experiment in kept["experiments"]} <= set(NAMES)
+    assert kept["setting"]["commit"]
+
+
+def test_the_figures_that_are_kept_are_of_their_format_and_of_benchmarks_that_there_are() -> None:
+    files = list((KEPT / BENCHMARKS).glob("*.json"))
+    assert {file.stem for file in files} <= set(names())
+    assert files
+    for file in files:
+        kept = json.loads(file.read_text())
+        valid(kept, "benchmark.schema.json")
+        assert kept["commit"]
+
+
+def test_the_page_is_what_the_files_give() -> None:
+    assert (KEPT / PAGE).read_text() == page(KEPT)
+
+
+def test_what_a_benchmark_writes_is_kept_beside_what_was_kept_before(tmp_path: Path) -> None:
+    out, into = tmp_path / "out", tmp_path / "kept"
+    out.mkdir()
+    into.mkdir()
+    (into / VERDICTS).write_text((KEPT / VERDICTS).read_text())
+    made = document("render", [Figure("devices | a second", 12.5, "1/s", "a peer", 5.0)], quick=True)
+    valid(made, "benchmark.schema.json")
+    (out / "render.json").write_text(json.dumps(made))
+    assert keep(tmp_path / "no-report", out, into) == [into / BENCHMARKS / "render.json", into / PAGE]
+    text = (into / PAGE).read_text()
+    assert "| devices \\| a second | 12.5 1/s | a peer | 5 | 2.5 |" in text
+    assert "## Experiments of the papers" in text
+    assert "`python -m benchmarks render --quick`" in text
+
+
+def test_where_nothing_was_measured_nothing_is_written(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="nothing was measured"):
+        keep(tmp_path / "report", tmp_path / "out", tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize("text", ["[]", "{"])
+def test_a_file_of_another_form_is_refused_by_its_name(tmp_path: Path, text: str) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "render.json").write_text(text)
+    with pytest.raises(LabError, match=r"render\.json"):
+        keep(tmp_path / "report", tmp_path / "out", tmp_path / "kept")
