@@ -33,7 +33,7 @@ from controller.verbs.source import source_of
 from controller.verbs.tokens import Caller
 
 #: The API and the reconcile loop come first.
-NICE = 10
+NICE = 5
 #: An answer above this is refused, whatever makes it so large.
 MAX_ANSWER_BYTES = 10_000_000
 #: Characters that YAML folds, refuses or takes for halves of others unless they are escaped.
