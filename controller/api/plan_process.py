@@ -34,7 +34,7 @@ from controller.verbs.source import source_of
 from controller.verbs.tokens import Caller
 
 #: The API and the reconcile loop come first.
-NICE = 10
+NICE = 5
 #: An answer above this is refused, whatever makes it so large.
 MAX_ANSWER_BYTES = 10_000_000
 #: What a plan may take beyond `Settings.plan_timeout` before the process ends by itself.
