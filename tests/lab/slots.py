@@ -29,18 +29,19 @@ def armed_ahead(
         start = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=lead_s)
         ask(start, attempt)
         latest = start - timedelta(seconds=ready_s)
-        wait_for(partial(_decided, controller, lab, latest), "an answer", pause_s=0.3)
+        wait_for(partial(_decided, controller, lab, start, latest), "an answer", pause_s=0.3)
         if datetime.now(UTC) <= latest:
             return start
     raise AssertionError("the routers could not be armed 85 s ahead")
 
 
-def _decided(controller: Controller, lab: Lab, latest: datetime) -> bool:
-    return armed(controller, lab) or datetime.now(UTC) > latest
+def _decided(controller: Controller, lab: Lab, start: datetime, latest: datetime) -> bool:
+    return armed(controller, lab, start) or datetime.now(UTC) > latest
 
 
-def armed(controller: Controller, lab: Lab) -> bool:
-    return controller.armed() == set(lab.topology.routers)
+def armed(controller: Controller, lab: Lab, at: datetime) -> bool:
+    """Whether all routers hold what they are to do at this boundary."""
+    return set().union(*controller.devices_of("boundary.staged", at)) == set(lab.topology.routers)
 
 
 def policed(lab: Lab) -> str:

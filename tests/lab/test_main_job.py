@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 import pytest
 
 from lab.control import Lab
 from lab.snapshot import snapshots
-from tests.lab.slots import policed, reserve, wait_not_policed, wait_policed
+from tests.lab.slots import armed_ahead, policed, reserve, wait_not_policed, wait_policed
 from tests.support.controllers import Controller, wait_for
 
 pytestmark = pytest.mark.lab
 
 
 def kinds(controller: Controller) -> set[str]:
-    return {event["kind"] for event in controller.get("/v1/events?limit=1000")["items"]}
+    return {event["kind"] for event in controller.events()}
 
 
 def test_a_slot_begins_and_ends_and_leaves_the_routers_as_they_were(lab: Lab, controller: Controller) -> None:
+    def ask(start: datetime, attempt: int) -> None:
+        reserve(controller, f"slot-{attempt}", start.isoformat(), "8 s")
+
     before = snapshots(lab)
-    reserve(controller, "slot", "now + 12 s", "8 s")
+    armed_ahead(controller, lab, ask, ready_s=2.0)
     assert not policed(lab)
     # 32 Mb/s of payload in packets of 1500 bytes: 1472 of payload each (GARA §5.1).
     wait_for(
@@ -29,7 +33,6 @@ def test_a_slot_begins_and_ends_and_leaves_the_routers_as_they_were(lab: Lab, co
     wait_not_policed(lab)
     controller.wait_settled()
     assert snapshots(lab) == before
-    # Its end at least was the routers' own: a slow machine arms the start too late.
     wait_for(lambda: "boundary.active" in kinds(controller), "what the routers did to be told")
     assert {"reservation.committed", "push.verified"} <= kinds(controller)
 

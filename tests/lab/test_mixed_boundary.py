@@ -12,7 +12,7 @@ from lab.control import Lab
 from lab.ios import Routers
 from tests.integration.netconf.server import Server
 from tests.support.controllers import Controller, wait_for
-from tests.support.mixed import ACTS, HELD, PEER, MixedSite, begin_together, told
+from tests.support.mixed import ACTS, HELD, PEER, MixedSite, begin_together
 
 pytestmark = pytest.mark.lab
 FLOWS = (("anl-premium", "lbnl-premium:5001"), ("ios-host", "peer-host:5002"))
@@ -44,14 +44,14 @@ def test_four_families_begin_and_end_at_the_same_boundary(
         start, end = begin_together(controller, FLOWS, after_s=100, lasts_s=60)
         acting = set(lab.topology.routers) | {ACTS}  # a Linux router on the way polices each flow, too
         everybody = acting | {HELD, PEER}
-        wait_for(lambda: set().union(*told(controller, "boundary.active", start)) == everybody, "the start")
-        assert told(controller, "boundary.staged", start) == [acting, {HELD, PEER}], "armed, and held"
+        wait_for(lambda: set().union(*controller.devices_of("boundary.active", start)) == everybody, "the start")
+        assert controller.devices_of("boundary.staged", start) == [acting, {HELD, PEER}], "armed, and held"
         assert "dst_port 5001" in flow()
         edge, held = (site.routers[name] for name in (ACTS, HELD))
         assert edge.fired[0].at_ns / 1e9 >= start.timestamp() - 0.01
         assert min(one.at_ns / 1e9 for one in held.history if "5002" in one.line) >= start.timestamp()
-        wait_for(lambda: set().union(*told(controller, "boundary.active", end)) == everybody, "the end")
+        wait_for(lambda: set().union(*controller.devices_of("boundary.active", end)) == everybody, "the end")
         assert "dst_port 5001" not in flow()
         assert [one.ended for one in edge.fired] == [True, True]
-        kinds = {event["kind"] for event in controller.get("/v1/events?limit=1000")["items"]}
+        kinds = {event["kind"] for event in controller.events()}
         assert kinds & {"device.drifted", "boundary.failed", "push.failed"} == set()

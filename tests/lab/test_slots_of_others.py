@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -79,15 +78,8 @@ def test_a_flow_that_stays_loses_no_packet_and_no_order_at_boundaries_of_others(
 
 def acted_at(controller: Controller, first: datetime, last: datetime) -> set[str]:
     """The boundaries from `first` to `last` at which routers acted, by their own account."""
-    told = [event["details"]["at"] for event in pages(controller) if event["kind"] == "boundary.active"]
+    told = [event["details"]["at"] for event in controller.events() if event["kind"] == "boundary.active"]
     return {at for at in told if first <= datetime.fromisoformat(at) < last}
-
-
-def pages(controller: Controller) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    while page := controller.get(f"/v1/events?limit=1000&after={found[-1]['sequence'] if found else 0}")["items"]:
-        found += page
-    return found
 
 
 def test_a_slot_ends_in_its_traffic_though_controller_and_database_died_in_it(

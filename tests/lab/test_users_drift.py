@@ -29,7 +29,7 @@ def test_a_controller_sees_drift_tells_it_and_repairs_it(lab: Lab, controllers: 
     lab.check("anl-edge", ["tc", "filter", "del", *FILTER])
 
     def told() -> list[str]:
-        events = controller.get("/v1/events?limit=1000")["items"]
+        events = controller.events()
         return [event["device"] for event in events if event["kind"] == "device.drifted"]
 
     wait_for(lambda: told() == ["anl-edge"], "the drift to be told")

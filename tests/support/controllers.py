@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -100,8 +101,22 @@ class Controller:
 
     def verified(self) -> int:
         """The number of the last event that tells of a verified push; 0 before the first."""
-        events = self.get("/v1/events?limit=1000")["items"]
-        return max((event["sequence"] for event in events if event["kind"] == "push.verified"), default=0)
+        return max((event["sequence"] for event in self.events() if event["kind"] == "push.verified"), default=0)
+
+    def events(self) -> list[dict[str, Any]]:
+        """All events, page by page."""
+        found: list[dict[str, Any]] = []
+        while page := self.get(f"/v1/events?limit=1000&after={found[-1]['sequence'] if found else 0}")["items"]:
+            found += page
+        return found
+
+    def devices_of(self, kind: str, at: datetime) -> list[set[str]]:
+        """The devices of each event of this kind that is of this boundary."""
+        return [
+            set(event["details"]["devices"])
+            for event in self.events()
+            if event["kind"] == kind and datetime.fromisoformat(event["details"]["at"]) == at
+        ]
 
     def kill(self) -> None:
         """As a power cut would."""

@@ -79,16 +79,6 @@ def begin_together(
     return start, start + timedelta(seconds=lasts_s)
 
 
-def told(controller: Controller, kind: str, at: datetime) -> list[set[str]]:
-    """The devices of each event of this boundary."""
-    events = controller.get("/v1/events?limit=1000")["items"]
-    return [
-        set(event["details"]["devices"])
-        for event in events
-        if event["kind"] == kind and datetime.fromisoformat(event["details"]["at"]) == at
-    ]
-
-
 class MixedSite:
     """The site's inventory, and its routers. With `lab_state`, the folder of a running lab, it is a part of that."""
 

@@ -13,7 +13,7 @@ from lab.ios import Routers
 from tests.integration.netconf.server import Server
 from tests.support.cisco import without_fence
 from tests.support.controllers import Controller, wait_for
-from tests.support.mixed import ACTS, HELD, PEER, MixedSite, begin_together, told
+from tests.support.mixed import ACTS, HELD, PEER, MixedSite, begin_together
 
 FLOWS = (("lbnl-premium", "ios-host:5001"), ("lbnl-premium", "peer-host:5002"))
 
@@ -41,10 +41,10 @@ def test_all_families_begin_and_end_at_the_same_boundary(site: MixedSite, tmp_pa
         before = site.running()
         start, _ = begin_together(controller, FLOWS, after_s=80, lasts_s=45)
         wait_for(
-            lambda: set().union(*told(controller, "boundary.active", start)) == {ACTS, HELD, PEER},
+            lambda: set().union(*controller.devices_of("boundary.active", start)) == {ACTS, HELD, PEER},
             "the start to be told",
         )
-        assert told(controller, "boundary.staged", start) == [{ACTS}, {HELD, PEER}], "armed, and held"
+        assert controller.devices_of("boundary.staged", start) == [{ACTS}, {HELD, PEER}], "armed, and held"
         assert all("5001" in text or "5002" in text for text in site.running().values())
         (edge, held) = (site.routers[name] for name in (ACTS, HELD))
         assert edge.fired[0].at_ns / 1e9 >= start.timestamp() - 0.01
@@ -56,5 +56,5 @@ def test_all_families_begin_and_end_at_the_same_boundary(site: MixedSite, tmp_pa
         controller.wait_settled()
         after = {name: without_fence(text) for name, text in site.running().items()}
         assert after == {name: without_fence(text) for name, text in before.items()}
-        kinds = {event["kind"] for event in controller.get("/v1/events?limit=1000")["items"]}
+        kinds = {event["kind"] for event in controller.events()}
         assert kinds & {"device.drifted", "boundary.failed", "push.failed"} == set()
