@@ -51,29 +51,31 @@ def test_a_flow_that_stays_loses_no_packet_and_no_order_at_boundaries_of_others(
     ends = ("--source", "anl-premium", "--destination", f"lbnl-premium:{PORT}", "--protocol", "udp", "--owner", "test")
     slot = ("--rate", "1 Mbit/s", "--packet-size", f"{PAYLOAD_BYTES + 28} B", "--duration", "30 min")
     controller.slotcar("create", "--name", "steady", *ends, *slot)
-    wait_policed(lab)
-    controller.wait_settled()
-    first = armed_ahead(controller, lab, ask)
-    last = first + boundaries * LENGTH
-    out = Capture(lab, "anl-premium", f"udp and dst port {PORT}", outgoing=True)
-    into = Capture(lab, "lbnl-premium", f"udp and dst port {PORT}", outgoing=False)
-    duration_s = (last - datetime.now(UTC)).total_seconds() + 2
-    flow = start_udp(
-        lab, "anl-premium", "lbnl-premium", port=PORT, rate_bps=8 * PAYLOAD_BYTES * PACKETS_PS,
-        payload_bytes=PAYLOAD_BYTES, duration_s=duration_s,
-    )  # fmt: skip
-    with flow:
-        totals = flow.wait(duration_s + 60)
-    arrived = into.packets()
-    stream = delay.one_way(stamps(out.packets(), arrived), 2_000_000)
-    # In a crowd of boundaries the routers are not read: what they did is told when it has passed.
-    wait_for(lambda: len(acted_at(controller, first, last)) == boundaries, "all boundaries to be told")
-    assert totals.sent_packets > PACKETS_PS * boundaries * LENGTH.total_seconds() / 2
-    assert loss.count(stream) == 0
-    numbers = [packet.number for packet in arrived]
-    assert numbers == sorted(numbers)
-    controller.slotcar("cancel", "test/steady", "--yes")
-    wait_not_policed(lab)
+    try:
+        wait_policed(lab)
+        controller.wait_settled()
+        first = armed_ahead(controller, lab, ask)
+        last = first + boundaries * LENGTH
+        out = Capture(lab, "anl-premium", f"udp and dst port {PORT}", outgoing=True)
+        into = Capture(lab, "lbnl-premium", f"udp and dst port {PORT}", outgoing=False)
+        duration_s = (last - datetime.now(UTC)).total_seconds() + 2
+        flow = start_udp(
+            lab, "anl-premium", "lbnl-premium", port=PORT, rate_bps=8 * PAYLOAD_BYTES * PACKETS_PS,
+            payload_bytes=PAYLOAD_BYTES, duration_s=duration_s,
+        )  # fmt: skip
+        with flow:
+            totals = flow.wait(duration_s + 60)
+        arrived = into.packets()
+        stream = delay.one_way(stamps(out.packets(), arrived), 2_000_000)
+        # In a crowd of boundaries the routers are not read: what they did is told when it has passed.
+        wait_for(lambda: len(acted_at(controller, first, last)) == boundaries, "all boundaries to be told")
+        assert totals.sent_packets > PACKETS_PS * boundaries * LENGTH.total_seconds() / 2
+        assert loss.count(stream) == 0
+        numbers = [packet.number for packet in arrived]
+        assert numbers == sorted(numbers)
+    finally:
+        controller.slotcar("cancel", "test/steady", "--yes")
+        wait_not_policed(lab)
 
 
 def acted_at(controller: Controller, first: datetime, last: datetime) -> set[str]:
