@@ -154,7 +154,8 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
         try:
             self._run("pg_ctl", "-w", "-D", str(self.pgdata), "-m", "fast", "stop")
         except subprocess.CalledProcessError:
-            info.process.kill()
+            with suppress(psutil.NoSuchProcess):  # it ended by itself meanwhile
+                info.process.kill()
         _remove_short_folder(info.socket_dir)
 
     def _run(self, command: str, *arguments: str) -> None:

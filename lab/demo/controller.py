@@ -22,7 +22,8 @@ from lab.errors import LabError
 
 FIRST_PORT = 8470
 START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 40.0
+#: A push that goes on is finished or taken back first (SLOTCAR_STOP_TIMEOUT); as `TimeoutStopSec` of deploy/systemd.
+STOP_TIMEOUT_S = 120.0
 SLOTCAR = Path(sys.executable).with_name("slotcar")
 
 
@@ -105,6 +106,7 @@ class Controller:
             pass
         except psutil.TimeoutExpired:
             process.kill()
+            process.wait(STOP_TIMEOUT_S)
         (self.folder / "controller.json").unlink(missing_ok=True)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psycopg
@@ -124,7 +125,7 @@ def test_a_read_only_database_refuses_changes_in_sessions_that_are_open_until_it
     tmp_path: Path,
 ) -> None:
     data_dir = tmp_path / "postgres"
-    with psycopg.connect(embedded.start(data_dir), autocommit=True) as open_before:
+    with _stopped(data_dir), psycopg.connect(embedded.start(data_dir), autocommit=True) as open_before:
         open_before.execute("CREATE TABLE one (number int)")
         set_read_only(data_dir, read_only=True)
         _until(lambda: _setting(open_before) == "on")
@@ -148,6 +149,15 @@ print(subprocess.Popen(["sleep", "30"], start_new_session=True, stdout=subproces
     assert left.pid == int(done.stdout)
     left.kill()
     _until(lambda: processes_of(mark) == [])
+
+
+@contextlib.contextmanager
+def _stopped(data_dir: Path) -> Iterator[None]:
+    """Inside, a server may run in that folder; it is stopped in the end."""
+    try:
+        yield
+    finally:
+        embedded.stop(data_dir)
 
 
 def _setting(connection: psycopg.Connection) -> str:

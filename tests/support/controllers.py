@@ -21,6 +21,8 @@ from tests.support import prefork
 
 SLOTCAR = Path(sys.executable).with_name("slotcar")
 PATIENCE_S = 120.0
+#: A controller that is told to stop finishes its push, or takes it back: SLOTCAR_STOP_TIMEOUT and some seconds.
+STOP_TIMEOUT_S = 120.0
 
 
 def slotcar(*arguments: str, environment: dict[str, str], code: int = 0) -> str:
@@ -68,7 +70,7 @@ class Controller:
     ) -> None:
         if self.process.poll() is None:
             self.process.terminate()
-        self.process.wait(60)
+        self.process.wait(STOP_TIMEOUT_S)
 
     def alive(self) -> bool:
         assert self.process.poll() is None, self.log.read_text(errors="replace")
