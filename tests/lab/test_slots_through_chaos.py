@@ -32,7 +32,9 @@ HISTORY = (
 
 
 @pytest.fixture
-def stage(lab: Lab, state_dir: Path, alone: None) -> Iterator[Stage]:
+def stage(lab: Lab, state_dir: Path, alone: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    # Those that are killed leave their temporary files.
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     made = Stage(lab, state_dir, INVENTORY)
     try:
         for name in ("a", "b"):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -16,7 +19,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tests.support import prefork
+import psutil
+
+from tests.support import leftovers, prefork
 
 SLOTCAR = Path(sys.executable).with_name("slotcar")
 PATIENCE_S = 120.0
@@ -48,8 +53,12 @@ class Controller:
             "SLOTCAR_LISTEN_PORT": str(self.port),
             **settings,
         }
+        self._temporary = Path(tempfile.mkdtemp(prefix="c-"))
+        self._temporary.chmod(0o711)  # a server that it starts has an account of its own
         with self.log.open("wb") as output:
-            self.process = prefork.Command(["serve"], self.environment, output, output)
+            self.process = prefork.Command(
+                ["serve"], self.environment | {"TMPDIR": str(self._temporary)}, output, output
+            )
         wait_for(lambda: self.alive() and self.answers(), f"the controller to answer; see {self.log}")
 
     def __enter__(self) -> Controller:
@@ -61,6 +70,11 @@ class Controller:
         if self.process.poll() is None:
             self.process.terminate()
         self.process.wait(60)
+        # What it left is told at the end of the run.
+        for name in leftovers.NOBODYS:
+            (self._temporary / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._temporary.rmdir()
 
     def alive(self) -> bool:
         assert self.process.poll() is None, self.log.read_text(errors="replace")
@@ -111,9 +125,14 @@ class Controller:
         ]
 
     def kill(self) -> None:
-        """As a power cut would."""
-        self.process.send_signal(signal.SIGKILL)
+        """As a power cut would, with the plays that it runs."""
+        children = psutil.Process(self.process.pid).children(recursive=True)
+        self.process.kill()
+        for child in children:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
         self.process.wait(30)
+        shutil.rmtree(self._temporary)
 
     def slotcar(self, *arguments: str, code: int = 0) -> str:
         return slotcar(*arguments, environment=self.environment, code=code)
