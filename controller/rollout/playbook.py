@@ -30,8 +30,6 @@ OF_THIS_PROCESS = ("SLOTCAR_RUN_BY", secrets.token_hex(8))
 READ, ROLL_BACK = "read", "rollback"
 #: How often, in seconds, it is looked whether a play is to be ended.
 LOOK_S = 1
-#: How long, in seconds, a process that was killed may take to be gone.
-GONE_S = 5.0
 
 
 class CannotRun(SlotcarError):
@@ -210,21 +208,11 @@ def end_all_processes() -> None:
 
 def _end_all(variable: str, value: str) -> None:
     """Ends the processes that have this in their environment: Ansible's workers have sessions of their own, and a play
-    that is killed leaves them. Looks until it finds none: one may start another before its turn comes."""
-    end_s = time.monotonic() + GONE_S
-    while _kill_all(variable, value) and time.monotonic() < end_s:
-        time.sleep(0.02)
-
-
-def _kill_all(variable: str, value: str) -> bool:
-    """Whether there were any. One that is gone but for its exit status has no environment any more."""
-    found = False
+    that is killed leaves them."""
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             if process.pid != os.getpid() and process.environ().get(variable) == value:
                 process.kill()
-                found = True
-    return found
 
 
 def _why_not(error: OSError) -> str:
