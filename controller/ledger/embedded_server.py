@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import stat
 import subprocess
 import tempfile
@@ -32,9 +33,11 @@ SUPERUSER = "postgres"
 ACCOUNT_UNDER_ROOT = "pgserver"
 #: `sun_path` of Linux holds 108 bytes, the last of them 0.
 LONGEST_SOCKET_PATH = 107
-SOCKET = ".s.PGSQL.5432"
+SOCKET, PID_FILE = ".s.PGSQL.5432", "postmaster.pid"
 SHORT_FOLDER_PREFIX = "slotcar-postgres-"
-START_TIMEOUT_S = 60
+START_TIMEOUT_S, STOP_TIMEOUT_S = 60, 20
+#: Of postmaster.pid (PostgreSQL, `pidfile.h`): the last of its lines.
+STATUS_LINE = 7
 _MAP = "slotcar"
 _SEARCH = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 
@@ -57,17 +60,61 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
         self._lock = fasteners.InterProcessLock(pgdata.parent / ".postgres.lock")
 
     def start(self) -> None:
+        # Under the lock of all processes: what one of them takes for a dead server's file may be a new server's by then.
         with self._lock:
             self._forget_dead_users()
+            self._end_stopping()
+            self._forget_dead_server()
         super().start()
 
     def _forget_dead_users(self) -> None:
         """A process that was killed did not take its number from the list: the server would never stop."""
         known = self.global_process_id_list
-        with suppress(ValueError, OSError):
+        try:
             for pid in known._get():
                 if not psutil.pid_exists(pid):
                     known.get_and_remove(pid)
+        except ValueError:
+            known.put([])  # cut off where the disk was full
+        except OSError:
+            return
+
+    def _end_stopping(self) -> None:
+        """Has a server that was told to stop do so. It would wait for those that are connected, and let nobody in
+        meanwhile."""
+        try:
+            lines = (self.pgdata / PID_FILE).read_text().splitlines()
+            server = self._server_of(int(lines[0]))
+            if server is not None and lines[STATUS_LINE].strip() == "stopping":
+                server.send_signal(signal.SIGINT)  # PostgreSQL's "fast shutdown": it ends its connections
+                server.wait(STOP_TIMEOUT_S)
+        except (OSError, ValueError, IndexError, psutil.Error):
+            return  # it is gone, or what comes next says why not
+
+    def _forget_dead_server(self) -> None:
+        """Removes the pid file of a server that was killed: another process may have its number by now, and a file that
+        was not written to its end is one that PostgreSQL would not start beside."""
+        file = self.pgdata / PID_FILE
+        try:
+            pid = int(file.read_text().split("\n", 1)[0])
+        except FileNotFoundError:
+            return
+        except ValueError:
+            pid = 0
+        if self._server_of(pid) is None:
+            file.unlink(missing_ok=True)
+
+    def _server_of(self, pid: int) -> psutil.Process | None:
+        """The process, where it lives and is a PostgreSQL that works on this data: in its folder."""
+        try:
+            process = psutil.Process(abs(pid))  # PostgreSQL's single-user mode writes the number below zero
+            if process.name() != "postgres" or process.status() == psutil.STATUS_ZOMBIE:
+                return None
+            return process if Path(process.cwd()) == self.pgdata else None
+        except psutil.AccessDenied:
+            return process  # root without the right to look into another account's processes: it may be this one
+        except psutil.Error:
+            return None
 
     def ensure_pgdata_inited(self) -> None:
         """Makes the database's files, and lets in only this account, whoever made them."""

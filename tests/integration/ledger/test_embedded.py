@@ -56,6 +56,23 @@ def test_a_controller_that_lives_on_brings_its_own_server_back(state_dir: Path, 
         ledger.append_event("controller.leading", T0)
 
 
+def test_files_that_a_dead_server_and_a_full_disk_left_keep_nobody_from_starting_it(
+    state_dir: Path, server_url: str
+) -> None:
+    folder = state_dir / "postgres"
+    (elsewhere,) = make_url(server_url).query.values()
+    another = postmaster(Path(str(elsewhere)))
+    for pid_file in ("", "{another}\n{folder}\n"):
+        embedded.start(folder)
+        end(folder, "kill")
+        (folder / "postmaster.pid").write_text(pid_file.format(another=another.pid, folder=folder))
+        (folder / ".handle_pids.json").write_text("[12")
+        with contextlib.closing(psycopg.connect(embedded.start(folder))) as again:
+            assert again.execute("SELECT 1").fetchone() == (1,)
+        assert postmaster(folder).pid != another.pid
+    assert another.is_running()
+
+
 @pytest.fixture(params=["short", "long"])
 def path_of_data(request: pytest.FixtureRequest) -> Iterator[Path]:
     """Where every account may pass, as below /var; so long a path that a socket there has none, or a short one."""
