@@ -8,8 +8,8 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,10 @@ OF_THIS_PROCESS = ("SLOTCAR_RUN_BY", secrets.token_hex(8))
 READ, ROLL_BACK = "read", "rollback"
 #: How often, in seconds, it is looked whether a play is to be ended.
 LOOK_S = 1
+#: For so long, in seconds, processes are looked for that are to end: one that is killed may have started another.
+END_S = 5.0
+#: The folders of this process's runs, for as long as they exist.
+_folders: set[str] = set()
 
 
 class CannotRun(SlotcarError):
@@ -92,22 +96,12 @@ class Playbooks:
         elif self.stop.at_once.is_set():
             return PlaybookResult(ok=False, notes=["Slotcar was told twice to stop, and ends at once"])
         limits = _Limits(self, name, timeout_s, give_up)
-        try:
-            scratch = tempfile.mkdtemp(prefix="slotcar-run-")
-        except OSError as error:
-            raise CannotRun(_why_not(error)) from error
         result = PlaybookResult()
-        ended = False
         try:
-            with self.stop.handled():
+            with self.stop.handled(), _folder_of_a_run(limits) as scratch:
                 self._run(name, devices, variables, scratch, result, limits, on_task)
-            ended = limits.reason is None
         except OSError as error:
             raise CannotRun(_why_not(error)) from error
-        finally:
-            if not ended:  # also where an exception ends it: its processes would go on without it
-                _end_all(OF_A_RUN, scratch)
-            shutil.rmtree(scratch, ignore_errors=True)
         if name == READ and limits.reason == STOPPING:
             raise Stopping
         return result
@@ -201,18 +195,59 @@ class _Limits:
         return LATE if time.monotonic() >= self._end_s else None
 
 
+@contextmanager
+def _folder_of_a_run(limits: _Limits) -> Iterator[str]:
+    """A new folder for the files of one run; it is gone afterwards, and where the run was cut short its processes too.
+
+    Raises:
+        OSError: there is no room for it.
+    """
+    folder = tempfile.mkdtemp(prefix="slotcar-run-")
+    _folders.add(folder)
+    ended = False
+    try:
+        yield folder
+        ended = limits.reason is None
+    finally:
+        if not ended:  # also where an exception ends it: its processes would go on without it
+            _end_all(OF_A_RUN, folder)
+        _remove(folder)
+
+
+def _remove(folder: str) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if not Path(folder).exists():
+        _folders.discard(folder)
+
+
 def end_all_processes() -> None:
-    """Ends what runs of this process left behind or are doing yet."""
+    """Ends what runs of this process left behind or are doing yet, and removes their folders."""
     _end_all(*OF_THIS_PROCESS)
+    for folder in list(_folders):
+        _remove(folder)
 
 
 def _end_all(variable: str, value: str) -> None:
     """Ends the processes that have this in their environment: Ansible's workers have sessions of their own, and a play
-    that is killed leaves them."""
+    that is killed leaves them. Returns when none is left that could start another or write a file."""
+    until_s = time.monotonic() + END_S
+    while found := _processes(variable, value):
+        for process in found:
+            with suppress(psutil.Error):
+                process.kill()
+        if time.monotonic() >= until_s:
+            return
+        time.sleep(0.02)
+
+
+def _processes(variable: str, value: str) -> list[psutil.Process]:
+    """All but this one that have it in their environment. One that is dead has none, whether or not it was waited for."""
+    found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             if process.pid != os.getpid() and process.environ().get(variable) == value:
-                process.kill()
+                found.append(process)
+    return found
 
 
 def _why_not(error: OSError) -> str:
