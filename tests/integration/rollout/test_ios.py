@@ -112,8 +112,8 @@ REFUSES = RefuseLine("rate-limit input access-group 26")
         pytest.param(LAST, REFUSES, "Invalid input", id="refuses-a-line"),
         pytest.param(FIRST, HangAfter(3), "no answer to", id="hangs-in-a-copy", marks=pytest.mark.slow),
         pytest.param(LAST, HangAfter(3), "no answer to", id="hangs-on-a-line", marks=pytest.mark.slow),
-        pytest.param(LAST, DropOnLine(3), "ended", id="drops-on-a-line"),
-        pytest.param(FIRST, DropOnCopy(), "ended", id="drops-before-the-copy"),
+        pytest.param(LAST, DropOnLine(3), "ended", id="drops-on-a-line", marks=pytest.mark.slow),
+        pytest.param(FIRST, DropOnCopy(), "ended", id="drops-before-the-copy", marks=pytest.mark.slow),
         pytest.param(FIRST, DropOnCopy(after=True), "ended", id="drops-after-the-copy"),
     ],
 )
@@ -134,7 +134,9 @@ def test_one_router_that_fails_takes_the_change_back_on_all(
     assert world.running() == garnet.standing
 
 
-@pytest.mark.parametrize("fault", [FullFlash(), Slow(20)], ids=["full-flash", "slow"])
+@pytest.mark.parametrize(
+    "fault", [pytest.param(FullFlash(), id="full-flash"), pytest.param(Slow(20), id="slow", marks=pytest.mark.slow)]
+)
 def test_what_is_only_in_the_way_delays_and_does_not_fail(garnet: Garnet, fault: FullFlash | Slow) -> None:
     world = garnet.world
     world.routers[FIRST].fault(fault)
