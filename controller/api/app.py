@@ -46,6 +46,8 @@ def create_app(context: Context | None) -> FastAPI:
         app.add_middleware(CheckOrigin, hosts=(settings.listen_host, *settings.hosts))
     describe = app.openapi
     app.openapi = lambda: app.openapi_schema if app.openapi_schema else complete(describe())  # type: ignore[method-assign]
+    if context is not None:
+        app.openapi()  # the first request would wait for it: queries are checked against it
     return app
 
 

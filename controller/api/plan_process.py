@@ -1,7 +1,7 @@
 """The process that makes plans: `python -m controller.api.plan_process DESCRIPTOR`, started by `plan_workers`.
 
 It speaks over the socket of that number: first comes what it works with, then plan after plan, each answered with its
-document or with the error that refuses it. It ends when the other side is gone.
+document or with the error that refuses it. It ends when the other side is gone, also in the middle of a plan.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import json
 import os
 import re
 import resource
+import select
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -99,6 +101,7 @@ def _yaml(body: dict[str, Any]) -> str:
 
 def main(descriptor: int) -> None:
     os.nice(NICE)
+    threading.Thread(target=_end_with_controller, args=(descriptor,), name="slotcar-end", daemon=True).start()
     with Connection(descriptor) as pipe:
         try:
             workplace: Workplace = pipe.recv()
@@ -106,6 +109,14 @@ def main(descriptor: int) -> None:
             _serve(pipe, workplace)
         except (EOFError, BrokenPipeError, ConnectionResetError):
             return  # the controller is gone
+
+
+def _end_with_controller(descriptor: int) -> None:
+    """Ends this process when the controller is gone, whatever the plan is at: it keeps nothing."""
+    hung_up = select.poll()
+    hung_up.register(descriptor, select.POLLRDHUP)
+    hung_up.poll()
+    os._exit(1)
 
 
 def _serve(pipe: Connection, workplace: Workplace) -> None:
@@ -118,7 +129,8 @@ def _serve(pipe: Connection, workplace: Workplace) -> None:
                 if ledger is None or broker is None:
                     ledger = open_ledger(workplace.ledger_url, Path(workplace.settings.state_dir))
                     broker = Broker(ledger, workplace.network, workplace.settings)
-                # The controller ends a plan in time; an alarm ends it where the controller was killed.
+                # The controller ends a plan in time; an alarm ends it where the controller was killed, and the thread
+                # that would notice does not get its turn.
                 signal.alarm(int(workplace.settings.plan_timeout.total_seconds()) + ALARM_MARGIN_S)
                 with _limited_memory(workplace.settings.plan_memory_bytes):
                     answered = PlanAnswer(answer(request, broker))

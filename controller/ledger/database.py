@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
+from sqlalchemy.pool import QueuePool
 
 from controller.ledger.errors import LedgerUnavailable
 
@@ -26,6 +28,8 @@ MIGRATION_LOCK = 5_107_001
 #: A peer that is gone without a word (no power, a cut line) is taken for dead after about 15 + 3 × 5 s where nothing is
 #: sent, and after 30 s where something is: by this machine, and by the server, which then gives a dead leader's lock back.
 SILENCE_S, PROBE_S, PROBES, UNANSWERED_S = 15, 5, 3, 30
+#: A question that another thread asks when the ledger is closed may take so long.
+CLOSE_S = 2.0
 _KEEPALIVES = {
     "keepalives": 1, "keepalives_idle": SILENCE_S, "keepalives_interval": PROBE_S, "keepalives_count": PROBES,
     "tcp_user_timeout": UNANSWERED_S * 1000,
@@ -83,6 +87,16 @@ def make_engine(url: str, revive: Callable[[], object] | None = None) -> Engine:
     if revive is not None:
         _have_revived(engine, revive)
     return engine
+
+
+def close(engine: Engine) -> None:
+    """Closes all connections. What another thread asks at this moment is waited for: nobody would close its connection."""
+    pool = engine.pool
+    assert isinstance(pool, QueuePool)
+    until_s = time.monotonic() + CLOSE_S
+    while pool.checkedout() and time.monotonic() < until_s:
+        time.sleep(0.01)
+    engine.dispose()
 
 
 def _have_revived(engine: Engine, revive: Callable[[], object]) -> None:

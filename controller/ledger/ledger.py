@@ -62,7 +62,7 @@ class Ledger:
 
     def close(self) -> None:
         self._listener.stop()
-        self._engine.dispose()
+        database.close(self._engine)
 
     # -- schema ----------------------------------------------------------------------------------------------------
 
@@ -279,7 +279,7 @@ class Ledger:
         deadline = time.monotonic() + timeout_s
         while self.last_event() <= after:
             left = deadline - time.monotonic()
-            if left <= 0:
+            if left <= 0 or self._listener.stopping:
                 return False
             self._listener.wait(after, left)
         return True

@@ -33,6 +33,10 @@ class Listener:
             if self._latest <= after:
                 self._condition.wait(min(timeout_s, RETRY_S))
 
+    @property
+    def stopping(self) -> bool:
+        return self._stopping.is_set()
+
     def stop(self) -> None:
         self._stopping.set()
         if self._thread is not None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from math import ceil
 
 from lab.control import Lab
 from tests.support.controllers import Controller, wait_for
 
-#: So many times as long as its last push took, a controller is told ahead: another may go on, and the routers are read.
-PUSHES_AHEAD = 3
+#: A command's own time, and how many pushes' time it takes until what was asked is read, pushed and told, at most.
+LEAD_S, PUSHES = 14, 3
 FLOW = ("--source", "anl-premium", "--destination", "lbnl-premium:5001", "--protocol", "udp")
 
 
@@ -21,40 +20,31 @@ def reserve(controller: Controller, name: str, start: str, duration: str, rate: 
 
 
 def armed_ahead(
-    controller: Controller, lab: Lab, ask: Callable[[datetime, int], None], ready_s: float = 5.0
+    controller: Controller, lab: Lab, ask: Callable[[datetime, int], datetime], ready_s: float = 5.0
 ) -> datetime:
     """Asks for something that begins at an instant, until all routers hold it `ready_s` before; that instant.
 
     Args:
-        ask: is given the instant and the number of the attempt. A machine that is busy needs a later one.
+        ask: is given the instant and the number of the attempt, and gives when it will be over. A machine that is busy
+            needs a later instant, by how long its last push took.
     """
-    push_s = last_push_s(controller)
-    for attempt, least_s in enumerate((18, 40, 90)):
-        lead_s = max(least_s, ceil(PUSHES_AHEAD * push_s))
+    for attempt in range(3):
+        controller.wait_settled()
+        lead_s = LEAD_S + (1 + 2 * attempt) * PUSHES * push_s(controller)
         start = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=lead_s)
-        ask(start, attempt)
+        over = ask(start, attempt)
         latest = start - timedelta(seconds=ready_s)
-        wait_for(
-            partial(_decided, controller, lab, start, latest), "an answer", patience_s=2 * lead_s + 60, pause_s=0.3
-        )
+        wait_for(partial(_decided, controller, lab, start, latest), "an answer", lead_s + 60, pause_s=0.3)
         if datetime.now(UTC) <= latest:
             return start
-    raise AssertionError(f"the routers could not be armed 85 s ahead, nor {PUSHES_AHEAD} times as long as a push took")
+        wait_for(lambda over=over: datetime.now(UTC) > over, "the end of what came too early", lead_s + 300)
+    raise AssertionError(f"the routers could not be armed {lead_s:.0f} s ahead")
 
 
-def last_push_s(controller: Controller) -> float:
-    """How long the last push took that was verified: what this machine has time for."""
-    events = controller.events()
-    verified = next((event for event in reversed(events) if event["kind"] == "push.verified"), None)
-    if verified is None:
-        return 0.0
-    begun = next(
-        event
-        for event in events
-        if event["kind"] == "push.started" and event["details"]["revision"] == verified["details"]["revision"]
-    )
-    first, last = (datetime.fromisoformat(event["at"]) for event in (begun, verified))
-    return (last - first).total_seconds()
+def push_s(controller: Controller) -> float:
+    """How long the last push took."""
+    told = {event["kind"]: datetime.fromisoformat(event["at"]) for event in controller.events()}
+    return max(0.0, (told["push.verified"] - told["push.started"]).total_seconds())
 
 
 def _decided(controller: Controller, lab: Lab, start: datetime, latest: datetime) -> bool:

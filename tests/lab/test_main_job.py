@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -20,8 +20,9 @@ def kinds(controller: Controller) -> set[str]:
 
 
 def test_a_slot_begins_and_ends_and_leaves_the_routers_as_they_were(lab: Lab, controller: Controller) -> None:
-    def ask(start: datetime, attempt: int) -> None:
+    def ask(start: datetime, attempt: int) -> datetime:
         reserve(controller, f"slot-{attempt}", start.isoformat(), "8 s")
+        return start + timedelta(seconds=8)
 
     before = snapshots(lab)
     armed_ahead(controller, lab, ask, ready_s=2.0)

@@ -38,7 +38,7 @@ def reservation(name: str, port: int, start: datetime, end: datetime, rate: str)
 def test_a_flow_that_stays_loses_no_packet_and_no_order_at_boundaries_of_others(
     lab: Lab, controller: Controller, tmp_path: Path, boundaries: int
 ) -> None:
-    def ask(first: datetime, attempt: int) -> None:
+    def ask(first: datetime, attempt: int) -> datetime:
         asked = [
             reservation(f"other-{attempt}-{number}", 6000 + number, start, start + LENGTH, "3 Mbit/s")
             for number in range(boundaries // 2)
@@ -47,33 +47,36 @@ def test_a_flow_that_stays_loses_no_packet_and_no_order_at_boundaries_of_others(
         file = tmp_path / f"others-{boundaries}-{attempt}.yml"
         file.write_text(yaml.safe_dump({"version": 1, "reservations": asked}))
         controller.slotcar("apply", str(file), "--yes")
+        return first + boundaries * LENGTH
 
     ends = ("--source", "anl-premium", "--destination", f"lbnl-premium:{PORT}", "--protocol", "udp", "--owner", "test")
     slot = ("--rate", "1 Mbit/s", "--packet-size", f"{PAYLOAD_BYTES + 28} B", "--duration", "30 min")
     controller.slotcar("create", "--name", "steady", *ends, *slot)
-    wait_policed(lab)
-    controller.wait_settled()
-    first = armed_ahead(controller, lab, ask)
-    last = first + boundaries * LENGTH
-    out = Capture(lab, "anl-premium", f"udp and dst port {PORT}", outgoing=True)
-    into = Capture(lab, "lbnl-premium", f"udp and dst port {PORT}", outgoing=False)
-    duration_s = (last - datetime.now(UTC)).total_seconds() + 2
-    flow = start_udp(
-        lab, "anl-premium", "lbnl-premium", port=PORT, rate_bps=8 * PAYLOAD_BYTES * PACKETS_PS,
-        payload_bytes=PAYLOAD_BYTES, duration_s=duration_s,
-    )  # fmt: skip
-    with flow:
-        totals = flow.wait(duration_s + 60)
-    arrived = into.packets()
-    stream = delay.one_way(stamps(out.packets(), arrived), 2_000_000)
-    # In a crowd of boundaries the routers are not read: what they did is told when it has passed.
-    wait_for(lambda: len(acted_at(controller, first, last)) == boundaries, "all boundaries to be told")
-    assert totals.sent_packets > PACKETS_PS * boundaries * LENGTH.total_seconds() / 2
-    assert loss.count(stream) == 0
-    numbers = [packet.number for packet in arrived]
-    assert numbers == sorted(numbers)
-    controller.slotcar("cancel", "test/steady", "--yes")
-    wait_not_policed(lab)
+    try:
+        wait_policed(lab)
+        controller.wait_settled()
+        first = armed_ahead(controller, lab, ask)
+        last = first + boundaries * LENGTH
+        out = Capture(lab, "anl-premium", f"udp and dst port {PORT}", outgoing=True)
+        into = Capture(lab, "lbnl-premium", f"udp and dst port {PORT}", outgoing=False)
+        duration_s = (last - datetime.now(UTC)).total_seconds() + 2
+        flow = start_udp(
+            lab, "anl-premium", "lbnl-premium", port=PORT, rate_bps=8 * PAYLOAD_BYTES * PACKETS_PS,
+            payload_bytes=PAYLOAD_BYTES, duration_s=duration_s,
+        )  # fmt: skip
+        with flow:
+            totals = flow.wait(duration_s + 60)
+        arrived = into.packets()
+        stream = delay.one_way(stamps(out.packets(), arrived), 2_000_000)
+        # In a crowd of boundaries the routers are not read: what they did is told when it has passed.
+        wait_for(lambda: len(acted_at(controller, first, last)) == boundaries, "all boundaries to be told")
+        assert totals.sent_packets > PACKETS_PS * boundaries * LENGTH.total_seconds() / 2
+        assert loss.count(stream) == 0
+        numbers = [packet.number for packet in arrived]
+        assert numbers == sorted(numbers)
+    finally:
+        controller.slotcar("cancel", "test/steady", "--yes")
+        wait_not_policed(lab)
 
 
 def acted_at(controller: Controller, first: datetime, last: datetime) -> set[str]:
@@ -87,11 +90,12 @@ def test_a_slot_ends_in_its_traffic_though_controller_and_database_died_in_it(
 ) -> None:
     """DESIGN rule 9. Its packets are expedited in its window and in nothing else; the sender marks none of them."""
 
-    def ask(start: datetime, attempt: int) -> None:
+    def ask(start: datetime, attempt: int) -> datetime:
         ends = ("--source", "anl-premium", "--destination", f"lbnl-premium:{PORT}", "--protocol", "udp")
         window = ("--start", start.isoformat(), "--duration", "10 s", "--owner", "test")
         name = f"orphan-in-traffic-{attempt}"
         controller.slotcar("create", "--name", name, *ends, "--rate", "2 Mbit/s", "--packet-size", "228 B", *window)
+        return start + timedelta(seconds=10)
 
     before = snapshots(lab)
     start = armed_ahead(controller, lab, ask)

@@ -59,7 +59,9 @@ EVERY_OTHER_FAULT = (
 
 
 @pytest.fixture
-def stage(lab: Lab, tmp_path: Path, alone: None) -> Iterator[Stage]:
+def stage(lab: Lab, tmp_path: Path, alone: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    # Those that are killed leave their temporary files.
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     requirements.ensure_chaos(lambda _: None)
     with stage_on(lab, tmp_path, INVENTORY) as made:
         yield made

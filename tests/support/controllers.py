@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -17,7 +20,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from tests.support import prefork
+import psutil
+
+from tests.support import leftovers, prefork
 
 SLOTCAR = Path(sys.executable).with_name("slotcar")
 PATIENCE_S = 120.0
@@ -52,15 +57,18 @@ class Controller:
             "SLOTCAR_OPEN": "true",
             **settings,
         }
+        self._temporary = Path(tempfile.mkdtemp(prefix="c-"))
+        self._temporary.chmod(0o711)  # a server that it starts has an account of its own
         with self.log.open("wb") as output:
             self.process = self._start(output, max_open_files)
         wait_for(lambda: self.alive() and self.answers(), f"the controller to answer; see {self.log}")
 
     def _start(self, output: IO[bytes], max_open_files: int | None) -> subprocess.Popen[bytes] | prefork.Command:
+        environment = self.environment | {"TMPDIR": str(self._temporary)}
         if max_open_files is None:
-            return prefork.Command(["serve"], self.environment, output, output)
+            return prefork.Command(["serve"], environment, output, output)
         argv = ["prlimit", f"--nofile={max_open_files}:{max_open_files}", str(SLOTCAR), "serve"]
-        return subprocess.Popen(argv, env=self.environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
+        return subprocess.Popen(argv, env=environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL)
 
     def __enter__(self) -> Controller:
         return self
@@ -71,6 +79,11 @@ class Controller:
         if self.process.poll() is None:
             self.process.terminate()
         self.process.wait(STOP_TIMEOUT_S)
+        # What it left is told at the end of the run.
+        for name in leftovers.NOBODYS:
+            (self._temporary / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self._temporary.rmdir()
 
     def alive(self) -> bool:
         assert self.process.poll() is None, self.log.read_text(errors="replace")
@@ -121,9 +134,14 @@ class Controller:
         ]
 
     def kill(self) -> None:
-        """As a power cut would."""
-        self.process.send_signal(signal.SIGKILL)
+        """As a power cut would, with the plays that it runs."""
+        children = psutil.Process(self.process.pid).children(recursive=True)
+        self.process.kill()
+        for child in children:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
         self.process.wait(30)
+        shutil.rmtree(self._temporary)
 
     def slotcar(self, *arguments: str, code: int = 0) -> str:
         return slotcar(*arguments, environment=self.environment, code=code)

@@ -29,8 +29,9 @@ async def plan(
         Query(alias="set", min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._+-]+$", description="name of the set"),
     ] = "api",
     start: Annotated[
-        str, Query(alias="from", max_length=300, description="`next` of the page before: the diffs that come after it")
-    ] = "",
+        str | None,
+        Query(alias="from", max_length=300, description="`next` of the page before: the diffs that come after it"),
+    ] = None,
     lines: Annotated[
         int, Query(ge=1, le=MOST_LINES, description="at most so many lines of the devices' diffs")
     ] = PAGE_LINES,
@@ -41,7 +42,7 @@ async def plan(
     where `next` is not null, planning the same again with `from` at it shows those that follow.
     """
     moment = now()
-    first = page_start(start, moment) if start else PageStart()
+    first = page_start(start, moment) if start is not None else PageStart()
     request = PlanRequest(body, set_name, caller, moment, first, lines)
     return Response(await found.plans.make(found.broker, request), media_type="application/json")
 

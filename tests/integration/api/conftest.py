@@ -100,7 +100,8 @@ class Running:
                 timeout_graceful_shutdown=1, **connection_options(settings),
             )
         )  # fmt: skip
-        thread = threading.Thread(target=server.run)
+        # A daemon: a fixture that fails before it can stop it does not keep the run from ending.
+        thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
         while not server.started:
             assert thread.is_alive(), "the API ended before it listened"

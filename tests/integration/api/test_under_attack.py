@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,12 +11,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from controller.timebase import iso
 from tests.integration.api.conftest import GARNET, START, body, problem
 from tests.integration.api.test_heavy_plans import ENDLESS
 from tests.support.controllers import Controller, wait_for
+from tests.support.postgres import stop_server
 
 #: Of which 256 are kept for the loop, the database and files, and 64 for connections that are not counted yet.
 OPEN_FILES = 440
@@ -27,8 +30,11 @@ CROWD = 500
 def controller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controller]:
     folder = tmp_path_factory.mktemp("attacked")
     settings = {"SLOTCAR_PLAN_TIMEOUT": "PT1H", "SLOTCAR_MAX_CONNECTIONS_PER_CLIENT": "60"}
-    with Controller(folder, GARNET, OPEN_FILES, SLOTCAR_HEADER_TIMEOUT="PT1H", **settings) as running:
-        yield running
+    try:
+        with Controller(folder, GARNET, OPEN_FILES, SLOTCAR_HEADER_TIMEOUT="PT1H", **settings) as running:
+            yield running
+    finally:
+        stop_server(folder / "postgres")  # the last test kills the controller
 
 
 def turns(controller: Controller, number: int) -> None:
@@ -67,8 +73,19 @@ def test_many_who_send_nothing_take_no_descriptor_from_the_rest(controller: Cont
     assert 0 < log.count("connection refused") <= 20
 
 
-def test_while_heavy_plans_run_everything_else_goes_on(controller: Controller) -> None:
-    """One plan is made, eight wait, the others are told to come again."""
+def plan_processes(pid: int) -> list[psutil.Process]:
+    """Those of this controller that make plans."""
+    return [one for one in psutil.Process(pid).children() if "controller.api.plan_process" in one.cmdline()]
+
+
+def all_ended(processes: list[psutil.Process]) -> bool:
+    return not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in processes)
+
+
+def test_while_heavy_plans_run_everything_else_goes_on_and_they_end_with_the_controller(
+    controller: Controller,
+) -> None:
+    """One plan is made, eight wait, the others are told to come again. A controller that is killed leaves none."""
     address = f"http://127.0.0.1:{controller.port}"
     with ThreadPoolExecutor(12) as pool:
         try:
@@ -80,5 +97,23 @@ def test_while_heavy_plans_run_everything_else_goes_on(controller: Controller) -
             assert controller.get("/healthz")["status"] == "ok"
             turns(controller, 3)
             assert sum(one.done() for one in plans) == 3
+            makers = plan_processes(controller.process.pid)
+            assert makers
         finally:
-            controller.process.terminate()  # the last of this module; else the plans would be waited for
+            controller.kill()  # the last of this module
+        wait_for(lambda: all_ended(makers), "the process that makes plans to end")
+
+
+@pytest.mark.slow  # in short: above, where the process hears that the controller is gone
+def test_a_plan_ends_by_itself_where_the_controller_hangs(tmp_path: Path) -> None:
+    with Controller(tmp_path, GARNET, SLOTCAR_PLAN_TIMEOUT="20 s") as controller, ThreadPoolExecutor(1) as pool:
+        pool.submit(httpx.post, f"http://127.0.0.1:{controller.port}/v1/plans", json=ENDLESS, timeout=None)
+        wait_for(lambda: bool(plan_processes(controller.process.pid)), "its process to start")
+        makers = plan_processes(controller.process.pid)
+        # Beside the socket to the controller it has one to the database.
+        wait_for(lambda: len(makers[0].net_connections("unix")) > 1, "the plan to begin")
+        controller.process.send_signal(signal.SIGSTOP)
+        try:
+            wait_for(lambda: all_ended(makers), "the process that makes plans to end")
+        finally:
+            controller.process.send_signal(signal.SIGCONT)

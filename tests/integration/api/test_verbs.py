@@ -200,8 +200,8 @@ def test_a_plan_that_was_edited_to_ask_for_more_is_admitted_anew(api: httpx.Clie
 
 
 def test_a_list_is_of_one_name_where_one_is_asked_for(api: httpx.Client) -> None:
-    for owner, name in (("hep", "cms"), ("hep", "atlas"), ("astro", "cms")):
-        created(api, name, owner=owner, rate="1 Mbit/s")
+    for port, (owner, name) in enumerate((("hep", "cms"), ("hep", "atlas"), ("astro", "cms")), 5001):
+        created(api, name, owner=owner, rate="1 Mbit/s", destination=f"lbnl-premium:{port}")  # packets have one owner
     live = {"state": "committed", "name": "cms"}
     found = api.get("/v1/reservations", params=live).json()["items"]
     assert [one["reservation"]["owner"] for one in found] == ["hep", "astro"]

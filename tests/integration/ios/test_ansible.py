@@ -59,7 +59,7 @@ def holds(*what: str) -> dict[str, object]:
     return {"ansible.builtin.assert": {"that": list(what)}}
 
 
-@pytest.mark.parametrize("transport", ["libssh", "paramiko"])
+@pytest.mark.parametrize("transport", ["libssh", pytest.param("paramiko", marks=pytest.mark.slow)])
 def test_lines_are_pushed_once_and_commands_answered(router: Router, tmp_path: Path, transport: str) -> None:
     tasks = [
         configure(["access-list 2602 permit udp host 10.20.11.2 host 10.20.21.2 eq 5001"]),

@@ -177,7 +177,7 @@ def test_a_slot_ends_on_the_router_at_its_instant_with_the_controller_killed(man
     assert managed.own_files() == []
 
 
-@pytest.mark.parametrize("kind", [_DiesBefore, _DiesAfter])
+@pytest.mark.parametrize("kind", [_DiesBefore, pytest.param(_DiesAfter, marks=pytest.mark.slow)])
 def test_an_open_slot_ends_whenever_the_controller_that_takes_it_away_is_killed(
     managed: Managed, kind: type[SshTransport]
 ) -> None:

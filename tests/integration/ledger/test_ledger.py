@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import sqlalchemy
+from sqlalchemy.pool import QueuePool
 
+from controller.admission import SlotTables
 from controller.admission.model import Refused
 from controller.ledger import Filter, Ledger, open_ledger
 from controller.ledger.database import SchemaState, make_engine
@@ -244,6 +247,26 @@ def test_a_waiter_is_woken_by_a_new_event(book: Ledger, database_url: str, tmp_p
     with open_ledger(database_url, tmp_path) as second:
         second.append_event("push.verified", T0)
         assert book.wait_for_event(0, 30)
+
+
+def test_a_ledger_that_is_closed_keeps_no_connection_that_a_thread_had(
+    book: Ledger, database_url: str, tmp_path: Path
+) -> None:
+    asks, answer = threading.Event(), threading.Event()
+
+    def question(_tables: SlotTables) -> None:
+        asks.set()
+        answer.wait(30)
+
+    with open_ledger(database_url, tmp_path) as closed:
+        pool = closed._engine.pool
+        thread = threading.Thread(target=closed.ask, args=(question, T0))
+        thread.start()
+        assert asks.wait(30)
+        threading.Timer(0.1, answer.set).start()
+    thread.join()
+    assert isinstance(pool, QueuePool)
+    assert pool.checkedin() == 0
 
 
 def test_one_controller_leads_at_a_time(book: Ledger, database_url: str, tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 
 from controller.render import renderer_of
 from lab.requirements import which
 from tests.integration.netconf.conftest import RENDER
 from tests.integration.netconf.server import MODULES, YANG
 from tests.property.test_render_netconf import DEVICES, Succession, intents_of, network
+from tests.support.examples import examples
 from tests.unit.render.worlds import successions
 
 FILES = [
@@ -36,7 +37,7 @@ def test_a_configuration_is_valid(file: Path, tmp_path: Path) -> None:
 
 
 @given(name=DEVICES, succession=successions())
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(5, 30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_is_reserved_gives_a_valid_configuration(name: str, succession: Succession, tmp_path: Path) -> None:
     device = network().devices[name]
     for intent in intents_of(name, succession):

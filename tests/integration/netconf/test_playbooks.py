@@ -88,6 +88,8 @@ def test_ansible_at_its_most_talkative_says_no_secret(
         "-vvvv",
         "-i",
         str(inventory),
+        "--limit",
+        ",".join(NAMES),
         "-e",
         f"slotcar_revision={revision}",
         str(ROOT / "playbooks" / "stage.yml"),

@@ -45,18 +45,18 @@ def test_a_play_refuses_what_nobody_named(tmp_path: Path, name: str, arguments: 
     code, printed = play(tmp_path, name, *arguments)
     assert code != 0
     assert words in printed
-    assert "Restor" not in printed.replace("emergency-rollback", ""), "no task after the first one was begun"
+    assert printed.count("TASK [") <= 1, "no task after the first one was begun"
 
 
 def test_a_folder_that_is_taken_for_an_inventory_by_mistake_is_refused(tmp_path: Path) -> None:
     """`-i "$SLOTCAR_INVENTORY"` with the variable unset means the current folder."""
-    (tmp_path / "hosts.yml").write_text(
-        "all: {children: {domains: {hosts: {anl-edge: {slotcar_platform: linux-tc}}}}}\n"
-    )
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "hosts.yml").write_text("all: {children: {domains: {hosts: {anl-edge: {slotcar_platform: linux-tc}}}}}\n")
     settings = {"SLOTCAR_STATE_DIR": str(tmp_path), "ANSIBLE_CONFIG": str(ROOT / "ansible.cfg")}
-    code, printed = play(tmp_path, EMERGENCY, "-i", "", "--limit", "domains", cwd=tmp_path, **settings)
+    code, printed = play(tmp_path, EMERGENCY, "-i", "", "--limit", "domains", cwd=here, **settings)
     assert code != 0
-    assert f"no inventory is named, but the folder {tmp_path}" in printed
+    assert f"no inventory is named, but the folder {here}" in printed
 
 
 def test_a_play_names_the_devices_before_it_touches_one(tmp_path: Path) -> None:

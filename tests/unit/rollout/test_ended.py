@@ -34,7 +34,7 @@ def revision(name: str, before: object, after: object) -> Revision:
     device = NETWORK.devices[ROUTER]
     change = renderer_of(device).change(before.configuration, after.configuration, device)  # type: ignore[attr-defined]
     part = DeviceRevision(device, change, after.program, tuple(staging.commands(device)), ends=after.ends)  # type: ignore[attr-defined]
-    return Revision(f"20260101T00000{name}.000000Z-{name}", T0, {ROUTER: part})
+    return Revision(f"20260101T00000{name}.000000Z-0000000{name}", T0, {ROUTER: part})
 
 
 @pytest.fixture
