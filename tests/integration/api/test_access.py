@@ -26,6 +26,8 @@ DOCUMENT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 TABLE = DOCUMENT.partition("## Who may do what")[2].partition("\n## ")[0]
 ROWS = re.findall(r"^\| ([A-Z]+) (/\S*) \| (\S+) \| (.+) \| (.+) \| (.+) \| (.+) \|$", TABLE, re.MULTILINE)
 WHO = ("nobody", *(role.value for role in (Role.REQUESTER, Role.AUDITOR, Role.OPERATOR)))
+#: Two owners may not reserve for the same packets.
+THEIRS = {"destination": "lbnl-premium:5002"}
 #: What is done as far as it makes sense: what else may be wrong with the request is not about who asks.
 DONE = {200, 201, 409, 412, 422, 429}
 
@@ -73,7 +75,7 @@ def world(
         operator = clients["operator"]
         handles = {
             "own": created(operator, "mine", rate="1 Mbit/s")["handle"],
-            "other's": created(operator, "theirs", owner="astro", rate="1 Mbit/s")["handle"],
+            "other's": created(operator, "theirs", owner="astro", rate="1 Mbit/s", **THEIRS)["handle"],
         }
         plans = {
             whose: operator.post("/v1/plans", json=file(owner)).json()
@@ -86,7 +88,8 @@ def world(
 
 
 def file(owner: str, **more: Any) -> dict[str, Any]:
-    return {"version": 1, "reservations": [body("planned", owner=owner, rate="1 Mbit/s", **more)]}
+    flow = THEIRS if owner == "astro" else {}
+    return {"version": 1, "reservations": [body("planned", owner=owner, rate="1 Mbit/s", **flow | more)]}
 
 
 def asked(world: World, path: str, whose: str) -> dict[str, Any]:
