@@ -83,7 +83,7 @@ class Managed:
         folder = self.archive.write(revision)
         if good:
             self.archive.keep_as_good(revision)
-        return Order(folder / NAME), program
+        return Order(folder / NAME, unknown_ends=True), program  # as a controller takes back what failed
 
     def push(self, order: Order) -> Outcome:
         return fan_out_push([job_of(NAME, self.variables, order)])[NAME]
