@@ -20,7 +20,8 @@ def test_what_an_earlier_version_left_open_is_closed(tmp_path: Path) -> None:
     device.mkdir(parents=True)
     (device / "after.txt").write_text("hostname r1")
     outside = tmp_path / "outside"
-    outside.touch(0o644)
+    outside.touch()
+    outside.chmod(0o644)
     (device / "link").symlink_to(outside)
     for one in (state, device, device / "after.txt"):
         one.chmod(0o755)
