@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from controller.network.model import InterfaceId
 from controller.path.flow import FlowMatch as FlowMatch
-from controller.vocabulary import Platform, Service
+from controller.vocabulary import Service
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -78,7 +78,7 @@ class QosIntent:
     """A device's whole QoS at one instant. Equal intents render to equal bytes."""
 
     device: str
-    platform: Platform
+    platform: str
     flows: tuple[EdgeFlow, ...]
     aggregates: tuple[AggregatePolicer, ...]
     egress: tuple[Egress, ...]

@@ -20,15 +20,13 @@ from controller.intent.flows import first_ingress, flows_of
 from controller.ledger.model import Condition, Entry, State
 from controller.network.model import Device, Network
 from controller.path.model import crossed
-from controller.render import Unrenderable, renderer_of
+from controller.platforms import Unrenderable, renderer_of
+from controller.registry import facts_of
 from controller.timebase import common_windows
 from controller.timeline import Active
 from controller.verbs.asking import Ask
 from controller.verbs.errors import CannotExpress
-from controller.vocabulary import Platform
 
-#: A filter for each flow, 2**31 of them, and nothing that flows share.
-UNCOUNTED = frozenset({Platform.LINUX_TC})
 #: So many different flows at once fit on every platform, if each fits by itself: the tables' smallest number of classes
 #: is 64, with what stands. It spares the rendering, and `tests/unit/verbs/test_expressing.py` holds every platform to it.
 FEW_FLOWS = 50
@@ -57,7 +55,7 @@ class Expressions:
         for flow in flows:
             device = self.network.devices[flow.interface.device]
             _render(QosIntent(device.name, device.platform, (flow,), (), (), ()), device)
-        counted = frozenset(name for name in _ingresses(flows) if self.network.devices[name].platform not in UNCOUNTED)
+        counted = frozenset(name for name in _ingresses(flows) if _shares(self.network.devices[name]))
         return Condition(counted, self.check_beside) if counted else None
 
     def check_beside(self, entry: Entry, others: Sequence[Entry]) -> None:
@@ -73,7 +71,7 @@ class Expressions:
             for at, numbers in busiest(entry, tuple(there.values())):
                 together = [flow for flow in own if flow.interface.device == name]
                 together += [f for number in numbers for f in flows[number] if f.interface.device == name]
-                if device.platform not in UNCOUNTED and not _surely_fit(together):
+                if _shares(device) and not _surely_fit(together):
                     active = [_active(one, at) for one in (entry, *(there[number] for number in numbers))]
                     _render(intents_at(active, self.network, at, {name})[name], device)
 
@@ -134,6 +132,11 @@ def busiest(entry: Entry, others: Sequence[Entry]) -> list[tuple[datetime, froze
         if not any(numbers <= other for other in largest):
             largest.append(numbers)
     return [(found[numbers], numbers) for numbers in largest]
+
+
+def _shares(device: Device) -> bool:
+    """Whether the flows of a device share something that runs out."""
+    return facts_of(device.platform).flows_share
 
 
 def _surely_fit(flows: Sequence[EdgeFlow]) -> bool:
