@@ -40,7 +40,7 @@ def archive_of(folder: Path, *revisions: Mapping[str, tuple[Carried, ...]]) -> t
     for minute, told in enumerate(revisions):
         at = T0 + timedelta(minutes=minute)
         parts = {name: replace(STANDING.devices[name], carried=some) for name, some in told.items()}
-        archive.write(Revision(f"{at:%Y%m%dT%H%M%S.%fZ}-{minute}", at, parts))
+        archive.write(Revision(f"{at:%Y%m%dT%H%M%S.%fZ}-{minute:08x}", at, parts))
     return archive, list(archive.revisions())
 
 
