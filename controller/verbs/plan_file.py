@@ -236,6 +236,8 @@ def read_plan(file: Path) -> PlanToDo:
     """
     try:
         text = read_regular_file(file, LARGEST_FILE_BYTES).decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput([Problem(str(file), 0, "", f"cannot be read: {error}")]) from error
+    except OSError as error:
+        raise InvalidInput([Problem(str(file), 0, "", f"cannot be read: {error.strerror}")]) from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput([Problem(str(file), 0, "", f"is no UTF-8 text: {error.reason}")]) from error
     return to_do_from(text, str(file), "make the plan again with: slotcar plan FILES -o plan.json")
