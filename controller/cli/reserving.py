@@ -246,17 +246,8 @@ def approve(
             seen = opened.status(which, caller())
             _print_entry(seen, err=True)
             version = seen.version
-            if not yes:
-                _confirm("Approve this?")
+            confirm(yes, "Approve this?")
         _show(opened.approve(which, version, caller(), now()), form)
-
-
-def _confirm(question: str) -> None:
-    import sys
-
-    if not sys.stdin.isatty():
-        raise typer.BadParameter("without a terminal say --yes, or --if-version with the version to approve")
-    typer.confirm(question, abort=True, err=True)
 
 
 def reject(
