@@ -193,13 +193,13 @@ def _armed(folder: Path, boundaries: int, say: Say) -> Iterator[Figure]:
 
 def _flow(network: Network) -> Active:
     window = Window(datetime(2030, 1, 1, tzinfo=UTC), datetime(2031, 1, 1, tzinfo=UTC))
-    reservation = Reservation(
+    reservation = Reservation.constant(
         name="flow", owner="bench", source=Endpoint(host="anl-premium"),
         destination=Endpoint(host="lbnl-premium", port=5001), protocol=Protocol.UDP,
         service=Service.IP_PREMIUM, rate_bps=10_000_000, windows=(window,),
     )  # fmt: skip
     (entry,) = entries_of([reservation], network, window.start)
-    return Active(entry, window)
+    return Active(entry, 0)
 
 
 def _armed_in_time(boundaries: Callable[[float], list[list[float]]], say: Say) -> list[list[float]]:

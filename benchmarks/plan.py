@@ -78,7 +78,7 @@ def _texts(boundary: Boundary) -> object:
 
 def _reservations(size: int) -> list[Reservation]:
     return [
-        Reservation(
+        Reservation.constant(
             name=f"n{number}", owner="bench", source=Endpoint(host=f"a{number}"),
             destination=Endpoint(host=f"b{number}", port=5000), protocol=Protocol.UDP, service=Service.IP_PREMIUM,
             rate_bps=1_000_000 + number, windows=(Window(start, start + timedelta(hours=1, minutes=30)),),

@@ -97,7 +97,7 @@ def network_of(platform: Platform, size: int) -> Network:
 def _reservations(size: int) -> list[Reservation]:
     window = Window(NOW, NOW + timedelta(hours=1))
     return [
-        Reservation(
+        Reservation.constant(
             name=f"n{number}-{flow}", owner="bench", source=Endpoint(host=f"a{number}"),
             destination=Endpoint(host=f"b{number}", port=5000 + flow), protocol=Protocol.UDP,
             service=Service.IP_PREMIUM, rate_bps=1_000_000 + flow, windows=(window,),

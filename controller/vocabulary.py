@@ -14,12 +14,21 @@ class Service(StrEnum):
     QBSS = "qbss"
 
 
+#: The services that are promised a rate. Best effort and QBSS take what is left.
+RESERVED_SERVICES = (Service.IP_PREMIUM, Service.ASSURED_RATE)
+
+
 class Direction(StrEnum):
     """Which way the reserved traffic goes: source to destination, back, or both."""
 
     FORWARD = "forward"
     REVERSE = "reverse"
     BOTH = "both"
+
+    @property
+    def ways(self) -> tuple[Direction, ...]:
+        """The single directions in it, forward first."""
+        return (Direction.FORWARD, Direction.REVERSE) if self is Direction.BOTH else (self,)
 
 
 class IfUnready(StrEnum):

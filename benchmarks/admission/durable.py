@@ -92,7 +92,7 @@ def _admission(request: Request, number: int) -> AdmissionRequest:
     ports = [InterfaceId(device=f"r{each}", name="eth0") for each in request.path]
     hops = tuple(Hop(a.device, a, b) for a, b in zip(ports[::2], ports[1::2], strict=True))
     path = NetworkPath("src", "dst", "10.0.0.2", "10.0.9.2", Service.IP_PREMIUM, hops, ())
-    reservation = Reservation(
+    reservation = Reservation.constant(
         name=f"asked-{number}",
         owner="bench",
         source=Endpoint(host="src"),

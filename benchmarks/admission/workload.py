@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.admission import Demand, SlotTables
+from controller.admission import Demand, ResourceId, SlotTables
 from controller.timebase import Window, to_us
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -68,14 +68,14 @@ class Workload:
     capacity_bps: int
 
     @property
-    def capacities(self) -> dict[str, int]:
+    def capacities(self) -> dict[ResourceId, int]:
         return dict.fromkeys(RESOURCES, self.capacity_bps)
 
     def tables(self) -> SlotTables:
         return SlotTables.build(self.capacities, RESOURCES, *self.live.rows())
 
 
-RESOURCES = tuple(f"if:r{number}:eth0:out:ip-premium" for number in range(INTERFACES))
+RESOURCES = tuple(ResourceId("if", f"r{number}:eth0", "out:ip-premium") for number in range(INTERFACES))
 
 
 def bookings(number: int, random: np.random.Generator) -> Bookings:
@@ -112,5 +112,5 @@ def _joined(parts: list[Bookings]) -> Bookings:
 def _request(asked: Bookings, i: int) -> Request:
     path = tuple(asked.paths[i].tolist())
     start, end, rate = int(asked.starts[i]), int(asked.ends[i]), int(asked.rates[i])
-    demands = tuple(Demand(RESOURCES[number], rate) for number in path)
+    demands = tuple(Demand.constant(RESOURCES[number], rate) for number in path)
     return Request(path, start, end, rate, demands, (Window.of_us(start, end),))

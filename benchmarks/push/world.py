@@ -115,7 +115,7 @@ class World:
     def _active(self, slot: int) -> list[Active]:
         window = Window(NOW, NOW + timedelta(hours=1))
         reservations = [
-            Reservation(
+            Reservation.constant(
                 name=f"s{slot}-{number}-{flow}", owner="bench", source=Endpoint(host=f"a{number}"),
                 destination=Endpoint(host=f"b{number}", port=5000 + (slot * FLOWS + flow) % 1000), protocol=Protocol.UDP,
                 service=Service.IP_PREMIUM, rate_bps=1_000_000 + 8000 * slot, windows=(window,),

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from controller.admission.model import Enquiry as Enquiry
     from controller.admission.model import Refused as Refused
     from controller.admission.model import Shortfall as Shortfall
+    from controller.admission.resource_id import ResourceId as ResourceId
+    from controller.admission.resource_id import interface_resource as interface_resource
+    from controller.admission.resource_id import sls_resource as sls_resource
     from controller.admission.resources import capacities as capacities
     from controller.admission.resources import demands as demands
-    from controller.admission.resources import interface_resource as interface_resource
-    from controller.admission.resources import sls_resource as sls_resource
     from controller.admission.tables import SlotTables as SlotTables
 
 #: Where each name is. Imported when it is asked for: the kernels' compiler takes a second that a model does not need.
@@ -26,12 +27,13 @@ _PLACES = {
     "enquire": "decision",
     "capacities": "resources",
     "demands": "resources",
-    "interface_resource": "resources",
-    "sls_resource": "resources",
+    "interface_resource": "resource_id",
+    "sls_resource": "resource_id",
     "Admitted": "model",
     "Demand": "model",
     "Enquiry": "model",
     "Refused": "model",
+    "ResourceId": "resource_id",
     "Shortfall": "model",
 }
 __all__ = sorted(_PLACES)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 
-from controller.admission.arithmetic import payload_rate_bps
+from controller.admission.arithmetic import payload_rate_bps, scaled_up
 from controller.admission.kernels import FOREVER
-from controller.admission.model import Admitted, Demand, Enquiry, Refused, Shortfall
+from controller.admission.model import PERMILLE, Admitted, Demand, Enquiry, Refused, Shortfall
+from controller.admission.resource_id import SLS, sls_resource
 from controller.admission.tables import SlotTables
 from controller.network.model import Sls
 from controller.timebase import Window, from_us, to_us
@@ -25,6 +27,7 @@ def decide(
     sls: Mapping[str, Sls] | None = None,
     horizon: datetime | None = None,
     without: Sequence[Admitted] = (),
+    one_rate: bool = True,
 ) -> Admitted | Refused:
     """Whether the demands fit over all windows together. Changes nothing: the caller adds what is admitted.
 
@@ -33,21 +36,24 @@ def decide(
         horizon: a nearest window ends by then at the latest.
         without: what counts as absent: the old form of a reservation that is being modified. Admitted, the caller
             removes it from the tables before adding the new; refused, nothing has changed and the old stands.
+        one_rate: the demands are those of one payload rate in all windows and directions: a refusal names the highest
+            such rate. Else it names the share of all the rates that fits.
 
     Raises:
         ValueError: a rate that no sane network has, or something in `without` that the tables do not hold.
     """
     if without:
         with _absent(tables, demands, without):
-            return decide(tables, demands, windows, sls=sls, horizon=horizon)
-    asked = [demand for demand in demands if demand.rate_bps]
+            return decide(tables, demands, windows, sls=sls, horizon=horizon, one_rate=one_rate)
+    asked = [demand for demand in demands if demand.peak]
     invalid = _invalid(asked, windows, sls) if sls else []
     if not invalid and tables.fits(asked, windows):
         return Admitted(tuple(demands), tuple(windows))
     return Refused(
         shortfalls=_shortfalls(tables, asked, windows),
         nearest_window=_nearest(tables, asked, windows, sls or {}, horizon),
-        highest_rate_bps=0 if invalid else _highest(tables, asked, windows).rate_bps,
+        highest_rate_bps=(0 if invalid else _highest(tables, asked, windows).rate_bps) if one_rate else None,
+        highest_share_permille=None if one_rate else 0 if invalid else _highest_share(tables, asked, windows),
         reason="; ".join(_not_valid(agreement, window) for agreement, window in invalid),
         horizon=horizon,
     )
@@ -66,7 +72,7 @@ def enquire(
     The demands' own rates do not matter, only their resources and header ratios: they may be 0.
     """
     for agreement, _ in _invalid(demands, windows, sls or {}):
-        return Enquiry(0, f"sls:{agreement.name}")
+        return Enquiry(0, sls_resource(agreement.name))
     with _absent(tables, demands, without):
         return _highest(tables, demands, windows)
 
@@ -104,7 +110,7 @@ def _invalid(demands: Sequence[Demand], windows: Sequence[Window], sls: Mapping[
 
 
 def _demanded(demands: Sequence[Demand], sls: Mapping[str, Sls]) -> list[Sls]:
-    names = (demand.resource[4:] for demand in demands if demand.resource.startswith("sls:"))
+    names = (demand.resource.place for demand in demands if demand.resource.kind == SLS)
     return [sls[name] for name in names if name in sls]
 
 
@@ -116,11 +122,15 @@ def _shortfalls(tables: SlotTables, asked: Sequence[Demand], windows: Sequence[W
     """Every short resource at its worst moment of all windows, the first of equals."""
     found = []
     for demand in asked:
-        cases = [case for window in windows if (case := tables.worst(demand.resource, window, demand.rate_bps))]
+        cases = [
+            (case[0] + amount, case, amount)
+            for window, amount in zip(windows, demand.over(len(windows)), strict=True)
+            if (case := tables.worst(demand.resource, window, amount))
+        ]
         if cases:
-            peak, window = max(cases, key=lambda case: case[0])
+            _, (peak, window), amount = max(cases, key=lambda case: case[0])
             capacity = tables.capacity(demand.resource)
-            found.append(Shortfall(demand.resource, window, demand.rate_bps, max(0, capacity - peak), capacity))
+            found.append(Shortfall(demand.resource, window, amount, max(0, capacity - peak), capacity))
     return tuple(found)
 
 
@@ -132,6 +142,18 @@ def _highest(tables: SlotTables, demands: Sequence[Demand], windows: Sequence[Wi
         if best is None or rate < best.rate_bps:
             best = Enquiry(rate, demand.resource)
     return best or Enquiry(0)
+
+
+def _highest_share(tables: SlotTables, asked: Sequence[Demand], windows: Sequence[Window]) -> int:
+    """The highest share of all amounts, in thousandths, that fits in every window at once."""
+    low, high = 0, PERMILLE  # the whole does not fit, nothing does
+    while high - low > 1:
+        middle = (low + high) // 2
+        part = [
+            replace(one, amounts=tuple(scaled_up(amount, middle, PERMILLE) for amount in one.amounts)) for one in asked
+        ]
+        low, high = (middle, high) if tables.fits(part, windows) else (low, middle)
+    return low
 
 
 def _nearest(

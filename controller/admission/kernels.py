@@ -101,12 +101,12 @@ def peak(state: State, resource: int, start: int, end: int) -> int:
 
 @kernel
 def fits(state: State, resources: Ints, limits: Ints, starts: Ints, ends: Ints) -> bool:
-    """Whether no level of any resource exceeds its limit in any window; what is before the floor counts as free."""
+    """Whether no level of resource r exceeds `limits[r, w]` in window w; what is before the floor counts as free."""
     for w in range(starts.size):
         start = max(starts[w], state.head[FLOOR])
         if start < ends[w]:
             for r in range(resources.size):
-                if peak(state, resources[r], start, ends[w]) > limits[r]:
+                if peak(state, resources[r], start, ends[w]) > limits[r, w]:
                     return False
     return True
 
@@ -218,6 +218,8 @@ def nearest_shift(
 ) -> int:
     """The least shift in `least .. most` by which all windows together fit on all resources; -1 where none does.
 
+    `limits[r, w]` is the highest level of resource r beside which window w fits.
+
     Each step leaves the last excess of some window behind: every smaller shift would still overlap that period, so
     that nothing is jumped over.
     """
@@ -229,7 +231,7 @@ def nearest_shift(
         if shift > most:
             return -1
         w, r = pair // resources.size, pair % resources.size
-        after = end_of_last_excess(state, resources[r], starts[w] + shift, ends[w] + shift, limits[r])
+        after = end_of_last_excess(state, resources[r], starts[w] + shift, ends[w] + shift, limits[r, w])
         if after == BEGINNING:
             agreed += 1
             pair = (pair + 1) % pairs
@@ -389,7 +391,7 @@ def raise_all(
     ends: Ints,
     begin: int,
 ) -> int:
-    """Adds each rate to its resource over every window, from the `begin`th (window, resource) pair on.
+    """Adds `rates[r, w]` to resource r over window w, from the `begin`th (window, resource) pair on.
 
     Returns:
         How many pairs are done: fewer than all where blocks or directory slots ran out; the caller makes room and
@@ -399,7 +401,7 @@ def raise_all(
         w, r = pair // resources.size, pair % resources.size
         resource = resources[r]
         start = max(starts[w], state.head[FLOOR])
-        if rates[r] == 0 or start >= ends[w]:
+        if rates[r, w] == 0 or start >= ends[w]:
             continue
         if state.head[FREE] < 2:
             return pair
@@ -408,7 +410,7 @@ def raise_all(
             if state.head[TAIL] + room > state.dirs.shape[1]:
                 return pair
             move_directory(state, resource, room)
-        raise_level(state, resource, start, ends[w], rates[r])
+        raise_level(state, resource, start, ends[w], rates[r, w])
     return starts.size * resources.size
 
 

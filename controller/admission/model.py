@@ -2,42 +2,66 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 
-from controller.timebase import Window, common_windows, iso, windows_without
+from controller.admission.resource_id import ResourceId, describe
+from controller.timebase import Window, iso
 from controller.units import format_rate
+
+#: `Refused.highest_share_permille` counts thousandths.
+PERMILLE = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a reservation asks of one resource while its window is open.
+    """What a reservation asks of one resource in each of its slots.
 
     Attributes:
-        resource: `if:DEVICE:INTERFACE:in|out:SERVICE` (layer-2 rate) or `sls:NAME` (layer-3 rate).
-        wire_bytes, payload_bytes: `rate_bps` is the payload rate times their ratio, rounded up; what turns a free rate
-            back into a payload rate. No part of a demand's identity, and 1 to 1 where nobody says.
+        amounts: in the unit of the resource's kind, one for each slot in their order; a single one holds in every slot.
+        wire_bytes, payload_bytes: an amount is the payload rate times their ratio, rounded up; what turns a free rate
+            back into a payload rate. No part of a demand's identity, and 1 to 1 where the caller does not say.
     """
 
-    resource: str
-    rate_bps: int
+    resource: ResourceId
+    amounts: tuple[int, ...]
     wire_bytes: int = field(default=1, compare=False)
     payload_bytes: int = field(default=1, compare=False)
+
+    @classmethod
+    def constant(cls, resource: ResourceId, amount: int) -> Demand:
+        """The same amount in every slot."""
+        return cls(resource, (amount,))
+
+    def amount(self, slot: int) -> int:
+        """What is asked in the slot of this index."""
+        return self.amounts[slot] if len(self.amounts) > 1 else self.amounts[0]
+
+    def over(self, slots: int) -> tuple[int, ...]:
+        """The amounts of `slots` slots, one each."""
+        return self.amounts if len(self.amounts) > 1 else self.amounts * slots
+
+    @property
+    def peak(self) -> int:
+        return max(self.amounts)
 
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """Where and when a request does not fit.
+    """Where and when a request does not fit. Amounts are in the unit of the resource's kind.
 
     `window` is the part of the asked windows, around the worst moment, throughout which the request does not fit; at
-    that moment `free_bps` of `capacity_bps` is left (0 also where more is reserved than the capacity is by now).
+    that moment `free` of `capacity` is left (0 also where more is reserved than the capacity is by now).
     """
 
-    resource: str
+    resource: ResourceId
     window: Window
-    requested_bps: int
-    free_bps: int
-    capacity_bps: int
+    requested: int
+    free: int
+    capacity: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +72,31 @@ class Admitted:
     windows: tuple[Window, ...]
 
 
-def covering(one: Admitted, other: Admitted) -> tuple[Admitted, ...]:
-    """Parts that together take the greater of the two, of every resource at every instant."""
-    taken = {demand.resource: demand.rate_bps for demand in one.demands}
-    more = tuple(
-        replace(demand, rate_bps=demand.rate_bps - taken.get(demand.resource, 0))
-        for demand in other.demands
-        if demand.rate_bps > taken.get(demand.resource, 0)
-    )
-    parts = (
-        one,
-        Admitted(other.demands, tuple(windows_without(other.windows, one.windows))),
-        Admitted(more, tuple(common_windows(other.windows, one.windows))),
-    )
-    return tuple(part for part in parts if part.windows)
+def highest_bps(demands: Sequence[Demand]) -> dict[ResourceId, int]:
+    """The highest amount that is asked of each resource."""
+    return {demand.resource: demand.peak for demand in demands}
+
+
+def covering(one: Admitted, other: Admitted) -> Admitted:
+    """What takes the greater of the two, of every resource at every instant."""
+    instants = sorted({instant for part in (one, other) for window in part.windows for instant in window})
+    spans = [Window(start, end) for start, end in pairwise(instants)]
+    levels = [(span, _amounts_in(one, span), _amounts_in(other, span)) for span in spans]
+    taken = [(span, first, second) for span, first, second in levels if first is not None or second is not None]
+    resources = dict.fromkeys(demand.resource for part in (one, other) for demand in part.demands)
+    demands = []
+    for resource in resources:
+        amounts = tuple(max((level or {}).get(resource, 0) for level in both) for _, *both in taken)
+        demands.append(Demand(resource, amounts[:1] if len(set(amounts)) == 1 else amounts))
+    return Admitted(tuple(demands), tuple(span for span, _, _ in taken))
+
+
+def _amounts_in(part: Admitted, span: Window) -> dict[ResourceId, int] | None:
+    """What a part takes throughout a span that no window of it crosses the border of; None where it is not open."""
+    number = bisect_right(part.windows, span.start, key=lambda window: window.start) - 1
+    if number < 0 or part.windows[number].end <= span.start:
+        return None
+    return {demand.resource: demand.amount(number) for demand in part.demands}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +107,17 @@ class Refused:
         shortfalls: one for every resource that is short, in the order of the demands.
         nearest_window: the earliest window of the same length, not before the asked start, in which the whole request
             fits (None: none before the horizon). Of a recurrence, the first occurrence: all shift together.
-        highest_rate_bps: the highest payload rate that fits in the asked windows (0: nothing).
+        highest_rate_bps: the highest payload rate that fits in the asked windows (0: nothing); None where the request
+            has more than one rate.
+        highest_share_permille: of a request with more than one rate, the share of all its rates that fits, thousandths.
         reason: set where numbers are not the reason (an SLS not valid then, no such path).
         horizon: until when a nearest window was looked for; None without end.
     """
 
     shortfalls: tuple[Shortfall, ...] = ()
     nearest_window: Window | None = None
-    highest_rate_bps: int = 0
+    highest_rate_bps: int | None = 0
+    highest_share_permille: int | None = None
     reason: str = ""
     details: dict[str, str] = field(default_factory=dict)
     horizon: datetime | None = None
@@ -93,13 +131,15 @@ class Refused:
         else:
             until = f" before {iso(self.horizon)}" if self.horizon else ""
             lines.append(f"no later window{until} fits the whole request")
-        if self.highest_rate_bps:
-            lines.append(
-                f"the highest payload rate that fits in the asked time is {format_rate(self.highest_rate_bps)}"
-            )
-        else:
-            lines.append("no payload rate fits in the asked time")
+        lines.append(self._what_fits())
         return tuple(lines)
+
+    def _what_fits(self) -> str:
+        if self.highest_rate_bps:
+            return f"the highest payload rate that fits in the asked time is {format_rate(self.highest_rate_bps)}"
+        if self.highest_share_permille:
+            return f"the same slots fit with {self.highest_share_permille / 10:g} % of the asked rates"
+        return "no payload rate fits in the asked time"
 
     def sentence(self) -> str:
         """`explain` in one line, for logs and problem details."""
@@ -110,25 +150,14 @@ class Refused:
 class Enquiry:
     """GARA's enquire: the highest payload rate over the asked windows, and the resource that limits it.
 
-    `limited_by` is empty where nothing asks for capacity (best effort): the rate is 0 then, as nothing is promised.
+    `limited_by` is None where nothing asks for capacity (best effort): the rate is 0 then, as nothing is promised.
     """
 
     rate_bps: int
-    limited_by: str = ""
-
-
-def describe(resource: str) -> str:
-    """A resource in words: `ip-premium on lbnl-edge eth1, outbound` or `SLS esnet-lbnl`."""
-    kind, _, name = resource.partition(":")
-    if kind == "if":
-        interface, direction, service = name.rsplit(":", 2)
-        device, _, port = interface.partition(":")
-        return f"{service} on {device} {port}, {direction}bound"
-    return f"SLS {name}" if kind == "sls" else resource
+    limited_by: ResourceId | None = None
 
 
 def _shortage(shortfall: Shortfall) -> str:
-    requested, free, capacity = (
-        format_rate(rate) for rate in (shortfall.requested_bps, shortfall.free_bps, shortfall.capacity_bps)
-    )
+    words = shortfall.resource.kind_of.format_amount
+    requested, free, capacity = map(words, (shortfall.requested, shortfall.free, shortfall.capacity))
     return f"{describe(shortfall.resource)}: {requested} requested, {free} free of {capacity} in {shortfall.window}"

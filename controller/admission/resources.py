@@ -6,27 +6,17 @@ from collections.abc import Iterator, Sequence
 
 from controller.admission.arithmetic import payload_bytes, scaled_up
 from controller.admission.model import Demand
-from controller.network.model import InterfaceId, Network
+from controller.admission.resource_id import ResourceId, interface_resource, sls_resource
+from controller.network.model import Network
 from controller.path.model import Path
 from controller.reservation.model import Reservation
-from controller.vocabulary import Service
-
-#: The services that are promised a rate. Best effort and QBSS take what is left.
-RESERVED_SERVICES = (Service.IP_PREMIUM, Service.ASSURED_RATE)
-
-
-def interface_resource(interface: InterfaceId, direction: str, service: Service) -> str:
-    """A service's share of one direction (`in` or `out`, as the device sees it) of an interface."""
-    return f"if:{interface.device}:{interface.name}:{direction}:{service.value}"
-
-
-def sls_resource(name: str) -> str:
-    return f"sls:{name}"
+from controller.vocabulary import RESERVED_SERVICES, Direction, Service
 
 
 def demands(reservation: Reservation, paths: Sequence[Path], network: Network) -> tuple[Demand, ...]:
     """What the reservation asks of every resource that its paths cross, in their order, each resource once.
 
+    `paths`: one for each direction of the reservation, forward first.
     An interface's share is a layer-2 rate with that link's own overhead, an SLS's a layer-3 rate. Devices of
     over-provisioned domains are crossed without a demand (D7.3 §3.2.1). A resource that is crossed more than once (a
     pinned path that turns back) is asked for the multiple.
@@ -37,18 +27,36 @@ def demands(reservation: Reservation, paths: Sequence[Path], network: Network) -
     """
     if reservation.service not in RESERVED_SERVICES:
         return ()
-    wire: dict[str, int] = {}
-    for path in paths:
+    #: By resource: what a payload's packet costs there on its way forward, and on its way back.
+    wire: dict[ResourceId, tuple[int, int]] = {}
+    for direction, path in zip(reservation.direction.ways, paths, strict=True):
         for resource, overhead_bytes in _crossed(path, reservation.service, network):
-            wire[resource] = wire.get(resource, 0) + reservation.packet_size_bytes + overhead_bytes
+            forward, reverse = wire.get(resource, (0, 0))
+            size = reservation.packet_size_bytes + overhead_bytes
+            forward, reverse = (
+                (forward + size, reverse) if direction is Direction.FORWARD else (forward, reverse + size)
+            )
+            wire[resource] = forward, reverse
     payload = payload_bytes(reservation.packet_size_bytes, reservation.protocol)
+    rates = [(slot.forward_bps, slot.reverse_bps) for slot in reservation.slots]
+    if len(set(rates)) == 1:
+        rates = rates[:1]
     return tuple(
-        Demand(resource, scaled_up(reservation.rate_bps, wire_bytes, payload), wire_bytes, payload)
+        Demand(resource, _amounts(rates, wire_bytes, payload), sum(wire_bytes), payload)
         for resource, wire_bytes in wire.items()
     )
 
 
-def _crossed(path: Path, service: Service, network: Network) -> Iterator[tuple[str, int]]:
+def _amounts(rates_bps: Sequence[tuple[int, int]], wire_bytes: tuple[int, int], payload: int) -> tuple[int, ...]:
+    """The wire's rate for each forward and reverse payload rate, rounded up; one alone where all are the same."""
+    found = tuple(
+        scaled_up(1, forward_bps * wire_bytes[0] + reverse_bps * wire_bytes[1], payload)
+        for forward_bps, reverse_bps in rates_bps
+    )
+    return found[:1] if len(set(found)) == 1 else found
+
+
+def _crossed(path: Path, service: Service, network: Network) -> Iterator[tuple[ResourceId, int]]:
     """Resources of one path with the layer-2 bytes that a packet costs there."""
     for hop in path.hops:
         if hop.device in path.unreserved_devices or network.domain_of(hop.ingress).over_provisioned:
@@ -59,13 +67,13 @@ def _crossed(path: Path, service: Service, network: Network) -> Iterator[tuple[s
         yield sls_resource(name), 0
 
 
-def capacities(network: Network) -> dict[str, int]:
+def capacities(network: Network) -> dict[ResourceId, int]:
     """Capacity of every resource of the network, bits per second.
 
     Of an interface, the service's configured share of the link in each direction (0 where it has none); of an SLS, its
     agreed rate. When an SLS holds is for `decide` to see to.
     """
-    found: dict[str, int] = {}
+    found: dict[ResourceId, int] = {}
     for device in network.devices.values():
         for interface in device.interfaces.values():
             for direction in ("in", "out"):

@@ -15,6 +15,7 @@ import numpy as np
 from controller.admission import kernels, storage
 from controller.admission.kernels import Ints
 from controller.admission.model import Demand
+from controller.admission.resource_id import ResourceId
 from controller.timebase import EPOCH, MICROSECOND, Window, to_us
 
 #: 1 Pbit/s. Thousands of such rates at once still fit 64 bits, so that sums need no check.
@@ -28,7 +29,7 @@ Request: TypeAlias = tuple[Ints, Ints, Ints, Ints]
 class SlotTables:
     """Step functions of reserved rate, one per resource, with the resources' capacities."""
 
-    def __init__(self, capacities: Mapping[str, int]) -> None:
+    def __init__(self, capacities: Mapping[ResourceId, int]) -> None:
         """Empty tables.
 
         Raises:
@@ -42,8 +43,8 @@ class SlotTables:
     @classmethod
     def build(
         cls,
-        capacities: Mapping[str, int],
-        resources: Sequence[str],
+        capacities: Mapping[ResourceId, int],
+        resources: Sequence[ResourceId],
         resource_index: Ints,
         start_us: Ints,
         end_us: Ints,
@@ -75,30 +76,30 @@ class SlotTables:
     # Resources
 
     @property
-    def resources(self) -> tuple[str, ...]:
+    def resources(self) -> tuple[ResourceId, ...]:
         return tuple(self._ids)
 
-    def __contains__(self, resource: str) -> bool:
+    def __contains__(self, resource: ResourceId) -> bool:
         return resource in self._ids
 
-    def capacity(self, resource: str) -> int:
+    def capacity(self, resource: ResourceId) -> int:
         """Capacity, bits per second; 0 of a resource that is not known."""
         return self._capacities[self._ids.get(resource, NOWHERE)]
 
-    def set_capacities(self, capacities: Mapping[str, int]) -> None:
+    def set_capacities(self, capacities: Mapping[ResourceId, int]) -> None:
         """Takes an inventory's capacities over; what they no longer name has capacity 0 and keeps its reservations.
 
         Raises:
             ValueError: a capacity that no sane network has; nothing changed.
         """
         for resource, capacity in capacities.items():
-            _check_rate(capacity, resource)
+            _check_rate(capacity, str(resource))
         self._capacities = [0] * len(self._capacities)
         for resource, capacity in capacities.items():
             number = self._register(resource)  # which may add to the list
             self._capacities[number] = capacity
 
-    def _register(self, resource: str) -> int:
+    def _register(self, resource: ResourceId) -> int:
         number = self._ids.get(resource)
         if number is None:
             number = self._ids[resource] = len(self._capacities)
@@ -109,7 +110,8 @@ class SlotTables:
     # Changes
 
     def add(self, demands: Sequence[Demand], windows: Sequence[Window]) -> None:
-        """Reserves every demand over every window; whether it fits is for `decide`. Before the floor nothing is kept.
+        """Reserves every demand's amounts over the windows; whether it fits is for `decide`. Before the floor nothing is
+        kept.
 
         Raises:
             ValueError: a rate that no sane network has; nothing changed.
@@ -127,8 +129,8 @@ class SlotTables:
         """
         request = self._request(demands, windows, sign=-1)
         ids, rates, starts, ends = request
-        for index, (number, rate) in enumerate(zip(ids.tolist(), rates.tolist(), strict=True)):
-            for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        for index, number in enumerate(ids.tolist()):
+            for start, end, rate in zip(starts.tolist(), ends.tolist(), rates[index].tolist(), strict=True):
                 start = max(start, self.floor_us)
                 if rate and start < end and kernels.lowest(self._state, number, start, end) + rate < 0:
                     name = demands[index].resource
@@ -158,7 +160,7 @@ class SlotTables:
         """Tables of their own, for a plan that adds what is only intended."""
         return self.excerpt(self.resources)
 
-    def excerpt(self, resources: Iterable[str]) -> SlotTables:
+    def excerpt(self, resources: Iterable[ResourceId]) -> SlotTables:
         """A copy of some resources' tables alone; others are unknown there."""
         names = [name for name in resources if name in self._ids]
         copied = SlotTables({name: self.capacity(name) for name in names})
@@ -172,19 +174,19 @@ class SlotTables:
         """Whether every demand fits over every window, beside what is reserved: peaks, not sums (DESIGN rule 3)."""
         return kernels.fits(self._state, *self._question(demands, windows))
 
-    def peak(self, resource: str, window: Window) -> int:
+    def peak(self, resource: ResourceId, window: Window) -> int:
         """The highest reserved rate at any moment of the window, bits per second."""
         start, end = max(window.start_us, self.floor_us), window.end_us
         return kernels.peak(self._state, self._ids.get(resource, NOWHERE), start, end) if start < end else 0
 
-    def steps(self, resource: str, window: Window) -> tuple[tuple[int, int], ...]:
+    def steps(self, resource: ResourceId, window: Window) -> tuple[tuple[int, int], ...]:
         """Reserved rate over the window: (time in us, rate in bps) of its start and of each change in it."""
         times, levels = storage.segment(
             self._state, self._ids.get(resource, NOWHERE), max(window.start_us, self.floor_us), window.end_us
         )
         return tuple(zip(times.tolist(), levels.tolist(), strict=True))
 
-    def worst(self, resource: str, window: Window, rate_bps: int) -> tuple[int, Window] | None:
+    def worst(self, resource: ResourceId, window: Window, rate_bps: int) -> tuple[int, Window] | None:
         """Where in the window `rate_bps` more does not fit: the peak, and the period around its first moment.
 
         None where it fits.
@@ -214,22 +216,28 @@ class SlotTables:
     def _request(
         self, demands: Sequence[Demand], windows: Sequence[Window], sign: int, above: Sequence[int] | None = None
     ) -> Request:
-        """Arrays for the kernels: resource numbers, signed rates (plus `above` of each resource), starts, ends."""
+        """Arrays for the kernels: resource numbers, a signed rate for each resource and window (plus `above` of each
+        resource), starts, ends."""
         known, numbers, rates = self._ids, [], []
+        n, w = len(demands), len(windows)
         for demand in demands:
-            number, rate = known.get(demand.resource, NOWHERE), demand.rate_bps
-            if not 0 <= rate <= MAX_RATE_BPS:
-                _check_rate(rate, demand.resource)
+            number = known.get(demand.resource, NOWHERE)
+            base = above[number] if above else 0
+            for rate in demand.over(w):
+                if not 0 <= rate <= MAX_RATE_BPS:
+                    _check_rate(rate, str(demand.resource))
+                rates.append(base + sign * rate)
             numbers.append(number)
-            rates.append(sign * rate + above[number] if above else sign * rate)
-        n, w = len(numbers), len(windows)
+        if len(rates) != n * w:
+            raise ValueError(f"there are {w} slots, and a demand has another number of amounts")
         if len(set(numbers)) != n and len({demand.resource for demand in demands}) != n:
             raise ValueError("a resource is asked for twice: merge its demands first")
         starts = [(window.start - EPOCH) // MICROSECOND for window in windows]
         ends = [(window.end - EPOCH) // MICROSECOND for window in windows]
         # One array is made and cut in four: making arrays costs more than the kernels' own work.
         row = np.array(numbers + rates + starts + ends, dtype=np.int64)
-        return row[:n], row[n : 2 * n], row[2 * n : 2 * n + w], row[2 * n + w :]
+        starts_at = n + n * w
+        return row[:n], row[n:starts_at].reshape(n, w), row[starts_at : starts_at + w], row[starts_at + w :]
 
 
 def _check_rate(rate_bps: int, where: str) -> None:

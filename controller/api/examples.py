@@ -40,7 +40,9 @@ RESERVATION: Json = {
     "packet_size_bytes": 1500,
     "rtt_us": 50_000,
     "windows": [WINDOW],
+    "slots": [{**WINDOW, "forward_bps": 36_000_000, "reverse_bps": 0}],
     "recurrence": None,
+    "timezone": None,
     "via": [],
     "if_unready": "delay",
     "labels": {},
@@ -52,6 +54,12 @@ _HOPS = [
     ("lbnl-7507", "ATM1/0/0.60", "FastEthernet4/0/0"),
 ]
 _SLS = ["anl-esnet-ip-premium", "esnet-lbnl-ip-premium"]
+
+
+def _demand(resource: str, rate_bps: int) -> Json:
+    return {"resource": resource, "rate_bps": rate_bps, "amounts": [rate_bps]}
+
+
 ENTRY: Json = {
     "handle": HANDLE,
     "number": 7,
@@ -70,8 +78,8 @@ ENTRY: Json = {
         }
     ],
     "demands": [
-        {"resource": "if:anl-7507-1:ATM1/0/0:out:ip-premium", "rate_bps": 41_819_179},
-        *({"resource": f"sls:{name}", "rate_bps": 36_986_302} for name in _SLS),
+        _demand("if:anl-7507-1:ATM1/0/0:out:ip-premium", 41_819_179),
+        *(_demand(f"sls:{name}", 36_986_302) for name in _SLS),
     ],
     "created_at": "2027-03-01T12:00:00Z",
     "changed_at": "2027-03-01T12:00:00Z",
@@ -114,6 +122,7 @@ _REFUSAL: Json = {
     ],
     "nearest_window": {"start": "2027-03-01T23:00:00Z", "end": "2027-03-02T01:00:00Z"},
     "highest_rate_bps": 2_738_262,
+    "highest_share_permille": None,
 }
 _PLAN: Json = {
     "format": "slotcar-plan/1",
@@ -227,6 +236,7 @@ EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
                         "at": WINDOW["start"],
                         "starting": ["hep/tonight-cms"],
                         "ending": [],
+                        "changing": [],
                         "active": 1,
                         "phase": "active",
                         "lag_us": 91_000,
@@ -237,6 +247,7 @@ EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
                         "at": WINDOW["end"],
                         "starting": [],
                         "ending": ["hep/tonight-cms"],
+                        "changing": [],
                         "active": 0,
                         "phase": "armed",
                         "lag_us": None,

@@ -24,6 +24,13 @@ class WindowOut(Answer):
     end: datetime
 
 
+class SlotOut(WindowOut):
+    """Payload rates while it is open, bits per second."""
+
+    forward_bps: int
+    reverse_bps: int
+
+
 class EndpointOut(Answer):
     host: str
     port: int | None = Field(description="None until it is bound")
@@ -39,11 +46,13 @@ class ReservationOut(Answer):
     protocol: Protocol
     direction: Direction
     service: Service
-    rate_bps: int = Field(description="payload rate, bits per second")
+    rate_bps: int | None = Field(description="payload rate, bits per second; null where `slots` have several")
     packet_size_bytes: int
     rtt_us: int
     windows: list[WindowOut]
+    slots: list[SlotOut]
     recurrence: str | None
+    timezone: str | None = Field(description="where recurrence and hours of the day were expanded")
     via: list[str]
     if_unready: IfUnready
     labels: dict[str, str]
@@ -65,7 +74,8 @@ class PathOut(Answer):
 
 class DemandOut(Answer):
     resource: str
-    rate_bps: int = Field(description="layer 2 at an interface, layer 3 at an SLS")
+    rate_bps: int = Field(description="the highest of `amounts`; layer 2 at an interface, layer 3 at an SLS")
+    amounts: list[int] = Field(description="one for each slot, or a single one for all of them; bits per second")
 
 
 class ProposedOut(Answer):
@@ -141,7 +151,8 @@ class RefusalOut(Answer):
     reason: str
     shortfalls: list[ShortfallOut]
     nearest_window: WindowOut | None
-    highest_rate_bps: int
+    highest_rate_bps: int | None = Field(description="null where several rates were asked for")
+    highest_share_permille: int | None = Field(description="then: how much of all of them fits, in thousandths")
 
 
 class DifferenceOut(Answer):
@@ -212,6 +223,7 @@ class TimelineItemOut(Answer):
     at: datetime
     starting: list[str]
     ending: list[str]
+    changing: list[str] = Field(description="those whose rate changes")
     active: int = Field(description="reservations active from this instant on")
     phase: PhaseName = Field(description="of the device that is furthest behind")
     lag_us: int | None = Field(description="of the last device, as far as lags are known")
@@ -223,10 +235,19 @@ class TimelineOut(Answer):
     items: list[TimelineItemOut]
 
 
+class RatesIn(Answer):
+    """A rate each way; what is left out stays."""
+
+    forward: str | None = Field(default=None, max_length=100, pattern=QUANTITY_PATTERN, examples=["20 Mbit/s"])
+    reverse: str | None = Field(default=None, max_length=100, pattern=QUANTITY_PATTERN, examples=["1 Mbit/s"])
+
+
 class ModifyIn(Answer):
     """What is left out stays. Either an end or a duration."""
 
-    rate: str | None = Field(default=None, max_length=100, pattern=QUANTITY_PATTERN, examples=["40 Mbit/s"])
+    rate: Annotated[str, Field(max_length=100, pattern=QUANTITY_PATTERN)] | RatesIn | None = Field(
+        default=None, examples=["40 Mbit/s"]
+    )
     start: str | None = Field(
         default=None, max_length=100, pattern=TIME_PATTERN, examples=["2027-03-01T23:00:00+01:00"]
     )

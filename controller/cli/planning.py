@@ -157,14 +157,14 @@ def summary(reservation: object) -> str:
     """One line that a person recognises a reservation by."""
     from controller.reservation.model import Reservation
     from controller.timebase import iso
-    from controller.units import format_rate
+    from controller.verbs.explain import rate_words
 
     assert isinstance(reservation, Reservation)
     times = len(reservation.windows)
     first = reservation.windows[0]
     repeated = f", {times} times until {iso(reservation.end)}" if times > 1 else ""
     return (
-        f"{format_rate(reservation.rate_bps)} {reservation.service.value} {reservation.protocol.value}"
+        f"{rate_words(reservation)} {reservation.service.value} {reservation.protocol.value}"
         f" {reservation.source} to {reservation.destination} ({reservation.direction.value}),"
         f" {iso(first.start)} to {iso(first.end)}{repeated}"
     )

@@ -83,7 +83,7 @@ def enquire(
 
 
 def _show_enquiry(answer: EnquiryAnswer, form: Format) -> None:
-    from controller.admission.model import describe
+    from controller.admission.resource_id import describe
     from controller.units import format_rate
     from controller.verbs.documents import enquiry_document
 
@@ -152,7 +152,13 @@ def create(
 
 def modify(
     which: Which,
-    rate: Annotated[str | None, typer.Option("--rate", "-r", help="new payload rate")] = None,
+    rate: Annotated[
+        str | None, typer.Option("--rate", "-r", help="new payload rate, each way that is reserved")
+    ] = None,
+    forward_rate: Annotated[str | None, typer.Option("--forward-rate", help="new payload rate forward")] = None,
+    reverse_rate: Annotated[
+        str | None, typer.Option("--reverse-rate", help="new payload rate on the way back")
+    ] = None,
     start: Annotated[str | None, typer.Option("--start", help="new start")] = None,
     end: End = None,
     duration: Duration = None,
@@ -168,6 +174,8 @@ def modify(
     moment = now()
     change = Modification(
         rate_bps=parsed("--rate", parse_rate_bps, rate) if rate else None,
+        forward_bps=parsed("--forward-rate", parse_rate_bps, forward_rate) if forward_rate else None,
+        reverse_bps=parsed("--reverse-rate", parse_rate_bps, reverse_rate) if reverse_rate else None,
         start=parsed("--start", lambda text: parse_time(text, moment), start) if start else None,
         end=parsed("--end", lambda text: parse_time(text, moment), end) if end else None,
         duration=parsed("--duration", parse_duration, duration) if duration else None,
@@ -311,14 +319,14 @@ def _watch(which: str | None, form: Format, api: str | None, token_file: Path | 
 
 def _print_list(entries: tuple[Entry, ...]) -> None:
     from controller.timebase import iso
-    from controller.units import format_rate
+    from controller.verbs.explain import rate_words
 
     rows = [
         (
             f"{e.reservation.owner}/{e.reservation.name}",
             e.handle,
             f"{e.state.value}, change waits" if e.proposed else e.state.value,
-            format_rate(e.reservation.rate_bps),
+            rate_words(e.reservation),
             e.reservation.service.value,
             f"{e.reservation.source} > {e.reservation.destination}",
             iso(e.reservation.start),
@@ -337,7 +345,7 @@ def _show(entry: Entry, form: Format) -> None:
 
 
 def _print_entry(entry: Entry, *, err: bool = False) -> None:
-    from controller.admission.model import describe
+    from controller.admission.resource_id import describe
     from controller.cli.output import stderr
     from controller.cli.planning import summary
     from controller.timebase import iso
@@ -352,7 +360,8 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
     for path in entry.paths:
         ways = [path.source, *(hop.device for hop in path.hops), path.destination]
         lines.append(f"path     {' > '.join(ways)}")
-    lines += [f"takes    {format_rate(demand.rate_bps)} of {describe(demand.resource)}" for demand in entry.demands]
+    takes = "takes   " if reservation.constant_rate_bps is not None else "takes up to"
+    lines += [f"{takes} {format_rate(demand.peak)} of {describe(demand.resource)}" for demand in entry.demands]
     if reservation.if_unready is not IfUnready.DELAY:
         lines.append(f"unready  {reservation.if_unready.value}")
     if reservation.labels:

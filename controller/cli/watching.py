@@ -163,7 +163,8 @@ def _outcome(item: Json) -> str:
 
 
 def names(item: Json) -> str:
-    return printable(", ".join([f"+{name}" for name in item["starting"]] + [f"-{name}" for name in item["ending"]]))
+    signs = (("+", "starting"), ("~", "changing"), ("-", "ending"))
+    return printable(", ".join(f"{sign}{name}" for sign, key in signs for name in item[key]))
 
 
 def lag(item: Json) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.intent.build import Active, intents_at
-from controller.intent.model import AggregatePolicer, EdgeFlow, Egress, FlowMatch, QosIntent, Queue
+from controller.intent.build import intents_at
+from controller.intent.model import Active, AggregatePolicer, EdgeFlow, Egress, FlowMatch, QosIntent, Queue
 
 __all__ = ["Active", "AggregatePolicer", "EdgeFlow", "Egress", "FlowMatch", "QosIntent", "Queue", "intents_at"]

@@ -4,25 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import Protocol
 
 from controller.intent.egress import egress_of, load_of
 from controller.intent.flows import flows_of, without_twins
-from controller.intent.model import AggregatePolicer, EdgeFlow, QosIntent
-from controller.ledger.model import Entry
+from controller.intent.model import Active, AggregatePolicer, EdgeFlow, QosIntent
 from controller.network.model import Device, Interface, InterfaceId, Network
-from controller.timebase import Window
 from controller.vocabulary import InterfaceRole
-
-
-class Active(Protocol):
-    """A reservation that is active at the instant asked for, with the occurrence that makes it so."""
-
-    @property
-    def entry(self) -> Entry: ...
-
-    @property
-    def window(self) -> Window: ...
 
 
 def intents_at(
@@ -37,12 +24,12 @@ def intents_at(
     unentitled code points. Devices of over-provisioned domains get no intent (D7.3 §3.2.1). `at` is the instant, for
     the validity of SLSs; without it every SLS is taken as valid. With `devices` only these are asked for.
     """
-    entries = sorted({one.entry.number: one.entry for one in active}.items())
+    ordered = [one for _, one in sorted({one.entry.number: one for one in active}.items())]
     flows: dict[str, list[EdgeFlow]] = {}
-    for _, entry in entries:
-        for flow in flows_of(entry, network):
+    for one in ordered:
+        for flow in flows_of(one.entry, one.slot, network):
             flows.setdefault(flow.interface.device, []).append(flow)
-    load = load_of([entry for _, entry in entries], network)
+    load = load_of(ordered, network)
     return {
         device.name: QosIntent(
             device=device.name,

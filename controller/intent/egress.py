@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from controller.admission.arithmetic import scaled_up
+from controller.admission.resource_id import ResourceId, interface_resource
 from controller.intent.flows import committed, first_ingress
-from controller.intent.model import Egress, Queue
+from controller.intent.model import Active, Egress, Queue
 from controller.ledger.model import Entry
 from controller.network.model import Interface, Network
+from controller.reservation.model import Slot
 from controller.vocabulary import Service
 
 MILLION = 1_000_000
@@ -32,40 +34,41 @@ RANK: dict[Service, int] = {
 
 @dataclass(slots=True)
 class Load:
-    """Sums over the active set. Keys are `if:DEVICE:INTERFACE:out:SERVICE`.
+    """Sums over the active set, by resource.
 
     `premium_burst_bytes`: what conforming premium flows may send at once, as frames, so what their queue must hold.
     """
 
-    rate_bps: dict[str, int] = field(default_factory=dict)
-    premium_burst_bytes: dict[str, int] = field(default_factory=dict)
+    rate_bps: dict[ResourceId, int] = field(default_factory=dict)
+    premium_burst_bytes: dict[ResourceId, int] = field(default_factory=dict)
 
 
-def resource(interface: Interface, service: Service) -> str:
-    """The name that admission gives to this interface's way out for a service."""
-    return f"if:{interface.id.device}:{interface.id.name}:out:{service.value}"
+def outbound(interface: Interface, service: Service) -> ResourceId:
+    """A service's share of the interface's way out."""
+    return interface_resource(interface.id, "out", service)
 
 
-def load_of(entries: Iterable[Entry], network: Network) -> Load:
-    """What the entries ask of every egress, in layer-2 rate as they were admitted."""
+def load_of(active: Iterable[Active], network: Network) -> Load:
+    """What the active slots ask of every egress, in layer-2 rate as they were admitted."""
     load = Load()
-    for entry in entries:
-        for demand in entry.demands:
-            load.rate_bps[demand.resource] = load.rate_bps.get(demand.resource, 0) + demand.rate_bps
-        if entry.reservation.service is Service.IP_PREMIUM:
-            _add_bursts(load.premium_burst_bytes, entry, network)
+    for one in active:
+        for demand in one.entry.demands:
+            amount = demand.amount(one.slot_number)
+            load.rate_bps[demand.resource] = load.rate_bps.get(demand.resource, 0) + amount
+        if one.entry.reservation.service is Service.IP_PREMIUM:
+            _add_bursts(load.premium_burst_bytes, one.entry, one.slot, network)
     return load
 
 
-def _add_bursts(bursts: dict[str, int], entry: Entry, network: Network) -> None:
-    for path in entry.paths:
+def _add_bursts(bursts: dict[ResourceId, int], entry: Entry, slot: Slot, network: Network) -> None:
+    for way, path in zip(entry.reservation.direction.ways, entry.paths, strict=True):
         ingress = first_ingress(path, network)
-        if ingress is None:
+        if ingress is None or not slot.rate_bps(way):
             continue
-        _, burst = committed(entry.reservation, network.devices[ingress.device])
+        _, burst = committed(entry.reservation, slot.rate_bps(way), network.devices[ingress.device])
         for hop in path.hops:
             interface = network.interface(hop.egress)
-            name = resource(interface, Service.IP_PREMIUM)
+            name = outbound(interface, Service.IP_PREMIUM)
             size = entry.reservation.packet_size_bytes
             bursts[name] = bursts.get(name, 0) + scaled_up(burst, size + interface.overhead_bytes, size)
 
@@ -97,14 +100,14 @@ def egress_of(interface: Interface, load: Load) -> Egress:
     )
 
 
-def _admitted(interface: Interface, service: Service, rates: Mapping[str, int]) -> int:
-    return min(rates.get(resource(interface, service), 0), interface.share_bps(service))
+def _admitted(interface: Interface, service: Service, rates: Mapping[ResourceId, int]) -> int:
+    return min(rates.get(outbound(interface, service), 0), interface.share_bps(service))
 
 
 def _queue(interface: Interface, service: Service, rate_bps: int, load: Load) -> Queue:
     premium = service is Service.IP_PREMIUM
     if premium:
-        wanted_bytes = load.premium_burst_bytes.get(resource(interface, service), 0)
+        wanted_bytes = load.premium_burst_bytes.get(outbound(interface, service), 0)
     else:
         wanted_bytes = interface.capacity_bps * QUEUE_US // (8 * MILLION)
     queue_bytes = min(max(wanted_bytes, QUEUE_FLOOR_BYTES), QUEUE_CEILING_BYTES)

@@ -11,18 +11,14 @@ from controller.ledger.model import Entry
 from controller.network.model import Device, InterfaceId, Network
 from controller.path.flow import flow_matches
 from controller.path.model import Path
-from controller.reservation.model import Reservation
-from controller.vocabulary import Direction, Service
+from controller.reservation.model import Reservation, Slot
+from controller.vocabulary import RESERVED_SERVICES, Direction, Service
 
 #: Peak rate of assured-rate over its committed rate: what is sent above the commitment is yellow up to here and red
 #: beyond (RFC 2698). Nothing is promised for it, so admission does not count it.
 PEAK_FACTOR = 2
 #: Direction bit of a flow's number.
-_BITS: dict[Direction, tuple[int, ...]] = {
-    Direction.FORWARD: (0,),
-    Direction.REVERSE: (1,),
-    Direction.BOTH: (0, 1),
-}
+_BITS: dict[Direction, int] = {Direction.FORWARD: 0, Direction.REVERSE: 1}
 #: Which service a flow gets when two reservations ask for the same packets.
 _PRECEDENCE = (Service.IP_PREMIUM, Service.ASSURED_RATE, Service.QBSS, Service.BEST_EFFORT)
 
@@ -32,13 +28,16 @@ def flow_number(entry_number: int, bit: int) -> int:
     return entry_number * 2 + bit
 
 
-def flows_of(entry: Entry, network: Network) -> Iterator[EdgeFlow]:
-    """One flow per reserved direction, at its first ingress on a managed device; none where no device is managed."""
-    matches = flow_matches(entry.reservation, entry.paths)
-    for path, match, bit in zip(entry.paths, matches, _BITS[entry.reservation.direction], strict=True):
+def flows_of(entry: Entry, slot: Slot, network: Network) -> Iterator[EdgeFlow]:
+    """The entry's flows while `slot` is open: one for each reserved direction, at its first ingress on a managed device.
+    A direction without a rate in this slot has no flow, where the service is one that is promised a rate.
+    """
+    ways, matches = entry.reservation.direction.ways, flow_matches(entry.reservation, entry.paths)
+    promised = entry.reservation.service in RESERVED_SERVICES
+    for way, path, match in zip(ways, entry.paths, matches, strict=True):
         ingress = first_ingress(path, network)
-        if ingress is not None:
-            yield _flow(entry, match, bit, ingress, network.devices[ingress.device])
+        if ingress is not None and (slot.rate_bps(way) or not promised):
+            yield _flow(entry, match, way, slot.rate_bps(way), ingress, network.devices[ingress.device])
 
 
 def first_ingress(path: Path, network: Network) -> InterfaceId | None:
@@ -49,9 +48,9 @@ def first_ingress(path: Path, network: Network) -> InterfaceId | None:
     return None
 
 
-def committed(reservation: Reservation, device: Device) -> tuple[int, int]:
-    """Layer-3 rate and burst of a reservation's policer on `device` (GARA §5.1)."""
-    rate_bps = policer_rate_bps(reservation.rate_bps, reservation.packet_size_bytes, reservation.protocol)
+def committed(reservation: Reservation, payload_rate_bps: int, device: Device) -> tuple[int, int]:
+    """Layer-3 rate and burst of a reservation's policer on `device` for a payload rate (GARA §5.1)."""
+    rate_bps = policer_rate_bps(payload_rate_bps, reservation.packet_size_bytes, reservation.protocol)
     return rate_bps, _burst(rate_bps, reservation, device)
 
 
@@ -65,9 +64,12 @@ def _burst(rate_bps: int, reservation: Reservation, device: Device) -> int:
     )
 
 
-def _flow(entry: Entry, match: FlowMatch, bit: int, ingress: InterfaceId, device: Device) -> EdgeFlow:
+def _flow(
+    entry: Entry, match: FlowMatch, way: Direction, payload_rate_bps: int, ingress: InterfaceId, device: Device
+) -> EdgeFlow:
     reservation = entry.reservation
-    cir_bps, cbs_bytes = committed(reservation, device)
+    bit = _BITS[way]
+    cir_bps, cbs_bytes = committed(reservation, payload_rate_bps, device)
     pir_bps, pbs_bytes = cir_bps, cbs_bytes
     if reservation.service is Service.ASSURED_RATE:
         pir_bps = cir_bps * PEAK_FACTOR
@@ -75,7 +77,7 @@ def _flow(entry: Entry, match: FlowMatch, bit: int, ingress: InterfaceId, device
     return EdgeFlow(
         interface=ingress,
         number=flow_number(entry.number, bit),
-        label=f"{reservation.owner}/{reservation.name} {('forward', 'reverse')[bit]}",
+        label=f"{reservation.owner}/{reservation.name} {way.value}",
         match=match,
         service=reservation.service,
         cir_bps=cir_bps,

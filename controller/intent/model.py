@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import typing
 from dataclasses import dataclass
 
+from controller.ledger.model import Entry
 from controller.network.model import InterfaceId
 from controller.path.flow import FlowMatch as FlowMatch
+from controller.reservation.model import Slot
 from controller.vocabulary import Platform, Service
+
+
+class Active(typing.Protocol):
+    """A reservation that is active at the instant asked for, with its slot that is open then."""
+
+    @property
+    def entry(self) -> Entry: ...
+
+    @property
+    def slot_number(self) -> int: ...
+
+    @property
+    def slot(self) -> Slot: ...
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import psycopg
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Row, text
 
 from controller.admission import SlotTables
-from controller.admission.model import Demand
+from controller.admission.resource_id import ResourceId
 from controller.ledger.model import Terms
+from controller.ledger.rows import demands_of
 from controller.timebase import Window, from_us
 
 #: One row of the binary COPY below: a count of fields, then each field behind its length.
@@ -20,7 +21,7 @@ _ROW = np.dtype(
         ("length_1", ">i4"),
         ("resource", ">i4"),
         ("length_2", ">i4"),
-        ("rate_bps", ">i8"),
+        ("amount", ">i8"),
         ("length_3", ">i4"),
         ("start_us", ">i8"),
         ("length_4", ">i4"),
@@ -35,18 +36,26 @@ _TRAILER_BYTES = 2
 # A row that was given back counts no more; a give-back always names the whole of what its entry took before.
 _LIVE = """
 COPY (
-    SELECT asked.resource, asked.rate_bps, open.start_us, open.end_us
+    SELECT asked.resource, asked.amount, open.start_us, open.end_us
     FROM occupancy AS taken,
-         unnest(taken.resources, taken.rates_bps) AS asked (resource, rate_bps),
+         unnest(taken.resources, taken.amounts) AS asked (resource, amount),
          unnest(taken.starts_us, taken.ends_us) AS open (start_us, end_us)
-    WHERE taken.sign = 1 AND taken.last_end_us > {floor_us} AND open.end_us > {floor_us} AND NOT EXISTS (
+    WHERE cardinality(taken.resources) = cardinality(taken.amounts) AND open.end_us > {floor_us} AND {live}
+) TO STDOUT (FORMAT BINARY)
+"""
+_LIVE_VARYING = """
+SELECT taken.sign, taken.resources, taken.amounts, taken.starts_us, taken.ends_us
+FROM occupancy AS taken
+WHERE cardinality(taken.resources) <> cardinality(taken.amounts) AND {live}
+"""
+_IS_LIVE = """
+    taken.sign = 1 AND taken.last_end_us > {floor_us} AND NOT EXISTS (
         SELECT FROM occupancy AS given
         WHERE given.sign = -1 AND given.entry = taken.entry AND given.sequence > taken.sequence
     )
-) TO STDOUT (FORMAT BINARY)
 """
 _SINCE = text(
-    "SELECT sign, resources, rates_bps, starts_us, ends_us FROM occupancy WHERE sequence > :s ORDER BY sequence"
+    "SELECT sign, resources, amounts, starts_us, ends_us FROM occupancy WHERE sequence > :s ORDER BY sequence"
 )
 
 
@@ -56,8 +65,8 @@ class TableCache:
     def __init__(self) -> None:
         self._tables: SlotTables | None = None
         self._terms: Terms | None = None
-        self._names: dict[int, str] = {}
-        self._numbers: dict[str, int] = {}
+        self._names: dict[int, ResourceId] = {}
+        self._numbers: dict[ResourceId, int] = {}
         self.sequence = 0
 
     def drop(self) -> None:
@@ -79,13 +88,13 @@ class TableCache:
             self.sequence = sequence
         return self._tables
 
-    def numbers(self, connection: Connection, names: list[str]) -> list[int]:
+    def numbers(self, connection: Connection, names: list[ResourceId]) -> list[int]:
         """The ledger's numbers of resources, given to those that have none yet."""
         missing = [name for name in names if name not in self._numbers]
         if missing:
             connection.execute(
                 text("INSERT INTO resource (name) SELECT unnest(CAST(:names AS text[])) ON CONFLICT DO NOTHING"),
-                {"names": sorted(set(missing))},
+                {"names": sorted(map(str, set(missing)))},
             )
             self._read_names(connection)
         return [self._numbers[name] for name in names]
@@ -102,15 +111,18 @@ class TableCache:
             position[rows["resource"].astype(np.int64)],
             rows["start_us"].astype(np.int64),
             rows["end_us"].astype(np.int64),
-            rows["rate_bps"].astype(np.int64),
+            rows["amount"].astype(np.int64),
         )
+        self._add_varying(connection, self._tables, now_us)
         # What was over by then was not loaded: giving it back must find the floor and not a lack.
         self._tables.prune(from_us(now_us))
         self._terms = terms
         self.sequence = sequence
 
     def _read_names(self, connection: Connection) -> None:
-        self._names = {row.id: row.name for row in connection.execute(text("SELECT id, name FROM resource"))}
+        self._names = {
+            row.id: ResourceId.parse(row.name) for row in connection.execute(text("SELECT id, name FROM resource"))
+        }
         self._numbers = {name: number for number, name in self._names.items()}
 
     def _follow(self, connection: Connection, tables: SlotTables) -> None:
@@ -118,16 +130,26 @@ class TableCache:
         if any(number not in self._names for row in rows for number in row.resources):
             self._read_names(connection)
         for row in rows:
-            demands = [Demand(self._names[n], rate) for n, rate in zip(row.resources, row.rates_bps, strict=True)]
-            windows = [Window.of_us(start, end) for start, end in zip(row.starts_us, row.ends_us, strict=True)]
-            (tables.add if row.sign == 1 else tables.remove)(demands, windows)
+            self._apply(tables, row)
+
+    def _add_varying(self, connection: Connection, tables: SlotTables, floor_us: int) -> None:
+        """Adds what has more than one amount; there are few of them beside what is constant."""
+        statement = _LIVE_VARYING.format(live=_IS_LIVE.format(floor_us=int(floor_us)))
+        for row in connection.execute(text(statement)):
+            self._apply(tables, row)
+
+    def _apply(self, tables: SlotTables, row: Row[Any]) -> None:
+        demands = demands_of([self._names[number] for number in row.resources], row.amounts)
+        windows = [Window.of_us(start, end) for start, end in zip(row.starts_us, row.ends_us, strict=True)]
+        (tables.add if row.sign == 1 else tables.remove)(demands, windows)
 
 
 def _copy_rows(connection: Connection, floor_us: int) -> np.ndarray[Any, np.dtype[Any]]:
     raw = connection.connection.driver_connection
     assert isinstance(raw, psycopg.Connection)
     data = bytearray()
-    with raw.cursor() as cursor, cursor.copy(_LIVE.format(floor_us=int(floor_us)).encode()) as copy:
+    statement = _LIVE.format(floor_us=int(floor_us), live=_IS_LIVE.format(floor_us=int(floor_us)))
+    with raw.cursor() as cursor, cursor.copy(statement.encode()) as copy:
         for piece in copy:
             data += piece
     return np.frombuffer(data, dtype=_ROW, offset=_HEADER_BYTES, count=(len(data) - _HEADER_BYTES) // _ROW.itemsize)

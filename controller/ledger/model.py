@@ -8,7 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from controller.admission.model import Admitted, Demand, covering
+from controller.admission.model import Admitted, Demand, covering, highest_bps
+from controller.admission.resource_id import ResourceId
 from controller.network.model import Sls
 from controller.path.model import Path
 from controller.policy.amounts import Amount, amount_of, amount_of_change
@@ -92,12 +93,12 @@ class Entry:
         return self.proposed.reservation if self.proposed else self.reservation
 
     @property
-    def occupied(self) -> tuple[Admitted, ...]:
+    def occupied(self) -> Admitted:
         """What the entry takes in the slot tables: at each instant the greater of what it is and what is proposed."""
-        own = Admitted(self.demands, self.reservation.windows)
+        own = Admitted(self.demands, self.reservation.slots)
         if self.proposed is None:
-            return (own,)
-        return covering(own, Admitted(self.proposed.demands, self.proposed.reservation.windows))
+            return own
+        return covering(own, Admitted(self.proposed.demands, self.proposed.reservation.slots))
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -120,14 +121,13 @@ class Entry:
 
     @property
     def amount(self) -> Amount:
-        return amount_of(self.reservation, self.paths, {one.resource: one.rate_bps for one in self.demands})
+        return amount_of(self.reservation, self.paths, highest_bps(self.demands))
 
     def amount_of_change(
         self, reservation: Reservation, paths: Sequence[Path], demands: Sequence[Demand], now: datetime
     ) -> Amount:
         """The amount of another form of this entry, together with what it has used before `now`."""
-        wire_bps = {one.resource: one.rate_bps for one in demands}
-        return amount_of_change(self.reservation, reservation, paths, wire_bps, now)
+        return amount_of_change(self.reservation, reservation, paths, highest_bps(demands), now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Terms:
         policy: who may ask for how much, how far ahead, and what waits for approval.
     """
 
-    capacities: Mapping[str, int]
+    capacities: Mapping[ResourceId, int]
     sls: Mapping[str, Sls]
     policy: Policy = field(default_factory=Policy)
 

@@ -118,10 +118,11 @@ class Admit(Operation[Entry | Refused]):
         return decide(
             transaction.tables,
             request.demands,
-            request.reservation.windows,
+            request.reservation.slots,
             sls=transaction.terms.sls,
             horizon=self.now + transaction.terms.policy.horizon,
-            without=without.occupied if without else (),
+            without=(without.occupied,) if without else (),
+            one_rate=request.reservation.constant_rate_bps is not None,
         )
 
     def settled(self, transaction: Transaction, old: Entry | None) -> Entry:

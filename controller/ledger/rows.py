@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Row, select
 
 from controller.admission.model import Demand
+from controller.admission.resource_id import ResourceId
 from controller.ledger import schema
 from controller.ledger.model import Entry, Event, Proposal, State
 from controller.network.model import InterfaceId
@@ -60,7 +61,7 @@ def proposal_json(proposal: Proposal) -> str:
         {
             "reservation": proposal.reservation.to_document(),
             "paths": [path_to_row(path) for path in proposal.paths],
-            "demands": [[demand.resource, demand.rate_bps] for demand in proposal.demands],
+            "demands": [[str(demand.resource), list(demand.amounts)] for demand in proposal.demands],
             "actor": proposal.actor,
             "at": proposal.at.isoformat(),
         }
@@ -71,7 +72,7 @@ def proposal_from_row(row: dict[str, Any]) -> Proposal:
     return Proposal(
         reservation=Reservation.from_document(row["reservation"]),
         paths=tuple(path_from_row(path) for path in row["paths"]),
-        demands=tuple(Demand(name, rate_bps) for name, rate_bps in row["demands"]),
+        demands=tuple(Demand(ResourceId.parse(name), tuple(amounts)) for name, amounts in row["demands"]),
         actor=row["actor"],
         at=datetime.fromisoformat(row["at"]),
     )
@@ -85,7 +86,7 @@ def entry_from_row(row: Row[Any]) -> Entry:
         version=row.version,
         reservation=Reservation.from_document(row.document),
         paths=tuple(path_from_row(path) for path in row.paths),
-        demands=tuple(Demand(name, rate) for name, rate in zip(row.resources, row.rates_bps, strict=True)),
+        demands=demands_of([ResourceId.parse(name) for name in row.resources], row.amounts),
         created_at=row.created_at,
         changed_at=row.changed_at,
         hold_until=row.hold_until,
@@ -95,6 +96,27 @@ def entry_from_row(row: Row[Any]) -> Entry:
 
 def event_from_row(row: Row[Any]) -> Event:
     return Event(row.sequence, row.at, row.kind, row.handle, row.device, row.details)
+
+
+def amounts_of(demands: Sequence[Demand], slots: int) -> list[int]:
+    """The demands' amounts for one row: one for each demand where all are constant, else one for each of the `slots` of
+    the first demand, then of the second, and so on.
+    """
+    if all(len(demand.amounts) == 1 for demand in demands):
+        return [demand.amounts[0] for demand in demands]
+    return [amount for demand in demands for amount in demand.over(slots)]
+
+
+def demands_of(resources: Sequence[ResourceId], amounts: Sequence[int]) -> tuple[Demand, ...]:
+    """What `amounts_of` made a row of."""
+    if not resources:
+        return ()
+    slots = len(amounts) // len(resources)
+    parts = (tuple(amounts[start : start + slots]) for start in range(0, len(amounts), slots))
+    return tuple(
+        Demand(resource, part[:1] if len(set(part)) == 1 else part)
+        for resource, part in zip(resources, parts, strict=True)
+    )
 
 
 def window_rows(windows: Sequence[Window]) -> tuple[list[int], list[int]]:

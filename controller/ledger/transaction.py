@@ -305,12 +305,11 @@ class Transaction:
         self._occupy(entry, -1)
 
     def _occupy(self, entry: Entry, sign: int) -> None:
-        for part in entry.occupied:
-            if not part.demands:
-                continue
-            (self.tables.add if sign == 1 else self.tables.remove)(part.demands, part.windows)
+        taken = entry.occupied
+        if taken.demands:
+            (self.tables.add if sign == 1 else self.tables.remove)(taken.demands, taken.windows)
             self.head.sequence += 1
-            self._notes.occupancy.append((self.head.sequence, entry, part, sign))
+            self._notes.occupancy.append((self.head.sequence, entry, taken, sign))
 
     def event(
         self, kind: str, at: datetime, handle: str | None = None, device: str | None = None, /, **details: Any
@@ -393,8 +392,8 @@ class Transaction:
         for sequence, entry, part, sign in self._notes.occupancy:
             starts, ends = rows.window_rows(part.windows)
             numbers = self._cache.numbers(self.connection, [demand.resource for demand in part.demands])
-            rates = [demand.rate_bps for demand in part.demands]
-            columns = tuple(writing.array(one) for one in (numbers, rates, starts, ends))
+            amounts = rows.amounts_of(part.demands, len(starts))
+            columns = tuple(writing.array(one) for one in (numbers, amounts, starts, ends))
             found.append((sequence, entry.number, sign, *columns, max(ends)))
         return found
 

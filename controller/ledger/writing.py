@@ -11,19 +11,20 @@ import psycopg
 from controller.admission.model import Demand
 from controller.ledger import rows
 from controller.ledger.model import Entry
+from controller.timebase import to_us
 
 UPDATE = """
 UPDATE entry SET state = %s, version = %s, document = %s::jsonb, paths = %s::jsonb, resources = %s::text[],
-    rates_bps = %s::bigint[], labels = %s::jsonb, start_us = %s, end_us = %s, proposed = %s::jsonb, windows = %s,
+    amounts = %s::bigint[], labels = %s::jsonb, start_us = %s, end_us = %s, proposed = %s::jsonb, windows = %s,
     volume_bits = %s, hold_until = %s, changed_at = %s
 WHERE number = %s
 """
 COPY_ENTRY = """
-COPY entry (number, handle, owner, name, state, version, document, paths, resources, rates_bps, labels, start_us,
+COPY entry (number, handle, owner, name, state, version, document, paths, resources, amounts, labels, start_us,
     end_us, proposed, windows, volume_bits, hold_until, created_at, changed_at) FROM STDIN
 """
 COPY_OCCUPANCY = """
-COPY occupancy (sequence, entry, sign, resources, rates_bps, starts_us, ends_us, last_end_us) FROM STDIN
+COPY occupancy (sequence, entry, sign, resources, amounts, starts_us, ends_us, last_end_us) FROM STDIN
 """
 COPY_EVENT = "COPY event (sequence, at, kind, handle, device, details) FROM STDIN"
 COPY_FLOW = "COPY flow (pair, owner, entry) FROM STDIN"
@@ -39,9 +40,9 @@ def copy_rows(cursor: psycopg.Cursor[Any], statement: str, listed: Sequence[tupl
             copy.write_row(row)
 
 
-def _columns(demands: Sequence[Demand]) -> tuple[str, str]:
-    names = [demand.resource.replace("\\", "\\\\").replace('"', '\\"') for demand in demands]
-    return array([f'"{name}"' for name in names]), array([demand.rate_bps for demand in demands])
+def _columns(demands: Sequence[Demand], slots: int) -> tuple[str, str]:
+    names = [str(demand.resource).replace("\\", "\\\\").replace('"', '\\"') for demand in demands]
+    return array([f'"{name}"' for name in names]), array(rows.amounts_of(demands, slots))
 
 
 def array(values: Sequence[object]) -> str:
@@ -64,16 +65,15 @@ def updated(entry: Entry) -> tuple[Any, ...]:
 
 
 def _body(entry: Entry) -> tuple[Any, ...]:
-    """document, paths, resources, rates_bps, labels, start_us, end_us, proposed, windows, volume_bits."""
+    """document, paths, resources, amounts, labels, start_us, end_us, proposed, windows, volume_bits."""
     reservation = entry.reservation
-    starts, ends = rows.window_rows(reservation.windows)
     return (
         json.dumps(reservation.to_document()),
         rows.paths_json(entry.paths),
-        *_columns(entry.demands),
+        *_columns(entry.demands, len(reservation.slots)),
         json.dumps(reservation.labels),
-        starts[0],
-        ends[-1],
+        to_us(reservation.start),
+        to_us(reservation.end),
         rows.proposal_json(entry.proposed) if entry.proposed else None,
         entry.usage.windows,
         entry.usage.volume_bits,

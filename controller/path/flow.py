@@ -51,8 +51,7 @@ def flow_matches(reservation: Reservation, paths: Sequence[Path]) -> tuple[FlowM
 def _ends(reservation: Reservation) -> list[tuple[Endpoint, Endpoint]]:
     """Sender and receiver of each reserved direction."""
     forward, reverse = (reservation.source, reservation.destination), (reservation.destination, reservation.source)
-    ways = {Direction.FORWARD: [forward], Direction.REVERSE: [reverse], Direction.BOTH: [forward, reverse]}
-    return ways[reservation.direction]
+    return [forward if way is Direction.FORWARD else reverse for way in reservation.direction.ways]
 
 
 def _same_port(one: int | None, other: int | None) -> bool:

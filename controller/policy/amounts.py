@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from controller.path.flow import flow_matches
 from controller.path.model import Path
-from controller.reservation.model import Reservation
+from controller.reservation.model import Reservation, Slot
 from controller.timebase import MICROSECOND, Window
-from controller.vocabulary import Direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,47 +42,41 @@ class Amount:
         )
 
 
-def peak_rate_bps(reservation: Reservation) -> int:
-    """The highest payload rate of one direction."""
-    return reservation.rate_bps
-
-
 def open_time(windows: Sequence[Window]) -> timedelta:
     return sum((window.duration for window in windows), timedelta())
 
 
-def volume_bits(reservation: Reservation, windows: Sequence[Window] | None = None) -> int:
-    """Rate times time over all slots (or over `windows`), each reserved direction counted; rounded up."""
-    directions = 2 if reservation.direction is Direction.BOTH else 1
-    time_us = open_time(reservation.windows if windows is None else windows) // MICROSECOND
-    return -(-reservation.rate_bps * directions * time_us // 1_000_000)
+def volume_bits(slots: Sequence[Slot]) -> int:
+    """Rate times time over the slots, both directions counted; rounded up."""
+    found = sum((slot.forward_bps + slot.reverse_bps) * (slot.duration // MICROSECOND) for slot in slots)
+    return -(-found // 1_000_000)
 
 
-def amount_of(reservation: Reservation, paths: Sequence[Path], wire_bps: Mapping[str, int]) -> Amount:
+def amount_of(reservation: Reservation, paths: Sequence[Path], wire_bps: Mapping[Any, int]) -> Amount:
     """The amount of a reservation that crosses `paths` and takes `wire_bps` of each resource."""
     return Amount(
-        rate_bps=peak_rate_bps(reservation),
+        rate_bps=reservation.peak_rate_bps,
         wire_bps=max(wire_bps.values(), default=0),
-        open_time=open_time(reservation.windows),
-        volume_bits=volume_bits(reservation),
+        open_time=open_time(reservation.slots),
+        volume_bits=volume_bits(reservation.slots),
         kind=_kind(reservation, paths),
     )
 
 
 def amount_of_change(
-    old: Reservation, new: Reservation, paths: Sequence[Path], wire_bps: Mapping[str, int], now: datetime
+    old: Reservation, new: Reservation, paths: Sequence[Path], wire_bps: Mapping[Any, int], now: datetime
 ) -> Amount:
     """The amount of `new`, together with what `old` has used before `now`.
 
     What was used counts, so that a slot which is moved on again and again while it is open is seen to grow.
     """
-    used = _part(old.windows, None, now)
-    left = _part(new.windows, now, None)
+    used = _part(old.slots, None, now)
+    left = _part(new.slots, now, None)
     return Amount(
-        rate_bps=peak_rate_bps(new),
+        rate_bps=new.peak_rate_bps,
         wire_bps=max(wire_bps.values(), default=0),
         open_time=open_time(used) + open_time(left),
-        volume_bits=volume_bits(old, used) + volume_bits(new, left),
+        volume_bits=volume_bits(used) + volume_bits(left),
         kind=_kind(new, paths),
     )
 
@@ -91,12 +85,12 @@ def _kind(reservation: Reservation, paths: Sequence[Path]) -> frozenset[str]:
     return frozenset(f"{match.pair} {reservation.service.value}" for match in flow_matches(reservation, paths))
 
 
-def _part(windows: Sequence[Window], since: datetime | None, until: datetime | None) -> list[Window]:
-    """The windows as far as they lie in `[since, until)`."""
+def _part(slots: Sequence[Slot], since: datetime | None, until: datetime | None) -> list[Slot]:
+    """The slots as far as they lie in `[since, until)`."""
     found = []
-    for window in windows:
-        start = window.start if since is None else max(window.start, since)
-        end = window.end if until is None else min(window.end, until)
+    for slot in slots:
+        start = slot.start if since is None else max(slot.start, since)
+        end = slot.end if until is None else min(slot.end, until)
         if start < end:
-            found.append(Window(start, end))
+            found.append(replace(slot, start=start, end=end))
     return found

@@ -45,7 +45,7 @@ class Usage:
 
 
 def usage_of(reservation: Reservation, *, held: bool) -> Usage:
-    return Usage(1, len(reservation.windows), int(held), volume_bits(reservation))
+    return Usage(1, len(reservation.slots), int(held), volume_bits(reservation.slots))
 
 
 def greater(one: Usage, other: Usage) -> Usage:

@@ -15,9 +15,9 @@ from controller.problems import InvalidInput, Problem, is_line
 from controller.reservation.model import Endpoint, Reservation
 from controller.reservation.recurrence import LONGEST_RECURRENCE, MOST_OCCURRENCES, check_rule
 from controller.reservation.times import FIRST_YEAR, LAST_YEAR, parse_zone
-from controller.timebase import Window, iso
+from controller.timebase import iso
 from controller.units import MAX_DURATION, UnitError, format_duration
-from controller.vocabulary import IfUnready, Protocol, Service
+from controller.vocabulary import IfUnready, Protocol
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?")
 OWNER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9@._-]{0,126}[A-Za-z0-9])?")
@@ -25,8 +25,6 @@ HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 #: Digits and points are meant as an address, never as a host's name.
 NUMBERS = re.compile(r"[0-9]+(\.[0-9]+)+")
 _HEADERS_BYTES = {Protocol.UDP: 28, Protocol.TCP: 40}
-#: Services that are sold by rate; the others may state none.
-RATED = (Service.IP_PREMIUM, Service.ASSURED_RATE)
 MOST_VIA = 64
 MOST_LABELS = 64
 LONGEST_LABEL_KEY, LONGEST_LABEL = 63, 255
@@ -61,8 +59,6 @@ def problems_of(reservation: Reservation) -> Iterator[Wrong]:
     """All that is wrong with it."""
     for key, end in (("source", reservation.source), ("destination", reservation.destination)):
         yield from _endpoint(key, end)
-    if reservation.service in RATED and reservation.rate_bps == 0:
-        yield Wrong("rate_bps", f"is 0, and {reservation.service.value} is sold by rate", 0, "say more than 0")
     least = least_packet_bytes(reservation.protocol)
     if reservation.packet_size_bytes < least:
         hint = f"say {least} to {LARGEST_PACKET_BYTES} bytes; the headers count"
@@ -71,7 +67,7 @@ def problems_of(reservation: Reservation) -> Iterator[Wrong]:
         yield Wrong("via", "is no list of routers", ", ".join(reservation.via), f"say at most {MOST_VIA} names")
     yield from _labels(reservation)
     yield from _recurrence(reservation)
-    yield from _windows(reservation.windows)
+    yield from _slots(reservation)
 
 
 def is_host(text: str) -> bool:
@@ -118,16 +114,16 @@ def _labels(reservation: Reservation) -> Iterator[Wrong]:
 
 def _recurrence(reservation: Reservation) -> Iterator[Wrong]:
     rule = reservation.recurrence
-    if rule is None:
-        if len(reservation.windows) > 1:
-            hint = "say the recurrence that they come from"
-            yield Wrong("windows", "are several without a recurrence", len(reservation.windows), hint)
+    try:
         if reservation.timezone is not None:
-            yield Wrong("timezone", "has no meaning without a recurrence", reservation.timezone, "leave it out")
+            parse_zone(reservation.timezone)
+    except UnitError as error:
+        yield Wrong("timezone", error.message, error.value, error.hint)
+    if reservation.if_unready is IfUnready.REFUSE and len(reservation.windows) > 1:
+        hint = "a refusal would cancel the later ones too; say `delay`, `degrade` or `alarm`"
+        yield Wrong("if_unready", "does not go with several windows", IfUnready.REFUSE.value, hint)
+    if rule is None:
         return
-    if reservation.if_unready is IfUnready.REFUSE:
-        hint = "a refusal would cancel the later slots too; say `delay`, `degrade` or `alarm`"
-        yield Wrong("if_unready", "does not go with a recurrence", IfUnready.REFUSE.value, hint)
     if not is_line(rule, LONGEST_RULE):
         hint = f"say one line of at most {LONGEST_RULE} characters"
         yield Wrong("recurrence", "is no recurrence", rule[:LONGEST_LABEL], hint)
@@ -136,24 +132,20 @@ def _recurrence(reservation: Reservation) -> Iterator[Wrong]:
         check_rule(rule)
     except UnitError as error:
         yield Wrong("recurrence", error.message, error.value, error.hint)
-    try:
-        if reservation.timezone is not None:
-            parse_zone(reservation.timezone)
-    except UnitError as error:
-        yield Wrong("timezone", error.message, error.value, error.hint)
 
 
-def _windows(windows: tuple[Window, ...]) -> Iterator[Wrong]:
-    if len(windows) > MOST_OCCURRENCES:
-        yield Wrong("windows", "are too many", len(windows), f"at most {MOST_OCCURRENCES}")
+def _slots(reservation: Reservation) -> Iterator[Wrong]:
+    if len(reservation.slots) > MOST_OCCURRENCES:
+        yield Wrong("slots", "are too many", len(reservation.slots), f"at most {MOST_OCCURRENCES}")
         return
+    windows = reservation.windows
     first, last = windows[0], windows[-1]
     if not FIRST_YEAR - 1 <= first.start.year <= LAST_YEAR + 1:  # as far as a zone moves what was written
         hint = f"say years from {FIRST_YEAR} to {LAST_YEAR}"
-        yield Wrong("windows", "lie beyond the calendar", f"{iso(first.start)} to {iso(last.end)}", hint)
+        yield Wrong("slots", "lie beyond the calendar", f"{iso(first.start)} to {iso(last.end)}", hint)
     longest = max(window.duration for window in windows)
     if longest > MAX_DURATION:
-        yield Wrong("windows", "are too long", format_duration(longest), f"at most {MAX_DURATION.days} d each")
+        yield Wrong("slots", "are too long", format_duration(longest), f"at most {MAX_DURATION.days} d each")
     if last.start - first.start > LONGEST_RECURRENCE:
         hint = f"at most {LONGEST_RECURRENCE.days} d from the first start to the last"
-        yield Wrong("windows", "reach too far", format_duration(last.start - first.start), hint)
+        yield Wrong("slots", "reach too far", format_duration(last.start - first.start), hint)

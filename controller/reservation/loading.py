@@ -11,7 +11,8 @@ from typing import Any
 
 from controller.located_yaml import Document, load, read_text
 from controller.problems import InvalidInput, Problem
-from controller.reservation.entry import KEYS, Reader, shown, unknown_key
+from controller.reservation.entry import KEYS, Reader, unknown_key
+from controller.reservation.keys import shown
 from controller.reservation.model import Reservation
 
 SUFFIXES = (".yml", ".yaml", ".json")
@@ -215,7 +216,7 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
     whole = {**rest, **entry}
     reader = Reader(whole, complain, loaded.now)
     reservation = reader.reservation()
-    loaded.windows += reader.window_count
+    loaded.windows += reader.slot_count
     owner, name = whole.get("owner"), whole.get("name")
     if isinstance(owner, str) and isinstance(name, str):
         # Also of a reservation that is wrong otherwise, so that mending it brings no new complaint.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from itertools import pairwise
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
@@ -11,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from controller.timebase import Window
 from controller.units import MAX_RATE_BPS
-from controller.vocabulary import Direction, IfUnready, Protocol, Service
+from controller.vocabulary import RESERVED_SERVICES, Direction, IfUnready, Protocol, Service
 
 
 def is_storable(text: str) -> bool:
@@ -62,16 +65,41 @@ class Endpoint(Frozen):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Slot(Window):
+    """A half-open window with the payload rates that are asked for in it, bits per second (headers are counted by
+    admission).
+    """
+
+    forward_bps: int
+    reverse_bps: int
+
+    def __post_init__(self) -> None:
+        Window.__post_init__(self)
+        for rate_bps in (self.forward_bps, self.reverse_bps):
+            if not 0 <= rate_bps <= MAX_RATE_BPS:
+                raise ValueError(f"a rate is from 0 to {MAX_RATE_BPS} bit/s (got {rate_bps})")
+
+    def rate_bps(self, direction: Direction) -> int:
+        """The rate of one direction, forward or reverse."""
+        return self.forward_bps if direction is Direction.FORWARD else self.reverse_bps
+
+
+def constant_slots(windows: Iterable[Window], rate_bps: int, direction: Direction) -> tuple[Slot, ...]:
+    """One slot for each window, all with the same rate each way that is reserved."""
+    forward_bps, reverse_bps = (rate_bps if way in direction.ways else 0 for way in Direction.BOTH.ways)
+    return tuple(Slot(window.start, window.end, forward_bps, reverse_bps) for window in windows)
+
+
 class Reservation(Frozen):
-    """A request for a service between two endpoints over one window, or over each occurrence of a recurrence.
+    """A request for a service between two endpoints, with a rate each way in each of its slots.
 
     Attributes:
-        rate_bps: payload rate of each reserved direction, bits per second (headers are counted by admission).
+        slots: when it is wanted and how much, ascending and disjoint. One constant rate over one window is one slot.
         packet_size_bytes: size of a whole IP packet, headers included (GARA §5.1 needs it to count headers).
         rtt_us: the longest round-trip time to be expected, microseconds (GARA §5.1, burst size).
-        windows: when it is wanted, ascending and disjoint; more than one only with `recurrence`.
-        recurrence: the RRULE (RFC 5545) that `windows` was expanded from.
-        timezone: where the recurrence was expanded, `Europe/Zurich` or `+01:00`; None without a recurrence.
+        recurrence: the RRULE (RFC 5545) that `slots` was expanded from.
+        timezone: where recurrence and hours of the day were expanded, `Europe/Zurich` or `+01:00`; None without either.
         via: device names that the path must cross, in order; empty for the shortest path.
         if_unready: what becomes of a slot when a device of the path cannot be made ready; `refuse` only for one slot.
     """
@@ -83,10 +111,9 @@ class Reservation(Frozen):
     protocol: Protocol
     direction: Direction = Direction.FORWARD
     service: Service
-    rate_bps: int = Field(ge=0, le=MAX_RATE_BPS)
     packet_size_bytes: int = Field(default=DEFAULT_PACKET_SIZE_BYTES, ge=64, le=65535)
     rtt_us: int = Field(default=DEFAULT_RTT_US, ge=1, le=60_000_000)
-    windows: tuple[Window, ...] = Field(min_length=1)
+    slots: tuple[Slot, ...] = Field(min_length=1)
     recurrence: Text | None = None
     timezone: Text | None = None
     via: tuple[Text, ...] = ()
@@ -94,11 +121,42 @@ class Reservation(Frozen):
     labels: dict[Text, Text] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _windows_are_ordered(self) -> Self:
-        for earlier, later in zip(self.windows, self.windows[1:], strict=False):
+    def _slots_are_ordered(self) -> Self:
+        for earlier, later in pairwise(self.slots):
             if earlier.end > later.start:
-                raise ValueError(f"occurrences overlap: {earlier} and {later}")
+                raise ValueError(f"slots overlap: {earlier} and {later}")
         return self
+
+    @model_validator(mode="after")
+    def _rates_fit_direction_and_service(self) -> Self:
+        for slot in self.slots:
+            for way in Direction.BOTH.ways:
+                if way not in self.direction.ways and slot.rate_bps(way):
+                    raise ValueError(f"a rate is given for {way.value}, which is not reserved")
+            if self.service in RESERVED_SERVICES and not (slot.forward_bps or slot.reverse_bps):
+                raise ValueError(f"{self.service.value} needs a rate above 0 in every slot")
+        return self
+
+    @classmethod
+    def constant(cls, *, windows: Iterable[Window], rate_bps: int, **fields: Any) -> Self:
+        """The simplest case: one rate over every window, each way that is reserved.
+
+        Raises:
+            ValidationError: see the class.
+        """
+        direction = Direction(fields.get("direction", Direction.FORWARD))
+        return cls(slots=constant_slots(windows, rate_bps, direction), **fields)
+
+    def over(self, windows: Iterable[Window]) -> Self:
+        """The same with its one rate over other windows.
+
+        Raises:
+            ValueError: it has several rates.
+        """
+        rate_bps = self.constant_rate_bps
+        if rate_bps is None:
+            raise ValueError(f"{self.owner}/{self.name} has several rates")
+        return self.model_copy(update={"slots": constant_slots(windows, rate_bps, self.direction)})
 
     @property
     def key(self) -> tuple[str, str]:
@@ -107,11 +165,43 @@ class Reservation(Frozen):
 
     @property
     def start(self) -> datetime:
-        return self.windows[0].start
+        return self.slots[0].start
 
     @property
     def end(self) -> datetime:
-        return self.windows[-1].end
+        return self.slots[-1].end
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """Each time from a start to the end of what follows it without a gap. Where slots touch only the rate changes;
+        two that touch with equal rates are two occurrences of a recurrence.
+        """
+        found: list[Window] = []
+        last: Slot | None = None
+        for slot in self.slots:
+            if last is not None and last.end == slot.start and _rates(last) != _rates(slot):
+                found[-1] = Window(found[-1].start, slot.end)
+            else:
+                found.append(Window(slot.start, slot.end))
+            last = slot
+        return tuple(found)
+
+    @property
+    def rate_changes(self) -> tuple[datetime, ...]:
+        """Instants inside a window at which the rate changes."""
+        starts = {window.start for window in self.windows}
+        return tuple(slot.start for slot in self.slots if slot.start not in starts)
+
+    @property
+    def constant_rate_bps(self) -> int | None:
+        """The rate of every slot and every reserved direction; None where there is more than one."""
+        rates = {slot.rate_bps(way) for slot in self.slots for way in self.direction.ways}
+        return rates.pop() if len(rates) == 1 else None
+
+    @property
+    def peak_rate_bps(self) -> int:
+        """The highest rate of any slot and direction."""
+        return max(max(_rates(slot)) for slot in self.slots)
 
     def to_document(self) -> dict[str, Any]:
         """A JSON-ready form that `from_document` reads back unchanged; the ledger stores it."""
@@ -120,3 +210,7 @@ class Reservation(Frozen):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Reservation:
         return cls.model_validate(document)
+
+
+def _rates(slot: Slot) -> tuple[int, int]:
+    return slot.forward_bps, slot.reverse_bps

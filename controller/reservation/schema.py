@@ -16,6 +16,7 @@ from controller.reservation.checks import (
     OWNER,
 )
 from controller.reservation.recurrence import MOST_OCCURRENCES
+from controller.reservation.slots import HOURS_KEYS, RATE_KEYS
 from controller.vocabulary import Direction, IfUnready, Protocol, Service
 
 #: What these texts begin with at least; a sentence says the rest.
@@ -30,6 +31,7 @@ def json_schema() -> dict[str, Any]:
     entry = reservation_schema()
     defaults = {key: _given(value) for key, value in entry["properties"].items() if key != "name"}
     needed = [{"required": [key]} for key in entry["required"] if key != "name"]
+    times = {"anyOf": entry.pop("anyOf")}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": ID,
@@ -53,7 +55,7 @@ def json_schema() -> dict[str, Any]:
                 "items": entry | {"required": ["name"], "not": _BOTH_ENDS},
             },
         },
-        "allOf": [_in_defaults_or_each(one) for one in (*needed, _AN_END)],
+        "allOf": [_in_defaults_or_each(one) for one in (*needed, times, _AN_END)],
     }
 
 
@@ -61,9 +63,38 @@ _ENDS = tuple(
     {"type": "object", "required": [key], "properties": {key: {"type": "string"}}} for key in ("end", "duration")
 )
 _BOTH_ENDS = {"allOf": list(_ENDS)}
-_AN_END = {"anyOf": list(_ENDS)}
-#: Of one reservation that has no defaults beside it.
-ONE_END = {"oneOf": list(_ENDS)}
+_AN_END = {"anyOf": [*_ENDS, {"required": ["schedule"], "properties": {"schedule": {"type": "array"}}}]}
+#: Of one reservation that has no defaults beside it: its one window ends in one way, or a schedule says them all.
+ONE_END = {
+    "oneOf": [
+        *_ENDS,
+        {
+            "required": ["schedule"],
+            "properties": {"schedule": {"type": "array"}, "end": {"type": "null"}, "duration": {"type": "null"}},
+        },
+    ]
+}
+#: When one slot is.
+_SLOT: dict[str, Any] = {
+    "start": {
+        "type": "string",
+        "pattern": TIME_PATTERN,
+        "description": "`now`, `now + 20 min`, or a time with its zone.",
+        "examples": ["now", "now + 20 min", "2027-03-01T22:00:00+01:00"],
+    },
+    "end": {
+        "type": ["string", "null"],
+        "pattern": TIME_PATTERN,
+        "description": "A time with its zone; the slot is open before it. Either this or a duration.",
+        "examples": ["2027-03-02T06:00:00+01:00"],
+    },
+    "duration": {
+        "type": ["string", "null"],
+        "pattern": DURATION_PATTERN,
+        "description": "Length of the slot: ISO 8601 or `2 h`. Either this or an end.",
+        "examples": ["PT2H", "90 min"],
+    },
+}
 
 
 def _given(value: dict[str, Any]) -> dict[str, Any]:
@@ -73,6 +104,8 @@ def _given(value: dict[str, Any]) -> dict[str, Any]:
         found["type"] = next(kind for kind in value["type"] if kind != "null")
     if "enum" in value:
         found["enum"] = [one for one in value["enum"] if one is not None]
+    if "anyOf" in value:
+        found["anyOf"] = [_given(one) for one in value["anyOf"] if one.get("type") != "null"]
     return found
 
 
@@ -89,7 +122,8 @@ def reservation_schema() -> dict[str, Any]:
     return {
         "type": "object",
         "additionalProperties": False,
-        "required": ["name", "owner", "source", "destination", "protocol", "service", "start"],
+        "required": ["name", "owner", "source", "destination", "protocol", "service"],
+        "anyOf": [{"required": ["start"]}, {"required": ["schedule"]}],
         "properties": {
             "name": _text(NAME.pattern, "Unique for its owner; what a later apply matches.", "tonight-cms"),
             "owner": _text(OWNER.pattern, "Whose reservation it is.", "hep"),
@@ -98,32 +132,40 @@ def reservation_schema() -> dict[str, Any]:
             "protocol": _enum(Protocol, "Transport protocol."),
             "direction": _enum(Direction, "Which way is reserved; forward is from source to destination.", "forward"),
             "service": _enum(Service, "Which service it gets. best-effort and qbss need no rate."),
-            "rate": _quantity(
-                "Payload rate of each direction; headers are added by admission.", ["36 Mbit/s", "1.5 Gbit/s"]
-            ),
+            "rate": _rate("Payload rate of each reserved direction, or one each; headers are added by admission."),
             "packet_size": _quantity("Size of the whole IP packet, headers included.", ["1500 B"], "1500 B"),
             "rtt": _quantity(
                 "Longest round-trip time; the policer's burst follows from it. 400 ms for tcp and 100 ms otherwise, where"
                 " it is not stated.",
                 ["50 ms"],
             ),
-            "start": {
-                "type": "string",
-                "pattern": TIME_PATTERN,
-                "description": "`now`, `now + 20 min`, or a time with its zone.",
-                "examples": ["now", "now + 20 min", "2027-03-01T22:00:00+01:00"],
+            **_SLOT,
+            "schedule": {
+                "type": ["array", "null"],
+                "minItems": 1,
+                "description": "Slots written one by one, each with its times and its rate, instead of `start`.",
+                "items": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": ["start"],
+                    "properties": {**_SLOT, "rate": _rate("Payload rate in this slot; the reservation's by default.")},
+                    "not": _BOTH_ENDS,
+                },
             },
-            "end": {
-                "type": ["string", "null"],
-                "pattern": TIME_PATTERN,
-                "description": "A time with its zone; the slot is open before it. Either this or a duration.",
-                "examples": ["2027-03-02T06:00:00+01:00"],
-            },
-            "duration": {
-                "type": ["string", "null"],
-                "pattern": DURATION_PATTERN,
-                "description": "Length of the slot: ISO 8601 or `2 h`. Either this or an end.",
-                "examples": ["PT2H", "90 min"],
+            "hours": {
+                "type": ["array", "null"],
+                "minItems": 1,
+                "description": "Other rates at some hours of the day, on the wall clock of `timezone`.",
+                "items": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "required": list(HOURS_KEYS),
+                    "properties": {
+                        "from": _time_of_day("20:00"),
+                        "to": _time_of_day("06:00"),
+                        "rate": _rate("Payload rate at these hours."),
+                    },
+                },
             },
             "recurrence": {
                 "type": ["string", "null"],
@@ -134,7 +176,7 @@ def reservation_schema() -> dict[str, Any]:
             },
             "timezone": {
                 "type": ["string", "null"],
-                "description": "Where the recurrence keeps the wall clock; the start's own zone by default.",
+                "description": "Whose wall clock recurrence and hours follow; the start's own zone by default.",
                 "examples": ["Europe/Zurich", "+01:00"],
             },
             "via": {
@@ -161,6 +203,22 @@ def reservation_schema() -> dict[str, Any]:
                 "description": "Texts of your own, to find it by.",
             },
         },
+    }
+
+
+def _rate(description: str) -> dict[str, Any]:
+    one = _quantity(description, ["36 Mbit/s", "1.5 Gbit/s"])
+    ways = {way: _quantity(f"Payload rate {way}.", ["20 Mbit/s"]) for way in RATE_KEYS}
+    each_way = {"type": "object", "additionalProperties": False, "minProperties": 1, "properties": ways}
+    return {"description": description, "examples": one["examples"], "anyOf": [one, each_way]}
+
+
+def _time_of_day(example: str) -> dict[str, Any]:
+    return {
+        "type": "string",
+        "pattern": "^[0-9]{1,2}:[0-9]{2}$",
+        "description": "Hours and minutes.",
+        "examples": [example],
     }
 
 

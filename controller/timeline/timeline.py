@@ -7,37 +7,52 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from controller.ledger.model import Entry, State
+from controller.reservation.model import Slot
 from controller.timebase import Window
 
 
 @dataclass(frozen=True, slots=True)
 class Active:
-    """An entry and that window of it which is open."""
+    """An entry and that slot of it which is open.
+
+    Attributes:
+        slot_number: the slot's place in the reservation, from 0.
+    """
 
     entry: Entry
-    window: Window
+    slot_number: int
+
+    @property
+    def slot(self) -> Slot:
+        return self.entry.reservation.slots[self.slot_number]
+
+    @property
+    def window(self) -> Window:
+        """From the start of the reservation's slots that touch to their end."""
+        slot = self.slot
+        return next(window for window in self.entry.reservation.windows if window.overlaps(slot))
 
 
 def active_at(entries: Iterable[Entry], at: datetime) -> tuple[Active, ...]:
     """Committed entries whose slot holds the instant, by number. A hold is not active: it was not committed."""
     found = [
-        Active(entry, window)
+        Active(entry, number)
         for entry in entries
         if entry.state is State.COMMITTED
-        for window in entry.reservation.windows
-        if window.contains(at)
+        for number, slot in enumerate(entry.reservation.slots)
+        if slot.contains(at)
     ]
     return tuple(sorted(found, key=lambda active: active.entry.number))
 
 
 def boundaries(entries: Iterable[Entry], after: datetime, until: datetime) -> tuple[datetime, ...]:
-    """Instants in `(after, until]` at which a committed slot starts or ends, ascending, each once."""
+    """Instants in `(after, until]` at which a committed slot starts, ends or changes its rate, ascending, each once."""
     instants = {
         instant
         for entry in entries
         if entry.state is State.COMMITTED
-        for window in entry.reservation.windows
-        for instant in window
+        for slot in entry.reservation.slots
+        for instant in slot
         if after < instant <= until
     }
     return tuple(sorted(instants))
@@ -49,8 +64,8 @@ def next_boundary(entries: Iterable[Entry], after: datetime) -> datetime | None:
         instant
         for entry in entries
         if entry.state is State.COMMITTED
-        for window in entry.reservation.windows
-        for instant in window
+        for slot in entry.reservation.slots
+        for instant in slot
         if instant > after
     ]
     return min(instants, default=None)

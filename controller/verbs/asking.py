@@ -25,8 +25,15 @@ class Ask:
     def decide(
         self, tables: SlotTables, network: Network, horizon: datetime, without: Sequence[Admitted] = ()
     ) -> Admitted | Refused:
-        windows = self.reservation.windows
-        return decide(tables, self.demands, windows, sls=network.sls, horizon=horizon, without=without)
+        return decide(
+            tables,
+            self.demands,
+            self.reservation.slots,
+            sls=network.sls,
+            horizon=horizon,
+            without=without,
+            one_rate=self.reservation.constant_rate_bps is not None,
+        )
 
 
 def ask_for(reservation: Reservation, network: Network) -> Ask:

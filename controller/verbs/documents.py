@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from controller.admission.model import Refused, describe
+from controller.admission.model import Demand, Refused
+from controller.admission.resource_id import describe
 from controller.ledger.model import Entry, Event, Proposal
 from controller.path.model import Path
-from controller.reservation.model import Reservation
+from controller.reservation.model import Reservation, Slot
 from controller.timebase import Window, iso
 
 if TYPE_CHECKING:
@@ -20,8 +21,16 @@ def window_document(window: Window) -> dict[str, str]:
     return {"start": iso(window.start), "end": iso(window.end)}
 
 
+def slot_document(slot: Slot) -> dict[str, Any]:
+    return {**window_document(slot), "forward_bps": slot.forward_bps, "reverse_bps": slot.reverse_bps}
+
+
+#: Keys of a reservation's document that follow from its slots; they are there to be read.
+DERIVED_KEYS = frozenset({"rate_bps", "windows"})
+
+
 def reservation_document(reservation: Reservation) -> dict[str, Any]:
-    """Integers with units in their names; times in UTC."""
+    """Integers with units in their names; times in UTC. Without `DERIVED_KEYS` a `Reservation` reads it back."""
     return {
         "name": reservation.name,
         "owner": reservation.owner,
@@ -30,11 +39,13 @@ def reservation_document(reservation: Reservation) -> dict[str, Any]:
         "protocol": reservation.protocol.value,
         "direction": reservation.direction.value,
         "service": reservation.service.value,
-        "rate_bps": reservation.rate_bps,
+        "rate_bps": reservation.constant_rate_bps,
         "packet_size_bytes": reservation.packet_size_bytes,
         "rtt_us": reservation.rtt_us,
         "windows": [window_document(window) for window in reservation.windows],
+        "slots": [slot_document(slot) for slot in reservation.slots],
         "recurrence": reservation.recurrence,
+        "timezone": reservation.timezone,
         "via": list(reservation.via),
         "if_unready": reservation.if_unready.value,
         "labels": dict(reservation.labels),
@@ -58,6 +69,11 @@ def path_document(path: Path) -> dict[str, Any]:
     }
 
 
+def demand_document(demand: Demand) -> dict[str, Any]:
+    """`rate_bps` is the peak; `amounts` one for each slot, or a single one for all."""
+    return {"resource": str(demand.resource), "rate_bps": demand.peak, "amounts": list(demand.amounts)}
+
+
 def entry_document(entry: Entry) -> dict[str, Any]:
     return {
         "handle": entry.handle,
@@ -66,7 +82,7 @@ def entry_document(entry: Entry) -> dict[str, Any]:
         "version": entry.version,
         "reservation": reservation_document(entry.reservation),
         "paths": [path_document(path) for path in entry.paths],
-        "demands": [{"resource": demand.resource, "rate_bps": demand.rate_bps} for demand in entry.demands],
+        "demands": [demand_document(demand) for demand in entry.demands],
         "created_at": iso(entry.created_at),
         "changed_at": iso(entry.changed_at),
         "hold_until": iso(entry.hold_until) if entry.hold_until else None,
@@ -78,7 +94,7 @@ def proposal_document(change: Proposal) -> dict[str, Any]:
     return {
         "reservation": reservation_document(change.reservation),
         "paths": [path_document(path) for path in change.paths],
-        "demands": [{"resource": demand.resource, "rate_bps": demand.rate_bps} for demand in change.demands],
+        "demands": [demand_document(demand) for demand in change.demands],
         "proposed_by": change.actor,
         "proposed_at": iso(change.at),
     }
@@ -100,17 +116,18 @@ def refusal_document(refused: Refused) -> dict[str, Any]:
         "reason": refused.reason,
         "shortfalls": [
             {
-                "resource": shortfall.resource,
+                "resource": str(shortfall.resource),
                 "place": describe(shortfall.resource),
                 "window": window_document(shortfall.window),
-                "requested_bps": shortfall.requested_bps,
-                "free_bps": shortfall.free_bps,
-                "capacity_bps": shortfall.capacity_bps,
+                "requested_bps": shortfall.requested,
+                "free_bps": shortfall.free,
+                "capacity_bps": shortfall.capacity,
             }
             for shortfall in refused.shortfalls
         ],
         "nearest_window": window_document(refused.nearest_window) if refused.nearest_window else None,
         "highest_rate_bps": refused.highest_rate_bps,
+        "highest_share_permille": refused.highest_share_permille,
     }
 
 
@@ -118,7 +135,11 @@ def enquiry_document(answer: EnquiryAnswer) -> dict[str, Any]:
     return {
         "windows": [window_document(window) for window in answer.windows],
         "directions": [
-            {"direction": one.direction.value, "highest_rate_bps": one.rate_bps, "limited_by": one.limited_by or None}
+            {
+                "direction": one.direction.value,
+                "highest_rate_bps": one.rate_bps,
+                "limited_by": str(one.limited_by) if one.limited_by else None,
+            }
             for one in answer.directions
         ],
     }
@@ -129,6 +150,7 @@ def timeline_document(item: TimelineItem) -> dict[str, Any]:
         "at": iso(item.at),
         "starting": list(item.starting),
         "ending": list(item.ending),
+        "changing": list(item.changing),
         "active": item.active,
         "phase": item.phase.value,
         "lag_us": item.lag_us,

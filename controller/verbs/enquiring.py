@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from controller.admission import SlotTables, demands, enquire
+from controller.admission import ResourceId, SlotTables, demands, enquire
 from controller.network.model import Network
 from controller.path import find_paths
-from controller.reservation.model import Reservation
+from controller.reservation.model import Reservation, constant_slots
 from controller.timebase import Window
 from controller.vocabulary import Direction
 
 
 @dataclass(frozen=True, slots=True)
 class Highest:
-    """The highest payload rate one way; `limited_by` is the resource that runs out first, or the reason for 0."""
+    """The highest payload rate one way; `limited_by` is the resource that runs out first."""
 
     direction: Direction
     rate_bps: int
-    limited_by: str
+    limited_by: ResourceId | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +33,11 @@ def ask_tables(asked: Reservation, network: Network, tables: SlotTables) -> Enqu
     Raises:
         NoPath: the endpoints are not connected, or not known.
     """
-    ways: Sequence[Direction] = (
-        (Direction.FORWARD, Direction.REVERSE) if asked.direction is Direction.BOTH else (asked.direction,)
-    )
     paths = find_paths(asked, network)
     found = []
-    for way, path in zip(ways, paths, strict=True):
-        wanted = demands(asked, [path], network)
-        answer = enquire(tables, wanted, asked.windows, sls=network.sls)
+    for way, path in zip(asked.direction.ways, paths, strict=True):
+        slots = constant_slots(asked.windows, 1, way)
+        wanted = demands(asked.model_copy(update={"direction": way, "slots": slots}), [path], network)
+        answer = enquire(tables, wanted, slots, sls=network.sls)
         found.append(Highest(way, answer.rate_bps, answer.limited_by))
     return EnquiryAnswer(asked.windows, tuple(found))

@@ -9,12 +9,15 @@ from controller.admission.model import Refused
 from controller.reservation.model import Reservation
 from controller.units import format_bytes, format_latency, format_rate
 
+#: More slots than these in one line hide what it says.
+SLOTS_SHOWN = 3
 #: A key of a reservation's document, as a reservation file calls it, and how its value is written there.
 _WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "rate_bps": ("rate", format_rate),
     "packet_size_bytes": ("packet_size", format_bytes),
     "rtt_us": ("rtt", format_latency),
     "windows": ("windows", lambda windows: _windows(windows)),
+    "slots": ("slots", lambda slots: _slots(slots)),
     "source": ("source", lambda end: _endpoint(end)),
     "destination": ("destination", lambda end: _endpoint(end)),
     "via": ("via", lambda via: ", ".join(via) or "any way"),
@@ -24,10 +27,25 @@ _WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 def refusal_sentences(reservation: Reservation, refused: Refused) -> Iterator[str]:
     """One line of summary, then one each shortage and what would fit, indented."""
-    rate = format_rate(reservation.rate_bps)
+    rate = rate_words(reservation)
     yield f"{reservation.owner}/{reservation.name}: refused, {rate} of {reservation.service.value} does not fit"
     for line in refused.explain():
         yield f"  {line}"
+
+
+def rate_words(reservation: Reservation) -> str:
+    """`36 Mbit/s`; `20 Mbit/s forward, 1 Mbit/s reverse`; `up to 34 Mbit/s` where it changes with time."""
+    constant = reservation.constant_rate_bps
+    if constant is not None:
+        return format_rate(constant)
+    if len({(slot.forward_bps, slot.reverse_bps) for slot in reservation.slots}) == 1:
+        return _both_ways(reservation.slots[0].forward_bps, reservation.slots[0].reverse_bps)
+    return f"up to {format_rate(reservation.peak_rate_bps)}"
+
+
+def _both_ways(forward_bps: int, reverse_bps: int) -> str:
+    rates = ((forward_bps, "forward"), (reverse_bps, "reverse"))
+    return ", ".join(f"{format_rate(rate_bps)} {way}" for rate_bps, way in rates if rate_bps)
 
 
 def difference_sentence(key: str, before: Any, after: Any) -> str:
@@ -39,6 +57,14 @@ def difference_sentence(key: str, before: Any, after: Any) -> str:
 
 def _endpoint(end: dict[str, Any]) -> str:
     return f"{end['host']}:{end['port']}" if end["port"] else str(end["host"])
+
+
+def _slots(slots: list[dict[str, Any]]) -> str:
+    shown = [
+        f"{_both_ways(one['forward_bps'], one['reverse_bps'])} from {one['start']}" for one in slots[:SLOTS_SHOWN]
+    ]
+    more = [f"{len(slots) - SLOTS_SHOWN} more"] if len(slots) > SLOTS_SHOWN else []
+    return f"{', '.join(shown + more)}, until {slots[-1]['end']}"
 
 
 def _windows(windows: list[dict[str, str]]) -> str:

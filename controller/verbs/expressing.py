@@ -11,8 +11,9 @@ their lists, classes and policers. So three things are asked, the first two of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from controller.intent import EdgeFlow, QosIntent, intents_at
@@ -21,8 +22,8 @@ from controller.ledger.model import Condition, Entry, State
 from controller.network.model import Device, Network
 from controller.path.model import crossed
 from controller.render import Unrenderable, renderer_of
-from controller.timebase import common_windows
-from controller.timeline import Active
+from controller.reservation.model import Slot
+from controller.timeline import Active, active_at
 from controller.verbs.asking import Ask
 from controller.verbs.errors import CannotExpress
 from controller.vocabulary import Platform
@@ -32,6 +33,8 @@ UNCOUNTED = frozenset({Platform.LINUX_TC})
 #: So many different flows at once fit on every platform, if each fits by itself: the tables' smallest number of classes
 #: is 64, with what stands. It spares the rendering, and `tests/unit/verbs/test_expressing.py` holds every platform to it.
 FEW_FLOWS = 50
+#: One that is open beside the entry: its number, the entry's own rates meanwhile, and its rates.
+_Open = tuple[int, tuple[int, int], tuple[int, int]]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -53,7 +56,8 @@ class Expressions:
             return None
         for name in sorted(crossed(ask.paths)):
             self._check_standing(name, entry.reservation.start)
-        flows = tuple(flows_of(entry, self.network))
+        rates = {(slot.forward_bps, slot.reverse_bps): slot for slot in entry.reservation.slots}
+        flows = tuple(flow for slot in rates.values() for flow in flows_of(entry, slot, self.network))
         for flow in flows:
             device = self.network.devices[flow.interface.device]
             _render(QosIntent(device.name, device.platform, (flow,), (), (), ()), device)
@@ -65,16 +69,15 @@ class Expressions:
         Raises:
             CannotExpress: at some instant a platform cannot express the entry's flows together with the others'.
         """
-        own = tuple(flows_of(entry, self.network))
-        for name in sorted(_ingresses(own)):
+        for name in sorted(self._devices_entered(entry)):
             device = self.network.devices[name]
-            there = {one.number: one for one in others if self._enters(one, name)}
-            flows = {number: tuple(flows_of(one, self.network)) for number, one in there.items()}
+            if device.platform in UNCOUNTED:
+                continue
+            there = {one.number: one for one in others if name in self._devices_entered(one)}
             for at, numbers in busiest(entry, tuple(there.values())):
-                together = [flow for flow in own if flow.interface.device == name]
-                together += [f for number in numbers for f in flows[number] if f.interface.device == name]
-                if device.platform not in UNCOUNTED and not _surely_fit(together):
-                    active = [_active(one, at) for one in (entry, *(there[number] for number in numbers))]
+                active = [_active(one, at) for one in (entry, *(there[number] for number in numbers))]
+                flows = [flow for one in active for flow in flows_of(one.entry, one.slot, self.network)]
+                if not _surely_fit([flow for flow in flows if flow.interface.device == name]):
                     _render(intents_at(active, self.network, at, {name})[name], device)
 
     def _check_standing(self, name: str, at: datetime) -> None:
@@ -95,10 +98,10 @@ class Expressions:
         if problem := self._standing[name, valid]:
             raise CannotExpress(problem)
 
-    def _enters(self, entry: Entry, device: str) -> bool:
-        """Whether a flow of the entry is classified on the device."""
+    def _devices_entered(self, entry: Entry) -> set[str]:
+        """The devices on which a flow of the entry is classified."""
         entered = [first_ingress(path, self.network) for path in entry.paths] if self._knows(entry) else []
-        return any(ingress is not None and ingress.device == device for ingress in entered)
+        return {ingress.device for ingress in entered if ingress is not None}
 
     def _knows(self, entry: Entry) -> bool:
         """Whether the inventory still has all of the entry's path."""
@@ -110,30 +113,48 @@ class Expressions:
 
 
 def busiest(entry: Entry, others: Sequence[Entry]) -> list[tuple[datetime, frozenset[int]]]:
-    """Instants of the entry's windows at which the most others are open, with their numbers: of two sets of which one
-    holds the other, the larger. Fewer flows never ask more of a platform than more.
+    """Instants of the entry's slots at which the most others are open, with their numbers: of two sets with the same
+    rates of which one holds the other, the larger. Fewer flows never ask more of a platform than more.
     """
-    steps: list[tuple[datetime, int, int]] = []
+    steps: list[tuple[datetime, int, _Open]] = []
     for one in others:
-        for window in common_windows(entry.reservation.windows, one.reservation.windows):
-            steps += [(window.start, 1, one.number), (window.end, -1, one.number)]
-    found: dict[frozenset[int], datetime] = {}
-    open_now: set[int] = set()
+        for start, end, mine, theirs in _common(entry.reservation.slots, one.reservation.slots):
+            opened = (one.number, _rates_bps(mine), _rates_bps(theirs))
+            steps += [(start, 1, opened), (end, -1, opened)]
+    found: dict[frozenset[_Open], datetime] = {}
+    open_now: set[_Open] = set()
     risen_at: datetime | None = None
-    for at, step, number in sorted(steps):  # ends come before starts: windows are half-open
+    for at, step, opened in sorted(steps):  # ends come before starts: slots are half-open
         if step == 1:
-            open_now.add(number)
+            open_now.add(opened)
             risen_at = at
             continue
         if risen_at is not None:
             found.setdefault(frozenset(open_now), risen_at)
             risen_at = None
-        open_now.discard(number)
-    largest: list[frozenset[int]] = []
-    for numbers in sorted(found, key=len, reverse=True):
-        if not any(numbers <= other for other in largest):
-            largest.append(numbers)
-    return [(found[numbers], numbers) for numbers in largest]
+        open_now.discard(opened)
+    largest: list[frozenset[_Open]] = []
+    for together in sorted(found, key=len, reverse=True):
+        if not any(together <= other for other in largest):
+            largest.append(together)
+    return [(found[together], frozenset(number for number, _, _ in together)) for together in largest]
+
+
+def _common(some: Sequence[Slot], others: Sequence[Slot]) -> Iterator[tuple[datetime, datetime, Slot, Slot]]:
+    """The time that slots in order have in common with others in order: start, end and the two."""
+    ends = [slot.end for slot in others]
+    for slot in some:
+        for index in range(bisect_left(ends, slot.start), len(others)):
+            other = others[index]
+            if other.start >= slot.end:
+                break
+            start, end = max(slot.start, other.start), min(slot.end, other.end)
+            if start < end:
+                yield start, end, slot, other
+
+
+def _rates_bps(slot: Slot) -> tuple[int, int]:
+    return slot.forward_bps, slot.reverse_bps
 
 
 def _surely_fit(flows: Sequence[EdgeFlow]) -> bool:
@@ -158,8 +179,7 @@ def _ingresses(flows: Sequence[EdgeFlow]) -> set[str]:
 
 
 def _active(entry: Entry, at: datetime) -> Active:
-    window = next(window for window in entry.reservation.windows if window.contains(at))
-    return Active(entry, window)
+    return active_at((replace(entry, state=State.COMMITTED),), at)[0]
 
 
 def _alone(ask: Ask) -> Entry:

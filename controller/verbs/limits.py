@@ -21,7 +21,7 @@ def require_few_windows(reservations: Iterable[tuple[str, Reservation]], max_win
     """
     total = 0
     for place, reservation in reservations:
-        total += len(reservation.windows)
+        total += len(reservation.slots)
         if total > max_windows:
             key, message, hint = windows_problem(place, total, max_windows)
             raise InvalidInput([Problem("request", 0, key, message, "", hint)])

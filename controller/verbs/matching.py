@@ -7,15 +7,15 @@ leaving it out of that set's files cancels it, and nothing that came through the
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from controller.ledger.model import OCCUPYING, Entry
 from controller.reservation.model import Reservation
-from controller.timebase import Window, iso
-from controller.verbs.documents import reservation_document
+from controller.timebase import iso
+from controller.verbs.documents import DERIVED_KEYS, reservation_document
 
 #: Label that says which set of files a reservation came from.
 SET_LABEL = "slotcar/set"
@@ -115,11 +115,15 @@ def _match_one(reservation: Reservation, entry: Entry | None, scope: Scope, now:
 
 def _started_at(reservation: Reservation, start: datetime) -> Reservation:
     shift = start - reservation.start
-    windows = tuple(Window(window.start + shift, window.end + shift) for window in reservation.windows)
-    return reservation.model_copy(update={"windows": windows})
+    slots = tuple(replace(slot, start=slot.start + shift, end=slot.end + shift) for slot in reservation.slots)
+    return reservation.model_copy(update={"slots": slots})
 
 
 def compare(before: Reservation, after: Reservation) -> tuple[Difference, ...]:
     """Keys whose values differ, in the document's order."""
     old, new = reservation_document(before), reservation_document(after)
-    return tuple(Difference(key, old[key], new[key]) for key in new if old[key] != new[key])
+    constant = before.constant_rate_bps is not None and after.constant_rate_bps is not None
+    repeated_keys = {"slots"} if constant else DERIVED_KEYS
+    return tuple(
+        Difference(key, old[key], new[key]) for key in new if old[key] != new[key] and key not in repeated_keys
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from controller.admission import SlotTables
-from controller.admission.model import Demand, Refused
+from controller.admission.model import Demand, Refused, highest_bps
 from controller.ledger.model import Entry, Proposal, State
 from controller.network.model import Network
 from controller.policy.amounts import amount_of
@@ -157,8 +157,7 @@ def _stays(match: Match, ask: Ask, policy: Policy, now: datetime) -> bool:
 
 
 def _occupy(change: Callable[[Sequence[Demand], Sequence[Window]], None], entry: Entry) -> None:
-    for part in entry.occupied:
-        change(part.demands, part.windows)
+    change(entry.occupied.demands, entry.occupied.windows)
 
 
 def _step(match: Match, ask: Ask | None, tables: SlotTables, network: Network, policy: Policy, now: datetime) -> Step:
@@ -166,7 +165,7 @@ def _step(match: Match, ask: Ask | None, tables: SlotTables, network: Network, p
         return Step(match)
     entry = match.entry
     stays = entry if entry and _stays(match, ask, policy, now) else None
-    decision = ask.decide(tables, network, now + policy.horizon, without=stays.occupied if stays else ())
+    decision = ask.decide(tables, network, now + policy.horizon, without=(stays.occupied,) if stays else ())
     if isinstance(decision, Refused):
         if entry and not stays:  # the old one stays, and with it its room
             _occupy(tables.add, entry)
@@ -183,7 +182,7 @@ def _waits(entry: Entry | None, ask: Ask, policy: Policy) -> bool:
     """Whether a new entry, or one that is not committed yet, waits for approval once it is applied."""
     if entry is not None:
         return entry.state is State.AWAITING_APPROVAL
-    amount = amount_of(ask.reservation, ask.paths, {one.resource: one.rate_bps for one in ask.demands})
+    amount = amount_of(ask.reservation, ask.paths, highest_bps(ask.demands))
     return needs_approval(policy.gate, amount, None)
 
 
@@ -228,14 +227,8 @@ def _planned(step: Step, ask: Ask, number: int, now: datetime) -> Entry:
 
 
 def _touched_times(steps: Iterable[Step], now: datetime) -> set[datetime]:
-    """When something that the plan touches starts or ends, from now on."""
-    return {
-        moment
-        for reservation in _touched(steps)
-        for window in reservation.windows
-        for moment in window
-        if moment > now
-    }
+    """When something that the plan touches starts, ends or changes its rate, from now on."""
+    return {moment for reservation in _touched(steps) for slot in reservation.slots for moment in slot if moment > now}
 
 
 def _touched(steps: Iterable[Step]) -> Iterator[Reservation]:

@@ -26,11 +26,11 @@ from controller.reservation.checks import problems_of
 from controller.reservation.model import Name, Owner, Reservation
 from controller.timebase import RFC_3339, iso
 from controller.verbs.configurations import Boundary, DeviceDiff
-from controller.verbs.documents import refusal_document, reservation_document
+from controller.verbs.documents import DERIVED_KEYS, refusal_document, reservation_document
 from controller.verbs.matching import Act
 from controller.verbs.plan import WAITS, Plan, Step
 
-FORMAT = "slotcar-plan/1"
+FORMAT = "slotcar-plan/2"
 #: Of a plan that is read from a file.
 LARGEST_FILE_BYTES = 200_000_000
 
@@ -137,7 +137,7 @@ class PlanFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    format: Literal["slotcar-plan/1"]
+    format: Literal["slotcar-plan/2"]
     made_at: AwareDatetime
     ledger_sequence: Count | None
     network: str
@@ -171,6 +171,28 @@ def to_do(plan: Plan) -> PlanToDo:
     return to_do_from(json.dumps(plan_document(plan)), "plan")
 
 
+def _without_derived_keys(text: str) -> tuple[str, list[dict[str, Any]]]:
+    """The document without what is in its reservations only to be read, and that, step by step; a text that is no such
+    document as it is.
+    """
+    derived: list[dict[str, Any]] = []
+    try:
+        document = json.loads(text)
+        for step in document["steps"]:
+            asked = step["reservation"] or {}
+            derived.append({key: asked.pop(key) for key in sorted(DERIVED_KEYS & set(asked))})
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return text, []  # the model says what is wrong
+    return json.dumps(document), derived
+
+
+def _contradictions(plan: PlanFile, derived: list[dict[str, Any]]) -> Iterator[str]:
+    """Keys that do not follow from the slots beside them: somebody changed what is only there to be read."""
+    for number, (step, keys) in enumerate(zip(plan.steps, derived, strict=False)):
+        document = reservation_document(step.reservation) if step.reservation else {}
+        yield from (f"steps.{number}.reservation.{key}" for key, one in keys.items() if document.get(key) != one)
+
+
 def to_do_from(text: str, file: str, hint: str = "") -> PlanToDo:
     """What a plan document in JSON asks to be done; `file` is what problems call it.
 
@@ -178,7 +200,8 @@ def to_do_from(text: str, file: str, hint: str = "") -> PlanToDo:
         InvalidInput: it is no plan, not one of this version, or asks for a reservation that may not be.
     """
     try:
-        plan = PlanFile.model_validate_json(text, strict=True)
+        asked, derived = _without_derived_keys(text)
+        plan = PlanFile.model_validate_json(asked, strict=True)
         wrong = [(key, value) for key, value in _times(json.loads(text)) if not RFC_3339.fullmatch(value)]
     except ValidationError as error:
         raise InvalidInput(
@@ -187,6 +210,9 @@ def to_do_from(text: str, file: str, hint: str = "") -> PlanToDo:
         ) from error
     if wrong:
         raise InvalidInput(Problem(file, 0, key, "is no time", value[:60], TIME_HINT) for key, value in wrong)
+    if changed := list(_contradictions(plan, derived)):
+        words = "does not agree with the slots"
+        raise InvalidInput(Problem(file, 0, key, words, "", "change `slots`, and leave it out") for key in changed)
     return PlanToDo(
         made_at=plan.made_at,
         sequence=plan.ledger_sequence,
@@ -203,8 +229,8 @@ def _times(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Every time of a plan document that was validated, with its key: pydantic takes the text of a number for one, too."""
     yield "made_at", document["made_at"]
     for number, step in enumerate(document["steps"]):
-        for index, window in enumerate((step["reservation"] or {}).get("windows", ())):
-            yield from ((f"steps.{number}.reservation.windows.{index}.{end}", window[end]) for end in window)
+        for index, slot in enumerate((step["reservation"] or {}).get("slots", ())):
+            yield from ((f"steps.{number}.reservation.slots.{index}.{end}", slot[end]) for end in ("start", "end"))
 
 
 def write_plan(plan: Plan, file: Path) -> None:

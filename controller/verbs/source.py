@@ -40,8 +40,8 @@ def read_source(
         InvalidInput: anything in any file is wrong, or names what the network has not; all of it is listed.
     """
     wanted = load_files(paths, now, lambda reservation: _no_path(reservation, network))
-    later = {reservation.key: reservation.windows for reservation in load_files(paths, now + _PROBE)}
-    relative = frozenset(r.key for r in wanted if later.get(r.key) != r.windows)
+    later = {reservation.key: reservation.slots for reservation in load_files(paths, now + _PROBE)}
+    relative = frozenset(r.key for r in wanted if later.get(r.key) != r.slots)
     return source_of(wanted, set_name or default_set_name(paths), owners, relative)
 
 

@@ -44,13 +44,14 @@ class DeviceAtBoundary:
 
 @dataclass(frozen=True, slots=True)
 class TimelineItem:
-    """One slot boundary: `owner/name` of what starts and ends there, and how many are active from then on."""
+    """One slot boundary: `owner/name` of what starts, ends and changes its rate there, and how many are active then."""
 
     at: datetime
     starting: tuple[str, ...]
     ending: tuple[str, ...]
     active: int
     devices: tuple[DeviceAtBoundary, ...] = ()
+    changing: tuple[str, ...] = ()
 
     @property
     def phase(self) -> Phase:
@@ -77,6 +78,7 @@ class TimelineItem:
 class _Gathered:
     starting: list[Entry] = field(default_factory=list)
     ending: list[Entry] = field(default_factory=list)
+    changing: list[Entry] = field(default_factory=list)
 
 
 def timeline(
@@ -93,7 +95,8 @@ def timeline(
     items: list[TimelineItem] = []
     for at in sorted(gathered):
         one = gathered[at]
-        names = {device for entry in (*one.starting, *one.ending) for device in _devices(entry)} | reported[at]
+        concerned = (*one.starting, *one.ending, *one.changing)
+        names = {device for entry in concerned for device in _devices(entry)} | reported[at]
         if query.devices is not None and not names & set(query.devices):
             continue
         unheard = Phase.PLANNED if at > now else Phase.UNRECORDED
@@ -104,8 +107,10 @@ def timeline(
             else DeviceAtBoundary(name, unheard)
             for name, record in found
         )
-        starting, ending = (tuple(sorted(map(_name, those))) for those in (one.starting, one.ending))
-        items.append(TimelineItem(at, starting, ending, active_at(at), devices))
+        starting, ending, changing = (
+            tuple(sorted(map(_name, those))) for those in (one.starting, one.ending, one.changing)
+        )
+        items.append(TimelineItem(at, starting, ending, active_at(at), devices, changing))
         if len(items) == query.limit:
             break
     return tuple(items)
@@ -136,6 +141,9 @@ def _boundaries(entries: Iterable[Entry], query: TimelineQuery) -> dict[datetime
                 found[window.start].starting.append(entry)
             if query.since <= window.end <= query.until and _counts(entry, window.end):
                 found[window.end].ending.append(entry)
+        for instant in entry.reservation.rate_changes:
+            if query.since <= instant <= query.until and _counts(entry, instant):
+                found[instant].changing.append(entry)
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.admission import Admitted, Demand, Refused, SlotTables, decide, enquire
+from controller.admission import Admitted, Demand, Refused, ResourceId, SlotTables, decide, enquire
 from controller.admission.arithmetic import scaled_up
 from controller.timebase import Window, from_us, to_us
 from tests.unit.admission.oracle import Oracle, Span
@@ -15,7 +15,7 @@ from tests.unit.admission.support import T0, at
 
 MINUTE_US = 60_000_000
 BASE_US = to_us(T0)
-NAMES = ("sls:a", "sls:b", "if:r1:eth1:in:ip-premium")
+NAMES = (ResourceId("sls", "a"), ResourceId("sls", "b"), ResourceId("if", "r1:eth1", "in:ip-premium"))
 
 # Few distinct times and rates, so that equal starts, touching slots and full links are common and not rare.
 moments = st.integers(0, 24).map(lambda minute: BASE_US + minute * MINUTE_US) | st.integers(0, 24).map(
@@ -38,7 +38,7 @@ requests = st.lists(st.tuples(asked_rates, occurrences()), max_size=14)
 
 
 def demanded(asked: Mapping[str, int]) -> list[Demand]:
-    return [Demand(name, rate) for name, rate in asked.items()]
+    return [Demand.constant(name, rate) for name, rate in asked.items()]
 
 
 def windows(pairs: Sequence[Span]) -> list[Window]:
@@ -92,9 +92,9 @@ def test_a_refusal_tells_the_truth(
     for shortfall in answer.shortfalls:
         name, inside = shortfall.resource, (shortfall.window.start_us, shortfall.window.end_us)
         peak = max(oracle.peak(name, pair) for pair in pairs)
-        assert shortfall.requested_bps == asked[name]
-        assert shortfall.capacity_bps == capacities[name]
-        assert shortfall.free_bps == max(0, capacities[name] - peak)
+        assert shortfall.requested == asked[name]
+        assert shortfall.capacity == capacities[name]
+        assert shortfall.free == max(0, capacities[name] - peak)
         assert oracle.peak(name, inside) == peak
         assert any(start <= inside[0] and inside[1] <= end for start, end in pairs)
         throughout = [level for _, level in oracle.steps(name, inside)]
@@ -122,7 +122,7 @@ def test_the_highest_rate_fits_and_one_more_does_not(
         return {name: scaled_up(rate, wire[name], payload) for name in names}
 
     def demands_of(rate: int) -> list[Demand]:
-        return [Demand(name, wire_rate, wire[name], payload) for name, wire_rate in needed(rate).items()]
+        return [Demand.constant(name, wire_rate, wire[name], payload) for name, wire_rate in needed(rate).items()]
 
     answer = enquire(tables, demands_of(0), windows(pairs))
     if answer.rate_bps:

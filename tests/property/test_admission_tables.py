@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.admission import Demand, SlotTables, kernels, storage
+from controller.admission import Demand, ResourceId, SlotTables, kernels, storage
 from controller.timebase import Window, from_us
 from tests.property.test_admission_decisions import (
     BASE_US,
@@ -192,17 +192,17 @@ def test_many_blocks_split_merge_and_stay_exact(seed: int, seconds: int, prebuil
         # First it grows, then it shrinks to nothing.
         if live and chance.random() < (0.1 if number < 2_500 else 0.95):
             span, rate = live.pop(chance.randrange(len(live)))
-            tables.remove([Demand(name, rate)], [second(*span)])
+            tables.remove([Demand.constant(name, rate)], [second(*span)])
             grid.levels[span[0] : span[1]] -= rate
         else:
             span, rate = some_span(chance, seconds), chance.randint(1, 9)
-            tables.add([Demand(name, rate)], [second(*span)])
+            tables.add([Demand.constant(name, rate)], [second(*span)])
             grid.levels[span[0] : span[1]] += rate
             live.append((span, rate))
         asked = some_span(chance, seconds)
         highest = int(grid.levels[asked[0] : asked[1]].max())
         assert tables.peak(name, second(*asked)) == highest
-        assert tables.fits([Demand(name, 60 - highest)], [second(*asked)]) if highest <= 60 else True
+        assert tables.fits([Demand.constant(name, 60 - highest)], [second(*asked)]) if highest <= 60 else True
         if number % 50 == 0:
             check_form(tables)
             limit = chance.randint(0, highest + 1)
@@ -213,7 +213,9 @@ def test_many_blocks_split_merge_and_stay_exact(seed: int, seconds: int, prebuil
             pairs = [first, (first[1] + then[0], first[1] + then[1])]
             limit = chance.randint(0, int(grid.levels.max()) + 1)
             tables.set_capacities({name: limit + 1})
-            found = tables.nearest_shift_us([Demand(name, 1)], [second(*p) for p in pairs], 0, FURTHEST * 1_000_000)
+            found = tables.nearest_shift_us(
+                [Demand.constant(name, 1)], [second(*p) for p in pairs], 0, FURTHEST * 1_000_000
+            )
             expected = grid.nearest(pairs, limit, FURTHEST)
             assert found == (None if expected is None else expected * 1_000_000)
             tables.set_capacities({name: 60})
@@ -229,7 +231,7 @@ def test_pruning_many_blocks_keeps_the_future(seed: int) -> None:
     grid, tables = Grid(20_000), SlotTables({NAMES[0]: 10**9})
     for _ in range(4_000):
         span, rate = some_span(chance, 20_000), chance.randint(1, 9)
-        tables.add([Demand(NAMES[0], rate)], [second(*span)])
+        tables.add([Demand.constant(NAMES[0], rate)], [second(*span)])
         grid.levels[span[0] : span[1]] += rate
     for floor in sorted(chance.randint(0, 20_000) for _ in range(12)):
         tables.prune(from_us(BASE_US + floor * 1_000_000))
@@ -246,7 +248,7 @@ def test_pruning_at_the_first_time_of_a_full_block(missing: int, later_us: int) 
     """The kept breakpoint and the one at the beginning together need a place more than a full block has."""
     tables, number = SlotTables({NAMES[0]: 10}), 0
     while tables._state.meta[1, kernels.LEN] < 4 or last_count(tables) != kernels.BLOCK - missing:
-        tables.add([Demand(NAMES[0], 1 + number % 2)], [second(number, number + 1)])
+        tables.add([Demand.constant(NAMES[0], 1 + number % 2)], [second(number, number + 1)])
         number += 1
     state = tables._state
     slot = int(state.meta[1, kernels.OFF] + state.meta[1, kernels.LEN]) - 1
@@ -274,14 +276,14 @@ def test_an_addition_that_splits_two_blocks_makes_room_first(free: int, spare: i
         gap = int(state.dirs[kernels.FIRST, slot]) + 1_000_000
         while state.dirs[kernels.COUNT, slot] < kernels.BLOCK:
             gap += 2
-            tables.add([Demand(NAMES[0], 1)], [Window.of_us(gap, gap + 1)])
+            tables.add([Demand.constant(NAMES[0], 1)], [Window.of_us(gap, gap + 1)])
         ends.append(gap + 100)
     assert [int(state.dirs[kernels.COUNT, slot]) for slot in full] == [kernels.BLOCK] * 2
     before = dict(tables.steps(NAMES[0], Window.of_us(BASE_US, BASE_US + 10**10)))
     there = [tables.peak(NAMES[0], Window.of_us(end, end + 1)) for end in ends]
     state.head[kernels.FREE] = free
     state.meta[1, kernels.CAP] = state.meta[1, kernels.LEN] + spare
-    tables.add([Demand(NAMES[0], 5)], [Window.of_us(ends[0], ends[1])])
+    tables.add([Demand.constant(NAMES[0], 5)], [Window.of_us(ends[0], ends[1])])
     check_form(tables, lost=True)
     after = dict(tables.steps(NAMES[0], Window.of_us(BASE_US, BASE_US + 10**10)))
     expected = {time: level + 5 * (ends[0] <= time < ends[1]) for time, level in before.items()}
@@ -309,8 +311,8 @@ def last_count(tables: SlotTables) -> int:
 def test_resources_that_appear_later_disturb_no_others(when: list[list[Span]], number: int) -> None:
     tables, oracle = loaded(dict.fromkeys(NAMES, 5), [(dict.fromkeys(NAMES, 1), pairs) for pairs in when])
     for late in range(number):
-        tables.add([Demand(f"sls:late-{late}", late)], windows(when[0]))
+        tables.add([Demand.constant(ResourceId("sls", f"late-{late}"), late)], windows(when[0]))
     check_form(tables)
     assert functions(tables) == truth(oracle)
     for late in range(number):
-        assert tables.peak(f"sls:late-{late}", windows(when[0])[0]) == late
+        assert tables.peak(ResourceId("sls", f"late-{late}"), windows(when[0])[0]) == late

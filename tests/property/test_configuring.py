@@ -41,7 +41,7 @@ def flows(network: Network) -> list[Active]:
     found: list[Active] = []
     for source, destination in permutations(sorted(network.hosts), 2):
         for rate_bps in (1_000_000, 2_000_000):
-            asked = Reservation(
+            asked = Reservation.constant(
                 name=f"{source}-{destination}", owner="o", source=Endpoint(host=source),
                 destination=Endpoint(host=destination, port=5001), protocol=Protocol.UDP,
                 service=SERVICES[len(found) // 2 % 3], rate_bps=rate_bps, windows=(WINDOW,),
@@ -50,7 +50,7 @@ def flows(network: Network) -> list[Active]:
                 (entry,) = entries_of([asked], network, NOW)
             except SlotcarError:
                 break
-            found.append(Active(replace(entry, number=len(found) // 2), WINDOW))
+            found.append(Active(replace(entry, number=len(found) // 2), 0))
     return found
 
 

@@ -148,7 +148,7 @@ def flow_of(world: CiscoWorld, rate_bps: int = 20_000_000) -> tuple[Entry, ...]:
         "direction": "both",
     }
     window = Window(now - timedelta(hours=1), now + timedelta(hours=1))
-    return world.entries(reservation("cms", rate_bps, **both).model_copy(update={"windows": (window,)}))
+    return world.entries(reservation("cms", rate_bps, **both).over((window,)))
 
 
 def serve(folder: Path) -> None:

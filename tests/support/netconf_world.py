@@ -115,7 +115,7 @@ class NetconfWorld:
             source={"host": "north-data"},
             destination={"host": "south-data", "port": 5004},
             direction="both",
-        ).model_copy(update={"windows": (Window(now - timedelta(hours=1), now + timedelta(hours=1)),)})
+        ).over((Window(now - timedelta(hours=1), now + timedelta(hours=1)),))
         outlook = wanted_for(self.network)(active_at(entries_of((flow,), self.network, now), now), now)
         assert not outlook.unrenderable
         readings = self.pusher.read(list(self.servers))

@@ -7,6 +7,10 @@ import signal
 from pathlib import Path
 
 import psutil
+from alembic import command
+from alembic.runtime.migration import MigrationContext
+
+from controller.ledger import database
 
 STOP_TIMEOUT_S = 20
 
@@ -31,3 +35,15 @@ def pull_the_plug(data_dir: Path) -> None:
     for process in [*server.children(recursive=True), server]:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
+
+
+def migrate(database_url: str, revision: str) -> None:
+    """Gives a ledger's tables the form of a revision, later or earlier."""
+    engine = database.make_engine(database_url)
+    with engine.begin() as connection:
+        config = database._alembic()
+        config.attributes["connection"] = connection
+        current = MigrationContext.configure(connection).get_current_revision() or ""
+        earlier = revision != "head" and current > revision
+        (command.downgrade if earlier else command.upgrade)(config, revision)
+    engine.dispose()

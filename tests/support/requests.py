@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from controller.admission.model import Demand
+from controller.admission.resource_id import ResourceId
 from controller.ledger.model import AdmissionRequest
 from controller.reservation.model import Endpoint, Reservation
 from controller.timebase import Window
 from controller.vocabulary import Protocol, Service
 
 T0 = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
-RESOURCES = ("if:r1:eth2:out:ip-premium", "sls:alpha-transit-ip-premium", "if:r2:eth1:in:ip-premium")
+RESOURCES = (
+    ResourceId("if", "r1:eth2", "out:ip-premium"),
+    ResourceId("sls", "alpha-transit-ip-premium"),
+    ResourceId("if", "r2:eth1", "in:ip-premium"),
+)
 
 
 def at(minutes: int) -> datetime:
@@ -21,25 +27,24 @@ def at(minutes: int) -> datetime:
 def reservation(
     name: str = "a", rate_bps: int = 10, start: int = 0, end: int = 60, owner: str = "hep", **more: object
 ) -> Reservation:
-    return Reservation.model_validate(
-        {
-            "name": name,
-            "owner": owner,
-            "source": Endpoint(host="src"),
-            "destination": Endpoint(host="dst"),
-            "protocol": Protocol.UDP,
-            "service": Service.IP_PREMIUM,
-            "rate_bps": rate_bps,
-            "windows": (Window(at(start), at(end)),),
-            **more,
-        }
-    )
+    fields: dict[str, Any] = {
+        "name": name,
+        "owner": owner,
+        "source": Endpoint(host="src"),
+        "destination": Endpoint(host="dst"),
+        "protocol": Protocol.UDP,
+        "service": Service.IP_PREMIUM,
+        "rate_bps": rate_bps,
+        "windows": (Window(at(start), at(end)),),
+        **more,
+    }
+    return Reservation.constant(**fields)
 
 
 def request(
-    asked: Reservation | None = None, resources: tuple[str, ...] = RESOURCES, **more: object
+    asked: Reservation | None = None, resources: tuple[ResourceId, ...] = RESOURCES, **more: object
 ) -> AdmissionRequest:
     """`rate_bps` of the reservation on every resource, headers left aside."""
     asked = asked or reservation()
-    demands = tuple(Demand(name, asked.rate_bps) for name in resources)
+    demands = tuple(Demand.constant(name, asked.constant_rate_bps or 0) for name in resources)
     return AdmissionRequest(reservation=asked, paths=(), demands=demands, actor="tester", **more)  # type: ignore[arg-type]

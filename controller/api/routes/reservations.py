@@ -11,7 +11,7 @@ from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 
 from controller.api.context import IfMatch, OneVersion, TheBroker, TheCaller, now
 from controller.api.limits import json_only
-from controller.api.models import BindIn, EnquiryOut, EntriesOut, EntryOut, ExtendIn, ModifyIn, ReasonIn
+from controller.api.models import BindIn, EnquiryOut, EntriesOut, EntryOut, ExtendIn, ModifyIn, RatesIn, ReasonIn
 from controller.ledger.model import Entry, State
 from controller.ledger.queries import Filter
 from controller.problems import LINE_PATTERN, InvalidInput, Problem
@@ -109,8 +109,12 @@ def modify(
     A raise above the approval gate is `proposed` in the answer: the old one is in force until an operator approves it.
     """
     moment = now()
+    rate = RatesIn() if body.rate is None else body.rate
+    one_rate, each_way = (rate, RatesIn()) if isinstance(rate, str) else (None, rate)
     change = Modification(
-        rate_bps=parsed("rate", parse_rate_bps, body.rate),
+        rate_bps=parsed("rate", parse_rate_bps, one_rate),
+        forward_bps=parsed("rate.forward", parse_rate_bps, each_way.forward),
+        reverse_bps=parsed("rate.reverse", parse_rate_bps, each_way.reverse),
         start=parsed("start", lambda text: parse_time(text, moment), body.start),
         end=parsed("end", lambda text: parse_time(text, moment), body.end),
         duration=parsed("duration", parse_duration, body.duration),

@@ -216,6 +216,12 @@ def test_there_is_no_path_to_what_is_not_in_the_network(api: httpx.Client) -> No
     assert "nowhere" in found["detail"]
 
 
+def slotted(reservation: dict[str, Any], **changes: object) -> dict[str, Any]:
+    """The reservation of a plan's document with another slot."""
+    asked = {key: one for key, one in reservation.items() if key not in ("rate_bps", "windows")}
+    return asked | {"slots": [reservation["slots"][0] | changes]}
+
+
 def _broken(plan: dict[str, Any], **step: Any) -> dict[str, Any]:
     return plan | {"steps": [plan["steps"][0] | step]}
 
@@ -232,9 +238,9 @@ def test_a_plan_that_is_not_whole_is_wrong_and_no_fault(api: httpx.Client) -> No
         _broken(plan, action="change"),
         _broken(plan, action="cancel"),
         _broken(plan, owner="astro"),
-        _broken(plan, reservation=reservation | {"rate_bps": 2**70}),
+        _broken(plan, reservation=slotted(reservation, forward_bps=2**70)),
         _broken(plan, reservation=reservation | {"labels": {"a": "\0"}}),
-        _broken(plan, reservation=reservation | {"windows": [year_one]}),
+        _broken(plan, reservation=slotted(reservation, **year_one)),
     ):
         assert problem(api.post("/v1/applies", json=wrong), 422, "invalid-input")["errors"]
     for handle, status, kind in (("r-\0", 422, "invalid-input"), ("r-" + "0" * 16, 404, "unknown-reservation")):
@@ -249,27 +255,28 @@ def test_what_a_plan_document_asks_for_is_checked_as_what_a_file_asks_for(api: h
     reservation = plan["steps"][0]["reservation"]
     hours = [{"start": f"{START:%Y-%m-%d}T{hour:02}:00:00Z", "end": f"{START:%Y-%m-%d}T{hour:02}:30:00Z"}
              for hour in range(24)]  # fmt: skip
+    (slot,) = reservation["slots"]
     endless = {"start": "2027-01-01T00:00:00Z", "end": "9999-12-31T00:00:00Z"}
     for change, words in (
         ({"labels": {"note": "\x1b[2J"}}, "labels.note is no label"),
         ({"labels": {"two\nlines": "a"}}, "is no label"),
         ({"labels": {str(number): "a" for number in range(65)}}, "labels are too many"),
-        ({"windows": hours}, "several without a recurrence"),
-        ({"windows": hours * 438, "recurrence": "FREQ=DAILY;COUNT=2"}, "occurrences overlap"),
-        ({"windows": [endless]}, "windows are too long"),
-        ({"windows": [{"start": "0001-01-01T00:00:00Z", "end": endless["end"]}]}, "beyond the calendar"),
-        ({"windows": [{"start": "4102444800", "end": "2100-01-02T00:00:00Z"}]}, "is no time"),
-        ({"rate_bps": 0}, "rate_bps is 0, and ip-premium is sold by rate"),
-        ({"rate_bps": "10000000"}, "valid integer"),
+        ({"slots": [slot | hour for hour in hours * 438]}, "slots overlap"),
+        ({"slots": [slot | endless]}, "slots are too long"),
+        ({"slots": [slot | endless | {"start": "0001-01-01T00:00:00Z"}]}, "beyond the calendar"),
+        ({"slots": [slot | {"start": "4102444800", "end": "2100-01-02T00:00:00Z"}]}, "is no time"),
+        ({"slots": [slot | {"forward_bps": 0}]}, "needs a rate above 0"),
+        ({"slots": [slot | {"forward_bps": "10000000"}]}, "valid integer"),
+        ({"rate_bps": 5}, "rate_bps does not agree with the slots"),
         ({"packet_size_bytes": 63}, "packet_size_bytes"),
         ({"source": {"host": "anl\x1b[31m", "port": None}}, "source.host is no host"),
         ({"source": {"host": "999.1.1.1", "port": None}}, "source.host is no host"),
         ({"via": ["anl-7507-1\n"]}, "via is no list of routers"),
         ({"recurrence": "FREQ=DAILY;COUNT=2\x1f"}, "recurrence"),
-        ({"recurrence": "FREQ=DAILY;COUNT=2", "if_unready": "refuse"}, "does not go with a recurrence"),
-        ({"timezone": "Europe/Zurich"}, "no meaning without a recurrence"),
+        ({"timezone": "Nowhere"}, "is no time zone"),
     ):  # fmt: skip
-        answer = api.post("/v1/applies", json=_broken(plan, reservation=reservation | change))
+        asked = {key: one for key, one in reservation.items() if key not in ("rate_bps", "windows")} | change
+        answer = api.post("/v1/applies", json=_broken(plan, reservation=asked))
         assert words in problem(answer, 422, "invalid-input")["detail"], change
     assert live(api) == []
 

@@ -195,7 +195,9 @@ def test_a_plan_with_a_refusal_is_not_applied(api: httpx.Client) -> None:
 
 def test_a_plan_that_was_edited_to_ask_for_more_is_admitted_anew(api: httpx.Client) -> None:
     plan = api.post("/v1/plans", json={"version": 1, "reservations": [body()]}).json()
-    plan["steps"][0]["reservation"]["rate_bps"] = 90_000_000
+    reservation = plan["steps"][0]["reservation"]
+    reservation["slots"][0]["forward_bps"] = 90_000_000
+    del reservation["rate_bps"]
     assert "free of" in problem(api.post("/v1/applies", json=plan), 409, "plan-refused")["detail"]
 
 

@@ -69,7 +69,7 @@ def test_a_refused_request_holds_nothing_and_leaves_no_trace(book: Ledger) -> No
     admitted(book, rate_bps=80)
     answer = book.admit(request(reservation("b", 30)), T0)
     assert isinstance(answer, Refused)
-    assert answer.shortfalls[0].free_bps == 20
+    assert answer.shortfalls[0].free == 20
     assert answer.nearest_window == Window(at(60), at(120))
     assert answer.highest_rate_bps == 20
     assert book.find("hep", "b") is None
@@ -205,7 +205,7 @@ def test_a_plan_is_applied_whole_or_not_at_all(book: Ledger) -> None:
     assert book.sequence() == sequence
     assert [book.get(entry.handle) for entry in (small, big)] == [small, big]
     done = book.apply([grow, shrink], T0, actor="tester", sequence=sequence)
-    assert {entry.reservation.rate_bps for entry in done} == {50}
+    assert {entry.reservation.constant_rate_bps for entry in done} == {50}
     with pytest.raises(StaleLedger, match="make the plan again"):
         book.apply([PlanStep(("hep", "big"), cancel=big.handle)], T0, actor="tester", sequence=sequence)
     book.apply([PlanStep(("hep", "big"), cancel=big.handle)], T0, actor="tester", sequence=book.sequence())

@@ -43,7 +43,7 @@ def peak_by_brute_force(entries: tuple[Entry, ...]) -> int:
     starts = {window.start for entry in entries for window in entry.reservation.windows}
     return max(
         sum(
-            entry.reservation.rate_bps
+            entry.reservation.peak_rate_bps
             for entry in entries
             if any(window.contains(start) for window in entry.reservation.windows)
         )

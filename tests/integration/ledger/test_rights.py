@@ -14,7 +14,6 @@ from sqlalchemy.engine import make_url
 
 from controller.admission import capacities
 from controller.ledger import Filter, Ledger, open_ledger
-from controller.ledger.migrations.versions import v0003_policy
 from controller.ledger.model import AdmissionRequest, Entry, State, Terms
 from controller.policy.errors import FlowTaken, QuotaExceeded
 from controller.policy.gate import Gate
@@ -23,6 +22,7 @@ from controller.policy.quotas import Quota
 from controller.verbs.asking import ask_for
 from controller.vocabulary import Direction
 from tests.support.networks import line_network
+from tests.support.postgres import migrate
 from tests.support.requests import T0, at, reservation
 
 NETWORK = line_network()
@@ -90,15 +90,15 @@ def test_a_change_that_waits_is_kept_by_another_controller_too(two: tuple[Ledger
     assert isinstance(entry, Entry)
     raised = one.admit(replace(asking("a", "hep", 0, 2_000_000), replaces=entry.handle), T0)
     assert isinstance(raised, Entry)
-    assert (raised.state, raised.reservation.rate_bps) == (State.COMMITTED, 8_000)
+    assert (raised.state, raised.reservation.constant_rate_bps) == (State.COMMITTED, 8_000)
     assert other.get(entry.handle) == raised
     resource = raised.demands[0].resource
     taken = [ledger.ask(lambda tables: tables.peak(resource, raised.reservation.windows[0]), T0)[0] for ledger in two]
     assert raised.proposed is not None
-    assert taken == [raised.proposed.demands[0].rate_bps] * 2
+    assert taken == [raised.proposed.demands[0].peak] * 2
     other.reject(entry.handle, T0, actor="ops")
     after = [ledger.ask(lambda tables: tables.peak(resource, entry.reservation.windows[0]), T0)[0] for ledger in two]
-    assert after == [entry.demands[0].rate_bps] * 2
+    assert after == [entry.demands[0].peak] * 2
 
 
 def test_a_longer_slot_that_nobody_approved_gives_its_room_back_when_the_old_one_ends(
@@ -130,10 +130,9 @@ def test_a_ledger_of_the_version_before_gets_its_flows_and_usage(
     asked = ("SELECT pair, owner, entry FROM flow ORDER BY pair", "SELECT windows, volume_bits FROM entry")
     with psycopg.connect(url) as connection:
         before = [connection.execute(text).fetchall() for text in asked]
-        connection.execute("DROP TABLE flow")
-        connection.execute("ALTER TABLE entry DROP COLUMN proposed, DROP COLUMN windows, DROP COLUMN volume_bits")
-        for statement in v0003_policy.STATEMENTS:
-            connection.execute(statement)
+    migrate(database_url, "0002")
+    migrate(database_url, "head")
+    with psycopg.connect(url) as connection:
         assert [connection.execute(text).fetchall() for text in asked] == before
     assert len(before[0]) == 2
     assert before[1] == [(1, 2 * 7 * 600)]

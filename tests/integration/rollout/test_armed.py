@@ -259,4 +259,4 @@ def flow_until(world: CiscoWorld, seconds: int, rate_bps: int = 10_000_000) -> t
     both = {"source": {"host": "anl-premium"}, "destination": {"host": "lbnl-premium", "port": 5001}}
     window = Window(today - timedelta(days=1), today + timedelta(days=2, seconds=seconds))
     asked = reservation("cms", rate_bps, **both, direction="both")
-    return world.entries(asked.model_copy(update={"windows": (window,)}))
+    return world.entries(asked.over((window,)))

@@ -20,7 +20,7 @@ def flow_of(world: CiscoWorld, rate_bps: int) -> tuple[Entry, ...]:
     ends = {"source": {"host": "cern-se"}, "destination": {"host": "infn-se", "port": 5001}, "direction": "both"}
     asked = reservation("grid", rate_bps, **ends, service=Service.IP_PREMIUM)
     window = Window(now - timedelta(hours=1), now + timedelta(hours=1))
-    return world.entries(asked.model_copy(update={"windows": (window,)}))
+    return world.entries(asked.over((window,)))
 
 
 def test_a_reservation_over_catalysts_and_gsrs(tmp_path: Path) -> None:

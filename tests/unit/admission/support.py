@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from controller.admission import Admitted, Demand, Refused, SlotTables, decide
+from controller.admission import Admitted, Demand, Refused, ResourceId, SlotTables, decide
 from controller.timebase import Window
 
 T0 = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
-LINK = "if:r1:eth2:out:ip-premium"
-SLS = "sls:alpha-transit"
+LINK = ResourceId("if", "r1:eth2", "out:ip-premium")
+SLS = ResourceId("sls", "alpha-transit")
 
 
 def at(minutes: int) -> datetime:
@@ -27,7 +27,7 @@ def tables(**reserved: int) -> SlotTables:
 
 def admit(book: SlotTables, rate_bps: int, *windows: Window, resources: tuple[str, ...] = (LINK,)) -> Admitted:
     """Decides and adds, as the ledger does."""
-    answer = decide(book, [Demand(name, rate_bps) for name in resources], windows)
+    answer = decide(book, [Demand.constant(name, rate_bps) for name in resources], windows)
     assert isinstance(answer, Admitted), answer
     book.add(answer.demands, answer.windows)
     return answer
@@ -35,7 +35,7 @@ def admit(book: SlotTables, rate_bps: int, *windows: Window, resources: tuple[st
 
 def refuse(book: SlotTables, rate_bps: int, *windows: Window, resources: tuple[str, ...] = (LINK,)) -> Refused:
     before = {name: book.steps(name, window(-10_000, 10_000)) for name in book.resources}
-    answer = decide(book, [Demand(name, rate_bps) for name in resources], windows)
+    answer = decide(book, [Demand.constant(name, rate_bps) for name in resources], windows)
     assert isinstance(answer, Refused), answer
     assert {name: book.steps(name, window(-10_000, 10_000)) for name in book.resources} == before
     return answer

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from controller.admission import Admitted, Demand, Refused, Shortfall, decide, enquire
+from controller.admission import Admitted, Demand, Refused, ResourceId, Shortfall, decide, enquire
 from controller.network.model import InterfaceId, Sls
 from controller.timebase import Window
 from controller.vocabulary import Service
@@ -17,7 +17,7 @@ def test_two_reservations_with_the_same_start_and_rate_both_count() -> None:
     book = tables()
     admit(book, 50, window(0, 60))
     admit(book, 50, window(0, 60))
-    assert refuse(book, 1, window(0, 60)).shortfalls[0].free_bps == 0
+    assert refuse(book, 1, window(0, 60)).shortfalls[0].free == 0
 
 
 def test_the_same_start_and_rate_with_other_ends_both_count() -> None:
@@ -72,10 +72,10 @@ def test_a_modify_past_what_is_free_is_refused_and_leaves_the_old() -> None:
     book = tables()
     old = admit(book, 40, window(0, 60))
     admit(book, 50, window(0, 60))
-    raised = decide(book, [Demand(LINK, 51)], [window(0, 60)], without=[old])
+    raised = decide(book, [Demand.constant(LINK, 51)], [window(0, 60)], without=[old])
     assert isinstance(raised, Refused)
     assert raised.highest_rate_bps == 50
-    assert raised.shortfalls[0].free_bps == 50
+    assert raised.shortfalls[0].free == 50
     assert book.peak(LINK, window(0, 60)) == 90
 
 
@@ -83,22 +83,22 @@ def test_a_modify_up_to_what_is_free_beside_the_others_is_admitted() -> None:
     book = tables()
     old = admit(book, 40, window(0, 60))
     admit(book, 50, window(0, 60))
-    assert isinstance(decide(book, [Demand(LINK, 50)], [window(0, 60)], without=[old]), Admitted)
+    assert isinstance(decide(book, [Demand.constant(LINK, 50)], [window(0, 60)], without=[old]), Admitted)
     assert book.peak(LINK, window(0, 60)) == 90, "decide changes nothing"
 
 
 def test_a_modify_may_move_into_a_window_that_overlaps_its_own_old_one() -> None:
     book = tables()
     old = admit(book, 100, window(0, 60))
-    assert isinstance(decide(book, [Demand(LINK, 100)], [window(30, 90)], without=[old]), Admitted)
-    assert isinstance(decide(book, [Demand(LINK, 100)], [window(30, 90)]), Refused)
+    assert isinstance(decide(book, [Demand.constant(LINK, 100)], [window(30, 90)], without=[old]), Admitted)
+    assert isinstance(decide(book, [Demand.constant(LINK, 100)], [window(30, 90)]), Refused)
 
 
 def test_a_modify_onto_another_path_frees_only_what_it_held() -> None:
     book = tables()
     old = admit(book, 60, window(0, 60), resources=(LINK,))
     admit(book, 30, window(0, 60), resources=(SLS,))
-    refused = decide(book, [Demand(SLS, 60)], [window(0, 60)], without=[old])
+    refused = decide(book, [Demand.constant(SLS, 60)], [window(0, 60)], without=[old])
     assert isinstance(refused, Refused)
     assert refused.shortfalls == (Shortfall(SLS, window(0, 60), 60, 30, 60),)
 
@@ -106,12 +106,12 @@ def test_a_modify_onto_another_path_frees_only_what_it_held() -> None:
 def test_a_modify_of_what_was_never_added_is_an_error_and_changes_nothing() -> None:
     book = tables()
     old = admit(book, 40, window(0, 60))
-    never = Admitted((Demand(LINK, 1),), (window(60, 70),))
+    never = Admitted((Demand.constant(LINK, 1),), (window(60, 70),))
     for ask in (decide, enquire):
         with pytest.raises(ValueError, match="has less than 1 bit/s reserved"):
-            ask(book, [Demand(LINK, 50)], [window(0, 60)], without=[old, never])
+            ask(book, [Demand.constant(LINK, 50)], [window(0, 60)], without=[old, never])
     with pytest.raises(ValueError, match="a rate is from 0 to"):
-        decide(book, [Demand(LINK, -1)], [window(0, 60)], without=[old])
+        decide(book, [Demand.constant(LINK, -1)], [window(0, 60)], without=[old])
     assert book.steps(LINK, window(0, 60)) == ((window(0, 60).start_us, 40),)
 
 
@@ -174,7 +174,7 @@ def test_the_nearest_window_may_lie_between_two_reservations() -> None:
 def test_a_nearest_window_ends_by_the_horizon_or_there_is_none() -> None:
     book = tables()
     admit(book, 100, window(0, 60))
-    asked = [Demand(LINK, 1)]
+    asked = [Demand.constant(LINK, 1)]
     refused = decide(book, asked, [window(0, 60)], horizon=at(120))
     assert isinstance(refused, Refused)
     assert refused.nearest_window == window(60, 120)
@@ -192,8 +192,8 @@ def test_more_than_the_capacity_has_no_nearest_window() -> None:
 
 
 def test_a_resource_that_nobody_configured_has_capacity_0() -> None:
-    refused = refuse(tables(), 1, window(0, 60), resources=("if:r9:eth0:out:ip-premium",))
-    assert refused.shortfalls[0].capacity_bps == 0
+    refused = refuse(tables(), 1, window(0, 60), resources=(ResourceId("if", "r9:eth0", "out:ip-premium"),))
+    assert refused.shortfalls[0].capacity == 0
     assert refused.highest_rate_bps == 0
     assert refused.nearest_window is None
     assert "no payload rate fits in the asked time" in refused.sentence()
@@ -220,12 +220,12 @@ def test_a_capacity_that_shrank_below_what_is_reserved_leaves_nothing_free() -> 
 
 def test_a_request_that_asks_for_nothing_is_admitted_anywhere() -> None:
     assert isinstance(decide(tables(), (), [window(0, 60)]), Admitted)
-    assert isinstance(decide(tables(), [Demand("sls:unknown", 0)], [window(0, 60)]), Admitted)
+    assert isinstance(decide(tables(), [Demand.constant(ResourceId("sls", "unknown"), 0)], [window(0, 60)]), Admitted)
 
 
 def agreement(validity: Window | None) -> Sls:
     return Sls(
-        name=SLS.removeprefix("sls:"),
+        name=SLS.place,
         upstream="alpha",
         downstream="transit",
         service=Service.IP_PREMIUM,
@@ -239,7 +239,7 @@ def agreement(validity: Window | None) -> Sls:
 @pytest.mark.parametrize("asked", [(0, 20), (90, 101), (200, 210)], ids=["before", "over its end", "after"])
 def test_an_sls_that_does_not_hold_over_the_window_refuses_in_words(asked: tuple[int, int]) -> None:
     agreements = {"alpha-transit": agreement(window(10, 100))}
-    refused = decide(tables(), [Demand(SLS, 1)], [window(*asked)], sls=agreements)
+    refused = decide(tables(), [Demand.constant(SLS, 1)], [window(*asked)], sls=agreements)
     assert isinstance(refused, Refused)
     assert refused.reason == (
         f"SLS alpha-transit is not valid over {window(*asked)}: it holds 2027-03-01T12:10:00Z .. 2027-03-01T13:40:00Z"
@@ -252,30 +252,34 @@ def test_the_nearest_window_lies_inside_the_validity() -> None:
     book = tables()
     admit(book, 60, window(10, 30), resources=(SLS,))
     agreements = {"alpha-transit": agreement(window(10, 100))}
-    refused = decide(book, [Demand(SLS, 1)], [window(0, 70)], sls=agreements)
+    refused = decide(book, [Demand.constant(SLS, 1)], [window(0, 70)], sls=agreements)
     assert isinstance(refused, Refused)
     assert refused.nearest_window == window(30, 100)
-    refused = decide(book, [Demand(SLS, 1)], [window(0, 71)], sls=agreements)
+    refused = decide(book, [Demand.constant(SLS, 1)], [window(0, 71)], sls=agreements)
     assert isinstance(refused, Refused)
     assert refused.nearest_window is None
 
 
 def test_the_nearest_window_begins_when_the_agreement_does() -> None:
-    refused = decide(tables(), [Demand(SLS, 1)], [window(0, 20)], sls={"alpha-transit": agreement(window(10, 100))})
+    refused = decide(
+        tables(), [Demand.constant(SLS, 1)], [window(0, 20)], sls={"alpha-transit": agreement(window(10, 100))}
+    )
     assert isinstance(refused, Refused)
     assert refused.nearest_window == window(10, 30)
 
 
 def test_an_sls_without_validity_and_one_that_covers_the_window_admit() -> None:
     for validity in (None, window(0, 60)):
-        answer = decide(tables(), [Demand(SLS, 60)], [window(0, 60)], sls={"alpha-transit": agreement(validity)})
+        answer = decide(
+            tables(), [Demand.constant(SLS, 60)], [window(0, 60)], sls={"alpha-transit": agreement(validity)}
+        )
         assert isinstance(answer, Admitted)
 
 
 def test_enquire_gives_the_highest_rate_and_what_limits_it() -> None:
     book = tables()
     admit(book, 70, window(10, 20))
-    asked = [Demand(LINK, 0), Demand(SLS, 0)]
+    asked = [Demand.constant(LINK, 0), Demand.constant(SLS, 0)]
     assert (enquire(book, asked, [window(0, 60)]).rate_bps, enquire(book, asked, [window(0, 60)]).limited_by) == (
         30,
         LINK,
@@ -286,30 +290,32 @@ def test_enquire_gives_the_highest_rate_and_what_limits_it() -> None:
 
 def test_enquire_takes_headers_off() -> None:
     # 100 bit/s of wire carry 92 bit/s of payload where 100 of 92 bytes are payload.
-    assert enquire(tables(), [Demand(LINK, 0, wire_bytes=100, payload_bytes=92)], [window(0, 1)]).rate_bps == 92
+    assert enquire(tables(), [Demand(LINK, (0,), wire_bytes=100, payload_bytes=92)], [window(0, 1)]).rate_bps == 92
 
 
 def test_enquire_over_an_sls_that_is_not_valid_is_0_and_names_it() -> None:
-    answer = enquire(tables(), [Demand(SLS, 0)], [window(0, 60)], sls={"alpha-transit": agreement(window(70, 80))})
+    answer = enquire(
+        tables(), [Demand.constant(SLS, 0)], [window(0, 60)], sls={"alpha-transit": agreement(window(70, 80))}
+    )
     assert (answer.rate_bps, answer.limited_by) == (0, SLS)
 
 
 def test_enquire_for_more_leaves_the_asker_own_share_out() -> None:
     book = tables()
     own = admit(book, 70, window(0, 60))
-    assert enquire(book, [Demand(LINK, 0)], [window(0, 60)]).rate_bps == 30
-    assert enquire(book, [Demand(LINK, 0)], [window(0, 60)], without=[own]).rate_bps == 100
+    assert enquire(book, [Demand.constant(LINK, 0)], [window(0, 60)]).rate_bps == 30
+    assert enquire(book, [Demand.constant(LINK, 0)], [window(0, 60)], without=[own]).rate_bps == 100
 
 
 def test_enquire_with_nothing_asked_promises_nothing() -> None:
     assert enquire(tables(), (), [window(0, 60)]).rate_bps == 0
-    assert enquire(tables(), (), [window(0, 60)]).limited_by == ""
+    assert enquire(tables(), (), [window(0, 60)]).limited_by is None
 
 
 def test_a_nearest_window_never_begins_before_the_floor() -> None:
     book = tables()
     admit(book, 100, window(0, 60))
     book.prune(at(30))
-    refused = decide(book, [Demand(LINK, 1)], [Window(T0, at(40))])
+    refused = decide(book, [Demand.constant(LINK, 1)], [Window(T0, at(40))])
     assert isinstance(refused, Refused)
     assert refused.nearest_window == window(60, 100)

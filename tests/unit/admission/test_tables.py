@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import controller.admission
-from controller.admission import Demand, SlotTables
+from controller.admission import Demand, ResourceId, SlotTables
 from controller.admission.tables import MAX_RATE_BPS
 from controller.timebase import to_us
 from tests.unit.admission.support import LINK, SLS, admit, at, tables, window
@@ -28,30 +28,30 @@ def test_steps_give_the_level_at_the_start_and_each_change() -> None:
 
 def test_a_resource_that_first_appears_in_an_add_is_kept_with_capacity_0() -> None:
     book = tables()
-    book.add([Demand("sls:new", 5)], [window(0, 10)])
-    assert "sls:new" in book
-    assert book.capacity("sls:new") == 0
-    assert book.peak("sls:new", window(0, 10)) == 5
-    book.set_capacities({"sls:new": 7})
-    assert book.capacity("sls:new") == 7
+    book.add([Demand.constant(ResourceId("sls", "new"), 5)], [window(0, 10)])
+    assert ResourceId("sls", "new") in book
+    assert book.capacity(ResourceId("sls", "new")) == 0
+    assert book.peak(ResourceId("sls", "new"), window(0, 10)) == 5
+    book.set_capacities({ResourceId("sls", "new"): 7})
+    assert book.capacity(ResourceId("sls", "new")) == 7
     assert book.capacity(LINK) == 0, "what the inventory no longer names carries nothing new"
 
 
 def test_questions_about_an_unknown_resource_make_none() -> None:
     book = tables()
-    assert (book.peak("sls:no", window(0, 1)), book.capacity("sls:no")) == (0, 0)
-    assert book.steps("sls:no", window(0, 1)) == ((us(0), 0),)
-    assert "sls:no" not in book
+    assert (book.peak(ResourceId("sls", "no"), window(0, 1)), book.capacity(ResourceId("sls", "no"))) == (0, 0)
+    assert book.steps(ResourceId("sls", "no"), window(0, 1)) == ((us(0), 0),)
+    assert ResourceId("sls", "no") not in book
 
 
 def test_removing_what_was_never_added_is_refused_and_changes_nothing() -> None:
     book = tables()
     admit(book, 30, window(0, 20), resources=(LINK, SLS))
     for demands, when in (
-        ([Demand(LINK, 31)], window(0, 20)),
-        ([Demand(LINK, 30)], window(0, 21)),
-        ([Demand(LINK, 30), Demand(SLS, 31)], window(0, 20)),
-        ([Demand("sls:unknown", 1)], window(0, 20)),
+        ([Demand.constant(LINK, 31)], window(0, 20)),
+        ([Demand.constant(LINK, 30)], window(0, 21)),
+        ([Demand.constant(LINK, 30), Demand.constant(SLS, 31)], window(0, 20)),
+        ([Demand.constant(ResourceId("sls", "unknown"), 1)], window(0, 20)),
     ):
         with pytest.raises(ValueError, match="has less than"):
             book.remove(demands, [when])
@@ -64,7 +64,7 @@ def test_an_insane_rate_is_refused_and_changes_nothing(rate: int) -> None:
     book = tables()
     for call in (book.add, book.remove, book.fits):
         with pytest.raises(ValueError, match="a rate is from 0 to"):
-            call([Demand(LINK, 5), Demand(SLS, rate)], [window(0, 10)])
+            call([Demand.constant(LINK, 5), Demand.constant(SLS, rate)], [window(0, 10)])
     with pytest.raises(ValueError, match="a rate is from 0 to"):
         book.set_capacities({LINK: 1, SLS: rate})
     assert book.peak(LINK, window(0, 10)) == 0
@@ -73,15 +73,15 @@ def test_an_insane_rate_is_refused_and_changes_nothing(rate: int) -> None:
 
 def test_a_resource_asked_for_twice_is_refused() -> None:
     with pytest.raises(ValueError, match="asked for twice"):
-        tables().fits([Demand(LINK, 60), Demand(LINK, 60)], [window(0, 10)])
+        tables().fits([Demand.constant(LINK, 60), Demand.constant(LINK, 60)], [window(0, 10)])
 
 
 def test_thousands_of_the_highest_rate_at_once_do_not_overflow() -> None:
     book = SlotTables({LINK: MAX_RATE_BPS})
     for _ in range(5_000):
-        book.add([Demand(LINK, MAX_RATE_BPS)], [window(0, 10)])
+        book.add([Demand.constant(LINK, MAX_RATE_BPS)], [window(0, 10)])
     assert book.peak(LINK, window(0, 10)) == 5_000 * MAX_RATE_BPS
-    assert not book.fits([Demand(LINK, 1)], [window(0, 10)])
+    assert not book.fits([Demand.constant(LINK, 1)], [window(0, 10)])
 
 
 def built(
@@ -136,9 +136,9 @@ def test_prune_forgets_the_past_and_only_rises() -> None:
 def test_a_window_before_the_floor_is_free_and_leaves_nothing() -> None:
     book = tables()
     book.prune(at(30))
-    book.add([Demand(LINK, 1_000)], [window(0, 30)])
-    assert book.fits([Demand(LINK, 100)], [window(0, 60)])
-    book.remove([Demand(LINK, 1_000)], [window(0, 30)])
+    book.add([Demand.constant(LINK, 1_000)], [window(0, 30)])
+    assert book.fits([Demand.constant(LINK, 100)], [window(0, 60)])
+    book.remove([Demand.constant(LINK, 1_000)], [window(0, 30)])
 
 
 def test_a_copy_is_independent_both_ways() -> None:
@@ -156,7 +156,7 @@ def test_a_copy_is_independent_both_ways() -> None:
 def test_an_excerpt_knows_only_its_own_resources() -> None:
     book = tables()
     admit(book, 30, window(0, 20), resources=(LINK, SLS))
-    part = book.excerpt([SLS, "sls:unknown"])
+    part = book.excerpt([SLS, ResourceId("sls", "unknown")])
     assert part.resources == (SLS,)
     assert part.peak(SLS, window(0, 20)) == 30
     assert part.capacity(LINK) == 0

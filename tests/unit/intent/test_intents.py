@@ -25,7 +25,7 @@ LINK_BPS = 100_000_000
 
 def active(*asked: dict[str, Any], network: Network = NETWORK) -> list[Active]:
     wanted = [reservation(f"n{number}", **{"rate_bps": 1_000_000, **keys}) for number, keys in enumerate(asked, 1)]
-    return [Active(entry, entry.reservation.windows[0]) for entry in entries_of(wanted, network, T0)]
+    return [Active(entry, 0) for entry in entries_of(wanted, network, T0)]
 
 
 def intents(*asked: dict[str, Any]) -> dict[str, QosIntent]:

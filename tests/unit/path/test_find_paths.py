@@ -32,7 +32,7 @@ def wanted(source: str = "src", destination: str = "dst", port: int | None = Non
         "windows": (Window(START, START + HOUR),),
     }
     ends = {"source": Endpoint(host=source, port=port), "destination": Endpoint(host=destination, port=port)}
-    return Reservation(**(values | ends | changes))
+    return Reservation.constant(**(values | ends | changes))
 
 
 def at(text: str) -> InterfaceId:

@@ -87,21 +87,21 @@ SLOTS = st.lists(st.integers(0, 12), min_size=2, max_size=6, unique=True).map(
 )
 RATES = st.dictionaries(st.sampled_from(["r", "s", "t"]), st.integers(1, 5), min_size=1)
 TAKEN = st.builds(
-    lambda rates, slots: Admitted(tuple(Demand(*one) for one in rates.items()), tuple(slots)), RATES, SLOTS
+    lambda rates, slots: Admitted(tuple(Demand.constant(*one) for one in rates.items()), tuple(slots)), RATES, SLOTS
 )
 
 
 def taken(parts: tuple[Admitted, ...], resource: str, minute: int) -> int:
     return sum(
-        demand.rate_bps
-        for part in parts if any(window.contains(at(minute)) for window in part.windows)
+        demand.amount(number)
+        for part in parts for number, window in enumerate(part.windows) if window.contains(at(minute))
         for demand in part.demands if demand.resource == resource
     )  # fmt: skip
 
 
 @given(TAKEN, TAKEN)
 def test_what_covers_two_takes_the_greater_of_them_at_every_instant(one: Admitted, other: Admitted) -> None:
-    parts = covering(one, other)
+    parts = (covering(one, other),)
     for minute in range(13):
         for resource in "rst":
             wanted = max(taken((one,), resource, minute), taken((other,), resource, minute))
@@ -109,8 +109,8 @@ def test_what_covers_two_takes_the_greater_of_them_at_every_instant(one: Admitte
 
 
 def test_a_volume_counts_each_reserved_direction() -> None:
-    assert volume_bits(reservation("a", 10)) == 10 * 3600
-    assert volume_bits(reservation("a", 10, direction=Direction.BOTH)) == 2 * 10 * 3600
+    assert volume_bits(reservation("a", 10).slots) == 10 * 3600
+    assert volume_bits(reservation("a", 10, direction=Direction.BOTH).slots) == 2 * 10 * 3600
 
 
 def test_a_quota_refuses_what_grows_and_not_what_was_too_much_already() -> None:

@@ -8,7 +8,7 @@ from controller.intent.model import EdgeFlow, FlowMatch, QosIntent
 from controller.network.model import Device
 from controller.render import Configuration, renderer_of
 from controller.render.ios.owned import PREFIX
-from controller.reservation.model import Endpoint, Reservation
+from controller.reservation.model import Endpoint, Reservation, constant_slots
 from tests.unit.render.mqc_ios import MqcIos, Packet, State
 
 #: A port that no test binds.
@@ -23,7 +23,8 @@ def between(one: Reservation, ends: Mapping[str, str]) -> Reservation:
         end: Endpoint(host=ends[getattr(one, end).host], port=getattr(one, end).port)
         for end in ("source", "destination")
     }
-    return one.model_copy(update={**moved, "rate_bps": min(one.rate_bps, MOST_BPS)})
+    slots = constant_slots(one.windows, min(one.peak_rate_bps, MOST_BPS), one.direction)
+    return one.model_copy(update={**moved, "slots": slots})
 
 
 def packet_of(match: FlowMatch, mark: str = "") -> Packet:

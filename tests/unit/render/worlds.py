@@ -39,7 +39,7 @@ def wanted(name: str = "flow", **changes: Any) -> Reservation:
         "rate_bps": 1_000_000,
         "windows": (Window(START, END),),
     }
-    return Reservation(**(values | changes))
+    return Reservation.constant(**(values | changes))
 
 
 def entry(where: Network, number: int = 1, **changes: Any) -> Entry:
@@ -52,7 +52,7 @@ def numbered(asked: Sequence[Reservation], where: Network, numbers: Sequence[int
 
 
 def active(entries: Sequence[Entry]) -> list[Active]:
-    return [Active(one, one.reservation.windows[0]) for one in entries]
+    return [Active(one, 0) for one in entries]
 
 
 def intents(where: Network, *entries: Entry) -> dict[str, QosIntent]:
@@ -79,7 +79,7 @@ reservations = st.builds(
     protocol=st.sampled_from(Protocol),
     direction=st.sampled_from(Direction),
     service=st.sampled_from(Service),
-    rate_bps=st.one_of(st.integers(0, 3_000_000), st.sampled_from([999_999, 1_000_001, 36_000_000])),
+    rate_bps=st.one_of(st.integers(1, 3_000_000), st.sampled_from([999_999, 1_000_001, 36_000_000])),
     packet_size_bytes=st.sampled_from([128, 1028, 1499, 1500]),
     rtt_us=st.sampled_from([1, 1_000, 50_000, 300_000]),
 )

@@ -16,7 +16,8 @@ from controller.vocabulary import Service
 
 TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "reservation.md").read_text(encoding="utf-8")
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
-EXAMPLE = next(block for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL) if "# example.yml" in block)
+BLOCKS = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+EXAMPLE, SCHEDULE = (next(block for block in BLOCKS if f"# {name}.yml" in block) for name in ("example", "schedule"))
 
 
 def rows(section: str) -> dict[str, list[str]]:
@@ -45,6 +46,16 @@ def test_the_services_are_those_of_the_vocabulary() -> None:
 def test_the_example_is_a_good_file() -> None:
     assert [one.name for one in load_text(EXAMPLE, "example.yml", NOW)] == ["nightly-raw", "bulk"]
     Draft202012Validator(json_schema()).validate(load(EXAMPLE, "example.yml").data)
+
+
+def test_the_example_of_rates_that_change_is_a_good_file() -> None:
+    satellite, campaign = load_text(SCHEDULE, "schedule.yml", NOW)
+    assert {slot.forward_bps for slot in satellite.slots} == {8_000_000, 34_000_000}
+    assert [(slot.forward_bps, slot.reverse_bps) for slot in campaign.slots] == [
+        (20_000_000, 1_000_000),
+        (36_000_000, 0),
+    ]
+    Draft202012Validator(json_schema()).validate(load(SCHEDULE, "schedule.yml").data)
 
 
 def test_the_error_is_what_the_example_with_that_slip_is_told() -> None:

@@ -26,7 +26,7 @@ def active(number: int, end: int, rate_bps: int = 1_000_000, network: Network = 
     """A reservation that is open until `end` minutes after T0."""
     asked = reservation(f"n{number}", rate_bps, 0, end)
     (entry,) = entries_of([asked], network, T0)
-    return Active(replace(entry, handle=f"h{number}", number=number), asked.windows[0])
+    return Active(replace(entry, handle=f"h{number}", number=number), 0)
 
 
 def configure(some: Sequence[Active]) -> Mapping[str, Configuration]:

@@ -23,8 +23,8 @@ EDGE, INNER = "r1", "r2"
 def slot(number: int, start_s: int, end_s: int) -> Active:
     one = active(number, 60)
     window = Window(T0 + timedelta(seconds=start_s), T0 + timedelta(seconds=end_s))
-    asked = one.entry.reservation.model_copy(update={"windows": (window,)})
-    return Active(replace(one.entry, reservation=asked), window)
+    asked = one.entry.reservation.over((window,))
+    return Active(replace(one.entry, reservation=asked), 0)
 
 
 def armed(slots: list[Active]) -> Mapping[str, Wanted]:
@@ -51,7 +51,7 @@ def test_where_one_slot_takes_the_place_of_another_all_act_at_once() -> None:
 def test_a_step_passes_no_other() -> None:
     close = [slot(1, 60, 300), slot(2, 0, 60), slot(3, 0, 61)]
     window = Window(close[0].window.start + timedelta(milliseconds=400), close[0].window.end)
-    close[0] = Active(close[0].entry, window)
+    close[0] = Active(close[0].entry, 0)
     instants = armed(close)[INNER].program.instants
     assert instants == (at(1), window.start, at(1) + timedelta(seconds=1), at(5) + APART)
 

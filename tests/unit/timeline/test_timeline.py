@@ -13,15 +13,14 @@ from controller.ledger.model import Entry, State
 from controller.timebase import MICROSECOND, Window
 from controller.timeline import active_at, boundaries, next_boundary
 from tests.support.requests import T0, at, reservation
+from tests.unit.reservation.test_slots import varying
 
 FOREVER = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 def entry(number: int, *slots: tuple[int, int], state: State = State.COMMITTED) -> Entry:
     """`slots` are minutes from T0."""
-    asked = reservation(f"r{number}").model_copy(
-        update={"windows": tuple(Window(at(start), at(end)) for start, end in slots)}
-    )
+    asked = reservation(f"r{number}").over(tuple(Window(at(start), at(end)) for start, end in slots))
     return Entry(f"h{number}", number, state, 1, asked, (), (), T0, T0)
 
 
@@ -39,6 +38,15 @@ def test_a_slot_holds_its_start_and_not_its_end() -> None:
 
 def test_of_two_slots_that_touch_exactly_one_is_open_at_the_touch() -> None:
     assert numbers([entry(1, (0, 10)), entry(2, (10, 20))], at(10)) == [2]
+
+
+def test_a_change_of_rate_is_a_boundary_and_the_slot_that_is_open_has_the_rate() -> None:
+    asked = varying((0, 10, 8, 0), (10, 20, 34, 1))
+    one = Entry("h1", 1, State.COMMITTED, 1, asked, (), (), T0, T0)
+    assert boundaries([one], at(-1), FOREVER) == (at(0), at(10), at(20))
+    before, after = (active_at([one], at(minute))[0] for minute in (9, 10))
+    assert (before.slot.forward_bps, after.slot.forward_bps) == (8, 34)
+    assert before.window == after.window == Window(at(0), at(20))
 
 
 def test_nothing_is_active_and_nothing_changes_in_an_empty_ledger() -> None:

@@ -133,7 +133,7 @@ def moved(entry: Entry, minutes: int) -> Entry:
         Window(one.start + timedelta(minutes=minutes), one.end + timedelta(minutes=minutes))
         for one in entry.reservation.windows
     )
-    return replace(entry, reservation=entry.reservation.model_copy(update={"windows": windows}))
+    return replace(entry, reservation=entry.reservation.over(windows))
 
 
 def test_flows_for_the_same_packets_share_a_policer_and_its_limit() -> None:
@@ -213,8 +213,7 @@ def test_no_set_of_open_entries_is_missed(told: list[tuple[Window, ...]]) -> Non
     """Beside brute force over every minute."""
     (base,) = several("car", 1)
     entries = [
-        replace(base, number=number, reservation=base.reservation.model_copy(update={"windows": windows}))
-        for number, windows in enumerate(told)
+        replace(base, number=number, reservation=base.reservation.over(windows)) for number, windows in enumerate(told)
     ]
     own, others = entries[0], entries[1:]
     found = busiest(own, others)

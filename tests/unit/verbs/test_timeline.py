@@ -23,9 +23,7 @@ WIDE = TimelineQuery(at(-1000), at(1000))
 
 def entry(number: int, *slots: tuple[int, int], devices: str = "r1 r2", **more: Any) -> Entry:
     """`slots` are minutes from T0."""
-    asked = reservation(f"n{number}").model_copy(
-        update={"windows": tuple(Window(at(start), at(end)) for start, end in slots)}
-    )
+    asked = reservation(f"n{number}").over(tuple(Window(at(start), at(end)) for start, end in slots))
     hops = tuple(
         Hop(name, InterfaceId(device=name, name="eth1"), InterfaceId(device=name, name="eth2"))
         for name in devices.split()

@@ -1,0 +1,81 @@
+"""Slots: a rate each way over time, windows as they follow from them, and what no reservation can be."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from pydantic import ValidationError
+
+from controller.reservation.model import Reservation, Slot, constant_slots
+from controller.timebase import Window
+from controller.vocabulary import Direction, Service
+from tests.support.requests import at, reservation
+
+
+def varying(*slots: tuple[int, int, int, int], **fields: object) -> Reservation:
+    """Slots of (start, end, forward, reverse), in minutes and bits per second."""
+    made = tuple(Slot(at(start), at(end), forward, reverse) for start, end, forward, reverse in slots)
+    document = reservation().model_dump() | {"slots": made, "direction": Direction.BOTH} | fields
+    return Reservation.model_validate(document)
+
+
+def test_a_change_of_rate_is_no_end_and_a_gap_is_one() -> None:
+    one = varying((0, 10, 8, 0), (10, 20, 34, 0), (30, 40, 34, 0))
+    assert one.windows == (Window(at(0), at(20)), Window(at(30), at(40)))
+    assert one.rate_changes == (at(10),)
+    assert (one.constant_rate_bps, one.peak_rate_bps) == (None, 34)
+
+
+def test_occurrences_that_touch_stay_apart() -> None:
+    daily = [Window(at(0), at(10)), Window(at(10), at(20))]
+    one = reservation().over(daily)
+    assert one.windows == tuple(daily)
+    assert one.rate_changes == ()
+    assert one.constant_rate_bps == 10
+
+
+def test_one_rate_each_way_is_no_constant_rate_unless_they_are_equal() -> None:
+    assert varying((0, 10, 20, 1)).constant_rate_bps is None
+    assert varying((0, 10, 20, 20)).constant_rate_bps == 20
+    assert varying((0, 10, 20, 0), direction=Direction.FORWARD).constant_rate_bps == 20
+
+
+def test_a_document_reads_back() -> None:
+    one = varying((0, 10, 8, 1), (10, 20, 34, 0))
+    assert Reservation.from_document(one.to_document()) == one
+
+
+@pytest.mark.parametrize(
+    ("slots", "fields", "message"),
+    [
+        (((0, 10, 1, 1), (5, 20, 1, 1)), {}, "slots overlap"),
+        (((10, 20, 1, 1), (0, 10, 1, 1)), {}, "slots overlap"),
+        (((0, 10, 0, 0),), {}, "needs a rate above 0 in every slot"),
+        (((0, 10, 1, 1),), {"direction": Direction.FORWARD}, "reverse, which is not reserved"),
+        ((), {}, "at least 1 item"),
+    ],
+)
+def test_what_no_reservation_can_be(slots: tuple, fields: dict, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        varying(*slots, **fields)
+
+
+def test_best_effort_needs_no_rate() -> None:
+    assert varying((0, 10, 0, 0), service=Service.BEST_EFFORT).constant_rate_bps == 0
+
+
+@pytest.mark.parametrize("rate_bps", [-1, 10**18])
+def test_a_slot_has_a_sane_rate(rate_bps: int) -> None:
+    with pytest.raises(ValueError, match="a rate is from 0"):
+        Slot(at(0), at(1), rate_bps, 0)
+
+
+def test_only_one_rate_moves_to_other_windows() -> None:
+    with pytest.raises(ValueError, match="several rates"):
+        varying((0, 10, 8, 0), (10, 20, 34, 0)).over([Window(at(0), at(0) + timedelta(hours=1))])
+
+
+def test_constant_slots_go_the_ways_that_are_reserved() -> None:
+    (slot,) = constant_slots([Window(at(0), at(1))], 5, Direction.REVERSE)
+    assert (slot.forward_bps, slot.reverse_bps) == (0, 5)
