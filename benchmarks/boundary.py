@@ -178,7 +178,7 @@ def _armed(folder: Path, boundaries: int, say: Say) -> Iterator[Figure]:
     try:
         network = load_network(LAB)
         pusher = pusher_for(network, load_settings(inventory=LAB, state_dir=folder), None)
-        names = sorted(name for name, device in network.devices.items() if device.platform.value == "linux-tc")
+        names = sorted(name for name, device in network.devices.items() if device.platform == "linux-tc")
         rows: list[list[float]] = []
         for number in range(0, boundaries, TOGETHER):
             say(f"{len(names)} Linux routers armed, boundary {number + 1} of {boundaries}")

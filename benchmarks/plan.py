@@ -22,7 +22,7 @@ from controller.verbs.configurations import Boundary, DeviceDiff, configurations
 from controller.verbs.matching import Scope, match
 from controller.verbs.offline import entries_of
 from controller.verbs.plan import MAX_BOUNDARIES, Plan, make_plan
-from controller.vocabulary import Platform, Protocol, Service
+from controller.vocabulary import Protocol, Service
 
 SIZES, QUICK_SIZES = (100, 1_000), (100,)
 PEER = "all routers rendered at each boundary"
@@ -31,7 +31,7 @@ PEER = "all routers rendered at each boundary"
 def measure(quick: bool, say: Say) -> Iterator[Figure]:
     for size in QUICK_SIZES if quick else SIZES:
         say(f"{size} routers and reservations")
-        network = network_of(Platform.LINUX_TC, size)
+        network = network_of("linux-tc", size)
         wanted = _reservations(size)
         _plan(wanted[:1], network)  # what is compiled at its first use is not measured
         began = time.process_time()

@@ -22,21 +22,21 @@ import yaml
 from benchmarks.common import Figure, Say
 from controller.intent import intents_at
 from controller.network.model import Device, Domain, Host, Interface, InterfaceId, Network
-from controller.render import renderer_of
+from controller.platforms import renderer_of
 from controller.reservation.model import Endpoint, Reservation
 from controller.timebase import Window
 from controller.timeline import active_at
 from controller.verbs.offline import entries_of
-from controller.vocabulary import InterfaceRole, Platform, Protocol, Service
+from controller.vocabulary import InterfaceRole, Protocol, Service
 
 FLOWS = 50
 SIZES, QUICK_SIZES = (100, 1_000), (100,)
 #: The peer's time grows with the hosts; it is measured on so many and told by the device.
 PEER_HOSTS = 50
 PEER = "Ansible's template module"
-PLATFORMS = (Platform.LINUX_TC, Platform.CISCO_MQC)
+PLATFORMS = ("linux-tc", "cisco-mqc")
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
-_KINDS = {Platform.LINUX_TC: "eth", Platform.CISCO_MQC: "GigabitEthernet0/"}
+_KINDS = {"linux-tc": "eth", "cisco-mqc": "GigabitEthernet0/"}
 #: The linux-tc flow filters alone: less than what is rendered beside it.
 _TEMPLATE = """\
 {% for flow in flows %}
@@ -52,11 +52,11 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
     peer_ms = _peer_ms()
     for platform in PLATFORMS:
         for size in QUICK_SIZES if quick else SIZES:
-            say(f"{size} devices, {platform.value}")
+            say(f"{size} devices, {platform}")
             yield from _measured(platform, size, peer_ms)
 
 
-def _measured(platform: Platform, size: int, peer_ms: float) -> Iterator[Figure]:
+def _measured(platform: str, size: int, peer_ms: float) -> Iterator[Figure]:
     network = network_of(platform, size)
     entries = entries_of(_reservations(size), network, NOW)
     began = time.process_time()
@@ -66,7 +66,7 @@ def _measured(platform: Platform, size: int, peer_ms: float) -> Iterator[Figure]
         device = network.devices[name]
         renderer_of(device).configuration(intent, device)
     rendered = time.process_time()
-    name = f"{platform.value}, {size:,} devices of {FLOWS} flows"
+    name = f"{platform}, {size:,} devices of {FLOWS} flows"
     yield Figure(f"{name}: intents", planned - began, "s", lower_is_better=True)
     yield Figure(f"{name}: intents and text", rendered - began, "s", lower_is_better=True)
     each_ms = (rendered - began) * 1000 / size
@@ -75,7 +75,7 @@ def _measured(platform: Platform, size: int, peer_ms: float) -> Iterator[Figure]
     yield Figure(f"{name}: peak memory of the process", peak_mib, "MiB", lower_is_better=True)
 
 
-def network_of(platform: Platform, size: int) -> Network:
+def network_of(platform: str, size: int) -> Network:
     devices, hosts = {}, {}
     for number in range(size):
         name = f"r{number}"

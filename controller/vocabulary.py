@@ -1,4 +1,4 @@
-"""The field's own words, shared by every room: services, code points, directions, protocols, platforms."""
+"""The field's own words, shared by every room: services, code points, directions, protocols."""
 
 from __future__ import annotations
 
@@ -50,21 +50,6 @@ class Protocol(StrEnum):
     UDP = "udp"
 
 
-class Platform(StrEnum):
-    """A device's configuration language. Each has a module in `controller/render/` and a template family."""
-
-    LINUX_TC = "linux-tc"
-    CISCO_CAR = "cisco-car"
-    CISCO_MQC = "cisco-mqc"
-    CISCO_GSR = "cisco-gsr"
-    CISCO_CAT6500 = "cisco-cat6500"
-    CISCO_IOSXE_NETCONF = "cisco-iosxe-netconf"
-
-
-#: Platforms whose configuration is IOS's command line.
-IOS = frozenset({Platform.CISCO_CAR, Platform.CISCO_MQC, Platform.CISCO_GSR, Platform.CISCO_CAT6500})
-
-
 class Scheduler(StrEnum):
     """What serves an interface's queues on a Linux router: each does one thing that the others do not.
 
@@ -114,15 +99,6 @@ class Marking(StrEnum):
     PRECEDENCE = "precedence"
 
 
-#: What each platform can mark and match by. The first is its own way, another the choice `slotcar_options.marking`.
-MARKINGS: dict[Platform, tuple[Marking, ...]] = {
-    Platform.LINUX_TC: (Marking.DSCP, Marking.PRECEDENCE),
-    Platform.CISCO_CAR: (Marking.PRECEDENCE,),
-    Platform.CISCO_MQC: (Marking.DSCP,),
-    Platform.CISCO_GSR: (Marking.PRECEDENCE,),
-    Platform.CISCO_CAT6500: (Marking.DSCP, Marking.PRECEDENCE),
-    Platform.CISCO_IOSXE_NETCONF: (Marking.DSCP,),
-}
 #: Code points by marking, as DSCPs: a precedence P is DSCP 8P. Of an assured rate the conforming one, then its excess; by
 #: precedence that is one lower, yellow and red alike (D7.3 §8.3 drops by precedence so).
 CODE_POINTS: dict[Marking, dict[Service, tuple[int, ...]]] = {

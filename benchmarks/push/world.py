@@ -12,7 +12,7 @@ import yaml
 
 from benchmarks.push.fleet import Fleet, network
 from controller.network import load_network
-from controller.render import renderer_of
+from controller.platforms import renderer_of
 from controller.reservation.model import Endpoint, Reservation
 from controller.rollout.model import Reading, Wanted
 from controller.settings import load_settings

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from controller.ledger.model import State
 from controller.problems import LINE_PATTERN
 from controller.reservation.schema import DURATION_PATTERN, QUANTITY_PATTERN, TIME_PATTERN
-from controller.vocabulary import Direction, IfUnready, Platform, Protocol, Service
+from controller.vocabulary import Direction, IfUnready, Protocol, Service
 
 
 class Answer(BaseModel):
@@ -178,7 +178,9 @@ class DeviceDiffOut(Answer):
     diff: list[str] = Field(description="unified diff of the part of the configuration that Slotcar owns")
     first_line: int = Field(description="how many lines of this diff stood on the pages before")
     lines_left_out: int = Field(description="how many lines of this diff come on the pages after")
-    approximations: list[str] = Field(description="what the platform does otherwise than it should, and by how much")
+    approximations: list[str] = Field(
+        description="what the platform does otherwise than it should, each once in a plan"
+    )
 
 
 class BoundaryOut(Answer):
@@ -277,7 +279,7 @@ class AppliedOut(Answer):
 
 class ConfigurationOut(Answer):
     device: str
-    platform: Platform
+    platform: str = Field(description="as `slotcar_platform` of the inventory names it", examples=["linux-tc"])
     at: datetime
     lines: list[str]
 

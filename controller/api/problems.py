@@ -17,9 +17,9 @@ from controller.notify.sending import WrongUrl
 from controller.notify.signing import SecretUnusable
 from controller.notify.webhooks import UnknownWebhook, WrongKind, WrongWebhook
 from controller.path import NoPath
+from controller.platforms.model import Unrenderable
 from controller.policy import errors as policy_errors
 from controller.problems import InvalidInput, Problem, SlotcarError
-from controller.render.model import Unrenderable
 from controller.units import UnitError
 from controller.verbs import errors
 from controller.verbs.documents import refusal_document

@@ -123,7 +123,7 @@ def print_plan(made: Plan) -> None:
         for device in boundary.devices:
             console.print(f"  {device.device}", style="cyan")
             coloured_diff(device.diff)
-            for note in device.after.approximations:
+            for note in device.approximations:
                 console.print(f"    approximated: {note}", style="yellow", markup=False)
     if made.boundaries_left_out:
         console.print(f"\nand {made.boundaries_left_out} more boundaries, not shown", style="dim")

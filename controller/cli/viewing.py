@@ -15,7 +15,7 @@ from controller.cli.session import broker, caller, network_of, now, settings
 from controller.problems import printable
 
 if TYPE_CHECKING:
-    from controller.render.model import Configuration
+    from controller.platforms.model import Configuration
 
 
 def register(app: typer.Typer) -> None:
@@ -99,7 +99,7 @@ def render(
         with broker(inventory) as opened:
             found = opened.configurations(instant, caller(), device)
     data = [
-        {"device": name, "platform": one.platform.value, "at": iso(instant), "lines": list(one.lines)}
+        {"device": name, "platform": one.platform, "at": iso(instant), "lines": list(one.lines)}
         for name, one in found.items()
     ]
     emit(data, form, lambda: _print(found))
@@ -107,7 +107,7 @@ def render(
 
 def _print(found: dict[str, Configuration]) -> None:
     for name, one in found.items():
-        stdout().print(f"# {name} ({one.platform.value})", style="bold cyan", markup=False)
+        stdout().print(f"# {name} ({one.platform})", style="bold cyan", markup=False)
         for line in one.lines:
             stdout().print(printable(line), markup=False, soft_wrap=True)
 

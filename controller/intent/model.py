@@ -9,7 +9,7 @@ from controller.ledger.model import Entry
 from controller.network.model import InterfaceId
 from controller.path.flow import FlowMatch as FlowMatch
 from controller.reservation.model import Slot
-from controller.vocabulary import Platform, Service
+from controller.vocabulary import Service
 
 
 class Active(typing.Protocol):
@@ -94,7 +94,7 @@ class QosIntent:
     """A device's whole QoS at one instant. Equal intents render to equal bytes."""
 
     device: str
-    platform: Platform
+    platform: str
     flows: tuple[EdgeFlow, ...]
     aggregates: tuple[AggregatePolicer, ...]
     egress: tuple[Egress, ...]

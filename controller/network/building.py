@@ -21,6 +21,7 @@ from controller.network.variables import (
     SlsVariables,
     only,
 )
+from controller.registry import facts_of, options_model
 from controller.vocabulary import InterfaceRole
 
 HOSTS_GROUP = "slotcar_hosts"
@@ -157,6 +158,7 @@ def _router(draft: Draft, node: Node, found: Findings) -> None:
     interfaces = _interfaces(draft, node, router, found)
     if router is None:
         return
+    _check_options(draft, node, router, found)
     draft.devices[name] = Device(
         name=name,
         domain=domain,
@@ -167,6 +169,13 @@ def _router(draft: Draft, node: Node, found: Findings) -> None:
         burst_floor_bytes=router.slotcar_burst_floor,
         options=dict(sorted(router.slotcar_options.items())),
     )
+
+
+def _check_options(draft: Draft, node: Node, router: RouterVariables, found: Findings) -> None:
+    """Notes options that the router's platform does not have, and values that it does not take."""
+    model = facts_of(router.slotcar_platform).options
+    model = options_model(model, router.slotcar_options, draft.named[node.name])
+    found.parse(model, node, ("slotcar_options",), router.slotcar_options)
 
 
 def _interfaces(draft: Draft, node: Node, router: RouterVariables | None, found: Findings) -> dict[str, Interface]:

@@ -14,8 +14,9 @@ from controller.network.marking import check_markings
 from controller.network.model import Device, Interface, InterfaceId, Sls
 from controller.network.reading import Key, Node
 from controller.network.variables import format_share
+from controller.registry import FOLDERS, facts_of
 from controller.units import format_rate
-from controller.vocabulary import IOS, InterfaceRole, Platform, Scheduler
+from controller.vocabulary import InterfaceRole, Scheduler
 
 MILLION = 1_000_000
 
@@ -71,13 +72,14 @@ def _shares(draft: Draft, interface: Interface, found: Findings) -> None:
 
 
 def _scheduler(draft: Draft, interface: Interface, found: Findings) -> None:
-    """Only Linux routers have a choice: one that would be passed over elsewhere is refused."""
+    """A choice that a platform does not have, and would pass over, is refused."""
     device = draft.devices.get(interface.id.device)
-    if device is None or device.platform is Platform.LINUX_TC or interface.scheduler is Scheduler.HTB:
+    if device is None or interface.scheduler in (Scheduler.HTB, *facts_of(device.platform).schedulers):
         return
     node, own = draft.nodes[device.name], _key(interface.id, "scheduler")
     key = own if own in node.places else ("slotcar_scheduler",)
-    hint = f"say it where slotcar_platform is {Platform.LINUX_TC}, or leave it out"
+    those = " or ".join(name for name in FOLDERS if facts_of(name).schedulers)
+    hint = f"say it where slotcar_platform is {those}, or leave it out"
     found.add(node, key, f"cannot be chosen on {device.platform}", interface.scheduler, hint)
 
 
@@ -97,10 +99,9 @@ def _owners(draft: Draft, interface: Interface, found: Findings) -> None:
 
 def _dead_man(draft: Draft, device: Device, found: Findings) -> None:
     """Only a router that acts by itself can fall back by itself."""
-    if device.dead_man_s is None or device.platform is Platform.LINUX_TC:
-        return
-    if device.platform not in IOS or device.options.get("eem") is not True:
-        hint = "say it for linux-tc, or for IOS with `slotcar_options: {eem: true}`, or leave it out"
+    if device.dead_man_s is not None and not facts_of(device.platform).acts(device.options):
+        words = dict.fromkeys(facts_of(name).acts_words for name in FOLDERS)
+        hint = f"say it for {', or for '.join(filter(None, words))}, or leave it out"
         key = ("slotcar_dead_man",)
         found.add(draft.nodes[device.name], key, "needs a router that acts by itself", device.platform, hint)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from enum import Enum
 from typing import Any, TypeVar
@@ -11,8 +11,9 @@ from pydantic import BaseModel, ValidationError
 
 from controller.network.reading import Key, Node, Place, vault_hint
 from controller.problems import InvalidInput, Problem
+from controller.registry import FOLDERS
 from controller.units import UnitError
-from controller.vocabulary import InterfaceRole, Platform, Scheduler, Service
+from controller.vocabulary import InterfaceRole, Scheduler, Service
 
 M = TypeVar("M", bound=BaseModel)
 #: More names than this in one sentence hide what it says.
@@ -49,11 +50,7 @@ class Findings:
         try:
             return model.model_validate(data)
         except ValidationError as error:
-            by_key: dict[Key, list[dict[str, Any]]] = {}
-            for detail in error.errors(include_url=False):
-                by_key.setdefault(_loc(detail["loc"]), []).append(dict(detail))
-            for key, details in by_key.items():
-                message, value, hint = _words(details, model, data)
+            for key, message, value, hint in explained(error, model, data):
                 self.add(node, (*above, *key), message, value, hint)
             return None
 
@@ -67,6 +64,17 @@ class Findings:
         """Raises InvalidInput with all of them, if there are any."""
         if self._found:
             raise InvalidInput(self.problems())
+
+
+def explained(
+    error: ValidationError, model: type[BaseModel], data: Mapping[str, Any]
+) -> Iterator[tuple[Key, str, object, str]]:
+    """What is wrong with `data`, in the words of this room: key, message, value and hint of each error."""
+    by_key: dict[Key, list[dict[str, Any]]] = {}
+    for detail in error.errors(include_url=False):
+        by_key.setdefault(_loc(detail["loc"]), []).append(dict(detail))
+    for key, details in by_key.items():
+        yield key, *_words(details, model, data)
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
@@ -111,9 +119,9 @@ def _words(
         known = [name for name in model.model_fields if name not in data]
         return "is no key that is known here", "", nearest(last, known)
     if kind == "enum":
-        choices = _CHOICES.get(str(detail["loc"][0 if last == "[key]" else -1]), Service)
-        if last == "[key]" or "service" in detail["ctx"]["expected"]:
-            choices = Service
+        choices = Service if last == "[key]" else _CHOICES.get(last)
+        if choices is None:
+            return _own_words(detail)
         return f"is no {_NOUNS[choices]}", value, f"say one of {', '.join(str(choice) for choice in choices)}"
     if kinds:
         return f"is no {' or '.join(kinds)}", value, ""
@@ -144,7 +152,7 @@ _KINDS = {
     "datetime_": "time",
 }
 _MISSING = {
-    "slotcar_platform": f"say one of {', '.join(Platform)}",
+    "slotcar_platform": f"say one of {', '.join(FOLDERS)}",
     "slotcar_address": "every end system in slotcar_hosts needs its IPv4 address",
     "slotcar_attached_to": "say the edge interface that it is behind, such as `anl-edge:eth2`",
     "ingress": "say the interface of this domain where the traffic comes in, such as `esnet-hub:eth1`",
@@ -154,14 +162,12 @@ _MISSING = {
     "service": f"say one of {Service.IP_PREMIUM}, {Service.ASSURED_RATE}",
 }
 _CHOICES: dict[str, type[Enum]] = {
-    "slotcar_platform": Platform,
     "role": InterfaceRole,
     "service": Service,
     "slotcar_scheduler": Scheduler,
     "scheduler": Scheduler,
 }
 _NOUNS: dict[type[Enum], str] = {
-    Platform: "platform",
     InterfaceRole: "role of an interface",
     Service: "service",
     Scheduler: "scheduler",

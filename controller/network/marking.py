@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from controller.network.building import Draft
 from controller.network.findings import Findings, listed
 from controller.network.model import Device, Interface
-from controller.vocabulary import CODE_POINTS, MARKINGS, InterfaceRole, Marking, Platform, Service, service_of
+from controller.registry import facts_of
+from controller.vocabulary import CODE_POINTS, InterfaceRole, Marking, Service, service_of
 
 OPTION = "marking"
 _SERVICES = (Service.IP_PREMIUM, Service.ASSURED_RATE, Service.QBSS)
@@ -42,7 +43,7 @@ def check_markings(draft: Draft, found: Findings) -> None:
 
 def _marking(draft: Draft, device: Device, found: Findings) -> Marking | None:
     """What the router marks and matches by; None where the option is none, which is noted."""
-    known = MARKINGS[device.platform]
+    known = facts_of(device.platform).markings
     told = device.options.get(OPTION)
     if told is None:
         return known[0]
@@ -55,13 +56,8 @@ def _marking(draft: Draft, device: Device, found: Findings) -> Marking | None:
 
 
 def served_as(dscp: int, device: Device, marking: Marking) -> Service:
-    """The service of which the router takes the code point to be.
-
-    ToS-based WFQ of `cisco-car` goes by the two lower bits of the precedence: 1 and 7 are served as premium's 5.
-    """
-    if device.platform is Platform.CISCO_CAR and dscp // 8 in (1, 7):
-        return Service.IP_PREMIUM
-    return service_of(dscp, marking)
+    """The service of which the router takes the code point to be."""
+    return facts_of(device.platform).served_as.get(dscp // 8) or service_of(dscp, marking)
 
 
 def _mistaken(service: Service, by: Marking, reader: Device, reading: Marking) -> bool:
@@ -99,11 +95,11 @@ def _offers(interface: Interface, service: Service) -> bool:
 
 
 def _enters(draft: Draft, service: Service, ingress: Interface, agreed: bool) -> bool:
-    """Whether code points of the service come into a domain: by an SLS; QBSS is open to everybody, but for CAR, which
-    resets its precedence there."""
+    """Whether code points of the service come into a domain: by an SLS; QBSS is open to everybody, but for platforms
+    that reset it there."""
     if service is not Service.QBSS:
         return agreed
-    return draft.devices[ingress.id.device].platform is not Platform.CISCO_CAR
+    return service not in facts_of(draft.devices[ingress.id.device].platform).resets
 
 
 def _meetings(draft: Draft, service: Service, links: _Links, wrong: set[str]) -> Iterator[tuple[str, str]]:
@@ -172,7 +168,7 @@ def _point(dscp: int, marking: Marking) -> str:
 
 def _hint(draft: Draft, marker: str, reader: str, markings: Mapping[str, Marking], services: list[Service]) -> str:
     """What all routers can mark by, and who does not yet; else what these two could; else to part them."""
-    can = {name: MARKINGS[draft.devices[name].platform] for name in markings}
+    can = {name: facts_of(draft.devices[name].platform).markings for name in markings}
     for names in (sorted(markings), (marker, reader)):
         common = [one for one in Marking if all(one in can[name] for name in names)]
         if common:

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pydantic import BaseModel, ConfigDict, Field
 
 from controller.timebase import Window
-from controller.vocabulary import InterfaceRole, Platform, Scheduler, Service
+from controller.vocabulary import InterfaceRole, Scheduler, Service
 
 
 class Frozen(BaseModel):
@@ -71,12 +71,14 @@ class Device(Frozen):
         burst_ceiling_bytes: the largest policer burst (GARA §5.1: 2 MB; D7.3 §8.1.1 needed 2.5 MB).
         dead_man_s: without a word from a controller for so long, or half of that, it ends all that is reserved; None: each
             slot ends at its own end alone.
-        options: platform options of the operator's, read by the platform's own code (numbers of ACL ranges, queues).
+        platform: its name in `controller.registry`.
+        options: `slotcar_options` as the operator wrote them; `controller.platforms.options` makes the platform's own
+            type of them.
     """
 
     name: str
     domain: str
-    platform: Platform
+    platform: str
     interfaces: dict[str, Interface]
     burst_ceiling_bytes: int = Field(default=2_000_000, ge=8_000)
     burst_floor_bytes: int = Field(default=8_000, ge=1_500)

@@ -15,10 +15,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from controller.network.model import InterfaceId
+from controller.registry import FOLDERS
 from controller.reservation.checks import OWNER
 from controller.timebase import Window
 from controller.units import UnitError, format_rate, parse_duration, parse_rate_bps, parse_size_bytes
-from controller.vocabulary import InterfaceRole, Platform, Scheduler, Service
+from controller.vocabulary import InterfaceRole, Scheduler, Service
 
 #: No colon, because `device:interface` and resource names are split at colons.
 DEVICE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
@@ -131,6 +132,13 @@ def _owners(value: object) -> object:
     return tuple(dict.fromkeys(value))
 
 
+def _platform(value: object) -> object:
+    if value not in FOLDERS:
+        raise UnitError("is no platform", value, f"say one of {', '.join(FOLDERS)}")
+    return value
+
+
+PlatformName = Annotated[str, BeforeValidator(_platform)]
 Rate = Annotated[int, BeforeValidator(_rate)]
 #: A shorter one would be renewed more often than routers should be pushed to.
 DeadMan = Annotated[int, BeforeValidator(_seconds), Field(ge=120)]
@@ -169,7 +177,7 @@ class InterfaceVariables(Variables):
 class RouterVariables(Variables):
     """Variables of a router. `slotcar_interfaces` is read entry by entry, so that one bad entry hides no other."""
 
-    slotcar_platform: Platform
+    slotcar_platform: PlatformName
     slotcar_capacity: Rate | None = None
     slotcar_shares: Shares = Field(default_factory=dict)
     slotcar_metric: Metric = 10

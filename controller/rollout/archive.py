@@ -25,9 +25,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from controller.network.model import Device
+from controller.platforms import renderer_of
+from controller.platforms.model import Configuration
 from controller.private_files import FOLDER_MODE, close_state_folder, make_private_folder
 from controller.problems import InvalidInput, Problem
-from controller.render.model import Configuration
 from controller.rollout import ended, staging
 from controller.rollout.ended import AFTER, BEFORE
 from controller.rollout.linux.scripts import revision_name
@@ -192,7 +193,7 @@ class Archive:
         """
         path = self.folder(revision) / device.name / file
         try:
-            return Configuration(device.name, device.platform, tuple(path.read_text().splitlines()))
+            return renderer_of(device).stored(path.read_text().splitlines(), device)
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput(
                 [Problem(str(path), 0, "", "cannot be read", "", "restore it from a backup")]

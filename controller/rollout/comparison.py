@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controller.network.model import Device
-from controller.render import renderer_of
-from controller.render.model import Configuration
+from controller.platforms import renderer_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,5 +45,5 @@ def compare(folder: Path, target: str, outputs: Mapping[str, str]) -> Comparison
     renderer = renderer_of(device)
     running = renderer.running(outputs, device)
     lines = tuple((folder / target).read_text().splitlines()) if target else ()
-    wanted = Configuration(device.name, device.platform, lines)
+    wanted = renderer.stored(lines, device)
     return Comparison(running.text, wanted.text, renderer.change(running, wanted, device).apply)

@@ -10,8 +10,8 @@ from controller.intent import QosIntent, intents_at
 from controller.ledger.model import Entry
 from controller.network.model import Network
 from controller.path.model import crossed
-from controller.render import renderer_of
-from controller.render.model import Configuration, Unrenderable
+from controller.platforms import renderer_of
+from controller.platforms.model import Configuration, Unrenderable
 from controller.timeline import Active
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from controller.network.model import Device
+from controller.platforms.model import Change, Configuration
 from controller.problems import SlotcarError
-from controller.render.model import Change, Configuration
 
 #: What a device answers that has nothing armed.
 NO_PROGRAM = "none"

@@ -11,13 +11,12 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from controller.network.model import Device
-from controller.render import renderer_of
-from controller.render.model import Configuration
-from controller.rollout.ios.eem import has_manager
+from controller.platforms import renderer_of
+from controller.platforms.model import Configuration
+from controller.registry import facts_of
 from controller.rollout.model import DeviceRevision, Outlook, Program, Step, Wanted
 from controller.rollout.order import Boundary, ordered
 from controller.timeline import Active
-from controller.vocabulary import Platform
 
 #: More ends than these are not foreseen: at the last one everything that is reserved ends.
 MOST_STEPS = 40
@@ -44,7 +43,7 @@ class WantedFor(Protocol):
 
 def acts(device: Device) -> bool:
     """Whether it acts by itself at coming instants. To the others a controller must be there at the instant."""
-    return device.platform is Platform.LINUX_TC or has_manager(device)
+    return facts_of(device.platform).acts(device.options)
 
 
 def wanted_with_programs(

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from controller.network.model import Device
-from controller.render import renderer_of
-from controller.render.model import Unreadable
+from controller.platforms import renderer_of
+from controller.platforms.model import Unreadable
+from controller.registry import TransportKind, facts_of
 from controller.rollout import staging
 from controller.rollout.archive import STAMP, Archive, revision_id
 from controller.rollout.ended import BEFORE
@@ -32,7 +33,6 @@ from controller.rollout.model import (
 )
 from controller.rollout.playbook import TIMEOUT_S, CannotRun, PlaybookResult, Playbooks
 from controller.stopping import Stopping
-from controller.vocabulary import Platform
 
 #: `record(kind, device, details)`: where a push is written down for ever.
 Record = Callable[[str, str | None, Mapping[str, Any]], None]
@@ -295,12 +295,12 @@ def _readings(devices: Sequence[Device], folder: Path, result: PlaybookResult) -
     return Readings(found, failures)
 
 
-def _playbook(platforms: Iterable[Platform]) -> str:
+def _playbook(platforms: Iterable[str]) -> str:
     """The one that does a push in the fewest tasks."""
-    kinds = set(platforms)
-    if kinds <= {Platform.LINUX_TC}:
+    transports = {facts_of(platform).transport for platform in platforms}
+    if transports <= {TransportKind.LINUX}:
         return "push-linux"
-    return "push-ios" if kinds <= SERVED else "push"
+    return "push-ios" if transports <= SERVED else "push"
 
 
 def _unanswered(device: str, result: PlaybookResult) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from controller.network.model import Device
-from controller.render import renderer_of
+from controller.platforms import renderer_of
+from controller.registry import TransportKind, facts_of
 from controller.rollout.ios import eem
 from controller.rollout.linux import scripts as linux
 from controller.rollout.model import NO_PROGRAM, STALE, DeviceRevision, Reading, Restless, Revision
 from controller.rollout.program import agenda
-from controller.vocabulary import Platform
 
 #: What an activation leaves in the device's folder: how far its clock is ahead of the controller's.
 CLOCK = "clock.json"
@@ -25,7 +25,7 @@ def commands(device: Device) -> list[str]:
     """What a reading asks: the renderer's questions; of a Linux router between two about what is armed, which an IOS
     router's configuration holds already."""
     asked = list(renderer_of(device).readback_commands(device))
-    if device.platform is not Platform.LINUX_TC:
+    if facts_of(device.platform).transport is not TransportKind.LINUX:
         return asked
     state = linux.state_command(device)
     return [state, *asked, linux.fence_command(device), linux.again(state)]
@@ -44,7 +44,7 @@ def _fence_of(outputs: Mapping[str, str], device: Device) -> int:
     """The greatest number of a lead that the device has seen; 0 where it has seen or knows none."""
     if eem.has_manager(device):
         return max(eem.Registered.of(outputs.get(eem.RUNNING, "")).fences, default=0)
-    if device.platform is not Platform.LINUX_TC:
+    if facts_of(device.platform).transport is not TransportKind.LINUX:
         return 0
     told = outputs.get(linux.fence_command(device), "").strip()
     return int(told) if told.isascii() and told.isdigit() and len(told) <= MOST_FENCE_DIGITS else 0
@@ -58,7 +58,7 @@ def state_of(outputs: Mapping[str, str], device: Device) -> tuple[str, int | Non
     """
     if eem.has_manager(device):
         return eem.armed_id(outputs.get(eem.RUNNING, "")), None  # it does not tell how late it was
-    if device.platform is not Platform.LINUX_TC:
+    if facts_of(device.platform).transport is not TransportKind.LINUX:
         return NO_PROGRAM, None
     state = linux.state_command(device)
     first, last = outputs.get(state, NO_PROGRAM), outputs.get(linux.again(state), NO_PROGRAM)
@@ -71,6 +71,6 @@ def state_of(outputs: Mapping[str, str], device: Device) -> tuple[str, int | Non
 def scripts(part: DeviceRevision, revision: Revision) -> dict[str, str]:
     """What a device's folder of a revision holds for its own way of being armed: a Linux router's `stage.sh`, run from
     standard input at staging; the steps' lines for an IOS router with an event manager; else nothing."""
-    if part.device.platform is Platform.LINUX_TC:
+    if facts_of(part.device.platform).transport is TransportKind.LINUX:
         return {"stage.sh": linux.stage_script(part, revision)}
     return eem.files(agenda(part), acted=revision.acted) if eem.has_manager(part.device) else {}

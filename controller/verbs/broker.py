@@ -17,8 +17,8 @@ from controller.ledger.errors import UnknownHandle
 from controller.ledger.model import AdmissionRequest, Entry, PlanStep, State, Terms
 from controller.ledger.queries import EventFilter
 from controller.network.model import Network
+from controller.platforms.model import Configuration
 from controller.problems import InvalidInput, Problem, is_line
-from controller.render.model import Configuration
 from controller.reservation import require_valid
 from controller.reservation.model import Endpoint, Reservation, is_storable
 from controller.settings import Settings

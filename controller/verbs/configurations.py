@@ -5,15 +5,15 @@ from __future__ import annotations
 import difflib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from controller.intent import intents_at
 from controller.ledger.model import Entry
 from controller.network.model import Network
 from controller.path.model import crossed
-from controller.render import renderer_of
-from controller.render.model import Configuration, Unrenderable
+from controller.platforms import renderer_of
+from controller.platforms.model import Configuration, Unrenderable
 from controller.rollout.configuring import Rendering, devices_of_slss_between, touched_devices
 from controller.timebase import MICROSECOND
 from controller.timeline import Active, active_at
@@ -27,6 +27,8 @@ class DeviceDiff:
     device: str
     before: Configuration
     after: Configuration
+    #: What the platform does otherwise than it should, and has not been said at an earlier boundary.
+    approximations: tuple[str, ...] = ()
 
     @property
     def diff(self) -> tuple[str, ...]:
@@ -87,7 +89,9 @@ class Differences:
             return ()
         was, will = (self._render(side, at, touched) for side, at in ((before, before_at), (after, after_at)))
         return tuple(
-            DeviceDiff(name, was[name], will[name]) for name in sorted(will) if was[name].lines != will[name].lines
+            DeviceDiff(name, was[name], will[name], will[name].approximations)
+            for name in sorted(will)
+            if was[name].lines != will[name].lines
         )
 
     def _render(self, active: Sequence[Active], at: datetime, devices: Collection[str]) -> dict[str, Configuration]:
@@ -119,3 +123,17 @@ def transitions(entries: Sequence[Entry], times: Iterable[datetime], differences
         before, after = active_at(near, at - MICROSECOND), active_at(near, at)
         if changes := differences.between(before, at - MICROSECOND, after, at):
             yield Boundary(at, changes)
+
+
+def said_once(boundaries: Iterable[Boundary]) -> tuple[Boundary, ...]:
+    """The boundaries, each approximation of a device at the first of them that has it."""
+    said: set[tuple[str, str]] = set()
+    found = []
+    for boundary in boundaries:
+        devices = []
+        for one in boundary.devices:
+            new = tuple(note for note in one.approximations if (one.device, note) not in said)
+            said |= {(one.device, note) for note in new}
+            devices.append(replace(one, approximations=new))
+        found.append(replace(boundary, devices=tuple(devices)))
+    return tuple(found)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from controller.admission.model import Refused
+from controller.platforms.model import Unrenderable
 from controller.problems import SlotcarError
-from controller.render.model import Unrenderable
 from controller.reservation.model import Reservation
 from controller.rollout.model import PushFailed as PushFailed
 from controller.verbs.explain import refusal_sentences

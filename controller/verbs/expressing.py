@@ -21,15 +21,13 @@ from controller.intent.flows import first_ingress, flows_of
 from controller.ledger.model import Condition, Entry, State
 from controller.network.model import Device, Network
 from controller.path.model import crossed
-from controller.render import Unrenderable, renderer_of
+from controller.platforms import Unrenderable, renderer_of
+from controller.registry import facts_of
 from controller.reservation.model import Slot
 from controller.timeline import Active, active_at
 from controller.verbs.asking import Ask
 from controller.verbs.errors import CannotExpress
-from controller.vocabulary import Platform
 
-#: A filter for each flow, 2**31 of them, and nothing that flows share.
-UNCOUNTED = frozenset({Platform.LINUX_TC})
 #: So many different flows at once fit on every platform, if each fits by itself: the tables' smallest number of classes
 #: is 64, with what stands. It spares the rendering, and `tests/unit/verbs/test_expressing.py` holds every platform to it.
 FEW_FLOWS = 50
@@ -61,7 +59,7 @@ class Expressions:
         for flow in flows:
             device = self.network.devices[flow.interface.device]
             _render(QosIntent(device.name, device.platform, (flow,), (), (), ()), device)
-        counted = frozenset(name for name in _ingresses(flows) if self.network.devices[name].platform not in UNCOUNTED)
+        counted = frozenset(name for name in _ingresses(flows) if _shares(self.network.devices[name]))
         return Condition(counted, self.check_beside) if counted else None
 
     def check_beside(self, entry: Entry, others: Sequence[Entry]) -> None:
@@ -71,7 +69,7 @@ class Expressions:
         """
         for name in sorted(self._devices_entered(entry)):
             device = self.network.devices[name]
-            if device.platform in UNCOUNTED:
+            if not _shares(device):
                 continue
             there = {one.number: one for one in others if name in self._devices_entered(one)}
             for at, numbers in busiest(entry, tuple(there.values())):
@@ -155,6 +153,11 @@ def _common(some: Sequence[Slot], others: Sequence[Slot]) -> Iterator[tuple[date
 
 def _rates_bps(slot: Slot) -> tuple[int, int]:
     return slot.forward_bps, slot.reverse_bps
+
+
+def _shares(device: Device) -> bool:
+    """Whether the flows of a device share something that runs out."""
+    return facts_of(device.platform).flows_share
 
 
 def _surely_fit(flows: Sequence[EdgeFlow]) -> bool:

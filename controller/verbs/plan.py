@@ -11,15 +11,15 @@ from controller.admission import SlotTables
 from controller.admission.model import Demand, Refused, highest_bps
 from controller.ledger.model import Entry, Proposal, State
 from controller.network.model import Network
+from controller.platforms.model import Unrenderable
 from controller.policy.amounts import amount_of
 from controller.policy.gate import needs_approval
 from controller.policy.policy import Policy
-from controller.render.model import Unrenderable
 from controller.reservation.model import Reservation
 from controller.timebase import Window
 from controller.timeline import active_at
 from controller.verbs.asking import Ask, ask_for
-from controller.verbs.configurations import Boundary, Differences, transitions
+from controller.verbs.configurations import Boundary, Differences, said_once, transitions
 from controller.verbs.errors import CannotExpress
 from controller.verbs.matching import Act, Match
 from controller.verbs.planned_rules import check_plan
@@ -132,7 +132,7 @@ def make_plan(
     differences = Differences(network)
     try:
         at_once = _at_once(current, after, now, differences) if show_from is None else ()
-        shown = (*at_once, *transitions(after, shown_times, differences))
+        shown = said_once((*at_once, *transitions(after, shown_times, differences)))
     except Unrenderable as error:
         raise CannotExpress(str(error)) from error
     return Plan(

@@ -85,7 +85,7 @@ def device_document(one: DeviceDiff, first_line: int = 0, max_lines: int | None 
         "diff": list(shown),
         "first_line": first_line,
         "lines_left_out": len(lines) - len(shown),
-        "approximations": list(one.after.approximations),
+        "approximations": list(one.approximations),
     }
 
 

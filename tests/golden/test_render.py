@@ -1,10 +1,11 @@
 """What devices are told, byte for byte: one folder a case, in it the wanted configuration of every device that the case
 changes, the change that makes it so, and the undo.
 
-`case.yml` says which inventory, which instant, and where the meaning comes from; `reservations.yml` what is reserved.
+A case's name begins with its platform's. `case.yml` says which inventory, which instant, and where the meaning comes from;
+`reservations.yml` what is reserved, or `reservations: NAME` in `case.yml` where several cases share `shared/NAME.yml`.
 The change starts from the network without reservations, unless `before_at` (and `before.yml`, `before_inventory`) say
 otherwise, or `unmanaged` that Slotcar was never there. A device without files is one that the case leaves alone. That
-the numbers promise no less than was reserved is asserted in `tests/unit/render/` (`test_mqc_promises.py`,
+the numbers promise no less than was reserved is asserted in `tests/unit/platforms/` (`test_mqc_promises.py`,
 `test_limits_car_linux.py`).
 
 After a wanted change: `UPDATE_GOLDEN=1 .venv/bin/pytest tests/golden/test_render.py`, then read the diff.
@@ -24,15 +25,15 @@ import yaml
 from controller.ledger.model import Entry
 from controller.network import load_network
 from controller.network.model import Network
-from controller.render import renderer_of
-from controller.render.model import Change, Configuration
+from controller.platforms import renderer_of
+from controller.platforms.model import Change, Configuration
 from controller.reservation import load_files
 from controller.verbs.configurations import configurations_at
 from controller.verbs.offline import entries_of
 
 HERE = Path(__file__).parent / "render"
 INVENTORIES = Path(__file__).parents[2] / "inventories"
-KEYS = {"about", "source", "inventory", "at", "before_at", "before_inventory", "unmanaged"}
+KEYS = {"about", "source", "inventory", "at", "before_at", "before_inventory", "unmanaged", "reservations", "before"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Case:
     before_at: datetime | None
     before_inventory: Path
     unmanaged: bool
+    reservations: Path
+    before: Path
 
     @classmethod
     def read(cls, folder: Path) -> Case:
@@ -59,6 +62,10 @@ class Case:
             datetime.fromisoformat(told["before_at"]) if "before_at" in told else None,
             INVENTORIES / told["before_inventory"] if "before_inventory" in told else inventory,
             told.get("unmanaged", False),
+            *(
+                HERE / "shared" / f"{told[name]}.yml" if name in told else folder / f"{name}.yml"
+                for name in ("reservations", "before")
+            ),
         )
 
 
@@ -81,12 +88,12 @@ def configurations(folder: Path) -> tuple[dict[str, Configuration], dict[str, Co
     """Before and after, of all devices."""
     case = Case.read(folder)
     network = network_of(case.inventory)
-    wanted = entries(folder / "reservations.yml", network)
+    wanted = entries(case.reservations, network)
     after = configurations_at(wanted, network, case.at)
     if case.before_at is None:
         return configurations_at((), network, case.at), after
     earlier_network = network_of(case.before_inventory)
-    earlier = entries(folder / "before.yml", earlier_network) or wanted
+    earlier = entries(case.before, earlier_network) or wanted
     return configurations_at(earlier, earlier_network, case.before_at), after
 
 
@@ -94,7 +101,7 @@ def change_of(folder: Path, device: str) -> Change:
     before, after = configurations(folder)
     case = Case.read(folder)
     router = network_of(case.inventory).devices[device]
-    first = Configuration(device, router.platform, ()) if case.unmanaged else before[device]
+    first = Configuration(device, router.platform) if case.unmanaged else before[device]
     return renderer_of(router).change(first, after[device], router)
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import pytest
 
 from controller.network.model import Device, Network
-from controller.render import Configuration, renderer_of
+from controller.platforms import Configuration, renderer_of
 from controller.reservation.model import Endpoint
 from controller.vocabulary import Scheduler, Service
 from lab.control import Lab
 from lab.snapshot import snapshot
 from tests.support.controllers import wait_for
-from tests.unit.render.worlds import entry, intents
+from tests.unit.platforms.worlds import entry, intents
 
 pytestmark = pytest.mark.lab
 ROUTER = "anl-edge"

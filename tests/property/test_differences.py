@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from controller.ledger.model import Entry, State
 from controller.network.model import Network
-from controller.render.model import Configuration
+from controller.platforms.model import Configuration
 from controller.timebase import MICROSECOND, Window
 from controller.timeline import active_at
 from controller.verbs.configurations import DeviceDiff, Differences, configurations_at, transitions

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.network.model import Device
-from controller.render import Configuration, renderer_of
+from controller.platforms import Configuration, renderer_of
 from controller.reservation.model import Endpoint, Reservation
 from controller.vocabulary import Service
 from tests.property import test_render_cisco_car as car
@@ -24,10 +24,10 @@ from tests.property import test_render_ios_brownfield as mqc_and_gsr
 from tests.support.cisco import startup
 from tests.support.examples import examples
 from tests.support.hier import after, nested, remediation, tree_of
-from tests.unit.render.ios import Ios, Refused
-from tests.unit.render.mqc_ios import MqcIos
-from tests.unit.render.worlds import successions
-from tests.unit.render.worlds import wanted as flow
+from tests.unit.platforms.ios import Ios, Refused
+from tests.unit.platforms.mqc_ios import MqcIos
+from tests.unit.platforms.worlds import successions
+from tests.unit.platforms.worlds import wanted as flow
 
 Succession = tuple[dict[int, Reservation], dict[int, Reservation]]
 MQC, GSR, CAR, CATALYST = "north-edge", "bo-gsr", "anl-7507-1", "cern-lan"
@@ -85,7 +85,7 @@ def test_hier_config_ends_where_our_plan_says(name: str, succession: Succession)
 
 @pytest.mark.parametrize("name", [MQC, pytest.param(GSR, marks=pytest.mark.slow)])
 def test_hier_config_agrees_that_all_comes_and_goes_beside_an_operators(name: str) -> None:
-    unmanaged = Configuration(name, device_of(name).platform, ())
+    unmanaged = Configuration(name, device_of(name).platform)
     judge(name, unmanaged, wanted(name, {1: flow(), 2: flow(service=Service.ASSURED_RATE, **to(22))}))
 
 
@@ -123,7 +123,7 @@ def test_where_lists_have_names_its_plan_gives_the_same_objects(succession: Succ
         wanted(MQC, {number: first.get(number, one) for number, one in second.items()}),
     )
     ios = carried_out(MQC, plan(before.lines, target.lines), before)
-    assert ios.state == carried_out(MQC, target.lines, Configuration(MQC, target.platform, ())).state
+    assert ios.state == carried_out(MQC, target.lines, Configuration(MQC, target.platform)).state
 
 
 def classes(ios: MqcIos) -> Iterator[tuple[str, ...]]:
@@ -135,7 +135,7 @@ def test_pinned_a_class_that_comes_is_put_behind_those_that_it_must_precede() ->
     its packets would stay in the other's class, and what nobody gave would be reset only behind both."""
     before, target = wanted(MQC, {1: flow(**to(None))}), wanted(MQC, {1: flow(**to(None)), 2: flow(**to(5001))})
     change = renderer_of(device_of(MQC)).change(before, target, device_of(MQC))
-    meant = list(classes(carried_out(MQC, target.lines, Configuration(MQC, target.platform, ()))))
+    meant = list(classes(carried_out(MQC, target.lines, Configuration(MQC, target.platform))))
     assert list(classes(carried_out(MQC, change.apply, before))) == meant
     theirs = carried_out(MQC, plan(before.lines, target.lines), before)
     (policy,) = (found for found in classes(theirs) if "SLOTCAR-F2" in found)
@@ -186,7 +186,7 @@ def test_pinned_an_entry_of_a_numbered_list_is_taken_away_as_if_it_were_a_line()
         carried_out(GSR, plan(before.lines, target.lines), before)
     change = renderer_of(device_of(GSR)).change(before, target, device_of(GSR))
     assert carried_out(GSR, change.apply, before).state == carried_out(
-        GSR, target.lines, Configuration(GSR, target.platform, ())
+        GSR, target.lines, Configuration(GSR, target.platform)
     ).state  # fmt: skip
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from controller.intent import intents_at
 from controller.network import load_network
 from controller.network.model import Device, Network
-from controller.render import Configuration, renderer_of
+from controller.platforms import Configuration, renderer_of
 from controller.reservation.model import Endpoint, Reservation
-from tests.unit.render.ios import Ios, Port
-from tests.unit.render.worlds import active, population, successions
+from tests.unit.platforms.ios import Ios, Port
+from tests.unit.platforms.worlds import active, population, successions
 
 #: What an operator has on the same devices: other lists, other CAR lines, limits of WFQ's queues.
 LISTS = {101: ["permit icmp any any"], 2599: ["remark ours", "permit ip any any"], 150: ["permit tcp any any eq 80"]}

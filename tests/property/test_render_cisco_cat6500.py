@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from controller.intent import intents_at
 from controller.network import load_network
 from controller.network.model import Device, Network
-from controller.render import Configuration, renderer_of
-from controller.render.cisco_cat6500.limits import grain_bps
-from controller.render.cisco_cat6500.tree import flow_entry, parsed, rank
+from controller.platforms import Configuration, renderer_of
+from controller.platforms.cisco_cat6500.limits import grain_bps
+from controller.platforms.ios.configuration import ios_of
 from controller.reservation.model import Endpoint, Reservation
 from controller.vocabulary import Protocol, Service
-from tests.unit.render.cat6500 import Catalyst, meaning
-from tests.unit.render.worlds import active, population, successions
-from tests.unit.render.worlds import wanted as reservation
+from tests.unit.platforms.cat6500 import Catalyst, meaning
+from tests.unit.platforms.worlds import active, population, successions
+from tests.unit.platforms.worlds import wanted as reservation
 
 ENDS = {"src": "cern-se", "dst": "cern-ce"}
 #: What an operator has on the same switch and what is in nobody's way.
@@ -167,13 +167,17 @@ def test_a_flow_that_stays_is_served_alike_after_every_line(
 def rebound(first: Configuration, second: Configuration, packet: tuple[str, ...]) -> bool:
     """Whether the packet is in a flow that gets other ports, so that its class moves past others while its list has both:
     such a packet may be policed with that flow for a moment (docs/reference/platforms)."""
-    old, new = parsed(first.lines), parsed(second.lines)
-    return any(
-        rank(old, name) != rank(new, name)
-        and all(word is None or word == part for word, part in zip(flow_entry(tree, name) or (), packet, strict=False))
-        for name in old.classes.keys() & new.classes.keys()
-        for tree in (old, new)
-    )
+    old, new = ios_of(first), ios_of(second)
+    for name in old.class_maps.keys() & new.class_maps.keys():
+        ends = [entry.ends for tree in (old, new) for entry in tree.permits_of(tree.acl_of(name))]
+        bound = {(end[2], end[4]).count(None) for end in ends}
+        fits = (
+            all(word is None or str(word) == str(part) for word, part in zip(end, packet, strict=False))
+            for end in ends
+        )
+        if len(bound) > 1 and any(fits):
+            return True
+    return False
 
 
 def packets(configuration: Configuration) -> list[tuple[str, ...]]:

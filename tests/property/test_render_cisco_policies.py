@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from controller.intent import QosIntent, intents_at
 from controller.network import load_network
 from controller.network.model import Network
-from controller.render import renderer_of
+from controller.platforms import renderer_of
 from controller.reservation.model import Reservation
 from lab.ios.grammar import check
-from tests.unit.render.watching import between, check_asked_in_order, check_hitless, check_taken_and_undone
-from tests.unit.render.worlds import active, population, successions
+from tests.unit.platforms.watching import between, check_asked_in_order, check_hitless, check_taken_and_undone
+from tests.unit.platforms.worlds import active, population, successions
 
 RENDER = Path(__file__).parents[1] / "golden" / "render"
 Succession = tuple[dict[int, Reservation], dict[int, Reservation]]

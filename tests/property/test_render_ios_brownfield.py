@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from controller.intent import intents_at
 from controller.network import load_network
 from controller.network.model import Device, Network
-from controller.render import Configuration, Unrenderable, renderer_of
+from controller.platforms import Configuration, Unrenderable, renderer_of
 from controller.reservation.model import Reservation
-from tests.unit.render.mqc_ios import MqcIos
-from tests.unit.render.watching import between
-from tests.unit.render.worlds import active, population, populations
+from tests.unit.platforms.mqc_ios import MqcIos
+from tests.unit.platforms.watching import between
+from tests.unit.platforms.worlds import active, population, populations
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SHOW = "show running-config"
@@ -158,7 +158,7 @@ def test_a_list_of_an_operators_in_slotcars_range_is_told_and_kept() -> None:
     device, _ = device_of("bo-gsr")
     before = running("bo-gsr", brownfield("bo-gsr"))
     assert "access-list 2650" in before.foreign
-    taken = Configuration(device.name, device.platform, ("access-list 2650 remark slotcar hep/a forward",))
+    taken = renderer_of(device).stored(["access-list 2650 remark slotcar hep/a forward"], device)
     with pytest.raises(Unrenderable, match=r"bo-gsr: `access-list 2650` is wanted and is not Slotcar's"):
         renderer_of(device).change(before, taken, device)
 

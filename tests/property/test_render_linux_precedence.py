@@ -7,11 +7,11 @@ import re
 from hypothesis import given, settings
 
 from controller.network.model import Device, Network
-from controller.render import Configuration, renderer_of
+from controller.platforms import Configuration, renderer_of
 from controller.reservation.model import Reservation
-from controller.vocabulary import CODE_POINTS, Marking, Platform, service_of
-from tests.unit.render.kernel import Kernel
-from tests.unit.render.worlds import intents, network, population, populations, successions
+from controller.vocabulary import CODE_POINTS, Marking, service_of
+from tests.unit.platforms.kernel import Kernel
+from tests.unit.platforms.worlds import intents, network, population, populations, successions
 
 NAMES = ("r1", "r2", "r3")
 #: A code point that is matched or set, in a filter's line.
@@ -32,13 +32,13 @@ def configuration(where: Network, chosen: dict[int, Reservation], name: str, mar
 def test_a_change_is_taken_by_the_kernel_read_back_as_written_and_undone(
     succession: tuple[dict[int, Reservation], dict[int, Reservation]],
 ) -> None:
-    where = network(Platform.LINUX_TC)
+    where = network("linux-tc")
     for name in NAMES:
         device = by_precedence(where, name)
         renderer = renderer_of(device)
         first, second = (configuration(where, chosen, name, Marking.PRECEDENCE) for chosen in succession)
         kernel = Kernel(device.interfaces)
-        kernel.run(renderer.change(Configuration(name, device.platform, ()), first, device).apply)
+        kernel.run(renderer.change(Configuration(name, device.platform), first, device).apply)
         before = kernel.snapshot()
         change = renderer.change(first, second, device)
         kernel.run(change.apply)
@@ -52,7 +52,7 @@ def test_a_change_is_taken_by_the_kernel_read_back_as_written_and_undone(
 @settings(max_examples=40, deadline=None)
 def test_each_filter_speaks_of_the_service_that_it_spoke_of_by_dscp(chosen: dict[int, Reservation]) -> None:
     """Same filters, same treatment, for the same service; only the code points are others'."""
-    where = network(Platform.LINUX_TC)
+    where = network("linux-tc")
     known = {dscp for points in CODE_POINTS[Marking.PRECEDENCE].values() for dscp in points}
     for name in NAMES:
         told = {marking: services(configuration(where, chosen, name, marking), marking) for marking in Marking}

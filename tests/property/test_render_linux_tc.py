@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from controller.intent.model import QosIntent
 from controller.network.model import Device, Network
-from controller.render import Configuration, renderer_of
+from controller.platforms import Configuration, renderer_of
 from controller.reservation.model import Reservation
-from controller.vocabulary import Platform, Scheduler
-from tests.unit.render.kernel import Kernel
-from tests.unit.render.worlds import intents, network, population, successions, without_interface
+from controller.vocabulary import Scheduler
+from tests.unit.platforms.kernel import Kernel
+from tests.unit.platforms.worlds import intents, network, population, successions, without_interface
 
 Brownfield = dict[str, list[tuple[str, str]]]
 Succession = tuple[dict[int, Reservation], dict[int, Reservation]]
@@ -79,7 +79,7 @@ def test_a_change_is_taken_by_the_kernel_and_its_undo_gives_back_what_was(
     missing: tuple[str | None, str | None],
     schedulers: tuple[Scheduler, Scheduler],
 ) -> None:
-    where = network(Platform.LINUX_TC, capacity_bps)
+    where = network("linux-tc", capacity_bps)
     device = where.devices[name]
     renderer = renderer_of(device)
     first, second = (
@@ -129,7 +129,7 @@ def stray_clsacts(running: Configuration, wanted: Configuration) -> tuple[str, .
 @given(succession=successions(), name=st.sampled_from(["r1", "r3"]), scheduler=kinds)
 @settings(max_examples=30, deadline=None)
 def test_what_is_as_wanted_is_told_nothing(succession: Succession, name: str, scheduler: Scheduler) -> None:
-    where = network(Platform.LINUX_TC)
+    where = network("linux-tc")
     device = scheduled(where.devices[name], scheduler)
     wanted = renderer_of(device).configuration(intent_of(where, name, succession[0], None), device)
     assert renderer_of(device).change(wanted, wanted, device).empty
@@ -140,7 +140,7 @@ def test_what_is_as_wanted_is_told_nothing(succession: Succession, name: str, sc
 def test_a_purge_takes_everything_of_slotcars_and_nothing_of_others(
     succession: Succession, name: str, brownfield: Brownfield, scheduler: Scheduler
 ) -> None:
-    where = network(Platform.LINUX_TC)
+    where = network("linux-tc")
     device = scheduled(where.devices[name], scheduler)
     renderer = renderer_of(device)
     kernel = start(device, {one: filters for one, filters in brownfield.items() if filters})

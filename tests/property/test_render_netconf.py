@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from controller.intent import QosIntent, intents_at
 from controller.network import load_network
 from controller.network.model import Device, Network
-from controller.render import Configuration, renderer_of
+from controller.platforms import Configuration, renderer_of
 from controller.reservation.model import Reservation
 from tests.support.examples import examples
-from tests.unit.render.watching import between
-from tests.unit.render.worlds import active, population, successions
-from tests.unit.render.yang_tree import NATIVE, POLICY, Datastore
+from tests.unit.platforms.watching import between
+from tests.unit.platforms.worlds import active, population, successions
+from tests.unit.platforms.yang_tree import NATIVE, POLICY, Datastore
 
 INVENTORY = Path(__file__).parents[1] / "golden" / "render" / "netconf-inventory"
 ENDS = {"src": "north-data", "dst": "south-data"}

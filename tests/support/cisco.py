@@ -14,6 +14,7 @@ import yaml
 from controller.ledger.model import Entry
 from controller.network import load_network
 from controller.network.model import Device, Network
+from controller.registry import TransportKind, facts_of
 from controller.rollout.ios.eem import FENCE
 from controller.rollout.model import PushResult, Reading, Wanted
 from controller.rollout.pusher import Pusher
@@ -22,7 +23,6 @@ from controller.timebase import Window
 from controller.timeline import active_at
 from controller.verbs.offline import entries_of
 from controller.verbs.rolling import pusher_for, wanted_for
-from controller.vocabulary import IOS, Platform
 from lab.ios import Router, Routers
 from tests.support import detached
 from tests.support.requests import reservation
@@ -49,7 +49,7 @@ def startup(device: Device, *, no_files: bool = False) -> str:
     lines = [f"hostname {device.name}", *OPERATORS.splitlines()]
     if not no_files:
         lines.append("ip scp server enable")
-    if device.platform is Platform.CISCO_CAT6500:
+    if device.platform == "cisco-cat6500":
         lines.append("mls qos")
     for name in sorted(names):
         lines += [f"interface {name}", " description of the operator's own"]
@@ -95,12 +95,12 @@ class CiscoWorld:
         self.network: Network = load_network(self.inventory)
         self.routers: dict[str, Router] = {}
         for name, device in self.network.devices.items():
-            if device.platform not in IOS:
+            if facts_of(device.platform).transport is not TransportKind.IOS:
                 continue
             text = startup(device, no_files=name in no_files)
             if archive:
                 text += "archive\n path flash:archive\n"
-            self.routers[name] = routers.add(name, device.platform.value, text, minute_s=minute_s)
+            self.routers[name] = routers.add(name, device.platform, text, minute_s=minute_s)
         self.known_hosts = folder / "known_hosts"
         self.known_hosts.write_text(routers.known_hosts)
         (self.inventory / "group_vars" / "all.yml").write_text("---\n{}\n")

@@ -21,7 +21,7 @@ from lxml import etree
 
 from controller.network import load_network
 from controller.network.model import Device, Network
-from controller.render.cisco_iosxe_netconf.tree import ACL, NATIVE, POLICY
+from controller.platforms.cisco_iosxe_netconf.tree import ACL, NATIVE, POLICY
 from controller.rollout.netconf import netconf_login
 from controller.rollout.netconf.session import Session
 from controller.settings import load_settings

@@ -9,7 +9,7 @@ import itertools
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 from controller.network.model import Device, Domain, Host, Interface, InterfaceId, Network, Sls
-from controller.vocabulary import InterfaceRole, Platform, Service
+from controller.vocabulary import InterfaceRole, Service
 
 SHARES_PPM = {Service.IP_PREMIUM: 450_000, Service.ASSURED_RATE: 300_000, Service.QBSS: 10_000}
 
@@ -17,7 +17,7 @@ SHARES_PPM = {Service.IP_PREMIUM: 450_000, Service.ASSURED_RATE: 300_000, Servic
 def line_network(
     routers: int = 3,
     capacity_bps: int = 100_000_000,
-    platform: Platform = Platform.LINUX_TC,
+    platform: str = "linux-tc",
     sls_bps: int = 40_000_000,
 ) -> Network:
     """Left interfaces are `eth1`, right ones `eth2`; an SLS binds each crossing of domains, both ways."""

@@ -128,7 +128,7 @@ def serve(path: str) -> None:
     import controller.api.app
     import controller.cli.app
     import controller.ledger.ledger
-    import controller.render
+    import controller.platforms
     import controller.rollout
     import controller.verbs.broker  # noqa: F401
 

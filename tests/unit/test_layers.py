@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from controller.registry import FOLDERS
+
 ROOT = Path(__file__).parents[2]
 #: Lower first. A room imports itself and what stands before it.
 ORDER = [
@@ -16,6 +18,7 @@ ORDER = [
     "timebase",
     "vocabulary",
     "units",
+    "registry",
     "files",
     "logs",
     "located_yaml",
@@ -27,7 +30,7 @@ ORDER = [
     "ledger",
     "timeline",
     "intent",
-    "render",
+    "platforms",
     "rollout",
     "settings",
     "verbs",
@@ -67,3 +70,31 @@ def test_imports_run_down_the_rooms(module: Path) -> None:
 
 def test_the_check_sees_an_import_that_runs_back() -> None:
     assert imported("def f():\n    from controller.api import app\n") == {"api"}
+
+
+def test_platform_facts_import_only_rooms_below_the_network() -> None:
+    """The network asks them, so they must not ask it; `controller.platforms.ios.facts` is a part of them."""
+    for module in MODULES:
+        if module.name == "facts.py":
+            above = imported(module.read_text()) - {*ORDER[: ORDER.index("network")], "platforms"}
+            assert not above, f"{module} imports {sorted(above)}"
+
+
+def test_no_other_room_has_a_branch_for_a_platform() -> None:
+    """Code outside of `controller/platforms/` compares with no platform's name; help and examples may show one."""
+    for module in MODULES:
+        if module.relative_to(ROOT / "controller").parts[0] == "platforms" or module.name == "registry.py":
+            continue
+        for node in ast.walk(ast.parse(module.read_text())):
+            compared = [*node.comparators, node.left] if isinstance(node, ast.Compare) else []
+            keys = node.keys if isinstance(node, ast.Dict) else []
+            named = [
+                one.value
+                for top in (*compared, *keys)
+                if top is not None
+                for one in ast.walk(top)
+                if isinstance(one, ast.Constant) and one.value in FOLDERS
+            ]
+            assert not named, (
+                f"{module}:{getattr(node, 'lineno', 0)} has a branch for {named}: ask controller.registry"
+            )

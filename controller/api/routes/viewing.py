@@ -69,7 +69,7 @@ def configurations(
     wanted = found.broker.configurations(instant, caller, device)
     return {
         "items": [
-            {"device": name, "platform": one.platform.value, "at": iso(instant), "lines": list(one.lines)}
+            {"device": name, "platform": one.platform, "at": iso(instant), "lines": list(one.lines)}
             for name, one in wanted.items()
         ]
     }

@@ -6,22 +6,22 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from controller.registry import FOLDERS, TransportKind, facts_of
 from controller.rollout.fanout.login import DeviceError, Login
 from controller.rollout.fanout.running import Job
 from controller.rollout.fanout.steps import Order
 from controller.rollout.fanout.transport import Transport
 from controller.rollout.ios.eem import EEM
-from controller.vocabulary import IOS, Platform
 
-#: The platforms whose devices are served together, from one process.
-SERVED = IOS | {Platform.CISCO_IOSXE_NETCONF}
+#: The devices that are served together, from one process, by how they are reached.
+SERVED = frozenset({TransportKind.IOS, TransportKind.NETCONF})
 
 Connect = Callable[[], Transport]
 
 
 def serves(variables: Mapping[str, Any]) -> bool:
     """Whether a device of these variables is served here."""
-    return str(variables.get("slotcar_platform")) in SERVED
+    return _kind(variables) in SERVED
 
 
 def job_of(name: str, variables: Mapping[str, Any], order: Order) -> Job:
@@ -29,8 +29,13 @@ def job_of(name: str, variables: Mapping[str, Any], order: Order) -> Job:
     Raises:
         DeviceError: the variables do not say how the device is reached. ValueError: a number is none.
     """
-    family = _netconf if variables.get("slotcar_platform") == Platform.CISCO_IOSXE_NETCONF else _ios
+    family = _netconf if _kind(variables) is TransportKind.NETCONF else _ios
     return Job(name, order, family(name, variables))
+
+
+def _kind(variables: Mapping[str, Any]) -> TransportKind | None:
+    platform = str(variables.get("slotcar_platform"))
+    return facts_of(platform).transport if platform in FOLDERS else None
 
 
 def _ios(name: str, variables: Mapping[str, Any]) -> Connect:

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from controller.network.model import Device
+from controller.registry import facts_of
 from controller.rollout.model import NO_PROGRAM, Step
-from controller.vocabulary import IOS
 
 #: Key of `slotcar_options`: the router has an event manager.
 EEM = "eem"
@@ -129,7 +129,7 @@ def armed_id(running: str) -> str:
 
 def has_manager(device: Device) -> bool:
     """Whether the inventory says that the device has an event manager (EEM 3.1: IOS 15.0(1)M, IOS-XE)."""
-    return device.platform in IOS and device.options.get(EEM) is True
+    return facts_of(device.platform).acts_with == EEM and device.options.get(EEM) is True
 
 
 @dataclass(frozen=True, slots=True)

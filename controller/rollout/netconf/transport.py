@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-from controller.render.cisco_iosxe_netconf.running import MARKER
+from controller.platforms.cisco_iosxe_netconf.running import MARKER
 from controller.rollout.fanout.login import Login
 from controller.rollout.netconf.login import NetconfError
 from controller.rollout.netconf.session import Feature, Refused, Session

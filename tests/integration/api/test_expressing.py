@@ -10,7 +10,7 @@ from tests.integration.api.conftest import START, at, body, created, live, probl
 
 #: Lists for flows of a 7500 at an instant, and so the flows that it can tell apart.
 MOST = 100
-SENTENCE = f"anl-7507-1: {MOST + 1} flows at once, and cisco-car has the {MOST} ACLs from 2600 on"
+SENTENCE = f"anl-7507-1: {MOST + 1} flows at once, and cisco-car has the {MOST} lists from 2600 on"
 
 
 def test_the_flow_that_a_router_has_no_list_for_is_refused_and_not_found_out_by_a_push(api: httpx.Client) -> None:

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from controller.network import load_network
-from controller.render import renderer_of
-from controller.render.model import Configuration
+from controller.platforms import renderer_of
+from controller.platforms.model import Configuration
 from controller.rollout.archive import Archive, revision_id
 from controller.rollout.fanout import DeviceError, Job, Login, Order, Outcome, Step, fan_out, fan_out_push, job_of
 from controller.rollout.ios import eem

@@ -14,7 +14,7 @@ import pytest
 
 from controller.network import load_network
 from controller.network.model import Device
-from controller.render import Change, Configuration, renderer_of
+from controller.platforms import Change, Configuration, renderer_of
 from controller.rollout.archive import Archive, revision_id
 from controller.rollout.fanout import Job, Login, Order, Outcome, Step, fan_out
 from controller.rollout.model import DeviceRevision, Program, Revision

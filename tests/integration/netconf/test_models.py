@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given
 
-from controller.render import renderer_of
+from controller.platforms import renderer_of
 from lab.requirements import which
 from tests.integration.netconf.conftest import RENDER
 from tests.integration.netconf.server import MODULES, YANG
 from tests.property.test_render_netconf import DEVICES, Succession, intents_of, network
 from tests.support.examples import examples
-from tests.unit.render.worlds import successions
+from tests.unit.platforms.worlds import successions
 
 FILES = [
     pytest.param(file, id=f"{file.parent.name}-{file.stem}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from controller.render import Configuration
+from controller.platforms import Configuration
 from controller.rollout.fanout import Job, Order, Step, fan_out
 from controller.rollout.netconf.session import Feature, Session
 from controller.rollout.netconf.transport import PERSIST_ID, NetconfTransport
@@ -136,5 +136,5 @@ def test_a_question_of_another_platform_is_refused(peer: Peer) -> None:
 
 
 def test_an_empty_configuration_is_the_unmanaged_router(peer: Peer) -> None:
-    assert peer.owned() == Configuration(peer.device.name, peer.device.platform, ())
+    assert peer.owned() == Configuration(peer.device.name, peer.device.platform)
     assert len(commands(peer.device)) == 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from controller.render import Change, Unrenderable, renderer_of
+from controller.platforms import Change, Unrenderable, renderer_of
 from controller.rollout.fanout import Step, fan_out
 from controller.rollout.netconf.session import Session
 from controller.rollout.netconf.transport import PERSIST_ID, NetconfTransport

@@ -12,23 +12,24 @@ from controller.network.building import build
 from controller.network.checks import check
 from controller.network.findings import Findings
 from controller.network.reading import Inventory, Node, Place
-from controller.render.capability import Capability
-from controller.render.cisco_car import limits as car
-from controller.render.cisco_cat6500 import limits as cat
-from controller.render.cisco_cat6500 import marks
-from controller.render.cisco_gsr import limits as gsr
-from controller.render.cisco_gsr.marks import IN, OUT, PREMIUM, SCAVENGER
-from controller.render.cisco_mqc import limits as mqc
-from controller.render.linux_tc import limits as linux
-from controller.vocabulary import CODE_POINTS, MARKINGS, Marking, Platform, Service, service_of
+from controller.platforms.capability import Capability
+from controller.platforms.cisco_car import limits as car
+from controller.platforms.cisco_cat6500 import limits as cat
+from controller.platforms.cisco_cat6500 import marks
+from controller.platforms.cisco_gsr import limits as gsr
+from controller.platforms.cisco_gsr.marks import IN, OUT, PREMIUM, SCAVENGER
+from controller.platforms.ios import modular_limits as mqc
+from controller.platforms.linux_tc import limits as linux
+from controller.registry import FOLDERS, facts_of
+from controller.vocabulary import CODE_POINTS, Marking, Service, service_of
 
-LIMITS: dict[Platform, Capability] = {
-    Platform.LINUX_TC: linux.LINUX,
-    Platform.CISCO_CAR: car.CAR,
-    Platform.CISCO_MQC: mqc.HQF,
-    Platform.CISCO_IOSXE_NETCONF: mqc.HQF,
-    Platform.CISCO_GSR: gsr.GSR,
-    Platform.CISCO_CAT6500: cat.PORT_TYPES[cat.DEFAULT_PORT_TYPE].capability,
+LIMITS: dict[str, Capability] = {
+    "linux-tc": linux.LINUX,
+    "cisco-car": car.CAR,
+    "cisco-mqc": mqc.HQF,
+    "cisco-iosxe-netconf": mqc.HQF,
+    "cisco-gsr": gsr.GSR,
+    "cisco-cat6500": cat.PORT_TYPES[cat.DEFAULT_PORT_TYPE].capability,
 }
 SHARES = {"ip-premium": "40 %", "assured-rate": "30 %", "qbss": "1 %"}
 DSCP, PRECEDENCE = "cisco-mqc", "cisco-gsr"
@@ -84,9 +85,9 @@ def in_domain(name: str, **more: Any) -> dict[str, Any]:
     return {"domain": name, **more}
 
 
-@pytest.mark.parametrize("platform", Platform)
-def test_markings_and_capability_tables_say_the_same(platform: Platform) -> None:
-    assert LIMITS[platform].dscp == (Marking.DSCP in MARKINGS[platform])
+@pytest.mark.parametrize("platform", FOLDERS)
+def test_markings_and_capability_tables_say_the_same(platform: str) -> None:
+    assert LIMITS[platform].dscp == (Marking.DSCP in facts_of(platform).markings)
 
 
 def test_code_points_are_those_that_the_platforms_write() -> None:
@@ -108,9 +109,9 @@ def test_each_marking_knows_its_own_code_points(marking: Marking, service: Servi
     assert {service_of(dscp, marking) for dscp in CODE_POINTS[marking][service]} == {service}
 
 
-@pytest.mark.parametrize("platform", Platform)
-def test_one_platform_by_itself_is_never_refused(platform: Platform) -> None:
-    line = [(platform.value, in_domain(name)) for name in ("one", "one", "two")]
+@pytest.mark.parametrize("platform", FOLDERS)
+def test_one_platform_by_itself_is_never_refused(platform: str) -> None:
+    line = [(platform, in_domain(name)) for name in ("one", "one", "two")]
     assert problems(*line) == ""
 
 

@@ -19,7 +19,8 @@ from controller.network.variables import (
     RouterVariables,
     SlsVariables,
 )
-from controller.vocabulary import InterfaceRole, Platform, Scheduler
+from controller.registry import FOLDERS
+from controller.vocabulary import InterfaceRole, Scheduler
 
 TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "inventory.md").read_text(encoding="utf-8")
 #: Sections whose table describes a model, and rows that are read entry by entry elsewhere.
@@ -100,9 +101,9 @@ def test_every_default_is_the_models(section: str) -> None:
 
 def test_every_scheduler_is_named() -> None:
     for row in (rows("Router")["slotcar_scheduler"], rows("Keys of an interface")["scheduler"]):
-        assert set(re.findall(r"`([^`]+)`", row[1])) == {*Scheduler, Platform.LINUX_TC}
+        assert set(re.findall(r"`([^`]+)`", row[1])) == {*Scheduler, "linux-tc"}
 
 
 def test_every_platform_and_role_is_named() -> None:
-    assert set(re.findall(r"`([^`]+)`", rows("Router")["slotcar_platform"][1])) == set(Platform)
+    assert set(re.findall(r"`([^`]+)`", rows("Router")["slotcar_platform"][1])) == set(FOLDERS)
     assert set(re.findall(r"`([^`]+)`", rows("Keys of an interface")["role"][1])) == set(InterfaceRole)

@@ -14,7 +14,7 @@ from controller.network.model import Device, Domain, InterfaceId, Network
 from controller.path import NoPath, find_paths
 from controller.reservation.model import Endpoint, Reservation
 from controller.timebase import Window
-from controller.vocabulary import Direction, Platform, Protocol, Service
+from controller.vocabulary import Direction, Protocol, Service
 from tests.support.networks import line_network
 
 INVENTORIES = Path(__file__).parents[3] / "inventories"
@@ -185,7 +185,7 @@ def unlinked() -> Network:
     left, right = line_network(1), line_network(1)
     lone = right.devices["r1"].interfaces["eth2"]
     other = lone.model_copy(update={"id": at("r9:eth2"), "address": None})
-    device = Device(name="r9", domain="alpha", platform=Platform.LINUX_TC, interfaces={"eth2": other})
+    device = Device(name="r9", domain="alpha", platform="linux-tc", interfaces={"eth2": other})
     hosts = {
         "src": left.hosts["src"],
         "dst": right.hosts["dst"].model_copy(update={"attached_to": at("r9:eth2")}),

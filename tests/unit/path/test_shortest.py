@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from controller.network.model import Device, Domain, Host, Interface, InterfaceId, Network
 from controller.path.topology import topology_of
-from controller.vocabulary import InterfaceRole, Platform
+from controller.vocabulary import InterfaceRole
 
 Links = list[tuple[int, int, int, int]]
 
@@ -32,7 +32,7 @@ def network_of(size: int, links: Links) -> Network:
                 metric=metric,
             )
     devices = {
-        name: Device(name=name, domain="d", platform=Platform.LINUX_TC, interfaces=interfaces)
+        name: Device(name=name, domain="d", platform="linux-tc", interfaces=interfaces)
         for name, interfaces in ports.items()
     }
     return Network(domains={"d": Domain(name="d")}, devices=devices, hosts={}, sls={})

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from controller.network.model import Network
-from controller.render import renderer_of
-from controller.render.model import Configuration
+from controller.platforms import renderer_of
+from controller.platforms.model import Configuration
 from controller.rollout import staging
 from controller.rollout.archive import revision_id
 from controller.rollout.model import DeviceRevision, Revision, Wanted
@@ -44,7 +44,7 @@ def revision(at: datetime, *some: Active, network: Network = NETWORK) -> Revisio
     parts = {}
     for name, one in wanted(*some, network=network).items():
         device = network.devices[name]
-        before = Configuration(name, device.platform, ())
+        before = Configuration(name, device.platform)
         change = renderer_of(device).change(before, one.configuration, device)
         parts[name] = DeviceRevision(device, change, one.program, tuple(staging.commands(device)))
     return Revision(revision_id(at, parts), at, parts)

@@ -13,34 +13,33 @@ from controller.rollout.ios import eem
 from controller.rollout.model import NO_PROGRAM
 from controller.rollout.program import acts, agenda
 from controller.rollout.pusher import _playbook
-from controller.vocabulary import Platform
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, active, revision, wanted
 
 WITH_EEM = {"eem": True}
 
 
-def device(platform: Platform, options: dict[str, int | str | bool]) -> Device:
+def device(platform: str, options: dict[str, int | str | bool]) -> Device:
     return NETWORK.devices["r1"].model_copy(update={"platform": platform, "options": options})
 
 
 @pytest.mark.parametrize(
     ("platform", "options", "expected"),
     [
-        (Platform.LINUX_TC, {}, True),
-        (Platform.CISCO_MQC, WITH_EEM, True),
-        (Platform.CISCO_MQC, {"eem": False}, False),
-        (Platform.CISCO_MQC, {}, False),
-        (Platform.CISCO_IOSXE_NETCONF, WITH_EEM, False),
+        ("linux-tc", {}, True),
+        ("cisco-mqc", WITH_EEM, True),
+        ("cisco-mqc", {"eem": False}, False),
+        ("cisco-mqc", {}, False),
+        ("cisco-iosxe-netconf", WITH_EEM, False),
     ],
 )
-def test_who_acts_by_itself(platform: Platform, options: dict[str, int | str | bool], expected: bool) -> None:
+def test_who_acts_by_itself(platform: str, options: dict[str, int | str | bool], expected: bool) -> None:
     assert acts(device(platform, options)) is expected
 
 
 def test_only_who_acts_gets_a_program() -> None:
     first, *_ = NETWORK.devices
-    ios = NETWORK.devices[first].model_copy(update={"platform": Platform.CISCO_MQC})
+    ios = NETWORK.devices[first].model_copy(update={"platform": "cisco-mqc"})
     for options, armed in ((WITH_EEM, True), ({}, False)):
         devices = NETWORK.devices | {first: ios.model_copy(update={"options": options})}
         network = NETWORK.model_copy(update={"devices": devices})
@@ -49,7 +48,7 @@ def test_only_who_acts_gets_a_program() -> None:
 
 def test_a_revisions_folder_has_the_steps_of_the_one_agenda(tmp_path: Path) -> None:
     first, *_ = NETWORK.devices
-    ios = NETWORK.devices[first].model_copy(update={"platform": Platform.CISCO_MQC, "options": WITH_EEM})
+    ios = NETWORK.devices[first].model_copy(update={"platform": "cisco-mqc", "options": WITH_EEM})
     network = NETWORK.model_copy(update={"devices": NETWORK.devices | {first: ios}})
     made = revision(T0, active(1, 10), active(2, 20), network=network)
     staged = eem.Staged.of(Archive(tmp_path).write(made) / first)
@@ -61,23 +60,23 @@ def test_a_revisions_folder_has_the_steps_of_the_one_agenda(tmp_path: Path) -> N
 
 
 def test_what_is_armed_stands_in_the_configuration_that_a_reading_asks_for() -> None:
-    ios = device(Platform.CISCO_MQC, WITH_EEM)
+    ios = device("cisco-mqc", WITH_EEM)
     assert staging.commands(ios) == [eem.RUNNING]
     (applet,) = eem.applets(("1" * 16, NO_PROGRAM), (10.0,), ((),))
     text = "\n".join(eem.registration(applet, lambda: 5, "flash:x", asks=True))
     assert staging.state_of({eem.RUNNING: text}, ios) == ("1" * 16, None)
-    assert staging.state_of({eem.RUNNING: text}, device(Platform.CISCO_MQC, {})) == (NO_PROGRAM, None)
+    assert staging.state_of({eem.RUNNING: text}, device("cisco-mqc", {})) == (NO_PROGRAM, None)
 
 
 @pytest.mark.parametrize(
     ("platforms", "expected"),
     [
-        ({Platform.LINUX_TC}, "push-linux"),
-        ({Platform.CISCO_MQC, Platform.CISCO_CAR}, "push-ios"),
-        ({Platform.CISCO_MQC, Platform.CISCO_IOSXE_NETCONF}, "push-ios"),
-        ({Platform.CISCO_IOSXE_NETCONF}, "push-ios"),
-        ({Platform.LINUX_TC, Platform.CISCO_MQC}, "push"),
+        ({"linux-tc"}, "push-linux"),
+        ({"cisco-mqc", "cisco-car"}, "push-ios"),
+        ({"cisco-mqc", "cisco-iosxe-netconf"}, "push-ios"),
+        ({"cisco-iosxe-netconf"}, "push-ios"),
+        ({"linux-tc", "cisco-mqc"}, "push"),
     ],
 )
-def test_devices_that_one_process_serves_are_pushed_to_in_one_task(platforms: set[Platform], expected: str) -> None:
+def test_devices_that_one_process_serves_are_pushed_to_in_one_task(platforms: set[str], expected: str) -> None:
     assert _playbook(platforms) == expected

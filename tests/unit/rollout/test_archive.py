@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from controller.platforms.linux_tc.running import QDISCS
+from controller.platforms.model import Configuration
 from controller.problems import InvalidInput
-from controller.render.linux_tc.running import QDISCS
-from controller.render.model import Configuration
 from controller.rollout.archive import Archive, revision_id
 from controller.rollout.comparison import compare
 from controller.rollout.linux.steps import Staged
@@ -127,5 +127,5 @@ def test_the_playbooks_compare_from_the_folder_alone(tmp_path: Path) -> None:
     assert found.apply == REVISION.devices["r1"].change.apply
     assert found.difference.splitlines()[:2] == ["--- device", "+++ wanted"]
     assert compare(folder, "", unmanaged).equal
-    empty = Configuration("r1", REVISION.devices["r1"].device.platform, ())
+    empty = Configuration("r1", REVISION.devices["r1"].device.platform)
     assert found.before == empty.text

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from controller.render import renderer_of
+from controller.platforms import renderer_of
 from controller.rollout import ended, staging
 from controller.rollout.archive import Archive
 from controller.rollout.ended import AFTER, BEFORE, EndsUnknown, file_at
 from controller.rollout.model import DeviceRevision, NobodyNamed, Revision, still_open
 from controller.rollout.playbook import Playbooks
 from controller.verbs.rolling import wanted_for
-from controller.vocabulary import Platform
 from tests.support.networks import line_network
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, active, wanted
@@ -74,7 +73,7 @@ def test_what_is_given_back_has_only_the_slots_that_are_open(
 
 
 def test_ends_are_kept_for_routers_that_do_nothing_by_themselves_too() -> None:
-    cisco = line_network(platform=Platform.CISCO_MQC)
+    cisco = line_network(platform="cisco-mqc")
     one = wanted_for(cisco)([active(1, 10, network=cisco)], T0).wanted[ROUTER]
     assert one.program.instants == ()
     assert [instant.timestamp() for instant in one.ends.instants] == [minutes(10)]

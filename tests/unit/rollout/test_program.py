@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 from controller.network.model import Device
+from controller.platforms import renderer_of
 from controller.rollout.ahead import armed_until
 from controller.rollout.model import NO_PROGRAM, Program, Reading
 from controller.rollout.program import MOST_STEPS, agenda
@@ -113,7 +113,8 @@ def test_what_nobody_armed_is_drift() -> None:
     assert standing.compare("r1", Reading(had.configuration, NO_PROGRAM)).drift == "what was armed on it is gone"
     assert not standing.verified("r1", had)
     standing.has({"r1": had})
-    other = replace(had.configuration, lines=had.configuration.lines[1:])
+    device = NETWORK.devices["r1"]
+    other = renderer_of(device).stored(had.configuration.lines[1:], device)
     assert standing.compare("r1", Reading(other, had.program.id)).drift == "its configuration differs"
 
 

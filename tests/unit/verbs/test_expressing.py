@@ -16,7 +16,7 @@ from controller.intent import intents_at
 from controller.ledger.model import Condition, Entry
 from controller.network import load_network
 from controller.network.model import Network
-from controller.render import Unrenderable, renderer_of
+from controller.platforms import Unrenderable, renderer_of
 from controller.reservation.model import Endpoint, Reservation
 from controller.timebase import Window
 from controller.timeline import active_at
@@ -87,7 +87,7 @@ def test_few_flows_fit_on_every_platform(name: str, service: Service) -> None:
     device = where.devices[entries[0].paths[0].hops[0].device]
     intent = intents_at(active_at(entries, T0), where, T0, {device.name})[device.name]
     assert len(intent.flows) == FEW_FLOWS
-    for options in ({}, {"microflow": True}):
+    for options in ({}, {"microflow": True} if name == "cat" else {}):
         router = device.model_copy(update={"options": device.options | options})
         renderer_of(router).configuration(intent, router)
 
@@ -95,7 +95,7 @@ def test_few_flows_fit_on_every_platform(name: str, service: Service) -> None:
 @pytest.mark.parametrize(
     ("name", "most", "words"),
     [
-        ("car", 100, "anl-7507-1: 101 flows at once, and cisco-car has the 100 ACLs from"),
+        ("car", 100, "anl-7507-1: 101 flows at once, and cisco-car has the 100 lists from"),
         ("gsr", 60, "classes wanted in one policy, 64 at most"),
         ("mqc-before-hqf", 60, "classes wanted in one policy, 64 at most"),
     ],
@@ -187,7 +187,9 @@ def test_a_router_that_cannot_be_told_even_what_stands_takes_no_reservation() ->
         pytest.fail("the reservation must cross the router")
     expressions = Expressions(other)
     for _ in range(2):  # the second time from memory
-        with pytest.raises(CannotExpress, match=f"{first}: slotcar_options.queueing is 'round-robin'"):
+        with pytest.raises(
+            CannotExpress, match=f"{first}: slotcar_options.queueing: is not known here .got round-robin"
+        ):
             expressions.condition(ask_for(crossing, other))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from lab.ios.grammar import PLATFORMS, check, load, refused
 
-FAMILIES = {"cisco": "cisco-car", "mqc": "cisco-mqc", "gsr": "cisco-gsr", "cat": "cisco-cat6500"}
+FAMILIES = {"car": "cisco-car", "mqc": "cisco-mqc", "gsr": "cisco-gsr", "cat": "cisco-cat6500"}
 GOLDENS = sorted(
     path
     for family in FAMILIES

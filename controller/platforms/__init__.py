@@ -1,0 +1,27 @@
+"""The one renderer (DESIGN): plan, page and push show the same bytes.
+
+A platform is one folder here, registered by one line in `controller.registry`, and its templates. What a folder holds, and
+how to add one: `docs/howto/new-platform.md`. No other room has a branch for a platform.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from controller.network.model import Device
+from controller.platforms.model import Change, Configuration, Renderer, Unreadable, Unrenderable
+from controller.registry import FOLDERS
+
+__all__ = ["Change", "Configuration", "Renderer", "Unreadable", "Unrenderable", "renderer_of"]
+
+
+def renderer_of(device: Device) -> Renderer:
+    """The renderer of a device's platform."""
+    return _renderer(FOLDERS[device.platform])
+
+
+@cache
+def _renderer(folder: str) -> Renderer:
+    renderer: Renderer = import_module(f"{folder}.renderer").RENDERER
+    return renderer

@@ -1,0 +1,37 @@
+"""What the rest of Slotcar asks of `cisco-cat6500`."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import StrictBool
+
+from controller.platforms.ios.facts import ACTS_WITH, ACTS_WORDS
+from controller.registry import Facts, RouterWithEventManager, TransportKind
+from controller.vocabulary import Marking
+
+
+class CatalystOptions(RouterWithEventManager):
+    """`slotcar_options` of a Catalyst 6500.
+
+    Attributes:
+        port_type: the transmit queues of its ports; 1p2q2t are Gigabit Ethernet modules of D7.3's time.
+        approximate: classes may share a queue where they are more than the queues, and the excess of an assured SLS may
+            become DSCP 14 where best effort was wanted.
+        microflow: `police flow` for premium flows with both ports bound.
+    """
+
+    PER_INTERFACE: ClassVar = ("port_type",)
+
+    port_type: Literal["1p2q2t", "2q2t"] = "1p2q2t"
+    approximate: StrictBool = False
+    microflow: StrictBool = False
+
+
+FACTS = Facts(
+    transport=TransportKind.IOS,
+    options=CatalystOptions,
+    markings=(Marking.DSCP, Marking.PRECEDENCE),
+    acts_with=ACTS_WITH,
+    acts_words=ACTS_WORDS,
+)

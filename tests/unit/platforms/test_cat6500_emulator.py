@@ -1,0 +1,49 @@
+"""The lab's emulator, written from Cisco's command reference by itself, takes every line of the golden cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from controller.network.model import Device
+from controller.platforms import Configuration, renderer_of
+from lab.ios.configuration import Configuration as Emulated
+from lab.ios.grammar.table import load
+from tests.golden.test_render import PARAMS, Case, change_of, network_of
+
+CASES = [param for param in PARAMS if isinstance(param.values[0], Path) and param.values[0].name.startswith("cat-")]
+
+
+def take(switch: Emulated, lines: tuple[str, ...]) -> None:
+    cursor = switch.cursor()
+    for line in lines:
+        answer = switch.apply(cursor, line)
+        assert answer.taken, f"{line}: {answer}"
+        assert answer.message == "", line
+
+
+def read(switch: Emulated, device: Device) -> tuple[str, ...]:
+    renderer = renderer_of(device)
+    (command,) = renderer.readback_commands(device)
+    return renderer.running({command: switch.text()}, device).lines
+
+
+@pytest.mark.parametrize(("folder", "name"), CASES)
+def test_the_emulator_takes_a_change_and_its_undo(folder: Path, name: str) -> None:
+    device = network_of(Case.read(folder).inventory).devices[name]
+    change = change_of(folder, name)
+    nothing = Configuration(name, device.platform)
+    switch = Emulated(load("cisco-cat6500"), hardware=frozenset(device.interfaces))
+    assert switch.load(["mls qos", *(f"interface {interface}" for interface in device.interfaces)]) == []
+
+    take(switch, renderer_of(device).change(nothing, change.before, device).apply)
+    assert read(switch, device) == change.before.lines
+    take(switch, change.apply)
+    assert read(switch, device) == change.after.lines
+    take(switch, change.undo)
+    assert read(switch, device) == change.before.lines
+
+
+def test_there_are_cases() -> None:
+    assert len(CASES) >= 20
