@@ -18,6 +18,7 @@ from controller.ledger import Ledger, open_ledger
 from lab.ios import HangAfter, Routers, Slow
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.controllers import SLOTCAR, Controller, heeds_interrupts, wait_for
+from tests.support.postgres import stop_server
 
 FLOW = (
     "--source",
@@ -96,7 +97,9 @@ class Site:
 def site(tmp_path: Path) -> Iterator[Site]:
     with tempfile.TemporaryDirectory(prefix="slotcar-stop-") as folder, Routers() as routers:
         Path(folder).chmod(0o711)
-        yield Site(CiscoWorld(routers, tmp_path, ROOT / "inventories" / "garnet", answer_s=60), Path(folder))
+        site = Site(CiscoWorld(routers, tmp_path, ROOT / "inventories" / "garnet", answer_s=60), Path(folder))
+        yield site
+        stop_server(site.state / "postgres")  # this process has asked it too
 
 
 def test_a_push_that_goes_on_is_finished_and_nothing_is_left(site: Site) -> None:
