@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import re
 import signal
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +26,7 @@ from controller.rollout.ios import eem
 from controller.rollout.ios.ssh import SshTransport
 from controller.rollout.model import NO_PROGRAM, STALE, DeviceRevision, Program, Revision
 from controller.rollout.staging import commands, reading_of
-from lab.ios import FullFlash, RefuseLine, Router, Routers, Slow
+from lab.ios import FullFlash, Meanwhile, RefuseLine, Router, Routers, Slow
 from tests.golden.test_render import change_of
 from tests.support.cisco import startup
 
@@ -411,20 +410,8 @@ def test_of_two_leaders_that_write_at_once_the_later_is_heeded(managed: Managed)
     """The later one's mark comes after the earlier one has looked, and before it has written its own."""
     order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after), fence=41)
     before = managed.router.running_text()
-    written = threading.Event()
-
-    def write() -> None:
-        managed.router.wait_for(lambda router: any("slotcar_fence_41" in one.line for one in router.history))
-        managed.router.configure(eem.fence_line(57))
-        written.set()
-
-    managed.router.fault(Slow(300))
-    thread = threading.Thread(target=write)
-    thread.start()
+    managed.router.fault(Meanwhile("slotcar_fence_41", (eem.fence_line(57),)))
     outcome = managed.push(order)
-    thread.join()
-    managed.router.heal()
-    assert written.is_set()
     assert "number 57" in outcome.error
     assert managed.owned() == managed.standing.after
     assert managed.armed() == NO_PROGRAM

@@ -155,7 +155,9 @@ def test_the_last_that_lives_stops_it_though_another_was_killed(state_dir: Path)
     folder = state_dir / "postgres"
     embedded.start(folder)
     server = postmaster(folder)
-    program = f"from pathlib import Path; from controller.ledger import embedded; embedded.start(Path({str(folder)!r}))"
+    program = (
+        f"from pathlib import Path; from controller.ledger import embedded; embedded.start(Path({str(folder)!r}))"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", f"{program}; print('started', flush=True); input()"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
