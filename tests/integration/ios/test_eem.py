@@ -192,6 +192,7 @@ def test_an_open_slot_ends_whenever_the_controller_that_takes_it_away_is_killed(
     assert (managed.router.running_text(), managed.own_files()) == (standing, [])
 
 
+@pytest.mark.slow
 def test_a_slot_ends_whose_beginning_was_being_taken_back_by_a_controller_that_was_killed(managed: Managed) -> None:
     controller = Doomed(_DiesBefore, managed)
     standing, end = managed.router.running_text(), later(9)
@@ -203,6 +204,7 @@ def test_a_slot_ends_whose_beginning_was_being_taken_back_by_a_controller_that_w
     assert (managed.router.running_text(), managed.own_files()) == (standing, [])
 
 
+@pytest.mark.slow
 def test_what_is_restored_is_armed_before_it_is_changed(managed: Managed) -> None:
     """The end of a slot that a failed cancel gives back."""
     controller, end = Doomed(_DiesBefore, managed), later(600)
@@ -214,6 +216,7 @@ def test_what_is_restored_is_armed_before_it_is_changed(managed: Managed) -> Non
     assert (managed.owned(), managed.due()) == (managed.standing.after, [pytest.approx(end.timestamp(), abs=0.001)])
 
 
+@pytest.mark.slow
 def test_what_is_armed_is_read_back_and_taken_step_by_step(managed: Managed) -> None:
     changed = change_of(RENDER / "mqc-rate-modified", NAME).after
     first, last = later(6), later(600)
@@ -293,6 +296,7 @@ def test_a_rollback_arms_what_was_armed_before_with_its_own_instants(managed: Ma
     assert delay.sub("", managed.router.running_text()) == delay.sub("", before[0]), "only the countdown is another"
 
 
+@pytest.mark.slow
 def test_a_rollback_takes_at_once_what_fell_due_meanwhile(managed: Managed) -> None:
     end = later(5)
     managed.push(managed.revision(managed.premium.after, (end, managed.standing.after))[0])
@@ -324,6 +328,7 @@ def test_a_rollback_does_not_open_a_slot_again_that_has_ended_meanwhile(managed:
     assert not [line for line in given if "class-map" in line or "policy-map" in line], "not for a moment"
 
 
+@pytest.mark.slow
 def test_a_router_that_never_took_a_revision_is_left_by_its_rollback(managed: Managed) -> None:
     """It began the slot by itself between the reading and a push that then failed elsewhere."""
     managed.push(managed.revision(managed.standing.after, (later(5), managed.premium.after))[0])
@@ -335,6 +340,7 @@ def test_a_router_that_never_took_a_revision_is_left_by_its_rollback(managed: Ma
     assert managed.owned() == managed.premium.after
 
 
+@pytest.mark.slow
 def test_a_reading_waits_until_a_step_is_whole(managed: Managed) -> None:
     order, program = managed.revision(managed.standing.after, (later(5), managed.premium.after))
     assert managed.push(order).error == ""
@@ -468,6 +474,7 @@ def test_a_countdown_is_counted_from_when_it_is_told(managed: Managed) -> None:
     assert due == pytest.approx(end.timestamp(), abs=0.6), "more than ten lines stand before it"
 
 
+@pytest.mark.slow
 def test_a_wrong_clock_is_seen_at_staging_and_moves_no_boundary(managed: Managed) -> None:
     managed.router.set_clock(-7200 + 5)
     end = later(6)

@@ -136,6 +136,7 @@ def test_a_push_that_does_not_end_is_taken_back(site: Site) -> None:
     assert "push.device-failed" not in kinds, "no device is to blame"
 
 
+@pytest.mark.slow
 def test_told_twice_it_ends_at_once_and_leaves_no_process(site: Site) -> None:
     with site.controller() as controller:
         controller.wait_settled()
@@ -151,7 +152,7 @@ def test_told_twice_it_ends_at_once_and_leaves_no_process(site: Site) -> None:
     site.check_nothing_is_left()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGHUP])
 def test_a_command_that_pushes_finishes_too(site: Site, number: signal.Signals) -> None:
     """Ctrl-C, or the end of the login that it was said in."""
     environment = os.environ | {
