@@ -145,6 +145,8 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
 
     def _cleanup(self) -> None:
         if self.pgdata.exists():
+            with self._lock:
+                self._forget_dead_users()
             super()._cleanup()
 
     def _stop(self) -> None:

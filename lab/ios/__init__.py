@@ -7,7 +7,17 @@ NAPALM's `ios` driver and `cisco.ios` drive it as they are. It forwards no packe
 from __future__ import annotations
 
 from lab.ios.counters import Counters
-from lab.ios.faults import DropOnCopy, DropOnLine, Fault, FullFlash, HangAfter, RefuseLine, Slow, WrongPassword
+from lab.ios.faults import (
+    DropOnCopy,
+    DropOnLine,
+    Fault,
+    FullFlash,
+    HangAfter,
+    Meanwhile,
+    RefuseLine,
+    Slow,
+    WrongPassword,
+)
 from lab.ios.fleet import Router, Routers
 from lab.ios.grammar import PLATFORMS, Problem, check, refused
 from lab.ios.machine import Received
@@ -20,6 +30,7 @@ __all__ = [
     "Fault",
     "FullFlash",
     "HangAfter",
+    "Meanwhile",
     "Problem",
     "Received",
     "RefuseLine",

@@ -45,6 +45,14 @@ class Slow:
 
 
 @dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """Take lines from somebody else, once, right after the first line that holds the regular expression."""
+
+    pattern: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FullFlash:
     """No byte can be written to flash."""
 
@@ -54,7 +62,7 @@ class WrongPassword:
     """Refuse every login."""
 
 
-Fault = RefuseLine | HangAfter | DropOnLine | DropOnCopy | Slow | FullFlash | WrongPassword
+Fault = RefuseLine | HangAfter | DropOnLine | DropOnCopy | Slow | Meanwhile | FullFlash | WrongPassword
 
 
 class SessionDropped(Exception):
@@ -85,6 +93,13 @@ class Faults:
         for fault in self.active:
             if isinstance(fault, RefuseLine) and re.search(fault.pattern, line):
                 yield fault
+
+    def meanwhile(self, line: str) -> Iterator[str]:
+        """What somebody else says right after that line; it is not said again."""
+        for fault in tuple(self.active):
+            if isinstance(fault, Meanwhile) and re.search(fault.pattern, line):
+                self.active.remove(fault)
+                yield from fault.lines
 
     async def before_line(self) -> None:
         """

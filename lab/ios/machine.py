@@ -155,6 +155,9 @@ class Machine:
             self.history.append(Received(time.time_ns(), user, origin, line.strip(), answer.taken))
             self.events.register()
             self.changed()
+            others = self.running.cursor()
+            for one in self.faults.meanwhile(line):
+                self.take_now(others, one, "operator", "console")
         return answer
 
     async def merge(self, lines: Iterable[str], user: str, origin: str) -> list[tuple[str, Answer]]:

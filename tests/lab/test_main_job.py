@@ -38,6 +38,7 @@ def test_a_slot_begins_and_ends_and_leaves_the_routers_as_they_were(lab: Lab, co
     assert {"reservation.committed", "push.verified"} <= kinds(controller)
 
 
+@pytest.mark.slow
 def test_a_cancel_in_the_middle_of_a_slot_reaches_the_routers_at_once(lab: Lab, controller: Controller) -> None:
     reserve(controller, "cancelled", "now", "10 min")
     wait_policed(lab)
@@ -47,6 +48,7 @@ def test_a_cancel_in_the_middle_of_a_slot_reaches_the_routers_at_once(lab: Lab, 
     wait_not_policed(lab)
 
 
+@pytest.mark.slow
 def test_a_router_in_trouble_withholds_what_crosses_it(lab: Lab, controller: Controller) -> None:
     lab.check("lbnl-edge", ["tc", "qdisc", "replace", "dev", "eth2", "root", "handle", "1:", "prio"])
     try:

@@ -48,6 +48,7 @@ def run(line: str, folder: Path, environment: dict[str, str]) -> subprocess.Comp
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_operators_how_to(controller: Controller, tmp_path: Path) -> None:
     printed = "".join(follow(HOWTO / "operate.md", tmp_path, controller.environment))
     assert "hep/greedy" in printed

@@ -148,8 +148,9 @@ class Controller:
 
 
 def heeds_interrupts() -> None:
-    """In a child before it begins: where the tests run in the background, it would be born deaf to Ctrl-C."""
+    """In a child before it begins: where the tests run in the background, or under nohup, it would ignore the signal."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def wait_for(condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S, pause_s: float = 0.1) -> None:

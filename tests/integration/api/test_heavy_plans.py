@@ -33,6 +33,7 @@ def test_the_windows_of_a_plan_are_counted_together(api: httpx.Client) -> None:
     assert "SLOTCAR_MAX_WINDOWS" in error["hint"]
 
 
+@pytest.mark.slow
 def test_every_way_in_counts_windows(serve: Serve) -> None:
     api = serve(max_windows=20)
     twenty, more = ({**DAILY, "recurrence": f"FREQ=DAILY;COUNT={count}"} for count in (20, 21))
@@ -54,6 +55,7 @@ def test_a_plan_that_takes_too_long_is_ended_and_the_next_one_is_made(serve: Ser
     assert api.post("/v1/plans", json=file(1)).json()["summary"]["create"] == 1
 
 
+@pytest.mark.slow
 def test_a_plan_that_takes_too_much_memory_is_ended_and_the_next_one_is_made(serve: Serve) -> None:
     api = serve(plan_memory_bytes=60_000_000, max_windows=10**6, plan_timeout=timedelta(minutes=10))
     answer = api.post("/v1/plans", json=file(70, **DAILY), timeout=None)

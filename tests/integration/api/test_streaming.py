@@ -180,6 +180,7 @@ def test_a_controller_that_stops_ends_its_streams(database_url: str, tmp_path: P
         assert "Traceback" not in controller.log.read_text()
 
 
+@pytest.mark.slow
 def test_the_command_line_follows_over_a_restart(ledger: Ledger, network: Network, tmp_path: Path) -> None:
     port, settings = free_port(), Settings(state_dir=tmp_path, inventory=GARNET, open=True)
     first, second = Running(), Running()

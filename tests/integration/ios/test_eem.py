@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import re
 import signal
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,7 +26,7 @@ from controller.rollout.ios import eem
 from controller.rollout.ios.ssh import SshTransport
 from controller.rollout.model import NO_PROGRAM, STALE, DeviceRevision, Program, Revision
 from controller.rollout.staging import commands, reading_of
-from lab.ios import FullFlash, RefuseLine, Router, Routers, Slow
+from lab.ios import FullFlash, Meanwhile, RefuseLine, Router, Routers, Slow
 from tests.golden.test_render import change_of
 from tests.support.cisco import startup
 
@@ -193,6 +192,7 @@ def test_an_open_slot_ends_whenever_the_controller_that_takes_it_away_is_killed(
     assert (managed.router.running_text(), managed.own_files()) == (standing, [])
 
 
+@pytest.mark.slow
 def test_a_slot_ends_whose_beginning_was_being_taken_back_by_a_controller_that_was_killed(managed: Managed) -> None:
     controller = Doomed(_DiesBefore, managed)
     standing, end = managed.router.running_text(), later(9)
@@ -204,6 +204,7 @@ def test_a_slot_ends_whose_beginning_was_being_taken_back_by_a_controller_that_w
     assert (managed.router.running_text(), managed.own_files()) == (standing, [])
 
 
+@pytest.mark.slow
 def test_what_is_restored_is_armed_before_it_is_changed(managed: Managed) -> None:
     """The end of a slot that a failed cancel gives back."""
     controller, end = Doomed(_DiesBefore, managed), later(600)
@@ -215,6 +216,7 @@ def test_what_is_restored_is_armed_before_it_is_changed(managed: Managed) -> Non
     assert (managed.owned(), managed.due()) == (managed.standing.after, [pytest.approx(end.timestamp(), abs=0.001)])
 
 
+@pytest.mark.slow
 def test_what_is_armed_is_read_back_and_taken_step_by_step(managed: Managed) -> None:
     changed = change_of(RENDER / "mqc-rate-modified", NAME).after
     first, last = later(6), later(600)
@@ -294,6 +296,7 @@ def test_a_rollback_arms_what_was_armed_before_with_its_own_instants(managed: Ma
     assert delay.sub("", managed.router.running_text()) == delay.sub("", before[0]), "only the countdown is another"
 
 
+@pytest.mark.slow
 def test_a_rollback_takes_at_once_what_fell_due_meanwhile(managed: Managed) -> None:
     end = later(5)
     managed.push(managed.revision(managed.premium.after, (end, managed.standing.after))[0])
@@ -325,6 +328,7 @@ def test_a_rollback_does_not_open_a_slot_again_that_has_ended_meanwhile(managed:
     assert not [line for line in given if "class-map" in line or "policy-map" in line], "not for a moment"
 
 
+@pytest.mark.slow
 def test_a_router_that_never_took_a_revision_is_left_by_its_rollback(managed: Managed) -> None:
     """It began the slot by itself between the reading and a push that then failed elsewhere."""
     managed.push(managed.revision(managed.standing.after, (later(5), managed.premium.after))[0])
@@ -336,6 +340,7 @@ def test_a_router_that_never_took_a_revision_is_left_by_its_rollback(managed: Ma
     assert managed.owned() == managed.premium.after
 
 
+@pytest.mark.slow
 def test_a_reading_waits_until_a_step_is_whole(managed: Managed) -> None:
     order, program = managed.revision(managed.standing.after, (later(5), managed.premium.after))
     assert managed.push(order).error == ""
@@ -411,20 +416,8 @@ def test_of_two_leaders_that_write_at_once_the_later_is_heeded(managed: Managed)
     """The later one's mark comes after the earlier one has looked, and before it has written its own."""
     order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after), fence=41)
     before = managed.router.running_text()
-    written = threading.Event()
-
-    def write() -> None:
-        managed.router.wait_for(lambda router: any("slotcar_fence_41" in one.line for one in router.history))
-        managed.router.configure(eem.fence_line(57))
-        written.set()
-
-    managed.router.fault(Slow(300))
-    thread = threading.Thread(target=write)
-    thread.start()
+    managed.router.fault(Meanwhile("slotcar_fence_41", (eem.fence_line(57),)))
     outcome = managed.push(order)
-    thread.join()
-    managed.router.heal()
-    assert written.is_set()
     assert "number 57" in outcome.error
     assert managed.owned() == managed.standing.after
     assert managed.armed() == NO_PROGRAM
@@ -481,6 +474,7 @@ def test_a_countdown_is_counted_from_when_it_is_told(managed: Managed) -> None:
     assert due == pytest.approx(end.timestamp(), abs=0.6), "more than ten lines stand before it"
 
 
+@pytest.mark.slow
 def test_a_wrong_clock_is_seen_at_staging_and_moves_no_boundary(managed: Managed) -> None:
     managed.router.set_clock(-7200 + 5)
     end = later(6)

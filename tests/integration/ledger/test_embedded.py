@@ -29,6 +29,11 @@ def state_dir(tmp_path: Path) -> Iterator[Path]:
     stop_server(tmp_path / "postgres")
 
 
+def runs(process: psutil.Process) -> bool:
+    """A process that nobody has waited for is not one that runs."""
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
 def postmaster(folder: Path) -> psutil.Process:
     return psutil.Process(int((folder / "postmaster.pid").read_text().split("\n", 1)[0]))
 
@@ -143,3 +148,23 @@ def answers(ledger: Ledger) -> bool:
     except LedgerUnavailable:
         return False
     return True
+
+
+def test_the_last_that_lives_stops_it_though_another_was_killed(state_dir: Path) -> None:
+    """A process that is killed does not take its number from the list of those that use the server."""
+    folder = state_dir / "postgres"
+    embedded.start(folder)
+    server = postmaster(folder)
+    program = (
+        f"from pathlib import Path; from controller.ledger import embedded; embedded.start(Path({str(folder)!r}))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{program}; print('started', flush=True); input()"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as other:  # fmt: skip
+        assert other.stdout is not None
+        assert other.stdout.readline() == "started\n"
+        other.kill()
+    assert runs(server)
+    embedded.stop(folder)
+    assert not runs(server)

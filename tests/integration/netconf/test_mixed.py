@@ -148,6 +148,7 @@ def test_each_device_may_have_an_instant_of_its_own(mixed: Mixed) -> None:
     assert {name for name, one in outcomes.items() if one.began >= late} == {SSH}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "words"),
     [

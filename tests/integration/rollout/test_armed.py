@@ -132,6 +132,7 @@ def test_a_slot_begins_and_ends_on_the_routers_with_the_controller_killed_before
     assert armed.texts() == before, "byte for byte, the operator's own applet with it"
 
 
+@pytest.mark.slow
 def test_what_the_routers_did_is_seen_and_told_and_is_no_drift(armed: Armed) -> None:
     first, last = (armed.world.routers[name] for name in ARMED)
     with armed.controller() as controller:
@@ -155,6 +156,7 @@ def test_what_the_routers_did_is_seen_and_told_and_is_no_drift(armed: Armed) -> 
             assert [one.ended for one in router.fired] == [True, True]
 
 
+@pytest.mark.slow
 def test_a_modify_and_a_cancel_arm_the_routers_anew(armed: Armed) -> None:
     first = armed.world.routers[FIRST]
     with armed.controller() as controller:
@@ -218,6 +220,7 @@ def test_a_wrong_clock_is_named_and_changes_no_instant(armed: Armed) -> None:
             assert router.fired[0].at_ns / 1e9 >= at - 0.01
 
 
+@pytest.mark.slow
 def test_a_rollback_gives_back_what_was_armed(armed: Armed) -> None:
     """Pushes of the controller's own classes, without its loop: what they arm, read back and roll back."""
     world, first = armed.world, armed.world.routers[FIRST]

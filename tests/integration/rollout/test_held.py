@@ -36,6 +36,7 @@ def staged(controller: Controller) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_cancel_while_a_play_waits_for_the_boundary_takes_it_away(held: Armed) -> None:
     with held.controller(**LEAD) as controller:
         controller.wait_settled()

@@ -48,6 +48,7 @@ def test_a_rollback_gives_back_what_was_there_byte_for_byte(garnet: Garnet) -> N
     assert world.running() == garnet.operators
 
 
+@pytest.mark.slow
 def test_a_rollback_is_a_revision_and_can_be_rolled_back(garnet: Garnet) -> None:
     """What the archive tells of a router is what it has, also after an operator took a push from one of two."""
     world, archive = garnet.world, garnet.world.pusher.archive
@@ -71,6 +72,7 @@ def operator(garnet: Garnet, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capt
     return in_this_process(monkeypatch, capfd)
 
 
+@pytest.mark.slow
 def test_the_operators_rollback_is_the_same_when_it_is_run_twice(garnet: Garnet, operator: Cli) -> None:
     world = garnet.world
     world.push(flow_of(world))
@@ -88,6 +90,7 @@ def test_the_operators_rollback_is_the_same_when_it_is_run_twice(garnet: Garnet,
     assert pushed in operator("rollback", "--list").out
 
 
+@pytest.mark.slow
 def test_what_an_operator_does_meanwhile_is_kept(garnet: Garnet) -> None:
     world = garnet.world
     mine = ["access-list 102 permit ip any any", "interface FastEthernet4/0/0", "ip access-group 102 in"]
@@ -134,6 +137,7 @@ def test_one_router_that_fails_takes_the_change_back_on_all(
     assert world.running() == garnet.standing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault", [pytest.param(FullFlash(), id="full-flash"), pytest.param(Slow(20), id="slow", marks=pytest.mark.slow)]
 )
@@ -193,6 +197,7 @@ def test_the_emergency_playbook_restores_cisco_routers_too(garnet: Garnet) -> No
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("platform", "archive", "transport"),
     [
@@ -219,6 +224,7 @@ def test_both_transports_on_routers_with_and_without_revert_timers(
         assert world.running() == before
 
 
+@pytest.mark.slow
 def test_a_router_takes_an_unconfirmed_change_back_by_itself(tmp_path: Path) -> None:
     """The session is lost right after the copy and the router cannot be reached again: nobody can undo it but itself."""
     with Routers() as routers:
@@ -246,6 +252,7 @@ def test_a_router_takes_an_unconfirmed_change_back_by_itself(tmp_path: Path) -> 
         assert world.running() == standing
 
 
+@pytest.mark.slow
 def test_a_reservation_is_taken_from_its_routers_with_the_archive_alone(
     garnet: Garnet, operator: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

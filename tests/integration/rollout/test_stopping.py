@@ -18,6 +18,7 @@ from controller.ledger import Ledger, open_ledger
 from lab.ios import HangAfter, Routers, Slow
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.controllers import SLOTCAR, Controller, heeds_interrupts, wait_for
+from tests.support.postgres import stop_server
 
 FLOW = (
     "--source",
@@ -96,7 +97,9 @@ class Site:
 def site(tmp_path: Path) -> Iterator[Site]:
     with tempfile.TemporaryDirectory(prefix="slotcar-stop-") as folder, Routers() as routers:
         Path(folder).chmod(0o711)
-        yield Site(CiscoWorld(routers, tmp_path, ROOT / "inventories" / "garnet", answer_s=60), Path(folder))
+        site = Site(CiscoWorld(routers, tmp_path, ROOT / "inventories" / "garnet", answer_s=60), Path(folder))
+        yield site
+        stop_server(site.state / "postgres")  # this process has asked it too
 
 
 def test_a_push_that_goes_on_is_finished_and_nothing_is_left(site: Site) -> None:
@@ -133,6 +136,7 @@ def test_a_push_that_does_not_end_is_taken_back(site: Site) -> None:
     assert "push.device-failed" not in kinds, "no device is to blame"
 
 
+@pytest.mark.slow
 def test_told_twice_it_ends_at_once_and_leaves_no_process(site: Site) -> None:
     with site.controller() as controller:
         controller.wait_settled()
@@ -148,7 +152,7 @@ def test_told_twice_it_ends_at_once_and_leaves_no_process(site: Site) -> None:
     site.check_nothing_is_left()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGHUP])
 def test_a_command_that_pushes_finishes_too(site: Site, number: signal.Signals) -> None:
     """Ctrl-C, or the end of the login that it was said in."""
     environment = os.environ | {
