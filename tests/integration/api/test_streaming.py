@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 import psycopg
 from sqlalchemy.engine import make_url
 
