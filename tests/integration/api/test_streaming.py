@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 import psycopg
+import pytest
 from sqlalchemy.engine import make_url
 
 from controller.api.streaming import MOST_STREAMS_EACH, Streams
