@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -92,13 +89,3 @@ def _cpu() -> float:
         usage.ru_utime + usage.ru_stime
         for usage in (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
     )
-
-
-def run_peer(playbook: Path, inventory: Path, forks: int) -> None:
-    """As a user would: the playbook alone, forks for all routers, no more than that."""
-    done = subprocess.run(
-        [str(Path(sys.executable).with_name("ansible-playbook")), "-i", str(inventory), "-f", str(forks), str(playbook)],
-        env=os.environ | {"ANSIBLE_DEPRECATION_WARNINGS": "false"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        raise SystemExit(f"the peer's playbook failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from lab.ios.configuration import Answer, Kind
 from lab.ios.grammar import load
 from lab.ios.grammar.pattern import Attempt, Match, Pattern, compile_pattern
+from lab.ios.terminal import Terminal
 
-if TYPE_CHECKING:
-    from lab.ios.shell import Shell
-
-    Run = Callable[[Shell, dict[str, str]], Awaitable[str | None]]
+#: From the session and the pattern's captures to what is printed.
+Run = Callable[[Terminal, dict[str, str]], Awaitable[str | None]]
 
 #: Interfaces have the same names on every platform.
 _INTERFACES = load("cisco-car").interfaces
