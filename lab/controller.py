@@ -1,4 +1,4 @@
-"""The controller of the demo: `slotcar serve` as a process of its own, as an operator would run it."""
+"""A controller on the lab: `slotcar serve` as a process of its own, as an operator would run it."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def environment_for(state_dir: Path, inventory: Path) -> dict[str, str]:
 
 
 def find(state_dir: Path, inventory: Path) -> Controller | None:
-    """The controller that an earlier demo left running, if it lives."""
+    """The controller that an earlier program left running in `state_dir`, if it lives."""
     folder = state_dir / "demo"
     try:
         noted = json.loads((folder / "controller.json").read_text())

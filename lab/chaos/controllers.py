@@ -17,7 +17,7 @@ import psutil
 
 from lab.chaos.faults import Clock
 from lab.chaos.judge import Cause, End, judge_end
-from lab.demo.controller import SLOTCAR, Controller, environment_for, free_port
+from lab.controller import SLOTCAR, Controller, environment_for, free_port
 from lab.topology import PORT_BASE_VARIABLE
 
 UNIT = Path(__file__).resolve().parents[2] / "deploy" / "systemd" / "slotcar.service"

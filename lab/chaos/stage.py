@@ -19,7 +19,7 @@ from lab.chaos.audit import WrongClock, seconds
 from lab.chaos.controllers import Controllers
 from lab.chaos.faults import Clock, Disk
 from lab.control import Lab
-from lab.demo.controller import SLOTCAR, Controller, environment_for
+from lab.controller import SLOTCAR, Controller, environment_for
 from lab.errors import LabError
 
 FLOW = ("--source", "anl-premium", "--protocol", "udp", "--direction", "both", "--owner", "chaos")

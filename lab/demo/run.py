@@ -14,9 +14,9 @@ from pathlib import Path
 from rich.table import Table
 
 from lab import control, requirements, snapshot, topology, traffic
+from lab import controller as controllers
 from lab.control import Lab
-from lab.demo import controller as controllers
-from lab.demo.controller import Controller
+from lab.controller import Controller
 from lab.demo.display import Display
 from lab.demo.figures import Flow, Phase, Sample, Verdict, mean_bps, phases_of, too_busy, verdicts
 from lab.demo.plot import draw

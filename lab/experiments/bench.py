@@ -18,9 +18,9 @@ import yaml
 
 from controller.network import load_network
 from lab import control, requirements, traffic
+from lab import controller as controllers
 from lab.control import Lab
-from lab.demo import controller as controllers
-from lab.demo.controller import SLOTCAR, Controller
+from lab.controller import SLOTCAR, Controller
 from lab.errors import LabError
 from lab.experiments.capture import Capture, Packet, stamps
 from lab.experiments.figures import WAITING_US
