@@ -50,7 +50,7 @@ operators = st.dictionaries(
 
 @cache
 def lans() -> Network:
-    return load_network(Path(__file__).parents[1] / "golden" / "render" / "cat-network.yml")
+    return load_network(Path(__file__).parents[1] / "golden" / "render" / "inventories" / "cisco-cat6500")
 
 
 def device_of(chosen: tuple[str, dict[str, str | int | bool]]) -> Device:
