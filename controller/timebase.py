@@ -44,7 +44,7 @@ def iso(moment: datetime) -> str:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Window:
-    """A half-open window `[start, end)` in UTC: two windows that touch do not overlap (DESIGN rule 2)."""
+    """A half-open window `[start, end)` in UTC: two windows that touch do not overlap (docs/design.md rule 2)."""
 
     start: datetime
     end: datetime
