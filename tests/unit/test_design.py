@@ -14,12 +14,12 @@ IN_CODE = re.compile(rf"docs/design\.md {NUMBERS.pattern}")
 IN_LINKS = re.compile(rf"\[{NUMBERS.pattern}\]\([./]*design\.md#rules\)")
 
 
-FOLDERS = "benchmarks controller docs inventories lab playbooks plugins roles schemas templates tests".split()
+FOLDERS = [path for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith((".", "var", "build"))]
 KINDS = (".j2", ".json", ".md", ".py", ".sh", ".toml", ".yml")
 
 
 def files() -> list[Path]:
-    inside = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
+    inside = [path for folder in FOLDERS for path in folder.rglob("*")]
     return [path for path in (*inside, ROOT / "README.md") if path.suffix in KINDS and path != Path(__file__)]
 
 
