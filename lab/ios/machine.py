@@ -1,4 +1,4 @@
-"""A router without its network: configurations, flash, revert timer, clock, faults, and a record of what it was told."""
+"""A router without its network: configurations, flash, revert timer, clock, faults, and every line that was given to it."""
 
 from __future__ import annotations
 

@@ -68,11 +68,11 @@ class Shell(Terminal):
         self._flush_before_waiting()
         self.machine.commands.append((time.time_ns(), self.user, line.strip()))
         text, _, pipe = line.partition("|")
-        found = registry.find(text.split(), self.level)
-        if isinstance(found, Answer):
-            self.put(explain(found, text, len(self.prompt) + offset))
+        command_or_answer = registry.find(text.split(), self.level)
+        if isinstance(command_or_answer, Answer):
+            self.put(explain(command_or_answer, text, len(self.prompt) + offset))
             return
-        command, match = found
+        command, match = command_or_answer
         output = await command.run(self, dict(match.captures))
         if pipe:
             kept = filtered(output or "", pipe)

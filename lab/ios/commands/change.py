@@ -114,9 +114,9 @@ def _wanted(machine: Machine, path: str) -> Configuration | str:
 
 async def _told_failure(terminal: Terminal, done: Replacement, before: Configuration | None) -> str:
     machine = terminal.machine
-    told = "".join(f"{line}\n" for line in done.failed)
+    lines = "".join(f"{line}\n" for line in done.failed)
     text = f"\nRollback aborted after {PASSES} passes\nThe following commands are failed to apply to the IOS image.\n"
-    text += f"********\n{told}********\n"
+    text += f"********\n{lines}********\n"
     if before is not None:
         machine.forget_pending()
         await machine.replace(before, terminal.user)
@@ -162,22 +162,22 @@ async def differences(terminal: Terminal, given: Given) -> str:
     try:
         first = text_of(machine, given.get("first", "nvram:startup-config"))
         second = text_of(machine, given.get("second", "system:running-config"))
-        told = difference.contextual(machine.parsed(first), machine.parsed(second))
+        lines = difference.contextual(machine.parsed(first), machine.parsed(second))
     except NoSuchFile as error:
         return f"%Error opening {error} (No such file or directory)\n"
     except ValueError as error:
         return f"%Error: {error}\n"
-    return "".join(f"{line}\n" for line in told)
+    return "".join(f"{line}\n" for line in lines)
 
 
 @command("show archive config incremental-diffs <path:file> [ignorecase]")
 async def incremental(terminal: Terminal, given: Given) -> str:
     machine = terminal.machine
     try:
-        told = difference.incremental(machine.running, text_of(machine, given["path"]).splitlines())
+        lines = difference.incremental(machine.running, text_of(machine, given["path"]).splitlines())
     except NoSuchFile:
         return f"%Error opening {given['path']} (No such file or directory)\n"
-    return "".join(f"{line}\n" for line in told)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _untriable(machine: Machine) -> str:

@@ -39,21 +39,21 @@ def command(*patterns: str, level: int = 15) -> Callable[[Run], Run]:
 
 def match_all(attempt: Attempt, level: int) -> list[tuple[Command, Match]]:
     """Every command that a line can be."""
-    found = []
+    matches = []
     for each in COMMANDS:
         if each.level <= level and (match := each.pattern.match(attempt)):
-            found.append((each, match))
-    return found
+            matches.append((each, match))
+    return matches
 
 
 def find(words: list[str], level: int) -> tuple[Command, Match] | Answer:
     """The command that a line is, with most keywords in full, or why it is none."""
     attempt = Attempt(words)
-    found = match_all(attempt, level)
-    if not found:
+    matches = match_all(attempt, level)
+    if not matches:
         return Answer(Kind.INCOMPLETE) if attempt.incomplete else Answer(Kind.INVALID, word=attempt.furthest)
-    best = max(found, key=lambda one: one[1].exact)
-    rivals = [match for _, match in found if match.exact == best[1].exact]
+    best = max(matches, key=lambda one: one[1].exact)
+    rivals = [match for _, match in matches if match.exact == best[1].exact]
     if any(match.words != best[1].words for match in rivals) and best[1].exact < best[1].keywords:
         return Answer(Kind.AMBIGUOUS)
     return best

@@ -69,53 +69,53 @@ async def maps(terminal: Terminal, given: Given) -> str:
     words = terminal.machine.commands[-1][2].split()
     kind = "class-map" if words[1].startswith("c") else "policy-map"
     wanted = given.get("name")
-    found = [
+    sections = [
         node
         for node in terminal.machine.running.top.printed()
         if node.text.startswith(f"{kind} ") and wanted in (None, node.captures["name"])
     ]
-    return "".join(f" {line}\n" for node in found for line in _section(node, terminal)) + "\n"
+    return "".join(f" {line}\n" for node in sections for line in _section(node, terminal)) + "\n"
 
 
 @command("show event manager policy active")
 async def active_policies(terminal: Terminal, given: Given) -> str:
-    told = [
+    lines = [
         f"{number:<4}{number:<7}N A running   {'timer countdown':<20}applet: {name}\n"
         for number, name in enumerate(terminal.machine.events.running, 1)
     ]
-    return "".join(["no. job id p s status    event type          name\n", *told]) if told else ""
+    return "".join(["no. job id p s status    event type          name\n", *lines]) if lines else ""
 
 
 @command("show access-lists [<name:word>]", "show ip access-lists [<name:word>]")
 async def access_lists(terminal: Terminal, given: Given) -> str:
-    told: list[str] = []
+    lines: list[str] = []
     heading = ""
     for node in terminal.machine.running.top.printed():
         if node.rule.special == "numbered":
             number, entry = node.captures["number"], node.text.split(maxsplit=2)[2]
             kind = "Standard" if int(number) < 100 or 1300 <= int(number) < 2000 else "Extended"
-            told += [f"{kind} IP access list {number}"] if heading != number else []
+            lines += [f"{kind} IP access list {number}"] if heading != number else []
             heading = number
-            told += [f"    {entry}"] if not entry.startswith("remark ") else []
+            lines += [f"    {entry}"] if not entry.startswith("remark ") else []
         elif node.mode.startswith("access-list-"):
-            told.append(f"{node.mode.rpartition('-')[2].capitalize()} IP access list {node.captures['name']}")
+            lines.append(f"{node.mode.rpartition('-')[2].capitalize()} IP access list {node.captures['name']}")
             entries = [child for child in node.printed() if not child.text.startswith("remark ")]
-            told += [f"    {child.sequence} {child.text}" for child in entries]
-    return "".join(f"{line}\n" for line in told)
+            lines += [f"    {child.sequence} {child.text}" for child in entries]
+    return "".join(f"{line}\n" for line in lines)
 
 
 @command("show interfaces [<name:interface>] rate-limit", level=1)
 async def rate_limits(terminal: Terminal, given: Given) -> str:
     machine = terminal.machine
-    told = counters.rate_limits(machine.running.top, machine.counters, given.get("name", ""))
-    return "".join(f"{line}\n" for line in told)
+    lines = counters.rate_limits(machine.running.top, machine.counters, given.get("name", ""))
+    return "".join(f"{line}\n" for line in lines)
 
 
 @command("show policy-map interface [<name:interface>] [<direction:input|output>]", level=1)
 async def policies(terminal: Terminal, given: Given) -> str:
     machine = terminal.machine
-    told = counters.policies(machine.running.top, machine.counters, given.get("name", ""), given.get("direction", ""))
-    return "".join(f"{line}\n" for line in told)
+    lines = counters.policies(machine.running.top, machine.counters, given.get("name", ""), given.get("direction", ""))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _section(node: Node, terminal: Terminal) -> list[str]:
