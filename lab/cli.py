@@ -64,16 +64,16 @@ def status(
 ) -> None:
     """Say whether the lab is up, what it runs on, and how far its clock is off. Exit status 1 when it is down."""
     try:
-        found = control.status(state_dir)
+        lab_status = control.status(state_dir)
     except LabError as error:
         _fail(error)
     if output is Format.JSON:
-        typer.echo(json.dumps(asdict(found)))
+        typer.echo(json.dumps(asdict(lab_status)))
     else:
-        typer.echo(found.text)
-        if found.up:
-            typer.echo(f"clock_offset_us {found.clock_offset_us} ± {found.clock_uncertainty_us}")
-    raise typer.Exit(0 if found.up else 1)
+        typer.echo(lab_status.text)
+        if lab_status.up:
+            typer.echo(f"clock_offset_us {lab_status.clock_offset_us} ± {lab_status.clock_uncertainty_us}")
+    raise typer.Exit(0 if lab_status.up else 1)
 
 
 @app.command(name="exec", context_settings={"ignore_unknown_options": True})

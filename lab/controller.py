@@ -29,7 +29,7 @@ SLOTCAR = Path(sys.executable).with_name("slotcar")
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """A controller that runs, found again by the file that says so."""
+    """A controller that runs. Another program finds it by the file `controller.json`, which names its process and port."""
 
     folder: Path
     environment: dict[str, str]

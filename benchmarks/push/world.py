@@ -65,8 +65,8 @@ class World:
     def push(self, slot: int, at: datetime | None = None, *, reads: bool = True) -> None:
         """Without `reads` from what the slot before left; staging compares it with what the routers have."""
         if not reads:
-            found = {name: Reading(one.configuration) for name, one in self._wanted(slot - 1).items()}
-            self._pusher.push(self._wanted(slot), found, at or datetime.now(UTC))
+            expected = {name: Reading(one.configuration) for name, one in self._wanted(slot - 1).items()}
+            self._pusher.push(self._wanted(slot), expected, at or datetime.now(UTC))
             return
         readings = self._pusher.read(sorted(self._network.devices))
         if readings.failures:
