@@ -41,11 +41,11 @@ def main(device: str) -> None:
                 sys.stdout.write(json.dumps({"at_s": at_s, "ports": policed}) + "\n")
                 sys.stdout.flush()
                 last = policed
-            at_s = heed(changes)
+            at_s = wait_for_change(changes)
 
 
-def heed(changes: socket.socket) -> float:
-    """Waits for a change, and takes all that come in a moment: what is looked at next has them all. When the first came."""
+def wait_for_change(changes: socket.socket) -> float:
+    """Waits for a change and takes those that follow within `TOGETHER_S`; gives when the first came, s since the epoch."""
     changes.setblocking(True)
     # More than the buffer holds is an error here, and in what is looked at next like all else.
     with contextlib.suppress(OSError):

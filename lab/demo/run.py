@@ -87,7 +87,7 @@ def _run(state_dir: Path, display: Display, *, keep: bool) -> int:
     controller.wait_settled(READY_S)
     _cancel_leftovers(controller)
     before = snapshot.snapshots(lab)
-    display.say("the routers have their standing queues; their configuration is kept for comparing")
+    display.say("the routers have their baseline, the queues without any reservation; it is kept for comparing")
     measured = _measure(lab, controller, display)
     after = snapshot.snapshots(lab)
     return _report(display, controller, measured, before, after, state_dir / "demo", keep=keep)

@@ -110,7 +110,7 @@ class Bench:
         return slots
 
     def clear(self) -> None:
-        """Cancels whatever is reserved, and waits until the routers have their standing queues alone.
+        """Cancels whatever is reserved, and waits until the routers have nothing but their baseline.
 
         Raises:
             LabError: they have not, in time.
@@ -277,7 +277,7 @@ class Captured:
 
 @contextlib.contextmanager
 def bench(inventory: Path, state_dir: Path, say: Callable[[str], None], *, smoke: bool = False) -> Iterator[Bench]:
-    """A bench that is up, its routers with their standing queues; everything is taken away again.
+    """A bench that is up, its routers at their baseline; everything is taken away again.
 
     Args:
         state_dir: of this run alone: keys, ledger and log are in it.
@@ -293,7 +293,7 @@ def bench(inventory: Path, state_dir: Path, say: Callable[[str], None], *, smoke
         try:
             made = Bench(lab, inventory, state_dir, say, smoke, controller)
             made.settle()
-            say("the routers have their standing queues")
+            say("the routers have their baseline: the queues, and no reservation")
             yield made
         finally:
             left = controllers.find(state_dir, inventory)
