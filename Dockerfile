@@ -9,7 +9,6 @@ RUN python -m venv /opt/slotcar/venv \
  && /opt/slotcar/venv/bin/python tools/install_collections.py requirements/collections.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY controller controller
-COPY lab lab
 RUN /opt/slotcar/venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
 
 FROM python:3.12.11-slim-bookworm

@@ -81,12 +81,16 @@ generate: setup-dev
 	@.venv/bin/slotcar schema openapi > schemas/openapi.json
 	@.venv/bin/typer controller.cli.app utils docs --name slotcar --output docs/reference/cli.md
 
-# Pins every package with its hashes; names no index.
+# Pins every package with its hashes; names no index. The lab's file is installed beside the controller's and leaves out
+# what that one has.
+OF_RUNTIME := $(addprefix --no-emit-package ,numpy packaging pyparsing python-dateutil six)
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
 	  -o requirements/dev.txt requirements/dev.in
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
 	  -c requirements/dev.txt -o requirements/runtime.txt requirements/runtime.in
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
+	  -c requirements/dev.txt $(OF_RUNTIME) -o requirements/lab.txt requirements/lab.in
 
 clean:
-	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build lab/build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -148,15 +148,15 @@ def _routers(size: int) -> str:
 @contextmanager
 def _cpu_after(at: float) -> Iterator[list[float]]:
     """Seconds that this process and all that it started, but the routers, used from an instant on until the block ended."""
-    found: list[float] = []
+    cpu_s: list[float] = []
     began: list[float] = []
     timer = threading.Timer(max(0.0, at - time.time()), lambda: began.append(_cpu_s()))
     timer.start()
     try:
-        yield found
+        yield cpu_s
     finally:
         timer.join()
-    found.append(_cpu_s() - began[0])
+    cpu_s.append(_cpu_s() - began[0])
 
 
 def _cpu_s() -> float:

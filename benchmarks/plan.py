@@ -1,4 +1,4 @@
-"""A plan: 1,000 reservations through 1,000 routers, each slot at an hour of its own, and what the devices would be told.
+"""A plan: 1,000 reservations through 1,000 routers, each slot at an hour of its own, and what the devices would be sent.
 
 The peer is the same plan with every router rendered before and after each boundary. Both run in this process, one after
 the other, and must show the same.

@@ -31,7 +31,7 @@ from controller.vocabulary import InterfaceRole, Protocol, Service
 
 FLOWS = 50
 SIZES, QUICK_SIZES = (100, 1_000), (100,)
-#: The peer's time grows with the hosts; it is measured on so many and told by the device.
+#: The peer's time grows with the hosts; it is measured on so many and given for one device.
 PEER_HOSTS = 50
 PEER = "Ansible's template module"
 PLATFORMS = ("linux-tc", "cisco-mqc")

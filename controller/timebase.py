@@ -42,9 +42,10 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+# docs/design.md rule 2.
 @dataclass(frozen=True, slots=True, order=True)
 class Window:
-    """A half-open window `[start, end)` in UTC: two windows that touch do not overlap (DESIGN rule 2)."""
+    """A half-open window `[start, end)` in UTC: two windows that touch do not overlap."""
 
     start: datetime
     end: datetime

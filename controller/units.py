@@ -1,4 +1,4 @@
-"""Quantities as people write them, parsed once, at the edge, to integers (DESIGN rule 1), and written back exactly.
+"""Quantities as people write them, parsed once, at the edge, to integers (docs/design.md rule 1), and written back exactly.
 
 Arithmetic is exact, so `0.1 Gbit/s` is 100000000 bit/s and not nearly that. Prefixes are decimal (k = 1000) unless the
 text says Ki, Mi, Gi, Ti. Every parser raises `UnitError`, a `ValueError` whose parts a `Problem` can take over.

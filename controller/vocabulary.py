@@ -5,8 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 
 
+# docs/design.md rule 17.
 class Service(StrEnum):
-    """The four services of DESIGN.md; the value is what an operator writes."""
+    """The four services; the value is what an operator writes."""
 
     IP_PREMIUM = "ip-premium"
     ASSURED_RATE = "assured-rate"

@@ -31,15 +31,21 @@ def default_state_dir() -> Path:
 
 
 StateDir = Annotated[
-    Path, typer.Option("--state-dir", show_default="var/lab", help="Keys, facts and the console of the lab.")
+    Path,
+    typer.Option(
+        "--state-dir", show_default="var/lab", help="Folder for the keys, the facts and the console of the lab."
+    ),
 ]
-ChosenBackend = Annotated[Backend | None, typer.Option("--backend", help="Chosen by what this kernel can do.")]
+ChosenBackend = Annotated[
+    Backend | None,
+    typer.Option("--backend", help="Where the routers run; by default this kernel, if it can do what they need."),
+]
 DEFAULT_DIR = default_state_dir()
 
 
 @app.command()
 def up(state_dir: StateDir = DEFAULT_DIR, backend: ChosenBackend = None) -> None:
-    """Bring the routers up, or leave them alone when they are."""
+    """Start the routers. A lab that is up and healthy is left as it is."""
     try:
         lab = control.up(topology.garnet(), state_dir, backend, _progress)
     except LabError as error:
@@ -50,7 +56,7 @@ def up(state_dir: StateDir = DEFAULT_DIR, backend: ChosenBackend = None) -> None
 
 @app.command()
 def down(state_dir: StateDir = DEFAULT_DIR) -> None:
-    """Take the routers away; nothing of them stays."""
+    """Stop the routers and remove everything of theirs."""
     try:
         was_up = control.down(state_dir)
     except LabError as error:
@@ -62,28 +68,28 @@ def down(state_dir: StateDir = DEFAULT_DIR) -> None:
 def status(
     state_dir: StateDir = DEFAULT_DIR, output: Annotated[Format, typer.Option("--format")] = Format.TEXT
 ) -> None:
-    """Say whether the lab is up, what it runs on, and how far its clock is off. Exit status 1 when it is down."""
+    """Show whether the lab is up, what it runs on, and how far its clock is off. Exit status 1 when it is down."""
     try:
-        found = control.status(state_dir)
+        lab_status = control.status(state_dir)
     except LabError as error:
         _fail(error)
     if output is Format.JSON:
-        typer.echo(json.dumps(asdict(found)))
+        typer.echo(json.dumps(asdict(lab_status)))
     else:
-        typer.echo(found.text)
-        if found.up:
-            typer.echo(f"clock_offset_us {found.clock_offset_us} ± {found.clock_uncertainty_us}")
-    raise typer.Exit(0 if found.up else 1)
+        typer.echo(lab_status.text)
+        if lab_status.up:
+            typer.echo(f"clock_offset_us {lab_status.clock_offset_us} ± {lab_status.clock_uncertainty_us}")
+    raise typer.Exit(0 if lab_status.up else 1)
 
 
 @app.command(name="exec", context_settings={"ignore_unknown_options": True})
 def execute(
     node: Annotated[str, typer.Argument(help="A router, a host, or `wire`.")],
-    command: Annotated[list[str], typer.Argument(help="The command, after `--`.")],
+    command: Annotated[list[str], typer.Argument(help="The command and its arguments, after `--`.")],
     state_dir: StateDir = DEFAULT_DIR,
-    timeout_s: Annotated[float, typer.Option("--timeout-s")] = 60.0,
+    timeout_s: Annotated[float, typer.Option("--timeout-s", help="End the command after so many seconds.")] = 60.0,
 ) -> None:
-    """Run a command on a node; standard input goes along unless it is a terminal."""
+    """Run a command on a node. Standard input is passed on to it unless it is a terminal."""
     stdin = None if sys.stdin.isatty() else sys.stdin.read()
     try:
         done = _attached(state_dir).exec(node, command, timeout_s, stdin)
@@ -107,12 +113,14 @@ def take_snapshot(router: str, state_dir: StateDir = DEFAULT_DIR) -> None:
 
 @app.command(name="run")
 def run_experiment(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Such as emerge-1; `all` runs every one.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="Experiments, such as emerge-1; `all` for every one.")
+    ],
     out: Annotated[
-        Path | None, typer.Option("--out", show_default="var/lab-report", help="The report's folder.")
+        Path | None, typer.Option("--out", show_default="var/lab-report", help="Folder for the report.")
     ] = None,
     smoke: Annotated[
-        bool, typer.Option("--smoke", help="Short: shows that the machinery works, and little else.")
+        bool, typer.Option("--smoke", help="Use short stages: a check that everything works, not a measurement.")
     ] = False,
 ) -> None:
     """Repeat experiments of the papers, each on a lab of its own, and write a report of them."""
@@ -126,9 +134,9 @@ def run_experiment(
 @app.command(name="requirements")
 def check_requirements(
     backend: ChosenBackend = None,
-    install: Annotated[bool, typer.Option("--install", help="Install what is missing, by apt-get.")] = False,
+    install: Annotated[bool, typer.Option("--install", help="Install what is missing with apt-get.")] = False,
 ) -> None:
-    """Say which packages the lab needs and this machine lacks. Exit status 1 when something is missing."""
+    """List the packages that the lab needs and this machine lacks. Exit status 2 when one is missing."""
     try:
         # The probe needs some of the packages itself: only with those can it say whether the guest is needed.
         requirements.ensure(Backend.NAMESPACES, _progress, install=install)

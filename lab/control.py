@@ -85,8 +85,8 @@ class Lab:
 
     def facts(self) -> dict[str, dict[str, str | int]]:
         """What `facts_path` holds."""
-        found: dict[str, dict[str, str | int]] = json.loads(self.facts_path.read_text())
-        return found
+        by_router: dict[str, dict[str, str | int]] = json.loads(self.facts_path.read_text())
+        return by_router
 
     def exec(
         self, node: str, argv: Sequence[str], timeout_s: float = 60.0, stdin: str | None = None
@@ -137,10 +137,10 @@ def up(topology: Topology, state_dir: Path, backend: Backend | None = None, prog
     state_dir = state_dir.resolve()
     state_dir.mkdir(parents=True, exist_ok=True)
     with _locked(state_dir):
-        found = attach(state_dir)
-        if found is not None and found.topology == topology and backend in (None, found.backend):
-            return found
-        if found is not None:
+        current = attach(state_dir)
+        if current is not None and current.topology == topology and backend in (None, current.backend):
+            return current
+        if current is not None:
             progress("another topology is up; replacing it")
         _remove(state_dir)
         return _build(topology, state_dir, backend or choose_backend(progress), progress)

@@ -46,13 +46,13 @@ def prepare(progress: Callable[[str], None]) -> GuestKernel:
         LabError: no kernel in the cache and none to be had from the package archive.
     """
     kernels = cache_dir() / "kernels"
-    found = _unpacked(kernels)
-    if found is None:
+    kernel = _unpacked(kernels)
+    if kernel is None:
         _fetch(kernels, progress)
-        found = _unpacked(kernels)
-    if found is None:
+        kernel = _unpacked(kernels)
+    if kernel is None:
         raise LabError(f"the kernel package was unpacked into {kernels}, but holds no kernel image with modules")
-    root, release = found
+    root, release = kernel
     modules = root / "lib" / "modules"
     return GuestKernel(release, root / "boot" / f"vmlinuz-{release}", _initramfs(root, release), modules)
 
@@ -137,14 +137,14 @@ def _initramfs(root: Path, release: str) -> Path:
 
 
 def _boot_modules(root: Path, release: str) -> list[Path]:
-    found: dict[Path, None] = {}
+    modules: dict[Path, None] = {}
     for module in BOOT_MODULES:
         argv = [which("modprobe") or "modprobe", "-d", str(root), "-S", release, "--show-depends", module]
         for line in _output(argv).splitlines():
             words = line.split()
             if words[0] == "insmod":  # the other word is `builtin`
-                found[Path(words[1])] = None
-    return list(found)
+                modules[Path(words[1])] = None
+    return list(modules)
 
 
 def _copy_module(path: Path, directory: Path) -> str:

@@ -47,7 +47,7 @@ def write_ssh(state_dir: Path, ports: dict[str, int], inside: str) -> None:
 def sshd_config(directory: Path, router: str, inside: str) -> str:
     """What an sshd needs that serves one connection from its standard input.
 
-    No PAM, no DNS and one key exchange: with the defaults a login took 6 s in the guest (DESIGN, the lab).
+    No PAM, no DNS and one key exchange: with the defaults a login took 6 s in the guest.
     """
     return f"""HostKey {inside}{directory / router}.host_key
 AuthorizedKeysFile {inside}{directory / "authorized_keys"}

@@ -14,5 +14,5 @@ MACHINE = ""
 def lags_cs(lab: Lab, routers: Iterable[str]) -> dict[str, int]:
     """In 1/100 s, of those that have taken a step of the program that is armed."""
     script = "; ".join(f"echo {router} $(cat {remote_dir(router)}/lag 2>/dev/null)" for router in routers)
-    told = [line.split() for line in lab.check(MACHINE, ["sh", "-c", script]).splitlines()]
-    return {words[0]: int(words[1]) for words in told if len(words) == 2}
+    answers = [line.split() for line in lab.check(MACHINE, ["sh", "-c", script]).splitlines()]
+    return {words[0]: int(words[1]) for words in answers if len(words) == 2}

@@ -44,19 +44,19 @@ def keep(report: Path, benchmarks: Path, into: Path) -> list[Path]:
     Raises:
         LabError: nothing was measured, or a file cannot be read.
     """
-    found: dict[Path, dict[str, Any]] = {}
+    documents: dict[Path, dict[str, Any]] = {}
     if (report / VERDICTS).exists():
         # The plots are not kept: they are made again by the report.
-        found[into / VERDICTS] = _read(report / VERDICTS) | {"files": []}
+        documents[into / VERDICTS] = _read(report / VERDICTS) | {"files": []}
     for file in sorted(benchmarks.glob("*.json")):
-        found[into / BENCHMARKS / file.name] = _read(file)
-    if not found:
+        documents[into / BENCHMARKS / file.name] = _read(file)
+    if not documents:
         raise LabError(f"nothing was measured: neither {report / VERDICTS} nor {benchmarks}/*.json exists")
-    for file, document in found.items():
+    for file, document in documents.items():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     (into / PAGE).write_text(page(into), encoding="utf-8")
-    return [*found, into / PAGE]
+    return [*documents, into / PAGE]
 
 
 def page(kept: Path) -> str:

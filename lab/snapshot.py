@@ -45,8 +45,8 @@ def snapshot(lab: Lab, router: str) -> str:
     *answers, rest = BETWEEN.split(tc)
     if len(answers) != len(asked) or rest:
         raise LabError(f"{router}: tc gave {len(answers)} answers to {len(asked)} questions")
-    told = zip(asked, answers, strict=True)
-    return canonical(own + "".join(f"{SECTION}{title}\n{answer}" for title, answer in told))
+    answered = zip(asked, answers, strict=True)
+    return canonical(own + "".join(f"{SECTION}{title}\n{answer}" for title, answer in answered))
 
 
 def snapshots(lab: Lab) -> dict[str, str]:

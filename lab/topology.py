@@ -126,15 +126,15 @@ class Topology(Frozen):
         """
         graph = self._graph()
         distance, path = nx.single_source_dijkstra(graph, node, weight="metric")
-        found = []
+        static_routes = []
         for link in self.links:
             names = [end.node for end in link.ends]
             reachable = [name for name in names if name in distance]
             if node in names or not reachable:
                 continue
             nearest = min(reachable, key=lambda name: distance[name])
-            found.append(Route(link.network, graph.edges[node, path[nearest][1]]["via"]))
-        return tuple(sorted(found))
+            static_routes.append(Route(link.network, graph.edges[node, path[nearest][1]]["via"]))
+        return tuple(sorted(static_routes))
 
     def _graph(self) -> nx.DiGraph:
         """Who can hand a packet to whom; hosts forward nothing, so no edge leaves a host but from its own traffic."""

@@ -174,10 +174,10 @@ class Flow:
         )
 
     def _final(self, process: LabProcess) -> dict[str, int]:
-        found: dict[str, int] | None = next((line for line in _lines(process) if "final" in line), None)
-        if found is None:
+        totals: dict[str, int] | None = next((line for line in _lines(process) if "final" in line), None)
+        if totals is None:
             raise self._failed(process)
-        return found
+        return totals
 
     def _failed(self, process: LabProcess) -> LabError:
         what = "sender" if process is self._sender else "receiver"

@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
-# Makes .venv with the pinned and hashed packages of requirements/$1.txt (runtime or dev). Does nothing the second time.
-# Says in one sentence what is missing where it may not install it.
+# Makes .venv with pinned and hashed packages, and this checkout's two distributions, slotcar and slotcar-lab, in it.
+# `runtime`: what these two need (requirements/runtime.txt and lab.txt); `dev`: what the tests need too (dev.txt).
+# Does nothing the second time. Says in one sentence what is missing where it may not install it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 set_of_packages=${1:-dev}
-requirements=requirements/$set_of_packages.txt
+case $set_of_packages in
+  runtime) requirements=(requirements/runtime.txt requirements/lab.txt) ;;
+  *) requirements=(requirements/dev.txt) ;;
+esac
 
 fail() {
   echo "slotcar: $*" >&2
@@ -46,18 +50,18 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
 fi
 
 # A venv made for the tests serves the product too, so `dev` satisfies `runtime`.
-stamp() { echo ".venv/.slotcar-$1-$(sha256sum "requirements/$1.txt" requirements/collections.txt requirements/yang.txt pyproject.toml | sha256sum | cut -c1-16)"; }
+stamp() { echo ".venv/.slotcar-$1-$(sha256sum requirements/*.txt pyproject.toml lab/pyproject.toml | sha256sum | cut -c1-16)"; }
 [ -e "$(stamp "$set_of_packages")" ] && exit 0
 [ "$set_of_packages" = runtime ] && [ -e "$(stamp dev)" ] && exit 0
 
-echo "slotcar: making .venv from $requirements (the first time takes about a minute)" >&2
+echo "slotcar: making .venv from ${requirements[*]} (the first time takes about a minute)" >&2
 [ -x .venv/bin/python ] || "$python" -m venv .venv || fail "could not make .venv; is the disk full?"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$requirements" ||
-  fail "could not install $requirements; pip's own words are above"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes "${requirements[@]/#/--requirement=}" ||
+  fail "could not install ${requirements[*]}; pip's own words are above"
 .venv/bin/python tools/install_collections.py requirements/collections.txt ||
   fail "could not install Ansible's collections; pip's own words are above"
 [ "$set_of_packages" = runtime ] || .venv/bin/python tools/install_yang.py requirements/yang.txt ||
   fail "could not install the YANG models; pip's own words are above"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . ||
-  fail "could not install slotcar itself into .venv; pip's own words are above"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e ./lab ||
+  fail "could not install slotcar and slotcar-lab into .venv; pip's own words are above"
 touch "$(stamp "$set_of_packages")"

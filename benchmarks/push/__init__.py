@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -38,16 +35,16 @@ def _measured(size: int, world: World, say: Say) -> Iterator[Figure]:
     own, known, peers, wrong = [], [], [], 0
     lines = world.lines(0, 1)
     for turn in range(ROUNDS[size]):
-        slot, told = 3 * turn, f"{size} routers, round {turn + 1} of {ROUNDS[size]}"
-        say(f"{told}: Slotcar")
+        slot, where = 3 * turn, f"{size} routers, round {turn + 1} of {ROUNDS[size]}"
+        say(f"{where}: Slotcar")
         with _used() as used:
             world.push(slot + 1)
         own.append(used)
-        say(f"{told}: Slotcar, from what it pushed before")
+        say(f"{where}: Slotcar, from what it pushed before")
         with _used() as used:
             world.push(slot + 2, reads=False)
         known.append(used)
-        say(f"{told}: {PEER}")
+        say(f"{where}: {PEER}")
         with _used() as used:
             world.peer_push(slot + 3)
         peers.append(used)
@@ -81,10 +78,10 @@ def _median(used: list[list[float]], which: int) -> float:
 @contextmanager
 def _used() -> Iterator[list[float]]:
     """Wall and CPU seconds of this process and of those that it started and that ended."""
-    found = [0.0, 0.0]
+    used = [0.0, 0.0]
     began, cpu = time.monotonic(), _cpu()
-    yield found
-    found[:] = [time.monotonic() - began, _cpu() - cpu]
+    yield used
+    used[:] = [time.monotonic() - began, _cpu() - cpu]
 
 
 def _cpu() -> float:
@@ -92,13 +89,3 @@ def _cpu() -> float:
         usage.ru_utime + usage.ru_stime
         for usage in (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
     )
-
-
-def run_peer(playbook: Path, inventory: Path, forks: int) -> None:
-    """As a user would: the playbook alone, forks for all routers, no more than that."""
-    done = subprocess.run(
-        [str(Path(sys.executable).with_name("ansible-playbook")), "-i", str(inventory), "-f", str(forks), str(playbook)],
-        env=os.environ | {"ANSIBLE_DEPRECATION_WARNINGS": "false"}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        raise SystemExit(f"the peer's playbook failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

@@ -67,17 +67,17 @@ class Fleet:
 
     def last_lines_at(self) -> list[float]:
         """The same of each router."""
-        found: list[float] = self._ask("last lines")
-        return found
+        instants: list[float] = self._ask("last lines")
+        return instants
 
     def last_lines_between(self, start: float, end: float) -> list[float | None]:
         """The same, of those that it took within `[start, end)`; None where it took none."""
-        found: list[float | None] = self._ask((start, end))
-        return found
+        instants: list[float | None] = self._ask((start, end))
+        return instants
 
     def running_texts(self) -> list[str]:
-        found: list[str] = self._ask("running")
-        return found
+        texts: list[str] = self._ask("running")
+        return texts
 
     def _ask(self, what: object) -> Any:
         self._pipe.send(what)

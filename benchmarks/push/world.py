@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -62,8 +65,8 @@ class World:
     def push(self, slot: int, at: datetime | None = None, *, reads: bool = True) -> None:
         """Without `reads` from what the slot before left; staging compares it with what the routers have."""
         if not reads:
-            found = {name: Reading(one.configuration) for name, one in self._wanted(slot - 1).items()}
-            self._pusher.push(self._wanted(slot), found, at or datetime.now(UTC))
+            expected = {name: Reading(one.configuration) for name, one in self._wanted(slot - 1).items()}
+            self._pusher.push(self._wanted(slot), expected, at or datetime.now(UTC))
             return
         readings = self._pusher.read(sorted(self._network.devices))
         if readings.failures:
@@ -81,11 +84,9 @@ class World:
         self._pusher.push(wanted, readings.found, now)
 
     def peer_push(self, slot: int) -> None:
-        from benchmarks.push import run_peer
-
         for name, lines in self._changes(slot - 1, slot).items():
             (self._folder / f"{name}.cfg").write_text("".join(f"{line}\n" for line in lines))
-        run_peer(self._folder / "peer.yml", self._folder / "inventory", min(self.fleet.size, PEER_FORKS))
+        _run_peer(self._folder / "peer.yml", self._folder / "inventory", min(self.fleet.size, PEER_FORKS))
 
     def mend(self, slot: int) -> int:
         """How many lines of the first router the peer left out or wrong; then all routers have what they should.
@@ -160,3 +161,13 @@ class World:
         }  # fmt: skip
         domains = {"children": {"campus": {"hosts": routers, "vars": {}}}, "vars": common}
         return {"all": {"children": {"domains": domains, "slotcar_hosts": {"hosts": ends}}}}
+
+
+def _run_peer(playbook: Path, inventory: Path, forks: int) -> None:
+    """As a user would: the playbook alone, forks for all routers, no more than that."""
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("ansible-playbook")), "-i", str(inventory), "-f", str(forks), str(playbook)],
+        env=os.environ | {"ANSIBLE_DEPRECATION_WARNINGS": "false"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise SystemExit(f"the peer's playbook failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")

@@ -1,4 +1,4 @@
-"""The decision: does a request fit, and if it does not, what, where, when and how much (DESIGN rules 3 and 5)."""
+"""The decision: does a request fit, and if it does not, what, where, when and how much (docs/design.md rules 3 and 5)."""
 
 from __future__ import annotations
 

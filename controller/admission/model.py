@@ -101,7 +101,7 @@ def _amounts_in(part: Admitted, span: Window) -> dict[ResourceId, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The request does not fit (DESIGN rule 5).
+    """The request does not fit (docs/design.md rule 5).
 
     Attributes:
         shortfalls: one for every resource that is short, in the order of the demands.

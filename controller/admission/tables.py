@@ -171,7 +171,7 @@ class SlotTables:
     # Questions
 
     def fits(self, demands: Sequence[Demand], windows: Sequence[Window]) -> bool:
-        """Whether every demand fits over every window, beside what is reserved: peaks, not sums (DESIGN rule 3)."""
+        """Whether every demand fits over every window, beside what is reserved: peaks, not sums (docs/design.md rule 3)."""
         return kernels.fits(self._state, *self._question(demands, windows))
 
     def peak(self, resource: ResourceId, window: Window) -> int:

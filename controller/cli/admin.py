@@ -1,4 +1,4 @@
-"""The controller itself: serve, the database, schemas, tokens, the lab."""
+"""The controller itself: serve, the database, schemas, tokens."""
 
 from __future__ import annotations
 
@@ -19,13 +19,10 @@ token = App(help="Bearer tokens of the API.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
-    from lab.cli import app as lab
-
     app.command()(serve)
     app.command()(schema)
     app.add_typer(database, name="db")
     app.add_typer(token, name="token")
-    app.add_typer(lab, name="lab")
 
 
 def serve(

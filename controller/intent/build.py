@@ -1,4 +1,4 @@
-"""`intents_at`: the device-by-device meaning of a set of active reservations (DESIGN, the one idea)."""
+"""`intents_at`: the device-by-device meaning of a set of active reservations (docs/design.md rule 13)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Ledger`: the only durable state. Decisions are made by admission, under this room's lock (DESIGN rule 4)."""
+"""`Ledger`: the only durable state. Decisions are made by admission, under this room's lock (docs/design.md rule 4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ledger keeps: entries, their states as a table (DESIGN rule 12), and events."""
+"""What the ledger keeps: entries, their states as a table (docs/design.md rule 12), and events."""
 
 from __future__ import annotations
 

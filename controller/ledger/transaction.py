@@ -276,7 +276,7 @@ class Transaction:
         """The entry in its next state, one version on; its place in the tables is the caller's to take or give back.
 
         Raises:
-            ForbiddenTransition: the table of states does not allow it (DESIGN rule 12).
+            ForbiddenTransition: the table of states does not allow it (docs/design.md rule 12).
         """
         if state not in TRANSITIONS[entry.state]:
             raise ForbiddenTransition(entry.handle, entry.state, state)

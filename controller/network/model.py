@@ -60,7 +60,7 @@ class Interface(Frozen):
         return tuple(dict.fromkeys((*subnet, *self.prefixes)))
 
     def share_bps(self, service: Service) -> int:
-        """Capacity of a service on this interface: its configured share of the link (DESIGN, arithmetic)."""
+        """Capacity of a service on this interface: its configured share of the link (docs/design.md rule 16)."""
         return self.capacity_bps * self.shares_ppm.get(service, 0) // 1_000_000
 
 

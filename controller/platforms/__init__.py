@@ -1,4 +1,4 @@
-"""The one renderer (DESIGN): plan, page and push show the same bytes.
+"""The one renderer (docs/design.md rule 14): plan, page and push show the same bytes.
 
 A platform is one folder here, registered by one line in `controller.registry`, and its templates. What a folder holds, and
 how to add one: `docs/howto/new-platform.md`. No other room has a branch for a platform.

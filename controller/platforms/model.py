@@ -1,4 +1,4 @@
-"""What rendering gives: a configuration's text, and a change with its exact undo (DESIGN rule 7)."""
+"""What rendering gives: a configuration's text, and a change with its exact undo (docs/design.md rule 7)."""
 
 from __future__ import annotations
 

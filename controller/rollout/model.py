@@ -57,7 +57,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is armed on a device: what it does by itself at coming instants (DESIGN rule 9).
+    """What is armed on a device: what it does by itself at coming instants (docs/design.md rule 9).
 
     Attributes:
         instants: when each step is due.

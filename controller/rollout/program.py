@@ -1,4 +1,4 @@
-"""The program of each device: what it does by itself at coming instants (DESIGN rule 9). Pure.
+"""The program of each device: what it does by itself at coming instants (docs/design.md rule 9). Pure.
 
 A slot ends at its instant whether or not a controller lives: its end is in the program from its first packet on. A slot
 begins at its instant because the coming boundaries are in the program some time ahead of them (`ahead.py`).

@@ -1,4 +1,4 @@
-"""Which reservations wait for a device that cannot be made ready, by their own policy (DESIGN rule 8)."""
+"""Which reservations wait for a device that cannot be made ready, by their own policy (docs/design.md rule 8)."""
 
 from __future__ import annotations
 

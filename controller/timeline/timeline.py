@@ -1,4 +1,4 @@
-"""Slot boundaries, and who is active when: pure functions of the ledger's entries (DESIGN, "the one idea")."""
+"""Slot boundaries, and who is active when: pure functions of the ledger's entries (docs/design.md rule 13)."""
 
 from __future__ import annotations
 

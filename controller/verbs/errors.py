@@ -11,7 +11,7 @@ from controller.verbs.explain import refusal_sentences
 
 
 class RefusedByAdmission(SlotcarError):
-    """The network has no room for the request; `refused` has the numbers (DESIGN rule 5)."""
+    """The network has no room for the request; `refused` has the numbers (docs/design.md rule 5)."""
 
     def __init__(self, reservation: Reservation, refused: Refused) -> None:
         self.reservation = reservation

@@ -1,4 +1,4 @@
-"""Refusals in words: what, where, when and how much, and what would fit (DESIGN rule 5)."""
+"""Refusals in words: what, where, when and how much, and what would fit (docs/design.md rule 5)."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ def build(plan: dict[str, Any]) -> dict[str, Namespace]:
 
 def teardown(prefix: str) -> list[str]:
     """Remove every namespace of that prefix with its processes and files; return the names that were there."""
-    found = existing(prefix)
-    for name in found:
+    namespaces = existing(prefix)
+    for name in namespaces:
         _end_processes(name)
         subprocess.run(["ip", "netns", "delete", name], check=False, capture_output=True)
     if ETC_NETNS.is_dir():
@@ -58,7 +58,7 @@ def teardown(prefix: str) -> list[str]:
             ETC_NETNS.rmdir()
     for home in HOMES.glob(prefix + "*"):
         shutil.rmtree(home, ignore_errors=True)
-    return found
+    return namespaces
 
 
 def existing(prefix: str) -> list[str]:
@@ -81,8 +81,8 @@ def _end_processes(namespace: str) -> None:
 
 
 def _processes(namespace: str) -> list[int]:
-    found = subprocess.run(["ip", "netns", "pids", namespace], check=False, capture_output=True, text=True)
-    return [int(word) for word in found.stdout.split()]
+    listed = subprocess.run(["ip", "netns", "pids", namespace], check=False, capture_output=True, text=True)
+    return [int(word) for word in listed.stdout.split()]
 
 
 def _write_files(namespace: str, files: dict[str, str]) -> None:

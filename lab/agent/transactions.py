@@ -45,20 +45,20 @@ def ask(spec: dict[str, Any]) -> None:
     `settle_s` that do not count."""
     begin = time.monotonic() + spec["settle_s"]
     end = begin + spec["duration_s"]
-    found: dict[str, list[float]] = {"keeping": [], "fresh": []}
+    took_s: dict[str, list[float]] = {"keeping": [], "fresh": []}
     workers = [
-        threading.Thread(target=_work, args=(spec, begin, end, kind == "keeping", found[kind]))
-        for kind in found
+        threading.Thread(target=_work, args=(spec, begin, end, kind == "keeping", took_s[kind]))
+        for kind in took_s
         for _ in range(spec[kind])
     ]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    print(json.dumps({kind: sorted(round(one, 4) for one in took_s) for kind, took_s in found.items()}), flush=True)
+    print(json.dumps({kind: sorted(round(one, 4) for one in each) for kind, each in took_s.items()}), flush=True)
 
 
-def _work(spec: dict[str, Any], begin: float, end: float, keep: bool, found: list[float]) -> None:
+def _work(spec: dict[str, Any], begin: float, end: float, keep: bool, took_s: list[float]) -> None:
     request = bytes(REQUEST_BYTES)
     while (started := time.monotonic()) < end:
         try:
@@ -70,7 +70,7 @@ def _work(spec: dict[str, Any], begin: float, end: float, keep: bool, found: lis
                         break
                     over = time.monotonic()
                     if begin <= over < end:
-                        found.append(over - started)
+                        took_s.append(over - started)
                     if not keep:
                         break
                     started = over

@@ -24,10 +24,10 @@ TOGETHER_S = 0.02
 
 
 def ports(device: str) -> list[int]:
-    found = subprocess.run(
+    listed = subprocess.run(
         ["tc", "filter", "show", "dev", device, "ingress"], capture_output=True, text=True, check=False
     )
-    return sorted({int(port) for port in re.findall(r"(?:dst|src)_port (\d+)", found.stdout)})
+    return sorted({int(port) for port in re.findall(r"(?:dst|src)_port (\d+)", listed.stdout)})
 
 
 def main(device: str) -> None:
@@ -36,16 +36,16 @@ def main(device: str) -> None:
         changes.bind((0, RTMGRP_TC))
         at_s, last = time.time(), None
         while True:
-            found = ports(device)
-            if found != last:
-                sys.stdout.write(json.dumps({"at_s": at_s, "ports": found}) + "\n")
+            policed = ports(device)
+            if policed != last:
+                sys.stdout.write(json.dumps({"at_s": at_s, "ports": policed}) + "\n")
                 sys.stdout.flush()
-                last = found
-            at_s = heed(changes)
+                last = policed
+            at_s = wait_for_change(changes)
 
 
-def heed(changes: socket.socket) -> float:
-    """Waits for a change, and takes all that come in a moment: what is looked at next has them all. When the first came."""
+def wait_for_change(changes: socket.socket) -> float:
+    """Waits for a change and takes those that follow within `TOGETHER_S`; gives when the first came, s since the epoch."""
     changes.setblocking(True)
     # More than the buffer holds is an error here, and in what is looked at next like all else.
     with contextlib.suppress(OSError):

@@ -74,7 +74,7 @@ def _put_right(event: Mapping[str, Any], wrong: Sequence[WrongClock]) -> Mapping
 
 def unaccounted(samples: Sequence[Sample], spans: Sequence[Span]) -> list[str]:
     """The changes of routers at whose time nothing was under way there; in words."""
-    found = []
+    findings = []
     latest: dict[str, Sample] = {}
     for sample in samples:
         before = latest.get(sample.router)
@@ -85,8 +85,8 @@ def unaccounted(samples: Sequence[Sample], spans: Sequence[Span]) -> list[str]:
             span.router == sample.router and span.since_s - CLOCKS_S <= sample.at_s <= span.until_s + CLOCKS_S
             for span in spans
         ):
-            found.append(f"nothing in the audit log says why {sample.router} changed{_difference(before, sample)}")
-    return found
+            findings.append(f"nothing in the audit log says why {sample.router} changed{_difference(before, sample)}")
+    return findings
 
 
 def _difference(before: Sample, after: Sample) -> str:

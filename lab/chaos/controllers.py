@@ -17,7 +17,7 @@ import psutil
 
 from lab.chaos.faults import Clock
 from lab.chaos.judge import Cause, End, judge_end
-from lab.demo.controller import SLOTCAR, Controller, environment_for, free_port
+from lab.controller import SLOTCAR, Controller, environment_for, free_port
 from lab.topology import PORT_BASE_VARIABLE
 
 UNIT = Path(__file__).resolve().parents[2] / "deploy" / "systemd" / "slotcar.service"
@@ -171,10 +171,10 @@ class Controllers:
 
 def stop_timeout_s() -> float:
     """How long a supervisor waits for the controller's end before it kills it: what the unit for systemd says."""
-    found = re.search(r"^TimeoutStopSec=(\d+)$", UNIT.read_text(encoding="utf-8"), re.MULTILINE)
-    if found is None:
+    setting = re.search(r"^TimeoutStopSec=(\d+)$", UNIT.read_text(encoding="utf-8"), re.MULTILINE)
+    if setting is None:
         raise ValueError(f"{UNIT} names no TimeoutStopSec in seconds")
-    return float(found[1])
+    return float(setting[1])
 
 
 def processes_of(mark: str) -> list[psutil.Process]:
@@ -182,14 +182,14 @@ def processes_of(mark: str) -> list[psutil.Process]:
 
     Not the database, which all controllers share, nor the connections that ssh keeps open for the next play.
     """
-    found = []
+    of_the_run = []
     for process in psutil.process_iter(["name", "cmdline", "status"]):
         with contextlib.suppress(psutil.Error):
             kept = process.info["name"] == "postgres" or "[mux]" in " ".join(process.info["cmdline"] or ())
             alive = process.info["status"] != psutil.STATUS_ZOMBIE
             if alive and not kept and process.environ().get(OF_A_RUN) == mark:
-                found.append(process)
-    return found
+                of_the_run.append(process)
+    return of_the_run
 
 
 def _children(pid: int) -> list[int]:

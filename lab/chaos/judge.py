@@ -41,20 +41,20 @@ class Slot:
 
 def judge(samples: Sequence[Sample], slots: Iterable[Slot], routers: Sequence[str]) -> list[str]:
     """What was wrong, in words; nothing where nothing was. `samples` are ordered by time."""
-    found = []
+    findings = []
     known = {slot.port: slot for slot in slots}
     for sample in samples:
         for port in sorted(sample.ports - set(known)):
-            found.append(f"{sample.router} carries port {port}, of which the ledger knows nothing")
+            findings.append(f"{sample.router} carries port {port}, of which the ledger knows nothing")
         for port in sorted(sample.ports & set(known)):
             slot = known[port]
             if not slot.start_s - OUTSIDE_S <= sample.at_s <= slot.until_s + OUTSIDE_S:
                 early = sample.at_s - slot.start_s
                 late = sample.at_s - slot.until_s
-                found.append(f"{slot.name} is on {sample.router} {max(-early, late):.1f} s outside of its window")
+                findings.append(f"{slot.name} is on {sample.router} {max(-early, late):.1f} s outside of its window")
     for slot in known.values():
-        found += _partial(slot, samples, routers)
-    return found
+        findings += _partial(slot, samples, routers)
+    return findings
 
 
 def _partial(slot: Slot, samples: Sequence[Sample], routers: Sequence[str]) -> list[str]:
@@ -115,16 +115,16 @@ def judge_end(end: End) -> list[str]:
     """What was wrong with it, in words. A controller that is killed can do nothing about what it leaves."""
     if end.cause is Cause.KILLED:
         return []
-    found = []
+    findings = []
     if end.cause is Cause.ITSELF and end.status == 0:
-        found.append(f"{end.who} ended by itself with status 0: its supervisor would not start it again")
+        findings.append(f"{end.who} ended by itself with status 0: its supervisor would not start it again")
     if end.cause is Cause.STOPPED and end.took_s > end.timeout_s:
-        found.append(f"{end.who} was told to stop and still ran after {end.timeout_s:g} s")
+        findings.append(f"{end.who} was told to stop and still ran after {end.timeout_s:g} s")
     elif end.cause is Cause.STOPPED and end.status not in STOPPED_WELL:
-        found.append(f"{end.who} was told to stop and ended with status {end.status}")
-    found += [f"{end.who} has ended, and what it had started runs on: {command}" for command in end.processes]
-    found += [f"{end.who} has ended and left the folder {name} of a play behind" for name in end.folders]
-    return found
+        findings.append(f"{end.who} was told to stop and ended with status {end.status}")
+    findings += [f"{end.who} has ended, and what it had started runs on: {command}" for command in end.processes]
+    findings += [f"{end.who} has ended and left the folder {name} of a play behind" for name in end.folders]
+    return findings
 
 
 def never_happened(happened: Mapping[str, int], kinds: Sequence[str], rounds: int) -> list[str]:

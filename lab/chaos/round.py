@@ -91,11 +91,11 @@ def _last_event(stage: Stage) -> int:
 
 
 def _events(stage: Stage, after: int) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    all_events: list[dict[str, Any]] = []
     while events := stage.any().get(f"/v1/events?limit=1000&after={after}")["items"]:
-        found += events
+        all_events += events
         after = events[-1]["sequence"]
-    return found
+    return all_events
 
 
 def _line(event: Mapping[str, Any]) -> str:

@@ -83,8 +83,8 @@ def _create(chance: random.Random, number: int, index: int, at_s: float, pace: f
         "name": f"r{number}-{index}",
         "port": str(FIRST_PORT + number * 10 % 1000 + index),
         "rate": f"{chance.randint(1, 9)} Mbit/s",
-        # Not at once: that would lie in the past when it is decided, and be refused.
-        "start": f"now + {round(pace * chance.randint(3, 20))} s",
-        "duration": f"{round(pace * chance.randint(5, 25))} s",
+        # Not at once, at any pace: that would lie in the past when it is decided, and be refused.
+        "start": f"now + {max(1, round(pace * chance.randint(3, 20)))} s",
+        "duration": f"{max(1, round(pace * chance.randint(5, 25)))} s",
     }
     return Action(at_s, "create", words)

@@ -19,7 +19,7 @@ from lab.chaos.audit import WrongClock, seconds
 from lab.chaos.controllers import Controllers
 from lab.chaos.faults import Clock, Disk
 from lab.control import Lab
-from lab.demo.controller import SLOTCAR, Controller, environment_for
+from lab.controller import SLOTCAR, Controller, environment_for
 from lab.errors import LabError
 
 FLOW = ("--source", "anl-premium", "--protocol", "udp", "--direction", "both", "--owner", "chaos")
@@ -304,8 +304,8 @@ class Stage:
     def turn_s(self) -> float:
         """How long the first turn took, from the lead to the last device that was read back."""
         events = self.any().get("/v1/events?limit=1000")["items"]
-        told = {event["kind"]: seconds(event["at"]) for event in events}
-        return told["push.verified"] - told["controller.leading"]
+        first_at = {event["kind"]: seconds(event["at"]) for event in events}
+        return first_at["push.verified"] - first_at["controller.leading"]
 
     def ledger(self) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = self.any().get("/v1/reservations?limit=1000")["items"]

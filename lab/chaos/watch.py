@@ -1,4 +1,4 @@
-"""What the edges police, from a round's beginning to its end: each change, and when its router's kernel told of it."""
+"""What the edges police, from a round's beginning to its end: each change, and when its router's kernel reported it."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class Watch:
         for router, process in self._processes.items():
             if process.poll() is not None or process.failed:
                 raise LabError(f"{router} was not watched to the end: {process.stderr or 'its connection ended'}")
-        found = [sample for changes in self._changes.values() for sample in looks(changes, until_s)]
-        return sorted(found, key=lambda sample: sample.at_s)
+        all_samples = [sample for changes in self._changes.values() for sample in looks(changes, until_s)]
+        return sorted(all_samples, key=lambda sample: sample.at_s)
 
     def _read(self, router: str) -> None:
         for line in self._processes[router].lines():
-            told = json.loads(line.text)
-            self._changes[router].append(Sample(told["at_s"] - self._offset_s, router, frozenset(told["ports"])))
+            change = json.loads(line.text)
+            self._changes[router].append(Sample(change["at_s"] - self._offset_s, router, frozenset(change["ports"])))
             self._begun[router].set()
 
     def _close(self) -> None:
@@ -76,10 +76,10 @@ class Watch:
 
 def looks(changes: Sequence[Sample], until_s: float) -> list[Sample]:
     """One router's changes as if it had been looked at all the time: right before each, at it, and in between."""
-    found: list[Sample] = []
+    samples: list[Sample] = []
     ends = [change.at_s for change in changes[1:]] + [max(until_s, changes[-1].at_s)] if changes else []
     for change, end_s in zip(changes, ends, strict=True):
         between = int((end_s - change.at_s) / EVERY_S)
-        found += [replace(change, at_s=change.at_s + number * EVERY_S) for number in range(between + 1)]
-        found.append(replace(change, at_s=end_s))
-    return found
+        samples += [replace(change, at_s=change.at_s + number * EVERY_S) for number in range(between + 1)]
+        samples.append(replace(change, at_s=end_s))
+    return samples

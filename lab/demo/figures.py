@@ -77,7 +77,7 @@ SENT_ENOUGH = 0.90
 
 def verdicts(premium: Flow, phases: Sequence[Phase]) -> tuple[Verdict, ...]:
     """What the run shows of the premium flow: kept in its slot, lost outside it, each of what was sent."""
-    found = []
+    shown: list[Verdict] = []
     for phase in phases:
         keeps = phase.name in ("alone", "reserved")
         received, sent = mean_bps(premium.samples, phase), mean_bps(premium.sent, phase)
@@ -87,8 +87,8 @@ def verdicts(premium: Flow, phases: Sequence[Phase]) -> tuple[Verdict, ...]:
         evidence = "no sample"
         if received is not None and sent:
             evidence = f"{received / 1e6:.1f} of {sent / 1e6:.1f} Mb/s"
-        found.append(Verdict(f"{phase.name}: the premium flow {verb}", holds, evidence))
-    return tuple(found)
+        shown.append(Verdict(f"{phase.name}: the premium flow {verb}", holds, evidence))
+    return tuple(shown)
 
 
 def too_busy(flow: Flow, phases: Sequence[Phase]) -> bool:

@@ -14,9 +14,9 @@ from pathlib import Path
 from rich.table import Table
 
 from lab import control, requirements, snapshot, topology, traffic
+from lab import controller as controllers
 from lab.control import Lab
-from lab.demo import controller as controllers
-from lab.demo.controller import Controller
+from lab.controller import Controller
 from lab.demo.display import Display
 from lab.demo.figures import Flow, Phase, Sample, Verdict, mean_bps, phases_of, too_busy, verdicts
 from lab.demo.plot import draw
@@ -87,7 +87,7 @@ def _run(state_dir: Path, display: Display, *, keep: bool) -> int:
     controller.wait_settled(READY_S)
     _cancel_leftovers(controller)
     before = snapshot.snapshots(lab)
-    display.say("the routers have their standing queues; their configuration is kept for comparing")
+    display.say("the routers have their baseline, the queues without any reservation; it is kept for comparing")
     measured = _measure(lab, controller, display)
     after = snapshot.snapshots(lab)
     return _report(display, controller, measured, before, after, state_dir / "demo", keep=keep)
@@ -95,10 +95,10 @@ def _run(state_dir: Path, display: Display, *, keep: bool) -> int:
 
 def _cancel_leftovers(controller: Controller) -> None:
     """A reservation of a demo that was interrupted."""
-    found = controller.get(f"/v1/reservations?owner={OWNER}&state=committed&state=held")["items"]
-    for entry in found:
+    leftovers = controller.get(f"/v1/reservations?owner={OWNER}&state=committed&state=held")["items"]
+    for entry in leftovers:
         controller.slotcar("cancel", entry["handle"], "--yes")
-    if found:
+    if leftovers:
         time.sleep(1.0)
         controller.wait_settled(READY_S)
 
@@ -133,12 +133,12 @@ def _measure(lab: Lab, controller: Controller, display: Display) -> Measured:
 
 def _late_s(lab: Lab, display: Display, did: str) -> float:
     """How late the last router took its step by itself: the timers of one that is emulated are, while it forwards."""
-    told = lags_cs(lab, lab.topology.routers)
-    late_s = max(told.values(), default=0) / 100
+    lags_by_router_cs = lags_cs(lab, lab.topology.routers)
+    late_s = max(lags_by_router_cs.values(), default=0) / 100
     by_itself = (
         f"by their own account, the routers {did} at most {late_s:.2f} s late: so much is left out of the figures"
     )
-    display.say(by_itself if told else f"no router {did} by itself: the controller pushed")
+    display.say(by_itself if lags_by_router_cs else f"no router {did} by itself: the controller pushed")
     return late_s
 
 
@@ -164,12 +164,12 @@ def _flow(lab: Lab, flow: tuple[str, str, int, int, int], duration_s: float) -> 
 
 
 def _now(flows: Sequence[tuple[str, traffic.Flow]]) -> list[tuple[str, str]]:
-    found = []
+    rows = []
     for name, flow in flows:
         samples = flow.samples()
         rate = f"{samples[-1].received_bps / 1e6:5.1f}" if samples else "    –"
-        found.append((name, f"{rate} of {flow.offered_bps / 1e6:.0f} Mb/s"))
-    return found
+        rows.append((name, f"{rate} of {flow.offered_bps / 1e6:.0f} Mb/s"))
+    return rows
 
 
 def _sampled(name: str, flow: traffic.Flow, began: float) -> Flow:

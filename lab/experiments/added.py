@@ -57,7 +57,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What is told of a stream: a statistic of its delays, or of the absolute IPDV of its consecutive packets."""
+    """What is said of a stream: a statistic of its delays, or of the absolute IPDV of its consecutive packets."""
 
     statistic: Statistic
     varies: bool = False
@@ -73,10 +73,10 @@ class Figure:
             ]
         else:
             values = [(packet.sent_us, packet.delay_us) for packet in stream if packet.delay_us is not None]
-        found: dict[int, list[float]] = {}
+        by_second: dict[int, list[float]] = {}
         for sent_us, value_us in values:
-            found.setdefault(sent_us // BLOCK_US, []).append(value_us / MILLISECOND)
-        return tuple(tuple(block) for block in found.values())
+            by_second.setdefault(sent_us // BLOCK_US, []).append(value_us / MILLISECOND)
+        return tuple(tuple(block) for block in by_second.values())
 
 
 def percentile_95(values: Sequence[float]) -> float:

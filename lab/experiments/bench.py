@@ -18,9 +18,9 @@ import yaml
 
 from controller.network import load_network
 from lab import control, requirements, traffic
+from lab import controller as controllers
 from lab.control import Lab
-from lab.demo import controller as controllers
-from lab.demo.controller import SLOTCAR, Controller
+from lab.controller import SLOTCAR, Controller
 from lab.errors import LabError
 from lab.experiments.capture import Capture, Packet, stamps
 from lab.experiments.figures import WAITING_US
@@ -110,7 +110,7 @@ class Bench:
         return slots
 
     def clear(self) -> None:
-        """Cancels whatever is reserved, and waits until the routers have their standing queues alone.
+        """Cancels whatever is reserved, and waits until the routers have nothing but their baseline.
 
         Raises:
             LabError: they have not, in time.
@@ -123,8 +123,8 @@ class Bench:
         self.settle()
 
     def _committed(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.controller.get("/v1/reservations?state=committed&limit=1000")["items"]
-        return found
+        entries: list[dict[str, Any]] = self.controller.get("/v1/reservations?state=committed&limit=1000")["items"]
+        return entries
 
     def switch(self, inventory: Path) -> None:
         """Another inventory of the same routers takes this one's place: its scheduler, its shares.
@@ -169,9 +169,9 @@ class Bench:
         that what was measured in it is another configuration's. An emulated router that is congested may."""
         for slot in sorted(slots, key=lambda one: one.end):
             wait_until(slot.end - WATCH_S)
-            told = lags_cs(self.lab, self._concerned)
+            lag_by_router_cs = lags_cs(self.lab, self._concerned)
             for name in self._concerned:
-                lag = told.get(name)
+                lag = lag_by_router_cs.get(name)
                 if lag is None or lag > 100 * SLOT_SETTLE_S:
                     late = "not at all" if lag is None else f"{lag / 100:.1f} s late"
                     self.doubts.append(f"{name} began {slot.name} {late}: the machine was too busy")
@@ -187,8 +187,8 @@ class Bench:
     def configuration(self, at: float) -> dict[str, tuple[str, ...]]:
         """The lines that Slotcar has for each router at an instant: those that a push compares with."""
         moment = datetime.fromtimestamp(at).astimezone().isoformat().replace("+", "%2B")
-        found = self.controller.get(f"/v1/configurations?at={moment}")
-        return {one["device"]: tuple(one["lines"]) for one in found["items"]}
+        answer = self.controller.get(f"/v1/configurations?at={moment}")
+        return {one["device"]: tuple(one["lines"]) for one in answer["items"]}
 
     def udp(self, flow: Udp, until: float) -> traffic.UdpFlow:
         """Starts it now; it ends at `until`, seconds since the epoch."""
@@ -221,18 +221,18 @@ class Bench:
         Args:
             again: measures in another slot, of this number. A slot in which the machine was too busy is left out.
         """
-        found = [first]
+        in_slots = [first]
         for number in range(1, MOST_SLOTS):
-            if self.smoke or self.doubts or shown(found):
+            if self.smoke or self.doubts or shown(in_slots):
                 break
-            self.say(f"once more: {len(found)} slots do not show what the load adds")
+            self.say(f"once more: {len(in_slots)} slots do not show what the load adds")
             one = again(number)
             if self.doubts:
                 self.say(f"left out: {'; '.join(self.doubts)}")
                 self.doubts.clear()
             else:
-                found.append(one)
-        return found
+                in_slots.append(one)
+        return in_slots
 
     def stop(self) -> None:
         """Ends every flow that still runs, and their connections; what they counted stays readable."""
@@ -245,13 +245,13 @@ class Bench:
         """Captures what leaves the sources and what comes to the destinations, until the block ends."""
         arriving = [Capture(self.lab, node, expression, outgoing=False) for node in destinations]
         leaving = [Capture(self.lab, node, expression, outgoing=True) for node in sources]
-        found = Captured(self.lab.clock_offset().offset_us)
-        yield found
-        found.sent = tuple(packet for one in leaving for packet in one.packets())
-        found.received = tuple(packet for one in arriving for packet in one.packets())
+        capture = Captured(self.lab.clock_offset().offset_us)
+        yield capture
+        capture.sent = tuple(packet for one in leaving for packet in one.packets())
+        capture.received = tuple(packet for one in arriving for packet in one.packets())
 
     def doubt_senders(self, flows: Sequence[traffic.Flow], start: float, end: float, part: float = 0.9) -> None:
-        """Notes which senders did not send what they were told between two instants: the machine was too busy."""
+        """Notes which senders did not send what they were to send between two instants: the machine was too busy."""
         for flow in flows:
             inside = [s.received_bps for s in flow.sent() if start + s.interval_s <= s.ended_at <= end]
             mean_bps = sum(inside) / len(inside) if inside else 0.0
@@ -277,7 +277,7 @@ class Captured:
 
 @contextlib.contextmanager
 def bench(inventory: Path, state_dir: Path, say: Callable[[str], None], *, smoke: bool = False) -> Iterator[Bench]:
-    """A bench that is up, its routers with their standing queues; everything is taken away again.
+    """A bench that is up, its routers at their baseline; everything is taken away again.
 
     Args:
         state_dir: of this run alone: keys, ledger and log are in it.
@@ -293,7 +293,7 @@ def bench(inventory: Path, state_dir: Path, say: Callable[[str], None], *, smoke
         try:
             made = Bench(lab, inventory, state_dir, say, smoke, controller)
             made.settle()
-            say("the routers have their standing queues")
+            say("the routers have their baseline: the queues, and no reservation")
             yield made
         finally:
             left = controllers.find(state_dir, inventory)
@@ -321,10 +321,10 @@ def _over(entry: dict[str, Any], at: float) -> bool:
 def _sooner(file: Path, folder: Path, repeat: int = 0) -> Path:
     """The same reservations, the first of which starts as soon as short stages and their arming let it."""
     text = file.read_text()
-    earlier_s = max(0, min(int(found) for found in STARTS.findall(text)) - SMOKE_LEAD_S)
+    earlier_s = max(0, min(int(start) for start in STARTS.findall(text)) - SMOKE_LEAD_S)
     copy = folder / f"{file.stem}{_suffix(repeat)}{file.suffix}"
-    text = STARTS.sub(lambda found: f"now + {int(found[1]) - earlier_s} s", text)
-    copy.write_text(RESERVATION_NAMES.sub(lambda found: found[0] + _suffix(repeat), text))
+    text = STARTS.sub(lambda start: f"now + {int(start[1]) - earlier_s} s", text)
+    copy.write_text(RESERVATION_NAMES.sub(lambda name: name[0] + _suffix(repeat), text))
     return copy
 
 

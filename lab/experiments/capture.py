@@ -118,13 +118,13 @@ def stamps(sent: Iterable[Packet], received: Iterable[Packet], offset_us: int = 
     arrivals: dict[int, list[int]] = {}
     for packet in received:
         arrivals.setdefault(packet.number, []).append(packet.at_us - offset_us)
-    found: list[Stamp] = []
+    stamped: list[Stamp] = []
     for packet in sent:
         sent_us = packet.at_us - offset_us
-        found += [Stamp(packet.number, sent_us, at) for at in arrivals.get(packet.number, [])] or [
+        stamped += [Stamp(packet.number, sent_us, at) for at in arrivals.get(packet.number, [])] or [
             Stamp(packet.number, sent_us, None)
         ]
-    return tuple(found)
+    return tuple(stamped)
 
 
 def numbered(packets: Iterable[Packet], first: int | None = None) -> tuple[Packet, ...]:
@@ -137,11 +137,11 @@ def numbered(packets: Iterable[Packet], first: int | None = None) -> tuple[Packe
         first: the number that the other end's first segment has: the count goes on from there, so that both ends agree
             where a connection's first segments were lost right before the end of the 16 bits.
     """
-    found: list[Packet] = []
+    counted_on: list[Packet] = []
     last = first
     for packet in packets:
         step = 0 if last is None else (packet.number - last) % IDENTIFICATIONS
         last = packet.number if last is None else last + step
         last -= IDENTIFICATIONS if step >= IDENTIFICATIONS // 2 else 0
-        found.append(Packet(packet.at_us, packet.source_port, packet.destination_port, last, packet.packet_bytes))
-    return tuple(found)
+        counted_on.append(Packet(packet.at_us, packet.source_port, packet.destination_port, last, packet.packet_bytes))
+    return tuple(counted_on)

@@ -31,6 +31,6 @@ def find(name: str) -> Experiment:
     """
     if name not in NAMES:
         raise LabError(f"there is no experiment {name}; there are {', '.join(NAMES)}")
-    found = import_module(f"lab.experiments.{name.replace('-', '_')}").EXPERIMENT
-    assert isinstance(found, Experiment)
-    return found
+    chosen = import_module(f"lab.experiments.{name.replace('-', '_')}").EXPERIMENT
+    assert isinstance(chosen, Experiment)
+    return chosen

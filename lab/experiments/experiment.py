@@ -34,7 +34,7 @@ class Experiment:
     Attributes:
         inventory: the network, which is also the lab's topology.
         measure: runs it on a bench that is up.
-        explain: why it differs, where it is known to; told only where a row does differ.
+        explain: why it differs, where that is known; shown only where a row does differ.
     """
 
     name: str
@@ -55,20 +55,20 @@ class Experiment:
         began_at, began = datetime.now(UTC), time.monotonic()
         ready.doubts.clear()
         try:
-            found = self.measure(ready)
+            measured = self.measure(ready)
         finally:
             ready.stop()
         doubts = tuple(ready.doubts)
-        differs = any(row.verdict is Verdict.DIFFERS for row in found.rows)
-        words = [found.explanation, self.explain if differs else "", *(f"In doubt: {doubt}." for doubt in doubts)]
+        differs = any(row.verdict is Verdict.DIFFERS for row in measured.rows)
+        words = [measured.explanation, self.explain if differs else "", *(f"In doubt: {doubt}." for doubt in doubts)]
         return Result(
             name=self.name,
             title=self.title,
             source=self.source,
             shown=self.shown,
-            rows=found.rows,
-            plots=found.plots,
-            configuration=found.configuration,
+            rows=measured.rows,
+            plots=measured.plots,
+            configuration=measured.configuration,
             began_at=began_at,
             took_s=time.monotonic() - began,
             scale=self.scale,

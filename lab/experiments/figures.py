@@ -48,7 +48,7 @@ def sent_mbps(stream: Sequence[Delay], payload_bytes: int, phase: Phase) -> floa
 
 
 def median_ms(stream: Sequence[Delay]) -> float | None:
-    """Median one-way delay of those that arrived, ms: told beside the loss ratio."""
+    """Median one-way delay of those that arrived, ms: shown beside the loss ratio."""
     return _ms(delay.median(tuple(packet for packet in stream if not packet.lost)))
 
 
@@ -77,19 +77,19 @@ def rate_series(
     stream: Sequence[Delay], payload_bytes: int, whole: Phase, interval_s: float = 0.5
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Seconds since the phase's start and Mb/s received, in each interval."""
-    found = throughput.series(stream, payload_bytes, whole.start_us, whole.end_us, int(interval_s * 1e6))
+    intervals = throughput.series(stream, payload_bytes, whole.start_us, whole.end_us, int(interval_s * 1e6))
     return (
-        tuple((one.start_us - whole.start_us) / 1e6 + interval_s / 2 for one in found),
-        tuple(one.received_bps / MEGA for one in found),
+        tuple((one.start_us - whole.start_us) / 1e6 + interval_s / 2 for one in intervals),
+        tuple(one.received_bps / MEGA for one in intervals),
     )
 
 
 def delay_series(stream: Sequence[Delay], whole: Phase) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Seconds since the phase's start and ms of delay, of each packet that arrived."""
-    found = [packet for packet in during(stream, whole) if packet.delay_us is not None]
+    packets = [packet for packet in during(stream, whole) if packet.delay_us is not None]
     return (
-        tuple((packet.sent_us - whole.start_us) / 1e6 for packet in found),
-        tuple((packet.delay_us or 0) / MILLISECOND for packet in found),
+        tuple((packet.sent_us - whole.start_us) / 1e6 for packet in packets),
+        tuple((packet.delay_us or 0) / MILLISECOND for packet in packets),
     )
 
 

@@ -1,4 +1,4 @@
-"""What an experiment states before it runs, and what it found. Pure: no lab, no clock."""
+"""What an experiment states before it runs, and what it showed. Pure: no lab, no clock."""
 
 from __future__ import annotations
 
@@ -60,19 +60,19 @@ class Rule:
     promise: bool = False
     margin: float = 0.0
 
-    def shown_by(self, found: Added | None) -> bool:
+    def shown_by(self, added: Added | None) -> bool:
         """Whether what the load adds is known well enough to judge by it: more exactly than the margin, or so that the rule
         says the same of everything between the interval's ends."""
-        if found is None:
+        if added is None:
             return False
-        return found.width < self.margin or self.holds(found.low, 0.0) == self.holds(found.high, 0.0)
+        return added.width < self.margin or self.holds(added.low, 0.0) == self.holds(added.high, 0.0)
 
-    def judge_added(self, found: Added | None, *, fit: bool = True, note: str = "") -> Row:
+    def judge_added(self, difference: Added | None, *, fit: bool = True, note: str = "") -> Row:
         """The row with what a load added; not shown where it is not known well enough."""
         notes = [note] if note else []
-        notes += [str(found)] if found is not None else []
-        ours = None if found is None else found.value
-        return self.judge(ours, fit=fit and self.shown_by(found), note="; ".join(notes))
+        notes += [str(difference)] if difference is not None else []
+        ours = None if difference is None else difference.value
+        return self.judge(ours, fit=fit and self.shown_by(difference), note="; ".join(notes))
 
     def judge(self, ours: float | None, beside: float | None = 0.0, *, fit: bool = True, note: str = "") -> Row:
         """The row with what was measured.

@@ -47,9 +47,9 @@ class Sampler:
         self._thread.join()
         self._process.write(b"")
         self._process.wait(20.0)
-        found = [depth for line in self._process.lines() for depth in read(line.t_us, line.text)]
+        depths = [depth for line in self._process.lines() for depth in read(line.t_us, line.text)]
         self._process.close()
-        return tuple(found)
+        return tuple(depths)
 
     def _ask(self) -> None:
         while not self._ended.wait(self._interval_s):

@@ -89,15 +89,15 @@ def commit() -> str:
 
 def versions() -> dict[str, str]:
     """Of Python, of the distributions that took part, and of the lab's Debian packages that are there."""
-    found = {"python": platform.python_version()}
-    found |= {name: metadata.version(name) for name in DISTRIBUTIONS}
+    by_name = {"python": platform.python_version()}
+    by_name |= {name: metadata.version(name) for name in DISTRIBUTIONS}
     packages = sorted({*requirements.EVERYWHERE.values(), *requirements.FOR_THE_GUEST.values()})
     listed = _output(["dpkg-query", "-W", "-f", "${Package}\t${Version}\n", *packages])
     for line in listed.splitlines():
         package, _, version = line.partition("\t")
         if version:
-            found[package] = version
-    return found
+            by_name[package] = version
+    return by_name
 
 
 def _output(argv: list[str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from lab.ios import tree
-from lab.ios.grammar.table import Found, Grammar, Refusal
+from lab.ios.grammar.table import Grammar, ParsedLine, Refusal
 from lab.ios.references import refusal, removal_refusal
 from lab.ios.tree import Node
 
@@ -105,37 +105,37 @@ class Configuration:
         if words == ["exit"]:
             cursor.path = cursor.path[:-1] or cursor.path
             return TAKEN
-        found = self.grammar.resolve([node.mode for node in reversed(cursor.path)], words)
-        if isinstance(found, Refusal):
-            kind = Kind.AMBIGUOUS if found.ambiguous else Kind.INCOMPLETE if found.word < 0 else Kind.INVALID
-            return Answer(kind, word=found.word)
+        parsed = self.grammar.resolve([node.mode for node in reversed(cursor.path)], words)
+        if isinstance(parsed, Refusal):
+            kind = Kind.AMBIGUOUS if parsed.ambiguous else Kind.INCOMPLETE if parsed.word < 0 else Kind.INVALID
+            return Answer(kind, word=parsed.word)
         path = list(cursor.path)
-        while path[-1].mode != found.mode:
+        while path[-1].mode != parsed.mode:
             path.pop()
-        if found.entry.rule.special == "banner" and words[0] == "banner":
+        if parsed.entry.rule.special == "banner" and words[0] == "banner":
             cursor.path = path
             return self._banner(cursor, line)
-        answer = self._remove(found, path) if found.negative else self._add(found, path, starting)
+        answer = self._remove(parsed, path) if parsed.negative else self._add(parsed, path, starting)
         if answer.taken:
             cursor.path = path
         return answer
 
-    def _add(self, found: Found, path: list[Node], starting: bool) -> Answer:
-        section, rule = path[-1], found.entry.rule
-        if answer := self._special_refusal(found, section, starting):
+    def _add(self, parsed: ParsedLine, path: list[Node], starting: bool) -> Answer:
+        section, rule = path[-1], parsed.entry.rule
+        if answer := self._special_refusal(parsed, section, starting):
             return answer
-        node = tree.node_of(found, self.grammar)
+        node = tree.node_of(parsed, self.grammar)
         if rule.special == "class-map":
-            node.text = f"class-map match-all {found.captures['name']}"
+            node.text = f"class-map match-all {parsed.captures['name']}"
         if rule.special == "sequence":
             return _add_entry(node, section)
         if rule.special == "dscp-map":
             return _map_dscp(node, section)
         existing = section.child(node.key)
         same = existing is not None and (existing.text == node.text or bool(existing.mode and node.mode))
-        if not same and not starting and (why := refusal(found, path)):
+        if not same and not starting and (why := refusal(parsed, path)):
             return Answer(Kind.REFUSED, why)
-        if found.text in rule.defaults:
+        if parsed.text in rule.defaults:
             section.children = [child for child in section.children if child is not existing]
             return TAKEN
         if existing is None or not same:
@@ -148,43 +148,43 @@ class Configuration:
             path.pop()
         return TAKEN
 
-    def _special_refusal(self, found: Found, section: Node, starting: bool) -> Answer | None:
-        special = found.entry.rule.special
-        if special == "interface" and not starting and not self._may_be(found.captures["name"]):
+    def _special_refusal(self, parsed: ParsedLine, section: Node, starting: bool) -> Answer | None:
+        special = parsed.entry.rule.special
+        if special == "interface" and not starting and not self._may_be(parsed.captures["name"]):
             return Answer(Kind.INVALID, word=1)
         if special == "physical" and "." in section.captures.get("name", ""):
             return Answer(Kind.REFUSED, "% Fair queueing is not supported on subinterfaces")
         if special == "header":
-            existing = section.child(found.key)
-            if existing and existing.text != found.text:
-                name = found.captures["name"]
+            existing = section.child(parsed.key)
+            if existing and existing.text != parsed.text:
+                name = parsed.captures["name"]
                 return Answer(Kind.REFUSED, f"% Class-map {name} exists with another match type")
         return None
 
     def _complete(self, node: Node, path: list[Node]) -> None:
         """A new interface has no address, and says so."""
         if node.rule.special == "interface":
-            found = self.grammar.find("interface", ("no", "ip", "address"))
-            assert isinstance(found, Found)
-            self._remove(found, [*path, node])
+            parsed = self.grammar.find("interface", ("no", "ip", "address"))
+            assert isinstance(parsed, ParsedLine)
+            self._remove(parsed, [*path, node])
 
     def _may_be(self, name: str) -> bool:
         kind = name.rstrip("0123456789./:")
         return kind in self.grammar.logical or name.partition(".")[0] in self.hardware
 
-    def _remove(self, found: Found, path: list[Node]) -> Answer:
-        section, rule = path[-1], found.entry.rule
-        if rule.special == "interface" and found.captures["name"] in self.hardware:
+    def _remove(self, parsed: ParsedLine, path: list[Node]) -> Answer:
+        section, rule = path[-1], parsed.entry.rule
+        if rule.special == "interface" and parsed.captures["name"] in self.hardware:
             return Answer(Kind.REFUSED, "% Removal of physical interfaces is not permitted")
-        gone = _meant(found, section)
+        gone = _meant(parsed, section)
         for node in gone:
             if why := removal_refusal(node, path):
                 return Answer(Kind.REFUSED, why)
         section.children = [child for child in section.children if child not in gone]
         if rule.keeps_no and (rule.key or not gone):
-            node = tree.node_of(found, self.grammar)
-            node.text, node.mode = f"no {rule.key or found.text}", ""
-            node.key = found.key if rule.key else node.text
+            node = tree.node_of(parsed, self.grammar)
+            node.text, node.mode = f"no {rule.key or parsed.text}", ""
+            node.key = parsed.key if rule.key else node.text
             section.children = [*(child for child in section.children if child.text != node.text), node]
         return TAKEN
 
@@ -208,9 +208,9 @@ class Configuration:
         return TAKEN
 
     def _add_banner(self, text: str) -> None:
-        found = self.grammar.find(self.top.mode, text.splitlines()[0].split())
-        assert isinstance(found, Found)
-        node = tree.node_of(found, self.grammar)
+        parsed = self.grammar.find(self.top.mode, text.splitlines()[0].split())
+        assert isinstance(parsed, ParsedLine)
+        node = tree.node_of(parsed, self.grammar)
         node.text, node.key = text, " ".join(text.split()[:2])
         self.top.children = [child for child in self.top.children if child.key != node.key]
         self.top.children.append(node)
@@ -245,23 +245,23 @@ def _map_dscp(node: Node, section: Node) -> Answer:
     return TAKEN
 
 
-def _meant(found: Found, section: Node) -> list[Node]:
+def _meant(parsed: ParsedLine, section: Node) -> list[Node]:
     """The lines that a `no` form takes away."""
-    rule = found.entry.rule
+    rule = parsed.entry.rule
     if rule.no_takes_group:
-        group = found.fill(rule.group)
+        group = parsed.fill(rule.group)
         return [child for child in section.children if child.rule.group and child.fill(child.rule.group) == group]
-    if rule.special == "sequence" and found.captures.get("sequence"):
-        return [child for child in section.children if str(child.sequence) == found.captures["sequence"]]
+    if rule.special == "sequence" and parsed.captures.get("sequence"):
+        return [child for child in section.children if str(child.sequence) == parsed.captures["sequence"]]
     if rule.key:
-        named = [child for child in section.children if child.key == found.key]
+        named = [child for child in section.children if child.key == parsed.key]
         # `no service-policy input OTHER` does not take away the policy that is there.
-        return [child for child in named if not (rule.needs and found.whole and child.text != found.text)]
-    begins = f"{found.text} "
+        return [child for child in named if not (rule.needs and parsed.whole and child.text != parsed.text)]
+    begins = f"{parsed.text} "
     return [
         child
         for child in section.children
-        if found.text in (child.text, child.key) or (child.rule.kept and child.text.startswith(begins))
+        if parsed.text in (child.text, child.key) or (child.rule.kept and child.text.startswith(begins))
     ]
 
 

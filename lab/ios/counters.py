@@ -95,8 +95,8 @@ def policies(top: Node, counters: Table, only: str = "", way: str = "") -> Itera
 
 def _classes(top: Node, policy: str, margin: str, count_of: object) -> Iterator[str]:
     assert callable(count_of)
-    found = top.child(f"policy-map {policy}")
-    for section in found.printed() if found else ():
+    policy_map = top.child(f"policy-map {policy}")
+    for section in policy_map.printed() if policy_map else ():
         if not section.text.startswith("class "):
             continue
         name = section.text.split()[1]
@@ -129,11 +129,12 @@ def _actions(section: Node, count: Counters) -> Iterator[str]:
 
 
 def _police(police: Node, count: Counters) -> Iterator[str]:
-    told = police.captures
+    given = police.captures
+    cir, bc = given.get("cir") or given.get("rate", ""), given.get("bc") or given.get("burst") or 1500
     yield "police:"
-    yield f"    cir {told.get('cir') or told.get('rate', '')} bps, bc {told.get('bc') or told.get('burst') or 1500} bytes"
-    if "pir" in told:
-        yield f"    pir {told['pir']} bps, be {told.get('be', '1500')} bytes"
+    yield f"    cir {cir} bps, bc {bc} bytes"
+    if "pir" in given:
+        yield f"    pir {given['pir']} bps, be {given.get('be', '1500')} bytes"
     text = f"{police.text} {' '.join(child.text for child in police.printed())}".strip()
     for verb, packets, octets in (
         ("conform", count.conformed_packets, count.conformed_bytes),

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from lab.ios import tree
 from lab.ios.configuration import Configuration, Cursor
-from lab.ios.grammar.table import Found, Grammar
+from lab.ios.grammar.table import Grammar, ParsedLine
 from lab.ios.tree import Node
 
-#: Rules of headers that stand as they are until they are taken away, told with a match type or without.
+#: Rules of headers that stay as they are until they are taken away, written with a match type or without.
 _FIXED = ("header", "class-map")
 NOTHING = "!No changes were found"
 
@@ -104,7 +104,7 @@ def _group(node: Node) -> str:
 
 
 def _same(one: Node, other: Node) -> bool:
-    """A section is the same where its key is, and its header may be told in fewer words; but a class-map's match type
+    """A section is the same where its key is, and its header may be written in fewer words; but a class-map's match type
     does not change while it is there."""
     return one.text == other.text or bool(
         one.mode and other.mode and one.key == other.key and one.rule.special not in _FIXED
@@ -137,8 +137,8 @@ def _negated(node: Node) -> str:
 
 def contextual(now: Configuration, wanted: Configuration) -> list[str]:
     """The lines of `show archive config differences`: those that only one of the two holds, under their sections."""
-    found = list(_contextual(now.top, wanted.top, 0))
-    return ["!Contextual Config Diffs:", *(found or [NOTHING])]
+    changes = list(_contextual(now.top, wanted.top, 0))
+    return ["!Contextual Config Diffs:", *(changes or [NOTHING])]
 
 
 def _contextual(now: Node, wanted: Node, depth: int) -> Iterator[str]:
@@ -165,11 +165,11 @@ def _signed(sign: str, node: Node, depth: int) -> Iterator[str]:
 def incremental(now: Configuration, lines: list[str]) -> list[str]:
     """The lines of `show archive config incremental-diffs FILE`: those of a file that the running configuration lacks.
 
-    A line that takes something away stands in no configuration, so it is told even where there is nothing to take.
+    A line that takes something away stands in no configuration, so it is listed even where there is nothing to take.
     """
-    told: list[str] = []
+    missing: list[str] = []
     cursor, shown = now.cursor(), 0
-    for line in _without_banners(now, lines, told):
+    for line in _without_banners(now, lines, missing):
         words = line.split()
         if not words or words[0].startswith("!") or words == ["end"]:
             continue
@@ -177,20 +177,20 @@ def incremental(now: Configuration, lines: list[str]) -> list[str]:
             cursor.path = cursor.path[:-1] or cursor.path
             shown = min(shown, len(cursor.path) - 1)
             continue
-        found = now.grammar.resolve([node.mode for node in reversed(cursor.path)], words)
-        depth, held = _enter(cursor, found, now.grammar)
+        parsed = now.grammar.resolve([node.mode for node in reversed(cursor.path)], words)
+        depth, held = _enter(cursor, parsed, now.grammar)
         shown = min(shown, depth)
         if not held:
-            told += [
+            missing += [
                 " " * place + node.text for place, node in enumerate(cursor.path[1 : depth + 1]) if place >= shown
             ]
-            told.append(" " * depth + " ".join(words))
+            missing.append(" " * depth + " ".join(words))
             shown = len(cursor.path) - 1
-    return ["!List of Commands:", *told, "end", *([] if told else [NOTHING])]
+    return ["!List of Commands:", *missing, "end", *([] if missing else [NOTHING])]
 
 
-def _without_banners(now: Configuration, lines: list[str], told: list[str]) -> Iterator[str]:
-    """All lines but those of banners, of which a banner that the configuration lacks is told."""
+def _without_banners(now: Configuration, lines: list[str], missing: list[str]) -> Iterator[str]:
+    """All lines but those of banners, of which one that the configuration lacks is added to `missing`."""
     reading = Configuration(now.grammar)
     cursor = reading.cursor()
     for line in lines:
@@ -200,23 +200,23 @@ def _without_banners(now: Configuration, lines: list[str], told: list[str]) -> I
         reading.apply(cursor, line)
         if not cursor.delimiter:
             banner = reading.top.children[-1].text
-            told += [] if now.holds(banner) else banner.split("\n")
+            missing += [] if now.holds(banner) else banner.split("\n")
 
 
-def _enter(cursor: Cursor, found: object, grammar: Grammar) -> tuple[int, bool]:
+def _enter(cursor: Cursor, parsed: object, grammar: Grammar) -> tuple[int, bool]:
     """Move to where a line stands; gives the depth of the line and whether the configuration holds it."""
-    if not isinstance(found, Found):
+    if not isinstance(parsed, ParsedLine):
         return len(cursor.path) - 1, False
-    while cursor.path[-1].mode != found.mode:
+    while cursor.path[-1].mode != parsed.mode:
         cursor.path.pop()
     depth, section = len(cursor.path) - 1, cursor.path[-1]
-    node = tree.node_of(found, grammar)
-    if found.negative:
-        return depth, any(child.text == f"no {found.text}" for child in section.children)
+    node = tree.node_of(parsed, grammar)
+    if parsed.negative:
+        return depth, any(child.text == f"no {parsed.text}" for child in section.children)
     have = section.child(node.key)
     if have is None and node.rule.special == "sequence":
         have = next((child for child in section.children if node.text.endswith(child.text)), None)
     held = have is not None and (have.text == node.text or bool(node.mode) or node.rule.special == "sequence")
     if node.mode:
         cursor.path.append(have or node)
-    return depth, held or found.text in found.entry.rule.defaults
+    return depth, held or parsed.text in parsed.entry.rule.defaults

@@ -10,13 +10,12 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from lab.ios.configuration import Configuration
 from lab.ios.tree import Node
-
-if TYPE_CHECKING:
-    from lab.ios.machine import Machine
 
 USER = "eem"
 MAXRUN_S = 20
@@ -33,11 +32,23 @@ class Fired:
     ended: bool
 
 
+class Host(Protocol):
+    """What the applets need of the router that they run on; `running` is the configuration that holds them."""
+
+    running: Configuration
+
+    def changed(self) -> None:
+        """Called after a run."""
+
+    def execute(self, commands: list[str], timeout_s: float, /) -> Awaitable[bool]:
+        """Runs commands one after the other; gives whether all of them ran in time."""
+
+
 @dataclass(slots=True)
 class Events:
     """The timers of a router's applets, each beside the line that set it: the same line set again is another timer."""
 
-    machine: Machine
+    host: Host
     fired: list[Fired] = field(default_factory=list)
     _timers: dict[int, tuple[Node, asyncio.TimerHandle]] = field(default_factory=dict)
     _runs: dict[asyncio.Task[None], str] = field(default_factory=dict)
@@ -54,10 +65,10 @@ class Events:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return
-        found = {id(event): (applet, event) for applet, event in self._countdowns()}
-        for gone in set(self._timers) - set(found):
+        countdowns = {id(event): (applet, event) for applet, event in self._countdowns()}
+        for gone in set(self._timers) - set(countdowns):
             self._timers.pop(gone)[1].cancel()
-        for key, (applet, event) in found.items():
+        for key, (applet, event) in countdowns.items():
             if key not in self._timers:
                 timer = loop.call_later(float(event.captures["seconds"]), self._start, applet)
                 self._timers[key] = (event, timer)
@@ -71,11 +82,11 @@ class Events:
             run.cancel()
 
     def _countdowns(self) -> list[tuple[Node, Node]]:
-        applets = (node for node in self.machine.running.top.children if node.rule.special == "applet")
-        found = ((applet, applet.child("event")) for applet in applets)
+        applets = (node for node in self.host.running.top.children if node.rule.special == "applet")
+        pairs = ((applet, applet.child("event")) for applet in applets)
         return [
             (applet, event)
-            for applet, event in found
+            for applet, event in pairs
             if event is not None and _SECONDS.fullmatch(event.captures.get("seconds", ""))
         ]
 
@@ -85,21 +96,10 @@ class Events:
         run.add_done_callback(self._runs.pop)
 
     async def _run(self, applet: Node) -> None:
-        from lab.ios.faults import SessionDropped
-        from lab.ios.shell import Shell
-
-        event = applet.child("event")
-        shell = Shell(self.machine, USER, lambda text: None, level=15)
-        shell.length = 0
-        began_ns, ended = time.time_ns(), False
-        try:
-            # A question that nobody answers is waited for until the run is over.
-            async with asyncio.timeout(int((event and event.captures.get("maxrun")) or MAXRUN_S)):
-                for action in sorted(applet.children, key=lambda node: node.captures.get("label", "")):
-                    if command := action.captures.get("command"):
-                        await shell.execute(command.removeprefix('"').removesuffix('"'))
-            ended = True
-        except (TimeoutError, SessionDropped):
-            shell.close()
+        event, began_ns = applet.child("event"), time.time_ns()
+        actions = sorted(applet.children, key=lambda node: node.captures.get("label", ""))
+        commands = [action.captures.get("command", "").removeprefix('"').removesuffix('"') for action in actions]
+        maxrun_s = int((event and event.captures.get("maxrun")) or MAXRUN_S)
+        ended = await self.host.execute([command for command in commands if command], maxrun_s)
         self.fired.append(Fired(applet.captures["name"], began_ns, ended))
-        self.machine.changed()
+        self.host.changed()

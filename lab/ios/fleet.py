@@ -21,10 +21,12 @@ from typing import Any, Self, TypeVar
 import asyncssh
 
 from lab.ios.counters import Counters
+from lab.ios.events import USER as EEM_USER
 from lab.ios.events import Fired
 from lab.ios.faults import Fault
 from lab.ios.machine import Account, Machine, Pending, Received
 from lab.ios.server import listen
+from lab.ios.shell import run_unattended
 
 LOOPBACK = "127.0.0.1"
 #: Below those that the kernel gives to connections: a router that is started again finds its port free.
@@ -86,6 +88,7 @@ class Router:
         self._reloading = asyncio.Lock()
         self._machine.changed = self._note
         self._machine.reload = lambda: self._spawn(self._reload(0.0))
+        self._machine.execute = functools.partial(run_unattended, self._machine, EEM_USER)
 
     def __enter__(self) -> Self:
         self._alone = Routers()

@@ -1,11 +1,11 @@
-"""A router without its network: configurations, flash, revert timer, clock, faults, and a record of what it was told."""
+"""A router without its network: configurations, flash, revert timer, clock, faults, and every line that was given to it."""
 
 from __future__ import annotations
 
 import asyncio
 import datetime
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
 from lab.ios import difference
@@ -62,12 +62,18 @@ class Account:
     authorized_keys: tuple[str, ...] = ()
 
 
+async def _no_command_line(commands: list[str], timeout_s: float) -> bool:
+    """A machine without one runs no commands."""
+    return False
+
+
 @dataclass(slots=True)
 class Machine:
     """
     Args:
         minute_s: how long a minute of the revert timer lasts, so that a test need not wait for a whole one.
         changed: called, in the event loop, after everything that a test may wait for.
+        execute: runs an applet's commands for so many seconds at most; gives whether all of them ran.
     """
 
     name: str
@@ -79,6 +85,7 @@ class Machine:
     sequences: bool = False
     changed: Callable[[], None] = lambda: None
     reload: Callable[[], None] = lambda: None
+    execute: Callable[[list[str], float], Awaitable[bool]] = _no_command_line
     history: list[Received] = field(default_factory=list)
     commands: list[tuple[int, str, str]] = field(default_factory=list)
     faults: Faults = field(default_factory=Faults)

@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lab.ios.grammar.checking import below
-from lab.ios.grammar.table import Found
+from lab.ios.grammar.table import ParsedLine
 from lab.ios.tree import Node
 
 
-def refusal(found: Found, path: list[Node]) -> str:
+def refusal(parsed: ParsedLine, path: list[Node]) -> str:
     """Why the last section of a path cannot take a line; empty where it can."""
-    return next(filter(None, _refusals(found, path)), "")
+    return next(filter(None, _refusals(parsed, path)), "")
 
 
-def _refusals(found: Found, path: list[Node]) -> Iterator[str]:
-    section, rule = path[-1], found.entry.rule
-    if too_small := below(found):
+def _refusals(parsed: ParsedLine, path: list[Node]) -> Iterator[str]:
+    section, rule = path[-1], parsed.entry.rule
+    if too_small := below(parsed):
         yield f"% Invalid value: {too_small}"
-    if rule.needs and not _is_made(found.fill(rule.needs), path[0]):
-        yield found.fill(rule.missing)
+    if rule.needs and not _is_made(parsed.fill(rule.needs), path[0]):
+        yield parsed.fill(rule.missing)
     if rule.after and section.text != "class class-default" and not any(_has(section, key) for key in rule.after):
         yield f"% Configure {' or '.join(key for key in rule.after if key != 'class-default')} first"
     for key in rule.excludes:
         if section.child(key):
-            yield f"% {key.capitalize()} is configured: remove it before {found.text.split()[0]}"
-    if rule.once and any(peer.child(found.key) for peer in path[-2].children if peer is not section):
+            yield f"% {key.capitalize()} is configured: remove it before {parsed.text.split()[0]}"
+    if rule.once and any(peer.child(parsed.key) for peer in path[-2].children if peer is not section):
         yield rule.once
-    if rule.sum_key and _sum(found, path) > rule.sum_limit:
+    if rule.sum_key and _sum(parsed, path) > rule.sum_limit:
         yield rule.too_much
 
 
@@ -50,25 +50,25 @@ def in_use(thing: str, top: Node) -> bool:
 
 
 def _has(section: Node, key: str) -> bool:
-    found = section.child(key)
-    return found is not None and not found.text.startswith("no ")
+    node = section.child(key)
+    return node is not None and not node.text.startswith("no ")
 
 
 def _is_made(thing: str, top: Node) -> bool:
     return any(node.rule.makes and node.fill(node.rule.makes) == thing for node in top.children)
 
 
-def _sum(found: Found, path: list[Node]) -> int:
+def _sum(parsed: ParsedLine, path: list[Node]) -> int:
     """The sum with the line in: over a policy's classes, or over an interface's queues with those as by default."""
-    rule, section = found.entry.rule, path[-1]
+    rule, section = parsed.entry.rule, path[-1]
     sections = path[-2].children if rule.mode == "policy-map-class" else [section]
-    values = {(id(section), found.key): int(found.captures.get(rule.sum_of, 0))}
+    values = {(id(section), parsed.key): int(parsed.captures.get(rule.sum_of, 0))}
     for line in rule.defaults:
         *key, _, value = line.split()
         values.setdefault((id(section), " ".join(key)), int(value))
     for peer in sections:
         for node in _summed(peer, rule.sum_key):
-            if not (peer is section and node.key == found.key):
+            if not (peer is section and node.key == parsed.key):
                 values[id(peer), node.key] = int(node.captures.get(rule.sum_of, 0))
     return sum(values.values())
 

@@ -45,11 +45,11 @@ async def _sink(machine: Machine, path: str, reader: asyncio.StreamReader, write
         if line[:1] == b"T":
             write(_OK)
             continue
-        found = re.fullmatch(rb"C\d+ (\d+) .*\n", line)
-        if not found:
+        header = re.fullmatch(rb"C\d+ (\d+) .*\n", line)
+        if not header:
             write(b"\x01scp: one file at a time\n")
             return 1
-        size = int(found[1])
+        size = int(header[1])
         write(_OK)
         data = await reader.readexactly(size)
         await reader.readexactly(1)

@@ -10,13 +10,10 @@ from typing import cast
 import asyncssh
 
 from lab.ios import scp
-from lab.ios.commands import change, files, session, show
 from lab.ios.faults import SessionDropped, WrongPassword
 from lab.ios.machine import Machine
 from lab.ios.shell import Shell
 
-#: Importing them registers their commands.
-COMMANDS = (change, files, session, show)
 _LOG = logging.getLogger(__name__)
 _Channel = asyncssh.SSHServerChannel[bytes]
 

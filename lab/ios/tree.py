@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from lab.ios.grammar.table import TOP, Found, Grammar, Rule
+from lab.ios.grammar.table import TOP, Grammar, ParsedLine, Rule
 
 #: IOS prints these before the hardware and these after it.
 _BEFORE = ("Loopback", "Multilink", "Port-channel", "Tunnel")
@@ -28,7 +28,7 @@ class Node:
     order: tuple[object, ...] = ()
 
     def fill(self, template: str) -> str:
-        return re.sub(r"\{(\w+)\}", lambda found: self.captures.get(found[1], ""), template)
+        return re.sub(r"\{(\w+)\}", lambda match: self.captures.get(match[1], ""), template)
 
     def child(self, key: str) -> Node | None:
         return next((child for child in self.children if child.key == key), None)
@@ -53,13 +53,13 @@ def root() -> Node:
     return Node("", "", Rule(mode="", line=""), mode=TOP)
 
 
-def node_of(found: Found, grammar: Grammar) -> Node:
-    rule = found.entry.rule
-    node = Node(found.text, found.key, rule, dict(found.captures), rule.enters)
+def node_of(parsed: ParsedLine, grammar: Grammar) -> Node:
+    rule = parsed.entry.rule
+    node = Node(parsed.text, parsed.key, rule, dict(parsed.captures), rule.enters)
     if rule.sorted_by == "interface":
-        node.order = _interface_order(found.captures["name"], grammar)
+        node.order = _interface_order(parsed.captures["name"], grammar)
     elif rule.sorted_by:
-        number = found.captures.get(rule.sorted_by, "")
+        number = parsed.captures.get(rule.sorted_by, "")
         node.order = (int(number) if number.isdecimal() else -1,)
     else:
         node.order = (0,)

@@ -92,7 +92,7 @@ def mean(stream: Sequence[Delay]) -> Fraction | None:
     """The mean delay of the packets that arrived, in microseconds; None where nothing did.
 
     RFC 7679 has no mean, since a lost packet would make it infinite: this is the finite mean of RFC 6049 §4.2, to
-    be told together with the loss ratio. The EMERGE paper's plots of latency are of this kind.
+    be given together with the loss ratio. The EMERGE paper's plots of latency are of this kind.
     """
     values = _ascending(stream)
     return Fraction(sum(values), len(values)) if values else None

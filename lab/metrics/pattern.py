@@ -19,11 +19,13 @@ def distance_stream(stream: Sequence[Delay]) -> tuple[tuple[int, int], ...]:
     The distance of a lost packet is its sequence number less that of the one lost before it; 0 of the first one lost
     and of every packet that arrived.
     """
-    found, previous = [], None
+    distance_and_loss, previous = [], None
     for packet in stream:
-        found.append((packet.sequence - previous if packet.lost and previous is not None else 0, int(packet.lost)))
+        distance_and_loss.append(
+            (packet.sequence - previous if packet.lost and previous is not None else 0, int(packet.lost))
+        )
         previous = packet.sequence if packet.lost else previous
-    return tuple(found)
+    return tuple(distance_and_loss)
 
 
 def period_stream(stream: Sequence[Delay]) -> tuple[tuple[int, int], ...]:
@@ -32,12 +34,12 @@ def period_stream(stream: Sequence[Delay]) -> tuple[tuple[int, int], ...]:
     A loss period begins with a lost packet whose predecessor arrived, and is numbered from 1; 0 stands beside a packet
     that arrived.
     """
-    found, period, was_lost = [], 0, False
+    period_and_loss, period, was_lost = [], 0, False
     for packet in stream:
         period += packet.lost and not was_lost
-        found.append((period if packet.lost else 0, int(packet.lost)))
+        period_and_loss.append((period if packet.lost else 0, int(packet.lost)))
         was_lost = packet.lost
-    return tuple(found)
+    return tuple(period_and_loss)
 
 
 def distances(stream: Sequence[Delay]) -> tuple[int, ...]:
@@ -77,11 +79,11 @@ def lengths(stream: Sequence[Delay]) -> tuple[int, ...]:
 
     D7.3 §9.1.3 says loss length.
     """
-    found = [0] * period_total(stream)
+    lengths_in_packets = [0] * period_total(stream)
     for period, lost in period_stream(stream):
         if lost:
-            found[period - 1] += 1
-    return tuple(found)
+            lengths_in_packets[period - 1] += 1
+    return tuple(lengths_in_packets)
 
 
 def inter_loss_period_lengths(stream: Sequence[Delay]) -> tuple[int, ...]:
@@ -89,11 +91,11 @@ def inter_loss_period_lengths(stream: Sequence[Delay]) -> tuple[int, ...]:
 
     In packets; 0 for the first loss period.
     """
-    found: list[int] = []
+    first_distances: list[int] = []
     for (distance, _), (period, lost) in zip(distance_stream(stream), period_stream(stream), strict=True):
-        if lost and period > len(found):
-            found.append(distance)
-    return tuple(found)
+        if lost and period > len(first_distances):
+            first_distances.append(distance)
+    return tuple(first_distances)
 
 
 def _lost(stream: Sequence[Delay]) -> list[Delay]:

@@ -1,8 +1,10 @@
 """What devices are told, byte for byte: one folder a case, in it the wanted configuration of every device that the case
 changes, the change that makes it so, and the undo.
 
-A case's name begins with its platform's. `case.yml` says which inventory, which instant, and where the meaning comes from;
+A case's name begins with its platform's name. `case.yml` says what the case shows and where the meaning comes from;
 `reservations.yml` what is reserved, or `reservations: NAME` in `case.yml` where several cases share `shared/NAME.yml`.
+The network is the platform's (`INVENTORY`) unless the case has a `hosts.yml` or names an `inventory`: a folder of
+`inventories/` here or of the repository's. The instant is `AT` unless `at` says another.
 The change starts from the network without reservations, unless `before_at` (and `before.yml`, `before_inventory`) say
 otherwise, or `unmanaged` that Slotcar was never there. A device without files is one that the case leaves alone. That
 the numbers promise no less than was reserved is asserted in `tests/unit/platforms/` (`test_mqc_promises.py`,
@@ -27,13 +29,34 @@ from controller.network import load_network
 from controller.network.model import Network
 from controller.platforms import renderer_of
 from controller.platforms.model import Change, Configuration
+from controller.registry import FOLDERS
 from controller.reservation import load_files
 from controller.verbs.configurations import configurations_at
 from controller.verbs.offline import entries_of
 
 HERE = Path(__file__).parent / "render"
-INVENTORIES = Path(__file__).parents[2] / "inventories"
+INVENTORIES = (HERE / "inventories", Path(__file__).parents[2] / "inventories")
+#: By platform, the network of a case that names none.
+INVENTORY = {
+    "cisco-car": "garnet",
+    "cisco-cat6500": "cisco-cat6500",
+    "cisco-gsr": "cisco-gsr",
+    "cisco-iosxe-netconf": "cisco-iosxe-netconf",
+    "cisco-mqc": "cisco-mqc",
+    "linux-tc": "lab",
+}
+#: Within the slots of nearly all cases.
+AT = "2030-01-01T12:00:00Z"
 KEYS = {"about", "source", "inventory", "at", "before_at", "before_inventory", "unmanaged", "reservations", "before"}
+
+
+def platform_of(folder: Path) -> str:
+    """A case's platform, by its name."""
+    return next(platform for platform in INVENTORY if folder.name.startswith(f"{platform}-"))
+
+
+def inventory_named(name: str) -> Path:
+    return next(folder / name for folder in INVENTORIES if (folder / name).exists())
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +72,21 @@ class Case:
 
     @classmethod
     def read(cls, folder: Path) -> Case:
-        told = yaml.safe_load((folder / "case.yml").read_text(encoding="utf-8"))
-        assert set(told) <= KEYS, f"{folder.name}: {set(told) - KEYS}"
-        assert told["about"]
-        assert told["source"]
+        case = yaml.safe_load((folder / "case.yml").read_text(encoding="utf-8"))
+        assert set(case) <= KEYS, f"{folder.name}: {set(case) - KEYS}"
+        assert case["about"]
+        assert case["source"]
         own = folder / "hosts.yml"
-        inventory = own if own.exists() else INVENTORIES / told["inventory"]
+        inventory = own if own.exists() else inventory_named(case.get("inventory", INVENTORY[platform_of(folder)]))
         return cls(
             folder,
             inventory,
-            datetime.fromisoformat(told["at"]),
-            datetime.fromisoformat(told["before_at"]) if "before_at" in told else None,
-            INVENTORIES / told["before_inventory"] if "before_inventory" in told else inventory,
-            told.get("unmanaged", False),
+            datetime.fromisoformat(case.get("at", AT)),
+            datetime.fromisoformat(case["before_at"]) if "before_at" in case else None,
+            inventory_named(case["before_inventory"]) if "before_inventory" in case else inventory,
+            case.get("unmanaged", False),
             *(
-                HERE / "shared" / f"{told[name]}.yml" if name in told else folder / f"{name}.yml"
+                HERE / "shared" / f"{case[name]}.yml" if name in case else folder / f"{name}.yml"
                 for name in ("reservations", "before")
             ),
         )
@@ -137,3 +160,10 @@ def test_no_golden_text_is_of_a_device_that_is_not_there() -> None:
         (file.parent, file.stem) for kind in ("configuration", "change", "undo") for file in HERE.glob(f"*/*.{kind}")
     }
     assert found <= known
+
+
+def test_a_case_is_named_by_the_platform_of_the_devices_that_it_shows() -> None:
+    assert set(INVENTORY) == set(FOLDERS)
+    for folder in CASES:
+        devices = network_of(Case.read(folder).inventory).devices
+        assert {devices[file.stem].platform for file in folder.glob("*.change")} == {platform_of(folder)}, folder.name

@@ -55,7 +55,7 @@ def test_a_router_in_trouble_withholds_what_crosses_it(lab: Lab, controller: Con
         reserve(controller, "far", "now", "10 min")
         wait_for(lambda: bool(controller.check("device lbnl-edge")), "the trouble to be told")
         assert "which is not Slotcar's" in controller.check("device lbnl-edge")
-        assert not policed(lab), "active on each router of its path, or on none (DESIGN rule 8)"
+        assert not policed(lab), "active on each router of its path, or on none (docs/design.md rule 8)"
         assert "push.withheld" in kinds(controller)
     finally:
         lab.check("lbnl-edge", ["tc", "qdisc", "del", "dev", "eth2", "root"])

@@ -39,7 +39,7 @@ def test_a_controller_killed_in_mid_slot_and_started_again_ends_with_the_right_c
 def test_a_slot_begins_and_ends_on_its_routers_though_its_controller_never_comes_back(
     lab: Lab, controller: Controller
 ) -> None:
-    """DESIGN rule 9: what was armed on the device happens on the device."""
+    """docs/design.md rule 9: what was armed on the device happens on the device."""
     before = snapshots(lab)
     reserve(controller, "orphan", "now + 30 s", "12 s")
     wait_for(lambda: controller.armed() == set(lab.topology.routers), "the boundary to be armed everywhere")

@@ -88,7 +88,7 @@ def acted_at(controller: Controller, first: datetime, last: datetime) -> set[str
 def test_a_slot_ends_in_its_traffic_though_controller_and_database_died_in_it(
     lab: Lab, state_dir: Path, controller: Controller
 ) -> None:
-    """DESIGN rule 9. Its packets are expedited in its window and in nothing else; the sender marks none of them."""
+    """docs/design.md rule 9. Its packets are expedited in its window and in nothing else; the sender marks none of them."""
 
     def ask(start: datetime, attempt: int) -> datetime:
         ends = ("--source", "anl-premium", "--destination", f"lbnl-premium:{PORT}", "--protocol", "udp")

@@ -50,7 +50,7 @@ operators = st.dictionaries(
 
 @cache
 def lans() -> Network:
-    return load_network(Path(__file__).parents[1] / "golden" / "render" / "cat-network.yml")
+    return load_network(Path(__file__).parents[1] / "golden" / "render" / "inventories" / "cisco-cat6500")
 
 
 def device_of(chosen: tuple[str, dict[str, str | int | bool]]) -> Device:
@@ -124,7 +124,7 @@ def test_a_change_is_taken_by_ios_and_its_undo_gives_back_what_was(
 
 def flow(port: int | None = None, source_port: int | None = None, protocol: Protocol = Protocol.UDP) -> Reservation:
     ends = {"source": Endpoint(host="src", port=source_port), "destination": Endpoint(host="dst", port=port)}
-    return reservation(**ends, protocol=protocol, rate_bps=0, packet_size_bytes=128, rtt_us=1)
+    return reservation(**ends, protocol=protocol, rate_bps=1, packet_size_bytes=128, rtt_us=1)
 
 
 @given(chosen=devices, succession=successions())

@@ -49,16 +49,16 @@ class World:
 
 @cache
 def network_of(inventory: str) -> Network:
-    return load_network(RENDER / inventory)
+    return load_network(RENDER / "inventories" / inventory)
 
 
 WORLDS = (
     World(
-        "cisco-gsr", "gsr-inventory", (("src", "bo-data"), ("dst", "mi-data")),
+        "cisco-gsr", "cisco-gsr", (("src", "bo-data"), ("dst", "mi-data")),
         ("bo-gsr", "core-gsr", "mi-gsr"), ("12", "15"),
     ),
     World(
-        "cisco-mqc", "mqc-inventory", (("src", "north-data"), ("dst", "south-data")),
+        "cisco-mqc", "cisco-mqc", (("src", "north-data"), ("dst", "south-data")),
         ("north-edge", "north-gw", "hub", "south-gw"), ("12", "15", "16"),
     ),
 )  # fmt: skip

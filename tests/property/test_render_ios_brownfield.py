@@ -30,7 +30,7 @@ DEVICES = st.sampled_from(sorted(FILES))
 
 @cache
 def network(platform: str) -> Network:
-    return load_network(GOLDEN / "render" / f"{platform}-inventory")
+    return load_network(GOLDEN / "render" / "inventories" / f"cisco-{platform}")
 
 
 def device_of(name: str) -> tuple[Device, str]:

@@ -18,7 +18,7 @@ from tests.unit.platforms.watching import between
 from tests.unit.platforms.worlds import active, population, successions
 from tests.unit.platforms.yang_tree import NATIVE, POLICY, Datastore
 
-INVENTORY = Path(__file__).parents[1] / "golden" / "render" / "netconf-inventory"
+INVENTORY = Path(__file__).parents[1] / "golden" / "render" / "inventories" / "cisco-iosxe-netconf"
 ENDS = {"src": "north-data", "dst": "south-data"}
 DEVICES = st.sampled_from(["north-edge", "north-gw", "hub", "south-gw"])
 Succession = tuple[dict[int, Reservation], dict[int, Reservation]]

@@ -34,7 +34,7 @@ from tests.integration.netconf.server import ROOT, Server
 from tests.support import detached
 from tests.support.requests import reservation
 
-INVENTORY = ROOT / "tests" / "golden" / "render" / "netconf-inventory"
+INVENTORY = ROOT / "tests" / "golden" / "render" / "inventories" / "cisco-iosxe-netconf"
 NAMES = ("north-edge", "south-gw")
 #: Within this the servers have ended, or something is wrong.
 END_S = 60.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import networkx
 import pytest
 
 from controller.registry import FOLDERS
@@ -41,20 +42,21 @@ ORDER = [
 MODULES = sorted((ROOT / "controller").rglob("*.py"))
 
 
-def imported(source: str) -> set[str]:
-    """Rooms that a module imports, at its top or inside a function."""
+def names_imported(source: str) -> set[str]:
+    """What a module imports, at its top or inside a function: modules, and names that may be modules."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
-        names = []
         if isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module] + [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == "controller" and len(parts) > 1:
-                found.add(parts[1])
-    return found & set(ORDER)
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def imported(source: str) -> set[str]:
+    """Rooms that a module imports."""
+    parts = [name.split(".") for name in names_imported(source)]
+    return {part[1] for part in parts if part[0] == "controller" and len(part) > 1} & set(ORDER)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -70,6 +72,31 @@ def test_imports_run_down_the_rooms(module: Path) -> None:
 
 def test_the_check_sees_an_import_that_runs_back() -> None:
     assert imported("def f():\n    from controller.api import app\n") == {"api"}
+
+
+def test_the_controller_imports_nothing_of_the_lab() -> None:
+    """The lab is a distribution of its own, which the controller does without; `slotcar lab` comes by an entry point."""
+    for module in MODULES:
+        names = {name.split(".")[0] for name in names_imported(module.read_text())}
+        assert not names & {"lab", "benchmarks", "tests"}, module
+
+
+def test_modules_of_the_lab_and_of_the_benchmarks_import_each_other_in_one_direction() -> None:
+    """Also inside functions, and for types only."""
+    graph = networkx.DiGraph()
+    modules = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for folder in ("lab", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    for name, path in modules.items():
+        graph.add_edges_from((name, other) for other in names_imported(path.read_text()) & set(modules) - {name})
+    packages = {name for name, path in modules.items() if path.name == "__init__.py"}
+    # A package that names its own modules runs before them and does not wait for itself.
+    graph.remove_edges_from(
+        [(name, other) for name, other in graph.edges if other in packages and name.startswith(other)]
+    )
+    assert [sorted(circle) for circle in networkx.simple_cycles(graph)] == []
 
 
 def test_platform_facts_import_only_rooms_below_the_network() -> None:

@@ -74,7 +74,7 @@ def _shared(running: Configuration) -> tuple[str, ...]:
 
 
 def _check_clear(before: Configuration, after: Tc) -> None:
-    """Slotcar never takes another's root qdisc away (DESIGN rule 6)."""
+    """Slotcar never takes another's root qdisc away (docs/design.md rule 6)."""
     wanted = {one.device for one in after.objects if isinstance(one, Clsact | Root | HfscRoot | EtsRoot)}
     for note in before.foreign:
         name, _, what = note.partition(": ")

@@ -1,5 +1,5 @@
 """What a router does by itself at coming instants: for each step of a program a file with its change, and an applet of the
-Embedded Event Manager that copies the file when its countdown ends (DESIGN rule 9).
+Embedded Event Manager that copies the file when its countdown ends (docs/design.md rule 9).
 
 A countdown is told in seconds from the moment in which it is set, so that the router's own clock need not be right. The
 applet's last actions take the applet and its file away. Its description says when it is due, by the controller's clock.

@@ -146,7 +146,7 @@ def _until_shown(
     rules = (FALLS, VARIES)  # the margins under strict priority are the same
 
     def shown(ran: Sequence[Ran]) -> bool:
-        return all(rule.shown_by(found) for rule, found in zip(rules, differences(ran), strict=True))
+        return all(rule.shown_by(added) for rule, added in zip(rules, differences(ran), strict=True))
 
     return bench.until_shown(_run(bench, file), lambda number: _run(bench, file, number), shown)
 

@@ -129,11 +129,11 @@ def _gain(runs: Runs, points: int, kind: str) -> tuple[float | None, str]:
     if (points, False) not in runs:
         return None, ""
     without, with_ecn = (getattr(runs[points, ecn], kind) for ecn in (False, True))
-    told = [
+    parts = [
         f"{len(took)} {word}, {_slow(took)} of them above {SLOW_S:g} s"
         for took, word in ((with_ecn, "with"), (without, "without"))
     ]
-    return _part(len(with_ecn), len(without)), "; ".join(told)
+    return _part(len(with_ecn), len(without)), "; ".join(parts)
 
 
 def _slow(took_s: Sequence[float]) -> int:
@@ -161,9 +161,9 @@ def _run(bench: Bench, points: int, *, ecn: bool) -> Ran:
     for client in clients:
         client.wait(60)
     depths = tuple(tuple(depth for depth in one.depths() if depth.handle == BEST_EFFORT) for one in samplers)
-    told = json.loads(clients[0].stdout)
-    if "error" in told:
-        raise LabError(f"iperf3: {told['error']}")
+    report = json.loads(clients[0].stdout)
+    if "error" in report:
+        raise LabError(f"iperf3: {report['error']}")
     took = json.loads(asking.stdout)
     for process in (*servers, *clients, serving, asking):
         process.close()
@@ -173,8 +173,8 @@ def _run(bench: Bench, points: int, *, ecn: bool) -> Ran:
         keeping=tuple(took["keeping"]),
         fresh=tuple(took["fresh"]),
         # The server's own figure, which comes back to the client.
-        received_bps=told["end"]["sum_received"]["bits_per_second"],
-        retransmitted=told["end"]["sum_sent"]["retransmits"],
+        received_bps=report["end"]["sum_received"]["bits_per_second"],
+        retransmitted=report["end"]["sum_sent"]["retransmits"],
         depths=depths,
     )
 
@@ -212,18 +212,18 @@ def _peaks(runs: Runs, *, ecn: bool) -> float | None:
 
 
 def _plots(runs: Runs) -> tuple[Plot, ...]:
-    found = []
+    plots = []
     for points in sorted({points for points, _ in runs}):
         for number, router in enumerate(CONGESTED[:points]):
             of = {ecn: runs[points, ecn].depths[number] for ecn in (False, True)}
             title = "Queue length" if points == 1 else f"Queue length at {router}, two congestion points"
             slug = "histogram" if points == 1 else f"histogram-{router}"
             curves = tuple(_histogram(WORDS[ecn], depths) for ecn, depths in of.items() if depths)
-            found.append(Plot(slug, title, "packets", "per cent of instants", curves, style="bars"))
+            plots.append(Plot(slug, title, "packets", "per cent of instants", curves, style="bars"))
     over_time = tuple(
         _over_time(WORDS[ecn], runs[1, ecn].depths[0]) for ecn in (False, True) if runs[1, ecn].depths[0]
     )
-    return (*found, Plot("queue", "Instantaneous queue length", "seconds", "packets", over_time))
+    return (*plots, Plot("queue", "Instantaneous queue length", "seconds", "packets", over_time))
 
 
 def _histogram(name: str, depths: Sequence[Depth]) -> Curve:

@@ -51,7 +51,7 @@ RECOVERED = Rule(
     "at least 97 % in every mix",
     lambda ours, _: ours >= 97,
 )
-#: A ratio that is told where the background lost nothing.
+#: The ratio that is given where the background lost nothing.
 MOST = 1000.0
 
 
@@ -136,13 +136,13 @@ def _mix(seen: Captured, slot: Slot, began: float, port: int) -> Mix:
 
 def _median_ms(stream: Sequence[Delay]) -> float:
     """Where nothing arrived, nothing is so late that it would be later: all that a delay can be."""
-    found = figures.median_ms(stream)
-    return figures.WAITING_US / figures.MILLISECOND if found is None else found
+    measured_ms = figures.median_ms(stream)
+    return figures.WAITING_US / figures.MILLISECOND if measured_ms is None else measured_ms
 
 
 def _ratio(gained: float, lost: float) -> float:
-    found = emerge.ratio(gained, lost)
-    return -MOST if found is None else min(found, MOST)
+    gain_per_loss = emerge.ratio(gained, lost)
+    return -MOST if gain_per_loss is None else min(gain_per_loss, MOST)
 
 
 def _least(pairs: Iterable[tuple[float, float]]) -> float:
@@ -154,7 +154,7 @@ def _told(pairs: Iterable[tuple[str, tuple[float, float]]]) -> str:
 
 
 def _plots(mixes: Sequence[Mix]) -> tuple[Plot, ...]:
-    found = []
+    plots = []
     for slug, unit in (("bandwidth", "Mb/s"), ("latency", "ms")):
         curves = []
         for foreground in sorted({mix.foreground for mix in mixes}):
@@ -164,8 +164,8 @@ def _plots(mixes: Sequence[Mix]) -> tuple[Plot, ...]:
             curves.append(Curve(f"gain, foreground of {foreground} Mb/s", across, tuple(v[0] for v in values)))
             curves.append(Curve(f"loss, foreground of {foreground} Mb/s", across, tuple(v[1] for v in values)))
         label = "background, Mb/s of the paper"
-        found.append(Plot(slug, f"Gain and loss in {slug}", label, unit, tuple(curves)))
-    return tuple(found)
+        plots.append(Plot(slug, f"Gain and loss in {slug}", label, unit, tuple(curves)))
+    return tuple(plots)
 
 
 EXPERIMENT = Experiment(

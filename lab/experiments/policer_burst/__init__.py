@@ -125,22 +125,22 @@ def _port(name: str) -> int:
 
 def _bursts(lines: Sequence[str]) -> dict[int, int]:
     """The bursts that were rendered, by port."""
-    return {int(found[2]): int(found[3]) for found in map(POLICED.search, lines) if found}
+    return {int(match[2]): int(match[3]) for match in map(POLICED.search, lines) if match}
 
 
 def _knee(points: Sequence[Point]) -> float | None:
     """The least burst from which on every larger one gives the rate, kB: infinite where even the largest does not, None
     where none was tried."""
-    found = inf if points else None
+    knee_kb = inf if points else None
     for point in sorted(points, key=lambda one: -one.burst_bytes):
         if point.part < ENOUGH:
             break
-        found = point.burst_bytes / 1000
-    return found
+        knee_kb = point.burst_bytes / 1000
+    return knee_kb
 
 
 def _plots(tcp: Sequence[Point], udp: Sequence[Point], bursts: dict[int, int]) -> tuple[Plot, ...]:
-    found = []
+    plots = []
     for slug, points, rate_mbps, paper_kb, default in (
         ("tcp", tcp, TCP_MBPS, 625.0, DEFAULT_TCP),
         ("udp", udp, UDP_MBPS, 10.0, DEFAULT_UDP),
@@ -153,8 +153,8 @@ def _plots(tcp: Sequence[Point], udp: Sequence[Point], bursts: dict[int, int]) -
         )
         marks = ((paper_kb, "paper's knee, scaled"), (bursts[_port(default)] / 1000, "our default"))
         title = f"{slug.upper()} against the policer's burst at {rate_mbps:g} Mb/s"
-        found.append(Plot(slug, title, "burst, kB", "payload received, Mb/s", curves, marks, x_log=True))
-    return tuple(found)
+        plots.append(Plot(slug, title, "burst, kB", "payload received, Mb/s", curves, marks, x_log=True))
+    return tuple(plots)
 
 
 EXPERIMENT = Experiment(

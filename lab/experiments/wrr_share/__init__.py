@@ -112,7 +112,7 @@ def _port(slot: Slot) -> int:
 
 
 def _share(slot: Slot, lines: Sequence[str], greedy: traffic.Flow, load: traffic.Flow) -> Share:
-    weights = {found[1]: int(found[2]) for found in map(WEIGHT.match, lines) if found}
+    weights = {match[1]: int(match[2]) for match in map(WEIGHT.match, lines) if match}
     inside = steps.phase(slot)
     ours, others = (steps.mean_bps(flow.samples(), inside) for flow in (greedy, load))
     return Share(slot.name, 100 * weights["20"] / (weights["20"] + weights["30"]), 100 * ours / (ours + others))
@@ -120,12 +120,12 @@ def _share(slot: Slot, lines: Sequence[str], greedy: traffic.Flow, load: traffic
 
 def _losses(stream: tuple[Delay, ...], slots: Sequence[Slot], flow: Udp) -> dict[float, float]:
     """Per cent lost at each over-estimation factor."""
-    found = {}
+    losses = {}
     for slot in slots:
         lost = figures.loss_percent(during(stream, steps.phase(slot)))
         if lost is not None:
-            found[slot.rate_bps / flow.rate_bps] = lost
-    return found
+            losses[slot.rate_bps / flow.rate_bps] = lost
+    return losses
 
 
 def _plots(shares: Sequence[Share], losses: Mapping[int, Mapping[float, float]]) -> tuple[Plot, ...]:

@@ -11,7 +11,7 @@ from lab.ios.commands.registry import command
 from lab.ios.configuration import Configuration
 from lab.ios.flash import NoSuchFile
 from lab.ios.machine import PASSES, Machine, Replacement
-from lab.ios.shell import Shell
+from lab.ios.terminal import Terminal
 
 Given = dict[str, str]
 NO_ARCHIVE = "%Please turn config archive on before using this feature\n"
@@ -19,14 +19,14 @@ NOTHING_PENDING = "%No Rollback Confirmed Change pending\n"
 
 
 @command("configure terminal revert timer <minutes:1-120>")
-async def configure_on_trial(shell: Shell, given: Given) -> str:
-    if refusal := _untriable(shell.machine):
+async def configure_on_trial(terminal: Terminal, given: Given) -> str:
+    if refusal := _untriable(terminal.machine):
         return refusal
     minutes = int(given["minutes"])
-    shell.machine.arm(minutes, shell.user, shell.machine.running.copy())
-    shell.cursor = shell.machine.running.cursor()
+    terminal.machine.arm(minutes, terminal.user, terminal.machine.running.copy())
+    terminal.cursor = terminal.machine.running.cursor()
     return (
-        f"Rollback Confirmed Change: Backing up current running config to {_archive_path(shell.machine)}-0\n\n"
+        f"Rollback Confirmed Change: Backing up current running config to {_archive_path(terminal.machine)}-0\n\n"
         "Enter configuration commands, one per line.  End with CNTL/Z.\n"
         f"Rollback Confirmed Change: Rollback will begin in {minutes} minute{'s' * (minutes > 1)}.\n"
         'Enter "configure confirm" if you wish to keep what you\'ve configured\n'
@@ -34,28 +34,28 @@ async def configure_on_trial(shell: Shell, given: Given) -> str:
 
 
 @command("configure confirm")
-async def confirm(shell: Shell, given: Given) -> str | None:
-    if shell.machine.pending is None:
+async def confirm(terminal: Terminal, given: Given) -> str | None:
+    if terminal.machine.pending is None:
         return NOTHING_PENDING
-    shell.machine.forget_pending()
-    shell.machine.changed()
+    terminal.machine.forget_pending()
+    terminal.machine.changed()
     return None
 
 
 @command("configure revert now")
-async def revert(shell: Shell, given: Given) -> str:
-    if shell.machine.pending is None:
+async def revert(terminal: Terminal, given: Given) -> str:
+    if terminal.machine.pending is None:
         return NOTHING_PENDING
-    shell.machine.revert()
+    terminal.machine.revert()
     return "Rollback Confirmed Change: rolling to: the configuration before the change\n\nRollback Done\n\n"
 
 
 @command("configure revert timer <minutes:1-120>")
-async def postpone(shell: Shell, given: Given) -> str | None:
-    pending = shell.machine.pending
+async def postpone(terminal: Terminal, given: Given) -> str | None:
+    pending = terminal.machine.pending
     if pending is None:
         return NOTHING_PENDING
-    shell.machine.arm(int(given["minutes"]), pending.user, pending.saved)
+    terminal.machine.arm(int(given["minutes"]), pending.user, pending.saved)
     return None
 
 
@@ -64,8 +64,8 @@ async def postpone(shell: Shell, given: Given) -> str | None:
     " [revert trigger <trigger:=error>] [[revert] timer <minutes:1-120>]",
     "configure replace <path:file> [list] [<force:=force>] [time <minutes:1-120>]",
 )
-async def replace(shell: Shell, given: Given) -> str:
-    machine = shell.machine
+async def replace(terminal: Terminal, given: Given) -> str:
+    machine = terminal.machine
     on_error, minutes = "trigger" in given, int(given.get("minutes", 0))
     if minutes and (refusal := _untriable(machine)):
         return refusal
@@ -74,26 +74,29 @@ async def replace(shell: Shell, given: Given) -> str:
     wanted = _wanted(machine, given["path"])
     if isinstance(wanted, str):
         return wanted
-    if "force" not in given and not await _is_sure(shell):
+    if "force" not in given and not await _is_sure(terminal):
         return ""
     before = machine.running.copy()
     if minutes:
-        machine.arm(minutes, shell.user, before)
-    done = await machine.replace(wanted, shell.user)
+        machine.arm(minutes, terminal.user, before)
+    done = await machine.replace(wanted, terminal.user)
     if not done.failed:
         return f"\nTotal number of passes: {done.passes}\nRollback Done\n\n"
-    return await _told_failure(shell, done, before if on_error else None)
+    return await _told_failure(terminal, done, before if on_error else None)
 
 
-async def _is_sure(shell: Shell) -> bool:
-    shell.put(
+async def _is_sure(terminal: Terminal) -> bool:
+    terminal.put(
         "This will apply all necessary additions and deletions\n"
         "to replace the current running configuration with the\n"
         "contents of the specified configuration file, which is\n"
         "assumed to be a complete configuration, not a partial\n"
         "configuration.\n"
     )
-    return (await shell.ask("Enter Y if you are sure you want to proceed. ? [no]: ")).strip().lower() in ("y", "yes")
+    return (await terminal.ask("Enter Y if you are sure you want to proceed. ? [no]: ")).strip().lower() in (
+        "y",
+        "yes",
+    )
 
 
 def _wanted(machine: Machine, path: str) -> Configuration | str:
@@ -109,21 +112,21 @@ def _wanted(machine: Machine, path: str) -> Configuration | str:
         return f"%The input file is not a valid config file.\n{error}\n"
 
 
-async def _told_failure(shell: Shell, done: Replacement, before: Configuration | None) -> str:
-    machine = shell.machine
-    told = "".join(f"{line}\n" for line in done.failed)
+async def _told_failure(terminal: Terminal, done: Replacement, before: Configuration | None) -> str:
+    machine = terminal.machine
+    lines = "".join(f"{line}\n" for line in done.failed)
     text = f"\nRollback aborted after {PASSES} passes\nThe following commands are failed to apply to the IOS image.\n"
-    text += f"********\n{told}********\n"
+    text += f"********\n{lines}********\n"
     if before is not None:
         machine.forget_pending()
-        await machine.replace(before, shell.user)
+        await machine.replace(before, terminal.user)
         text += "\nError rollback: the original configuration has been successfully restored\n"
     return text
 
 
 @command("archive config")
-async def archive(shell: Shell, given: Given) -> str | None:
-    machine = shell.machine
+async def archive(terminal: Terminal, given: Given) -> str | None:
+    machine = terminal.machine
     if not _archives(machine):
         return NO_ARCHIVE
     machine.write_flash(f"{_archive_path(machine)}-{len(machine.flash.files)}", machine.running.text().encode())
@@ -131,20 +134,20 @@ async def archive(shell: Shell, given: Given) -> str | None:
 
 
 @command("show archive")
-async def show_archive(shell: Shell, given: Given) -> str:
-    if not _archives(shell.machine):
+async def show_archive(terminal: Terminal, given: Given) -> str:
+    if not _archives(terminal.machine):
         return "Archive feature not enabled\n"
     return (
         "The maximum archive configurations allowed is 10.\n"
         "There are currently 0 archive configurations saved.\n"
-        f"The next archive file will be named {_archive_path(shell.machine)}-<timestamp>-0\n"
+        f"The next archive file will be named {_archive_path(terminal.machine)}-<timestamp>-0\n"
         " Archive #  Name\n   1\n"
     )
 
 
 @command("show archive config rollback timer")
-async def show_timer(shell: Shell, given: Given) -> str:
-    pending = shell.machine.pending
+async def show_timer(terminal: Terminal, given: Given) -> str:
+    pending = terminal.machine.pending
     if pending is None:
         return NOTHING_PENDING
     return (
@@ -154,27 +157,27 @@ async def show_timer(shell: Shell, given: Given) -> str:
 
 
 @command("show archive config differences [<first:file> [<second:file>]]")
-async def differences(shell: Shell, given: Given) -> str:
-    machine = shell.machine
+async def differences(terminal: Terminal, given: Given) -> str:
+    machine = terminal.machine
     try:
         first = text_of(machine, given.get("first", "nvram:startup-config"))
         second = text_of(machine, given.get("second", "system:running-config"))
-        told = difference.contextual(machine.parsed(first), machine.parsed(second))
+        lines = difference.contextual(machine.parsed(first), machine.parsed(second))
     except NoSuchFile as error:
         return f"%Error opening {error} (No such file or directory)\n"
     except ValueError as error:
         return f"%Error: {error}\n"
-    return "".join(f"{line}\n" for line in told)
+    return "".join(f"{line}\n" for line in lines)
 
 
 @command("show archive config incremental-diffs <path:file> [ignorecase]")
-async def incremental(shell: Shell, given: Given) -> str:
-    machine = shell.machine
+async def incremental(terminal: Terminal, given: Given) -> str:
+    machine = terminal.machine
     try:
-        told = difference.incremental(machine.running, text_of(machine, given["path"]).splitlines())
+        lines = difference.incremental(machine.running, text_of(machine, given["path"]).splitlines())
     except NoSuchFile:
         return f"%Error opening {given['path']} (No such file or directory)\n"
-    return "".join(f"{line}\n" for line in told)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _untriable(machine: Machine) -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from lab.ios.commands.registry import command
 from lab.ios.flash import NULL, RUNNING, STARTUP, FlashFull, NoSuchFile, kind_of
 from lab.ios.machine import Machine
-from lab.ios.shell import Shell, explain
+from lab.ios.terminal import Terminal, explain
 
 Given = dict[str, str]
 
 
 @command("dir [<path:file>]", level=1)
-async def directory(shell: Shell, given: Given) -> str:
-    flash = shell.machine.flash
+async def directory(terminal: Terminal, given: Given) -> str:
+    flash = terminal.machine.flash
     path = given.get("path", flash.device)
-    shell.machine.refresh_flash()
+    terminal.machine.refresh_flash()
     try:
         return flash.listing(path)
     except NoSuchFile:
@@ -22,44 +22,44 @@ async def directory(shell: Shell, given: Given) -> str:
 
 
 @command("more <path:file>")
-async def more(shell: Shell, given: Given) -> str:
+async def more(terminal: Terminal, given: Given) -> str:
     try:
-        return text_of(shell.machine, given["path"])
+        return text_of(terminal.machine, given["path"])
     except NoSuchFile:
         return f"%Error opening {given['path']} (File not found)\n"
 
 
 @command("verify /md5 <path:file>")
-async def verify(shell: Shell, given: Given) -> str:
+async def verify(terminal: Terminal, given: Given) -> str:
     path = given["path"]
     try:
-        digest = shell.machine.flash.md5(path)
+        digest = terminal.machine.flash.md5(path)
     except NoSuchFile:
         return f"%Error verifying {path} (File not found)\n"
     return f".MD5 of {path} Done!\nverify /md5 ({path}) = {digest}\n\n"
 
 
 @command("delete [/force] <path:file>")
-async def delete(shell: Shell, given: Given) -> str | None:
-    path, flash = given["path"], shell.machine.flash
-    if not _quiet(shell):
-        await shell.ask(f"Delete filename [{flash.name_of(path)}]? ")
-        await shell.ask(f"Delete {path}? [confirm]")
+async def delete(terminal: Terminal, given: Given) -> str | None:
+    path, flash = given["path"], terminal.machine.flash
+    if not _quiet(terminal):
+        await terminal.ask(f"Delete filename [{flash.name_of(path)}]? ")
+        await terminal.ask(f"Delete {path}? [confirm]")
     try:
         flash.file(path)
     except NoSuchFile:
         return f"%Error deleting {path} (File not found)\n"
     del flash.files[flash.name_of(path)]
-    shell.machine.changed()
+    terminal.machine.changed()
     return None
 
 
 @command("copy <source:file> <target:file>")
-async def copy(shell: Shell, given: Given) -> str:
-    machine = shell.machine
+async def copy(terminal: Terminal, given: Given) -> str:
+    machine = terminal.machine
     source, target = _spelt(given["source"]), _spelt(given["target"])
-    if not _quiet(shell):
-        named = await shell.ask(f"Destination filename [{target.rpartition(':')[2].lstrip('/')}]? ")
+    if not _quiet(terminal):
+        named = await terminal.ask(f"Destination filename [{target.rpartition(':')[2].lstrip('/')}]? ")
         if named.strip() and kind_of(target) == "flash":
             target = f"{target.partition(':')[0]}:{named.strip()}"
     try:
@@ -68,7 +68,7 @@ async def copy(shell: Shell, given: Given) -> str:
         return f"%Error opening {source} (No such file or directory)\n"
     said = ""
     if kind_of(target) == RUNNING:
-        refused = await machine.merge(text.splitlines(), shell.user, source)
+        refused = await machine.merge(text.splitlines(), terminal.user, source)
         said = "".join(f"{line}\n{explain(answer, line, 0)}" for line, answer in refused)
     elif kind_of(target) == STARTUP:
         machine.startup = text
@@ -84,9 +84,9 @@ async def copy(shell: Shell, given: Given) -> str:
 
 
 @command("write [memory]")
-async def write(shell: Shell, given: Given) -> str:
-    shell.machine.startup = shell.machine.running.text()
-    shell.machine.changed()
+async def write(terminal: Terminal, given: Given) -> str:
+    terminal.machine.startup = terminal.machine.running.text()
+    terminal.machine.changed()
     return "Building configuration...\n[OK]\n"
 
 
@@ -111,5 +111,5 @@ def _spelt(path: str) -> str:
     return next((name for name in (RUNNING, STARTUP) if len(path) > 1 and name.startswith(path)), path)
 
 
-def _quiet(shell: Shell) -> bool:
-    return shell.machine.running.holds("file prompt quiet")
+def _quiet(terminal: Terminal) -> bool:
+    return terminal.machine.running.holds("file prompt quiet")

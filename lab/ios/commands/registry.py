@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from lab.ios.configuration import Answer, Kind
 from lab.ios.grammar import load
 from lab.ios.grammar.pattern import Attempt, Match, Pattern, compile_pattern
+from lab.ios.terminal import Terminal
 
-if TYPE_CHECKING:
-    from lab.ios.shell import Shell
-
-    Run = Callable[[Shell, dict[str, str]], Awaitable[str | None]]
+#: From the session and the pattern's captures to what is printed.
+Run = Callable[[Terminal, dict[str, str]], Awaitable[str | None]]
 
 #: Interfaces have the same names on every platform.
 _INTERFACES = load("cisco-car").interfaces
@@ -41,21 +39,21 @@ def command(*patterns: str, level: int = 15) -> Callable[[Run], Run]:
 
 def match_all(attempt: Attempt, level: int) -> list[tuple[Command, Match]]:
     """Every command that a line can be."""
-    found = []
+    matches = []
     for each in COMMANDS:
         if each.level <= level and (match := each.pattern.match(attempt)):
-            found.append((each, match))
-    return found
+            matches.append((each, match))
+    return matches
 
 
 def find(words: list[str], level: int) -> tuple[Command, Match] | Answer:
     """The command that a line is, with most keywords in full, or why it is none."""
     attempt = Attempt(words)
-    found = match_all(attempt, level)
-    if not found:
+    matches = match_all(attempt, level)
+    if not matches:
         return Answer(Kind.INCOMPLETE) if attempt.incomplete else Answer(Kind.INVALID, word=attempt.furthest)
-    best = max(found, key=lambda one: one[1].exact)
-    rivals = [match for _, match in found if match.exact == best[1].exact]
+    best = max(matches, key=lambda one: one[1].exact)
+    rivals = [match for _, match in matches if match.exact == best[1].exact]
     if any(match.words != best[1].words for match in rivals) and best[1].exact < best[1].keywords:
         return Answer(Kind.AMBIGUOUS)
     return best

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from lab.ios.grammar.checking import Problem, check, refused
-from lab.ios.grammar.table import PLATFORMS, Found, Grammar, Refusal, load
+from lab.ios.grammar.table import PLATFORMS, Grammar, ParsedLine, Refusal, load
 
-__all__ = ["PLATFORMS", "Found", "Grammar", "Problem", "Refusal", "check", "load", "refused"]
+__all__ = ["PLATFORMS", "Grammar", "ParsedLine", "Problem", "Refusal", "check", "load", "refused"]

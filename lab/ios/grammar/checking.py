@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lab.ios.grammar.table import TOP, Found, Refusal, Rule, load
+from lab.ios.grammar.table import TOP, ParsedLine, Refusal, Rule, load
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ def check(platform: str, text: str, *, operators: bool = False) -> list[Problem]
         if words == ["exit"]:
             modes = modes[1:] or [TOP]
             continue
-        found = grammar.resolve(modes, words, abbreviations=False)
-        why, word = _refusal(found, operators, len(words))
+        parsed = grammar.resolve(modes, words, abbreviations=False)
+        why, word = _refusal(parsed, operators, len(words))
         if why:
             problems.append(Problem(number, line, column_of(line, word), why))
-        if isinstance(found, Found):
-            modes = modes[modes.index(found.mode) :]
-            if found.entry.rule.enters and not found.negative:
-                modes = [found.entry.rule.enters, *modes]
+        if isinstance(parsed, ParsedLine):
+            modes = modes[modes.index(parsed.mode) :]
+            if parsed.entry.rule.enters and not parsed.negative:
+                modes = [parsed.entry.rule.enters, *modes]
     return problems
 
 
@@ -65,24 +65,24 @@ def refused(platform: str, modes: Iterable[str], lines: Iterable[str]) -> list[s
     ]
 
 
-def _refusal(found: Found | Refusal, operators: bool, count: int) -> tuple[str, int]:
+def _refusal(parsed: ParsedLine | Refusal, operators: bool, count: int) -> tuple[str, int]:
     """Why a line is refused and the index of the word; an empty reason where it is not."""
-    if isinstance(found, Refusal):
-        if found.word < 0:
-            return f"incomplete; here {_listed(found.expected)} may stand", count
-        here = f"; here {_listed(found.expected)} may stand" if found.expected else ""
-        return f"not in the table of this mode or of those around it{here}", found.word
-    if found.entry.rule.kept and not operators:
+    if isinstance(parsed, Refusal):
+        if parsed.word < 0:
+            return f"incomplete; here {_listed(parsed.expected)} may stand", count
+        here = f"; here {_listed(parsed.expected)} may stand" if parsed.expected else ""
+        return f"not in the table of this mode or of those around it{here}", parsed.word
+    if parsed.entry.rule.kept and not operators:
         return "a line of an operator's, which Slotcar does not write", 0
-    too_small = below(found)
-    return (too_small, 0) if too_small and not found.negative else ("", 0)
+    too_small = below(parsed)
+    return (too_small, 0) if too_small and not parsed.negative else ("", 0)
 
 
-def below(found: Found) -> str:
+def below(parsed: ParsedLine) -> str:
     """What is too small beside another of the line's values; empty where all is well."""
-    rule: Rule = found.entry.rule
+    rule: Rule = parsed.entry.rule
     for least in rule.at_least:
-        what, of = found.captures.get(least.what), found.captures.get(least.of)
+        what, of = parsed.captures.get(least.what), parsed.captures.get(least.of)
         if what and of and int(what) * least.divided_by < int(of):
             share = f" / {least.divided_by}" if least.divided_by > 1 else ""
             return f"{least.what} {what} is less than {least.of} {of}{share}"

@@ -73,11 +73,11 @@ class Pattern:
     def match(self, attempt: Attempt) -> Match | None:
         """The best way in which the pattern holds the whole line: the one with most keywords in full."""
         best: Match | None = None
-        for found in self.step(attempt, Match()):
-            if found.at < len(attempt.words):
-                attempt.miss(found.at, "<cr>")
-            elif best is None or found.exact > best.exact:
-                best = found
+        for match in self.step(attempt, Match()):
+            if match.at < len(attempt.words):
+                attempt.miss(match.at, "<cr>")
+            elif best is None or match.exact > best.exact:
+                best = match
         return best
 
 
@@ -101,10 +101,10 @@ def _with_parts(text: str, parts: Mapping[str, str], depth: int = 0) -> str:
     if depth > 9:
         raise ValueError(f"a part of a pattern holds itself: {text}")
 
-    def part(found: re.Match[str]) -> str:
-        if found[1] not in parts:
-            raise ValueError(f"no part ${found[1]} for the pattern: {text}")
-        return f"{{{_with_parts(parts[found[1]], parts, depth + 1)}}}"
+    def part(name: re.Match[str]) -> str:
+        if name[1] not in parts:
+            raise ValueError(f"no part ${name[1]} for the pattern: {text}")
+        return f"{{{_with_parts(parts[name[1]], parts, depth + 1)}}}"
 
     return re.sub(r"\$([a-z0-9-]+)", part, text)
 
@@ -112,16 +112,16 @@ def _with_parts(text: str, parts: Mapping[str, str], depth: int = 0) -> str:
 def _first_words(text: str) -> set[str]:
     tokens = _TOKEN.findall(text)
     if tokens and tokens[0] == "{":
-        found: set[str] = set()
+        keywords: set[str] = set()
         depth, fresh = 0, True
         for token in tokens:
             depth += (token in "[{") - (token.rstrip("+") in "]}")
             if depth == 0:
-                return found
+                return keywords
             if fresh and token not in "[{":
                 if token.startswith("<"):
                     return set()
-                found.add(token.lower())
+                keywords.add(token.lower())
             fresh = token == "|" or (fresh and token == "{")
     return {tokens[0].lower()} if tokens and tokens[0][0] not in "<[{" else set()
 
@@ -162,8 +162,8 @@ class _Builder:
 
     def parameter(self, text: str) -> Step:
         name, _, kind = text.partition(":")
-        if found := _RANGE.fullmatch(kind):
-            return _number(name, int(found[1]), int(found[2]), int(found[3] or 1))
+        if limits := _RANGE.fullmatch(kind):
+            return _number(name, int(limits[1]), int(limits[2]), int(limits[3] or 1))
         if kind.partition("/")[0] == "line":
             return _rest(name, int(kind.partition("/")[2] or 0))
         if kind == "interface":
@@ -188,8 +188,8 @@ def _in_sequence(steps: list[Step]) -> Step:
         if done == len(steps):
             yield match
             return
-        for found in steps[done](attempt, match):
-            yield from run(attempt, found, done + 1)
+        for after in steps[done](attempt, match):
+            yield from run(attempt, after, done + 1)
 
     return run
 
@@ -212,9 +212,9 @@ def _optional(step: Step) -> Step:
 
 def _repeated(step: Step) -> Step:
     def run(attempt: Attempt, match: Match) -> Iterator[Match]:
-        for found in step(attempt, match):
-            yield from run(attempt, found)
-            yield found
+        for after in step(attempt, match):
+            yield from run(attempt, after)
+            yield after
 
     return run
 
@@ -235,8 +235,8 @@ def _keyword(word: str) -> Step:
 def _choice(name: str, words: list[str]) -> Step:
     def run(attempt: Attempt, match: Match) -> Iterator[Match]:
         for word in words:
-            for found in _keyword(word)(attempt, match):
-                yield replace(found, captures=(*found.captures, (name, word)))
+            for after in _keyword(word)(attempt, match):
+                yield replace(after, captures=(*after.captures, (name, word)))
 
     return run
 
@@ -282,13 +282,13 @@ def _interface(name: str, types: tuple[str, ...]) -> Step:
 
     def run(attempt: Attempt, match: Match) -> Iterator[Match]:
         given = attempt.words[match.at] if match.at < len(attempt.words) else ""
-        found = re.fullmatch(r"([A-Za-z-]+)([\d./:]*)", given)
-        number, count = (found[2], 1) if found else ("", 0)
-        if found and not number and match.at + 1 < len(attempt.words):
+        interface = re.fullmatch(r"([A-Za-z-]+)([\d./:]*)", given)
+        number, count = (interface[2], 1) if interface else ("", 0)
+        if interface and not number and match.at + 1 < len(attempt.words):
             number, count = attempt.words[match.at + 1], 2
-        if found and re.fullmatch(r"\d[\d./:]*", number):
-            full = [kind for kind in types if kind.lower() == found[1].lower()]
-            short = [kind for kind in types if kind.lower().startswith(found[1].lower())]
+        if interface and re.fullmatch(r"\d[\d./:]*", number):
+            full = [kind for kind in types if kind.lower() == interface[1].lower()]
+            short = [kind for kind in types if kind.lower().startswith(interface[1].lower())]
             if full or (short and attempt.abbreviations):
                 yield match.taking((full or short)[0] + number, count=count, name=name)
                 return

@@ -106,8 +106,8 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The line that a table holds: its canonical text without `no`, and its parameters."""
+class ParsedLine:
+    """A line that a table holds: its canonical text without `no`, and its parameters."""
 
     entry: Entry
     mode: str
@@ -151,7 +151,7 @@ class Grammar:
     interfaces: tuple[str, ...] = ()
     entries: dict[str, list[Entry]] = field(default_factory=dict)
 
-    def find(self, mode: str, words: Iterable[str], *, abbreviations: bool = True) -> Found | Refusal:
+    def find(self, mode: str, words: Iterable[str], *, abbreviations: bool = True) -> ParsedLine | Refusal:
         """The line of one mode's table, the mode's parents left aside.
 
         Where several patterns hold the line, the one with most keywords in full is meant.
@@ -174,9 +174,11 @@ class Grammar:
         if any(other.words != match.words for other, _, _ in best) and match.exact < match.keywords:
             return Refusal(0, ambiguous=True)
         text = " ".join(self._named(match.words))
-        return Found(entry, mode, text, dict(match.captures), negative, whole)
+        return ParsedLine(entry, mode, text, dict(match.captures), negative, whole)
 
-    def resolve(self, modes: Iterable[str], words: Iterable[str], *, abbreviations: bool = True) -> Found | Refusal:
+    def resolve(
+        self, modes: Iterable[str], words: Iterable[str], *, abbreviations: bool = True
+    ) -> ParsedLine | Refusal:
         """The line in the first of several modes, innermost first, that holds it.
 
         A line that the current mode does not know ends it and is the parent's; only what no mode knows is left to
@@ -186,10 +188,10 @@ class Grammar:
         modes = list(modes)
         refusals = []
         for mode in modes:
-            found = self.find(mode, words, abbreviations=abbreviations)
-            if isinstance(found, Found):
-                return found
-            refusals.append(found)
+            parsed = self.find(mode, words, abbreviations=abbreviations)
+            if isinstance(parsed, ParsedLine):
+                return parsed
+            refusals.append(parsed)
         if self.modes[modes[0]].catch_all:
             return self._caught(modes[0], words)
         return next(
@@ -197,10 +199,10 @@ class Grammar:
             max(refusals, key=lambda refusal: refusal.word),
         )
 
-    def _caught(self, mode: str, words: list[str]) -> Found:
+    def _caught(self, mode: str, words: list[str]) -> ParsedLine:
         negative = words[0] == "no"
         text = " ".join(words[1:] if negative else words)
-        return Found(_CAUGHT, mode, text, {}, negative)
+        return ParsedLine(_CAUGHT, mode, text, {}, negative)
 
     def _candidates(self, mode: str, words: list[str], abbreviations: bool) -> Iterable[Entry]:
         given = words[0].lower() if words else ""

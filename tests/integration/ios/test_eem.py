@@ -40,14 +40,14 @@ class Managed:
     """A router with an event manager, and revisions for it."""
 
     def __init__(self, routers: Routers, folder: Path) -> None:
-        found = load_network(RENDER / "mqc-inventory").devices[NAME]
+        found = load_network(RENDER / "inventories" / "cisco-mqc").devices[NAME]
         self.device = found.model_copy(update={"options": {**found.options, eem.EEM: True}})
         self.router: Router = routers.add(NAME, "cisco-mqc", startup(self.device) + OPERATORS)
         self.archive = Archive(folder / "state")
         self.known_hosts = folder / "known_hosts"
         self.known_hosts.write_text(routers.known_hosts)
-        self.standing = change_of(RENDER / "mqc-standing", NAME)
-        self.premium = change_of(RENDER / "mqc-premium", NAME)
+        self.standing = change_of(RENDER / "cisco-mqc-standing", NAME)
+        self.premium = change_of(RENDER / "cisco-mqc-premium", NAME)
 
     @property
     def variables(self) -> Mapping[str, Any]:
@@ -218,7 +218,7 @@ def test_what_is_restored_is_armed_before_it_is_changed(managed: Managed) -> Non
 
 @pytest.mark.slow
 def test_what_is_armed_is_read_back_and_taken_step_by_step(managed: Managed) -> None:
-    changed = change_of(RENDER / "mqc-rate-modified", NAME).after
+    changed = change_of(RENDER / "cisco-mqc-rate-modified", NAME).after
     first, last = later(6), later(600)
     order, program = managed.revision(managed.premium.after, (first, changed), (last, managed.standing.after))
     outcome = managed.push(order)
@@ -271,7 +271,7 @@ def test_a_restore_disarms(managed: Managed, target: str) -> None:
 
 
 def test_restoring_what_is_known_good_arms_what_is_left_of_it_and_leaves_out_what_is_past(managed: Managed) -> None:
-    changed = change_of(RENDER / "mqc-rate-modified", NAME).after
+    changed = change_of(RENDER / "cisco-mqc-rate-modified", NAME).after
     steps = (later(-60), changed), (later(600), managed.standing.after)
     order, program = managed.revision(managed.premium.after, *steps)
     outcome = fan_out(Step.RESTORE, [job_of(NAME, managed.variables, order)])[NAME]
@@ -285,7 +285,7 @@ def test_a_rollback_arms_what_was_armed_before_with_its_own_instants(managed: Ma
     first, last = later(500), later(900)
     managed.push(managed.revision(managed.premium.after, (first, managed.standing.after))[0])
     before = managed.router.running_text(), managed.armed(), managed.own_files()
-    changed = change_of(RENDER / "mqc-rate-modified", NAME).after
+    changed = change_of(RENDER / "cisco-mqc-rate-modified", NAME).after
     order, _ = managed.revision(changed, (last, managed.standing.after))
     assert managed.push(order).error == ""
     assert managed.armed() != before[1]
@@ -311,7 +311,7 @@ def test_a_rollback_takes_at_once_what_fell_due_meanwhile(managed: Managed) -> N
 
 def test_a_rollback_does_not_open_a_slot_again_that_has_ended_meanwhile(managed: Managed) -> None:
     end, last = later(6), later(600)
-    changed = change_of(RENDER / "mqc-rate-modified", NAME).after
+    changed = change_of(RENDER / "cisco-mqc-rate-modified", NAME).after
     steps = (end, managed.standing.after), (last, changed)
     _, program = first = managed.revision(managed.premium.after, *steps, good=True)
     assert managed.push(first[0]).error == ""

@@ -1,4 +1,4 @@
-"""Several controllers, each a real process with threads of its own, on one PostgreSQL (DESIGN rule 4)."""
+"""Several controllers, each a real process with threads of its own, on one PostgreSQL (docs/design.md rule 4)."""
 
 from __future__ import annotations
 

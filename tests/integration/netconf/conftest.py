@@ -106,7 +106,7 @@ class Peer:
 
 @pytest.fixture(scope="session")
 def device() -> Device:
-    return load_network(RENDER / "netconf-inventory").devices[NAME]
+    return load_network(RENDER / "inventories" / "cisco-iosxe-netconf").devices[NAME]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -82,7 +82,7 @@ def mixed(make_peer: Any, tmp_path: Path) -> Iterator[Mixed]:
         inventory.mkdir()
         hosts = {"all": {"children": {"domains": {"hosts": variables}}}}
         (inventory / "hosts.yml").write_text(yaml.safe_dump(hosts))
-        wanted = {name: Wanted(change_of(RENDER / "car-standing", name).after) for name in made}
+        wanted = {name: Wanted(change_of(RENDER / "cisco-car-standing", name).after) for name in made}
         wanted[NETCONF] = Wanted(peer.case("standing").after)
         pusher = Pusher(Playbooks(ROOT, inventory), Archive(tmp_path / "state"), devices)
         yield Mixed(made, peer, variables, pusher, wanted)

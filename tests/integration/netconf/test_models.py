@@ -18,7 +18,7 @@ from tests.unit.platforms.worlds import successions
 
 FILES = [
     pytest.param(file, id=f"{file.parent.name}-{file.stem}")
-    for file in sorted(RENDER.glob("netconf-*/*.configuration"))
+    for file in sorted(RENDER.glob("cisco-iosxe-netconf-*/*.configuration"))
 ]
 
 
@@ -61,7 +61,7 @@ def test_there_is_something_to_check() -> None:
 )
 def test_what_is_not_valid_is_told(old: str, new: str, said: str, tmp_path: Path) -> None:
     """The check can fail."""
-    text = (RENDER / "netconf-premium" / "north-edge.configuration").read_text()
+    text = (RENDER / "cisco-iosxe-netconf-premium" / "north-edge.configuration").read_text()
     assert old in text
     text = text.replace(old, new).replace(f"</{old[1:]}", f"</{new[1:]}" if new else "")
     done = lint(text, tmp_path)

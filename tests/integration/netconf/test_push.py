@@ -17,7 +17,8 @@ from tests.integration.netconf.conftest import RENDER, Peer
 
 NATIVE = "http://cisco.com/ns/yang/Cisco-IOS-XE-native"
 POLICY = "http://cisco.com/ns/yang/Cisco-IOS-XE-policy"
-MINE = [folder.name.removeprefix("netconf-") for folder in CASES if folder.name.startswith("netconf-")]
+PREFIX = "cisco-iosxe-netconf-"
+MINE = [folder.name.removeprefix(PREFIX) for folder in CASES if folder.name.startswith(PREFIX)]
 #: Seconds until the server helps itself in the tests that wait for it.
 SOON_S = 2
 
@@ -41,7 +42,7 @@ def put(peer: Peer, inside: str) -> None:
     "case", [case if case == "premium" else pytest.param(case, marks=pytest.mark.slow) for case in MINE]
 )
 def test_the_server_takes_every_change_and_its_undo(peer: Peer, case: str) -> None:
-    for file in sorted((RENDER / f"netconf-{case}").glob("*.change")):
+    for file in sorted((RENDER / f"{PREFIX}{case}").glob("*.change")):
         change = peer.case(case, file.stem)
         there = renderer_of(peer.device).change(peer.owned(), change.before, peer.device)
         if not there.empty:

@@ -1,4 +1,4 @@
-"""The cases that every system gets wrong, each by its name, and what a refusal says (DESIGN rules 2, 3 and 5)."""
+"""The cases that every system gets wrong, each by its name, and what a refusal says (docs/design.md rules 2, 3 and 5)."""
 
 from __future__ import annotations
 

@@ -54,12 +54,12 @@ def test_a_slow_machine_has_the_same_round_at_another_pace() -> None:
     assert script(7, 3, pace_of(1.0)) == fast
 
 
-def test_no_reservation_is_asked_to_begin_at_once() -> None:
-    starts = [
-        action.words["start"] for number in range(300) for action in script(7, number) if action.kind == "create"
-    ]
-    seconds = [int(start.removeprefix("now + ").removesuffix(" s")) for start in starts]
-    assert min(seconds) == 3
+@pytest.mark.parametrize(("pace", "least_s"), [(1.0, 3), (0.1, 1)])
+def test_no_reservation_is_asked_to_begin_at_once(pace: float, least_s: int) -> None:
+    actions = [action for number in range(300) for action in script(7, number, pace) if action.kind == "create"]
+    seconds = [int(action.words["start"].removeprefix("now + ").removesuffix(" s")) for action in actions]
+    assert min(seconds) == least_s
+    assert min(int(action.words["duration"].removesuffix(" s")) for action in actions) >= 1
 
 
 def test_every_kind_of_fault_is_drawn_twice_in_as_many_rounds_as_two_times_the_kinds() -> None:

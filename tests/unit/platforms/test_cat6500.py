@@ -27,7 +27,7 @@ PREMIUM, ASSURED, QBSS = Service.IP_PREMIUM, Service.ASSURED_RATE, Service.QBSS
 
 @cache
 def lans() -> Network:
-    return load_network(Path(__file__).parents[2] / "golden" / "render" / "cat-network.yml")
+    return load_network(Path(__file__).parents[2] / "golden" / "render" / "inventories" / "cisco-cat6500")
 
 
 def device(name: str = "cern-lan", **options: str | int | bool) -> Device:

@@ -21,7 +21,7 @@ SHOW = "show running-config"
 
 @cache
 def wanted() -> tuple[Device, Configuration]:
-    case = Case.read(GOLDEN / "render" / "cat-several-flows")
+    case = Case.read(GOLDEN / "render" / "cisco-cat6500-several-flows")
     network = load_network(case.inventory)
     configurations = configurations_at(entries(case.folder / "reservations.yml", network), network, case.at)
     return network.devices["cern-lan"], configurations["cern-lan"]

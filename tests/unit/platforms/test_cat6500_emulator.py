@@ -12,7 +12,11 @@ from lab.ios.configuration import Configuration as Emulated
 from lab.ios.grammar.table import load
 from tests.golden.test_render import PARAMS, Case, change_of, network_of
 
-CASES = [param for param in PARAMS if isinstance(param.values[0], Path) and param.values[0].name.startswith("cat-")]
+CASES = [
+    param
+    for param in PARAMS
+    if isinstance(param.values[0], Path) and param.values[0].name.startswith("cisco-cat6500-")
+]
 
 
 def take(switch: Emulated, lines: tuple[str, ...]) -> None:

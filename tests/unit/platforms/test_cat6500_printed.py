@@ -75,7 +75,7 @@ def policed(text: str) -> dict[str, Policed]:
 
 def test_the_printed_policers_are_rendered() -> None:
     printed = policed(PRINTED)
-    rendered = policed((GOLDEN / "cat-d73-policing" / "infn-lan.configuration").read_text(encoding="utf-8"))
+    rendered = policed((GOLDEN / "cisco-cat6500-d73-policing" / "infn-lan.configuration").read_text(encoding="utf-8"))
     assert len(printed) == 2
     assert set(rendered) == set(printed)
     for packets, theirs in printed.items():
@@ -93,6 +93,6 @@ def test_the_printed_port_has_the_lines_that_are_rendered() -> None:
     def shapes(lines: list[str]) -> set[tuple[str, ...]]:
         return {tuple(re.sub(r"\d+", "N", word) for word in line.split()[:4]) for line in lines if line.strip()}
 
-    configuration = (GOLDEN / "cat-standing" / "cern-lan.configuration").read_text(encoding="utf-8")
+    configuration = (GOLDEN / "cisco-cat6500-standing" / "cern-lan.configuration").read_text(encoding="utf-8")
     port = configuration.split("interface GigabitEthernet1/1\n")[1].split("interface ")[0]
     assert shapes(PRINTED_PORT.splitlines()) <= shapes([line.strip() for line in port.splitlines()])

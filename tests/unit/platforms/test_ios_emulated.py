@@ -19,10 +19,10 @@ FILES = {"north-edge": "mqc-campus.cfg", "bo-gsr": "gsr-backbone.cfg", "mi-gsr":
 PARAMS = [
     pytest.param(folder, name, sequences, id=f"{folder.name}-{name}{'-xe' if sequences else ''}")
     for folder in CASES
-    if folder.name.startswith(("mqc-", "gsr-"))
+    if folder.name.startswith(("cisco-mqc-", "cisco-gsr-"))
     for name in configurations(folder)[1]
     if (folder / f"{name}.change").exists()
-    for sequences in ((False, True) if folder.name.startswith("mqc-") else (False,))
+    for sequences in ((False, True) if folder.name.startswith("cisco-mqc-") else (False,))
 ]
 
 

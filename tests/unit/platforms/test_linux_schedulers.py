@@ -41,7 +41,7 @@ def rendered(device: Device, capacity_bps: int = 100_000_000, **flow: int | Serv
 
 
 def test_an_interfaces_scheduler_stands_in_for_the_routers() -> None:
-    found = load_network(GOLDEN / "linux-inventory")
+    found = load_network(GOLDEN / "inventories" / "linux-tc-schedulers")
     kinds = {f"{d.name} {name}": one.scheduler for d in found.devices.values() for name, one in d.interfaces.items()}
     assert kinds == {
         **{f"west eth{n}": Scheduler.HFSC for n in (1, 2, 3)},

@@ -97,7 +97,7 @@ def test_shares_are_rounded_up_and_stay_while_reservations_come(platform: str) -
 def test_what_d73_prints_for_a_12000_is_what_its_shares_give() -> None:
     """D7.3 §8.3, in meaning: its class-map for each precedence is ours by service. The assured rate has two of its
     precedences; its precedence 4 has 16 % and premium here 13 %, which is what is left, as the print's sum is 103."""
-    network = load_network(GOLDEN / "render" / "gsr-inventory")
+    network = load_network(GOLDEN / "render" / "inventories" / "cisco-gsr")
     device = network.devices["bo-gsr"]
     intent = worlds.intents(network)["bo-gsr"]
     classes = bodies(renderer_of(device).configuration(intent, device), "SLOTCAR-OUT-POS1/0")
@@ -132,7 +132,7 @@ def test_quanta_of_a_cos_queue_group_give_each_promise_its_share(percents: dict[
 
 
 def test_an_alternating_low_latency_queue_sends_premiums_share() -> None:
-    configuration = rendered_inventory("gsr", "mi-gsr")
+    configuration = rendered_inventory("cisco-gsr", "mi-gsr")
     text = configuration.text.partition("cos-queue-group SLOTCAR-POS3/0\n")[2].partition("cos-queue-group")[0]
     weights = [int(weight) for weight in re.findall(r"^ queue \d (\d+)$", text, re.M)]
     (premium,) = (int(weight) for weight in re.findall(r"queue low-latency alternate-priority (\d+)", text))
@@ -142,7 +142,7 @@ def test_an_alternating_low_latency_queue_sends_premiums_share() -> None:
 
 
 def rendered_inventory(platform: str, name: str, **options: object) -> Configuration:
-    network = load_network(GOLDEN / "render" / f"{platform}-inventory")
+    network = load_network(GOLDEN / "render" / "inventories" / platform)
     device = device_of(network, name, **options)
     return renderer_of(device).configuration(worlds.intents(network)[name], device)
 
@@ -150,23 +150,28 @@ def rendered_inventory(platform: str, name: str, **options: object) -> Configura
 @pytest.mark.parametrize(
     ("platform", "name", "options", "message"),
     [
-        ("gsr", "bo-gsr", {"queues": 3}, "bo-gsr GigabitEthernet2/0: 4 classes wanted, 3 queues"),
-        ("gsr", "bo-gsr", {"low_latency": "alternate"}, "low_latency: alternate needs queueing: cos-queue-group"),
-        ("gsr", "bo-gsr", {"queueing": "wfq"}, "slotcar_options.queueing: is not known here (got wfq)"),
-        ("gsr", "bo-gsr", {"first_flow_acl": 2650}, "first_flow_acl: leads out of the extended lists"),
-        ("mqc", "hub", {"hqf": False}, "hub GigabitEthernet0/0/0: "),
+        ("cisco-gsr", "bo-gsr", {"queues": 3}, "bo-gsr GigabitEthernet2/0: 4 classes wanted, 3 queues"),
+        (
+            "cisco-gsr",
+            "bo-gsr",
+            {"low_latency": "alternate"},
+            "low_latency: alternate needs queueing: cos-queue-group",
+        ),
+        ("cisco-gsr", "bo-gsr", {"queueing": "wfq"}, "slotcar_options.queueing: is not known here (got wfq)"),
+        ("cisco-gsr", "bo-gsr", {"first_flow_acl": 2650}, "first_flow_acl: leads out of the extended lists"),
+        ("cisco-mqc", "hub", {"hqf": False}, "hub GigabitEthernet0/0/0: "),
     ],
 )
 def test_what_a_platform_has_not_is_refused(
     platform: str, name: str, options: dict[str, object], message: str
 ) -> None:
     if message == "hub GigabitEthernet0/0/0: ":
-        network = load_network(GOLDEN / "render" / "mqc-inventory")
+        network = load_network(GOLDEN / "render" / "inventories" / "cisco-mqc")
         intent = more_assured(worlds.intents(network)[name])
         device = device_of(network, name, **options)
         message += "the shares need 81 % (EF 30, AF1 50, QBSS 1), 75 at most"
     else:
-        network = load_network(GOLDEN / "render" / f"{platform}-inventory")
+        network = load_network(GOLDEN / "render" / "inventories" / platform)
         intent, device = worlds.intents(network)[name], device_of(network, name, **options)
     with pytest.raises(Unrenderable) as refused:
         renderer_of(device).configuration(intent, device)
@@ -187,8 +192,10 @@ def more_assured(intent: QosIntent) -> QosIntent:
 
 
 def test_with_too_few_queues_an_approximation_is_said_in_words() -> None:
-    configuration = rendered_inventory("gsr", "core-gsr")
+    configuration = rendered_inventory("cisco-gsr", "core-gsr")
     assert configuration.approximations == (
+        "core-gsr: assured-rate has two colours by IP precedence: what exceeds the committed rate is dropped first, below"
+        " the peak rate and above it alike",
         "core-gsr POS1/0: qbss waits in best effort's queue: 4 classes, 3 queues",
         "core-gsr POS2/0: qbss waits in best effort's queue: 4 classes, 3 queues",
     )

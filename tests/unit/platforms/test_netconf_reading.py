@@ -20,12 +20,12 @@ from controller.platforms.ios.tree import parse as parse_ios
 from tests.unit.platforms.yang_tree import ACL, NATIVE, NETCONF, POLICY
 
 RENDER = Path(__file__).parents[2] / "golden" / "render"
-PREMIUM = (RENDER / "netconf-premium" / "north-edge.configuration").read_text()
+PREMIUM = (RENDER / "cisco-iosxe-netconf-premium" / "north-edge.configuration").read_text()
 
 
 @pytest.fixture(scope="module")
 def device() -> Device:
-    return load_network(RENDER / "netconf-inventory").devices["north-edge"]
+    return load_network(RENDER / "inventories" / "cisco-iosxe-netconf").devices["north-edge"]
 
 
 def running(reply: str, device: Device) -> Configuration:
@@ -71,7 +71,7 @@ def test_what_a_device_says_otherwise_means_the_same(ours: str, theirs: str, dev
 
 
 def test_the_second_bucket_of_two_rates_is_not_taken_for_an_addition(device: Device) -> None:
-    text = (RENDER / "netconf-assured" / "north-edge.configuration").read_text()
+    text = (RENDER / "cisco-iosxe-netconf-assured" / "north-edge.configuration").read_text()
     assert "<pir-be>" in text
     assert running(data(text), device).text == text
 
@@ -174,7 +174,7 @@ def said(*lines: str) -> Ios:
 
 
 def test_a_colour_aware_policer_is_refused_in_words() -> None:
-    network = load_network(RENDER / "netconf-inventory")
+    network = load_network(RENDER / "inventories" / "cisco-iosxe-netconf")
     hub = network.devices["hub"]
     asking = hub.model_copy(update={"options": dict(hub.options) | {"colour_aware": True}})
     with pytest.raises(Unrenderable, match=r"hub: slotcar_options.colour_aware: .*no colour-aware policer"):
@@ -220,7 +220,7 @@ def test_a_label_is_escaped_and_read_again(device: Device) -> None:
 
 
 def test_names_are_as_long_as_the_command_line_takes() -> None:
-    network = load_network(RENDER / "netconf-inventory")
+    network = load_network(RENDER / "inventories" / "cisco-iosxe-netconf")
     device = network.devices["north-edge"]
     intent = intents_at((), network)["north-edge"]
     long = "GigabitEthernet0/0/0." + "1" * LONGEST_NAME

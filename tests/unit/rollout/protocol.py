@@ -20,7 +20,7 @@ Program = tuple[tuple[int, int], ...]
 
 
 def value_at(time: int, cancelled: bool) -> int:
-    """DESIGN, the one idea: what a device is to have, as a function of the ledger and of the instant."""
+    """What a device is to have, as a function of the ledger and of the instant (docs/design.md rule 13)."""
     return int(time == IN and not cancelled)
 
 

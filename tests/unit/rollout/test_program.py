@@ -40,7 +40,7 @@ def test_a_boundary_that_is_near_is_armed_with_the_ends_of_what_it_opens() -> No
 
 
 def test_after_a_step_what_is_left_is_what_is_wanted_then() -> None:
-    """DESIGN, the one idea: a device that ran on by itself has just what the ledger's function says of that instant."""
+    """docs/design.md rule 13: a device that ran on by itself has just what the ledger's function says of that instant."""
     first, second = active(1, 10), active(2, 20)
     armed = wanted(first, coming=[(at(5), (first, second))])
     for name, one in wanted(first, second).items():

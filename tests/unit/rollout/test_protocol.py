@@ -59,7 +59,7 @@ def test_there_is_much_to_reach(states: dict[World, World | None]) -> None:
 
 
 def test_nothing_is_active_before_its_slot_or_after_it(states: dict[World, World | None]) -> None:
-    """DESIGN rule 9. Whoever died, whatever was lost."""
+    """docs/design.md rule 9. Whoever died, whatever was lost."""
     never(states, lambda world: world.time != IN and any(one.value for one in world.devices))
 
 

@@ -111,7 +111,7 @@ ledgers = st.lists(slots, max_size=8).map(lambda found: [entry(n, one) for n, on
 @given(ledgers, st.integers(-5, 70))
 @settings(max_examples=60, deadline=None)
 def test_who_is_active_changes_at_boundaries_only(entries: list[Entry], minute: int) -> None:
-    """DESIGN's idea: between boundaries the function of t is constant, so a push at each of them is enough."""
+    """docs/design.md rule 13: between boundaries the function of t is constant, so a push at each of them is enough."""
     after = next_boundary(entries, at(minute))
     end = after or FOREVER
     assert numbers(entries, at(minute)) == numbers(entries, end - MICROSECOND)

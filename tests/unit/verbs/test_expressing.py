@@ -33,11 +33,11 @@ GOLDEN = ROOT / "tests" / "golden" / "render"
 #: An inventory of each platform whose flows share something, and two end systems of it.
 COUNTED = {
     "car": (ROOT / "inventories" / "garnet", "anl-premium", "lbnl-premium"),
-    "cat6500": (GOLDEN / "cat-network.yml", "cern-se", "infn-se"),
-    "gsr": (GOLDEN / "gsr-inventory", "bo-data", "mi-data"),
-    "mqc": (GOLDEN / "mqc-inventory", "north-data", "south-data"),
-    "mqc-before-hqf": (GOLDEN / "mqc-inventory", "north-data", "south-data"),
-    "netconf": (GOLDEN / "netconf-inventory", "north-data", "south-data"),
+    "cat6500": (GOLDEN / "inventories" / "cisco-cat6500", "cern-se", "infn-se"),
+    "gsr": (GOLDEN / "inventories" / "cisco-gsr", "bo-data", "mi-data"),
+    "mqc": (GOLDEN / "inventories" / "cisco-mqc", "north-data", "south-data"),
+    "mqc-before-hqf": (GOLDEN / "inventories" / "cisco-mqc", "north-data", "south-data"),
+    "netconf": (GOLDEN / "inventories" / "cisco-iosxe-netconf", "north-data", "south-data"),
 }
 
 

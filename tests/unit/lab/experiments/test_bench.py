@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from lab.control import Lab
-from lab.demo.controller import Controller
+from lab.controller import Controller
 from lab.experiments import bench
 from lab.experiments.bench import Bench, Slot
 

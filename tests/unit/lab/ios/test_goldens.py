@@ -10,14 +10,14 @@ from lab.ios.configuration import Configuration
 from lab.ios.grammar import load
 from tests.unit.lab.ios.brownfield import told
 from tests.unit.lab.ios.test_difference import lines_of
-from tests.unit.lab.ios.test_grammar import FAMILIES, GOLDENS
+from tests.unit.lab.ios.test_grammar import GOLDENS, platform_of
 
 CHANGES = [path for path in GOLDENS if path.suffix == ".change"]
 
 
 def booted(path: Path) -> Configuration:
     """The router after a golden change, with the interfaces that any of the case's files names."""
-    configuration = Configuration(load(FAMILIES[path.parent.name.partition("-")[0]]))
+    configuration = Configuration(load(platform_of(path)))
     texts = [path.with_suffix(suffix).read_text() for suffix in (".change", ".undo", ".configuration")]
     names = {line.split()[1] for text in texts for line in text.splitlines() if line.startswith("interface ")}
     assert configuration.load(["mls qos"] * (configuration.grammar.platform == "cisco-cat6500")) == []

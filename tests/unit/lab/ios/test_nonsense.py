@@ -8,13 +8,11 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.ios.commands import change, files, session, show
 from lab.ios.grammar import PLATFORMS, load
 from lab.ios.machine import Account, Machine
 from lab.ios.shell import Shell
 from tests.unit.lab.ios.brownfield import BROWNFIELD, router
 
-COMMANDS = (change, files, session, show)
 WORDS = sorted(
     {
         word

@@ -1,0 +1,91 @@
+"""The checkout holds two distributions: `slotcar`, and `slotcar-lab`, which adds `slotcar lab` by an entry point."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from controller.cli import app as cli
+from lab.cli import app as lab
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def project(folder: Path) -> dict[str, Any]:
+    return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def requirements(name: str) -> set[str]:
+    lines = (ROOT / "requirements" / f"{name}.in").read_text(encoding="utf-8").splitlines()
+    return {line.partition("#")[0].strip() for line in lines} - {""}
+
+
+def added(monkeypatch: pytest.MonkeyPatch, *commands: EntryPoint) -> typer.Typer:
+    """A program with one command of its own and those that are installed."""
+    monkeypatch.setattr(cli, "entry_points", lambda group: commands if group == "slotcar.commands" else ())
+    program = typer.Typer()
+    program.command("plan")(lambda: typer.echo("planned"))
+    cli.add_installed(program)
+    return program
+
+
+def entry_point(name: str, value: str) -> EntryPoint:
+    return EntryPoint(name, value, "slotcar.commands")
+
+
+def test_the_lab_declares_its_command() -> None:
+    assert project(ROOT / "lab")["project"]["entry-points"] == {"slotcar.commands": {"lab": "lab.cli:app"}}
+
+
+def test_the_lab_is_installed_beside_the_controller() -> None:
+    """As `make setup` does it; an environment from before needs it once more."""
+    assert [one.load() for one in entry_points(group="slotcar.commands", name="lab")] == [lab]
+
+
+def test_an_installed_command_is_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = added(monkeypatch, entry_point("experiments", "lab.cli:app"))
+    assert "snapshot" in CliRunner().invoke(program, ["experiments", "--help"]).stdout
+
+
+@pytest.mark.parametrize("value", ["lab.not_there:app", "lab.cli:not_there"])
+def test_a_command_that_cannot_be_loaded_is_named_and_the_others_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], value: str
+) -> None:
+    program = added(monkeypatch, entry_point("broken", value), entry_point("lab", "lab.cli:app"))
+    assert capsys.readouterr().err.startswith("warning: the installed command `slotcar broken` cannot be loaded: ")
+    assert CliRunner().invoke(program, ["plan"]).stdout == "planned\n"
+    assert CliRunner().invoke(program, ["lab", "--help"]).exit_code == 0
+
+
+def test_the_lab_needs_the_controller_and_what_its_requirements_say() -> None:
+    assert set(project(ROOT / "lab")["project"]["dependencies"]) == {"slotcar", *requirements("lab")}
+    assert not requirements("lab") & requirements("runtime")
+
+
+def test_every_file_of_the_lab_is_in_its_distribution() -> None:
+    patterns = project(ROOT / "lab")["tool"]["setuptools"]["package-data"]
+    packaged = {
+        file
+        for package, globs in patterns.items()
+        for pattern in globs
+        for file in ROOT.joinpath(*package.split(".")).glob(pattern)
+    }
+    left_out = {"pyproject.toml", "build", "__pycache__"}
+    files = {
+        file
+        for file in (ROOT / "lab").rglob("*")
+        if file.is_file() and file.suffix != ".py" and not left_out & set(file.relative_to(ROOT / "lab").parts)
+    }
+    assert files - packaged == set()
+
+
+def test_the_controllers_image_holds_no_lab() -> None:
+    assert project(ROOT)["tool"]["setuptools"]["packages"]["find"]["include"] == ["controller*"]
+    for file in ("Dockerfile", ".dockerignore"):
+        assert "lab" not in (ROOT / file).read_text(encoding="utf-8")
