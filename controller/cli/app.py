@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
 
 from controller.cli import admin, devices, planning, reserving, viewing, webhooks
+from controller.cli.installed import WithInstalled
 from controller.cli.strict import App
-
-#: Entry points of other distributions, each a command's name and its Typer application: `lab = "lab.cli:app"`.
-COMMANDS = "slotcar.commands"
 
 app = App(
     name="slotcar",
+    cls=WithInstalled,
     help="Reserve bandwidth for a time slot and have the routers do it.",
     no_args_is_help=True,
     add_completion=False,
@@ -44,15 +42,5 @@ def root(
     130 interrupted."""
 
 
-def add_installed(root: typer.Typer) -> None:
-    """Add the commands of other distributions. One that cannot be loaded is named on stderr and left out."""
-    for command in sorted(entry_points(group=COMMANDS), key=lambda one: one.name):
-        try:
-            root.add_typer(command.load(), name=command.name)
-        except (ImportError, AttributeError) as error:
-            typer.echo(f"warning: the installed command `slotcar {command.name}` cannot be loaded: {error}", err=True)
-
-
 for module in (planning, reserving, viewing, devices, webhooks, admin):
     module.register(app)
-add_installed(app)

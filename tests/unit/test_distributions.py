@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tomllib
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from controller.cli import app as cli
+from controller.cli import installed
 from lab.cli import app as lab
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,10 +30,10 @@ def requirements(name: str) -> set[str]:
 
 def added(monkeypatch: pytest.MonkeyPatch, *commands: EntryPoint) -> typer.Typer:
     """A program with one command of its own and those that are installed."""
-    monkeypatch.setattr(cli, "entry_points", lambda group: commands if group == "slotcar.commands" else ())
-    program = typer.Typer()
+    monkeypatch.setattr(installed, "entry_points", lambda group: commands if group == "slotcar.commands" else ())
+    program = typer.Typer(cls=installed.WithInstalled)
     program.command("plan")(lambda: typer.echo("planned"))
-    cli.add_installed(program)
+    program.callback()(lambda: None)
     return program
 
 
@@ -55,12 +57,28 @@ def test_an_installed_command_is_a_command(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("value", ["lab.not_there:app", "lab.cli:not_there"])
 def test_a_command_that_cannot_be_loaded_is_named_and_the_others_work(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], value: str
+    monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     program = added(monkeypatch, entry_point("broken", value), entry_point("lab", "lab.cli:app"))
-    assert capsys.readouterr().err.startswith("warning: the installed command `slotcar broken` cannot be loaded: ")
-    assert CliRunner().invoke(program, ["plan"]).stdout == "planned\n"
+    warning = "warning: the installed command `slotcar broken` cannot be loaded: "
+    shown = CliRunner().invoke(program, ["--help"])
+    assert shown.stderr.startswith(warning)
+    assert "The lab: routers" in shown.stdout
+    refused = CliRunner().invoke(program, ["broken"])
+    assert refused.stderr.startswith(warning)
+    assert refused.exit_code == 2
+    assert CliRunner().invoke(program, ["plan"]).output == "planned\n"
     assert CliRunner().invoke(program, ["lab", "--help"]).exit_code == 0
+
+
+def test_a_command_of_its_own_imports_no_installed_one() -> None:
+    """The lab takes longer to import than all of the controller's commands."""
+    program = "import sys; from controller.cli.app import app; app(['schema', '--help'], standalone_mode=False);"
+    shown = subprocess.run(
+        [sys.executable, "-c", f"{program} print([one for one in sys.modules if one.partition('.')[0] == 'lab'])"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert shown.stdout.endswith("[]\n")
 
 
 def test_the_lab_needs_the_controller_and_what_its_requirements_say() -> None:
