@@ -25,7 +25,8 @@ class Span:
 
 
 def accounted(events: Iterable[Mapping[str, Any]]) -> list[Span]:
-    """What the audit log announces, per router: pushes from their start to their outcome, and what was armed.
+    """What the audit log announces, per router: pushes from their start to their outcome, what was armed, and boundaries
+    that a controller found routers armed for, which is all that there is of a push whose outcome no database took.
 
     A push whose controller died has no outcome: it may go on for as long as a slot may be on some routers only.
     """
@@ -41,6 +42,9 @@ def accounted(events: Iterable[Mapping[str, Any]]) -> list[Span]:
         elif event["kind"] == "push.armed":
             first, last = seconds(details["at"]), seconds(details["until"])
             spans.append(Span(router, first, last + OUTSIDE_S, f"armed by push {push[1]}"))
+        elif event["kind"] == "boundary.staged" and at_s <= (first := seconds(details["at"])):
+            why = f"armed for the boundary at {details['at']}"
+            spans += [Span(name, first, first + OUTSIDE_S, why) for name in details["devices"]]
     spans += [Span(router, at_s, at_s + PARTIAL_S, f"push {name}") for (router, name), at_s in begun.items()]
     return spans
 

@@ -197,6 +197,18 @@ def test_what_was_armed_accounts_for_its_own_time() -> None:
     assert accounted([ARMED]) == [Span("left", 300, 360 + OUTSIDE_S, "armed by push one")]
 
 
+def test_a_boundary_that_routers_are_armed_for_accounts_for_it_if_it_was_announced_before() -> None:
+    """The database was read-only when the push ended: the next controller read the routers and announced the boundary."""
+    at = datetime.fromtimestamp(300, UTC).isoformat()
+    ahead, late = (
+        {**event("boundary.staged", at_s, revision="", at=at, devices=["left", "right"]), "device": None}
+        for at_s in (280, 301)
+    )
+    why = f"armed for the boundary at {at}"
+    assert accounted([ahead]) == [Span(name, 300, 300 + OUTSIDE_S, why) for name in ("left", "right")]
+    assert accounted([late]) == []
+
+
 @pytest.mark.parametrize("ahead_s", [-HOUR_S, HOUR_S])
 def test_what_a_controller_with_a_wrong_clock_wrote_is_taken_for_when_it_happened(ahead_s: int) -> None:
     began = 2 * HOUR_S
