@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -15,7 +14,7 @@ from controller.platforms.model import Unreadable
 from controller.registry import TransportKind, facts_of
 from controller.rollout import staging
 from controller.rollout.archive import STAMP, Archive, revision_id
-from controller.rollout.ended import BEFORE
+from controller.rollout.device_folder import BEFORE, READING, DeviceFolder, FolderUnreadable
 from controller.rollout.fanout import SERVED
 from controller.rollout.linux.scripts import fence_word
 from controller.rollout.model import (
@@ -279,17 +278,17 @@ def _readings(devices: Sequence[Device], folder: Path, result: PlaybookResult) -
     found: dict[str, Reading] = {}
     failures = dict(result.failures)
     for device in devices:
-        answer = folder / device.name / "reading.json"
+        answers = DeviceFolder(folder / device.name)
         if device.name in failures:
             continue
-        if not answer.exists():
+        if not answers.has(READING):
             failures[device.name] = Failure(device.name, _unanswered(device.name, result), unreachable=False)
             continue
         try:
-            found[device.name] = staging.reading_of(json.loads(answer.read_text()), device)
+            found[device.name] = staging.reading_of(answers.reading(), device)
         except Unreadable as error:
             failures[device.name] = Failure(device.name, str(error), unreachable=False)
-        except (OSError, ValueError) as error:
+        except (FolderUnreadable, ValueError) as error:
             why = f"its answers were not kept whole: {error}; is the disk full?"
             failures[device.name] = Failure(device.name, why, unreachable=False)
     return Readings(found, failures)

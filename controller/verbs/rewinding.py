@@ -10,10 +10,11 @@ from typing import Any
 from controller.network.model import Network
 from controller.reservation import parse_time
 from controller.rollout.archive import STAMP, Archive
-from controller.rollout.ended import AFTER, BEFORE, EndsUnknown
+from controller.rollout.device_folder import AFTER, BEFORE
 from controller.rollout.model import Carried, Failure, Outlook, Program, Wanted, still_open
 from controller.rollout.program import acts
 from controller.rollout.pusher import Pusher, Readings
+from controller.rollout.slot_ends import EndsUnknown
 from controller.timebase import iso
 from controller.units import UnitError
 from controller.verbs.carrying import Before, History, consequences, history_of

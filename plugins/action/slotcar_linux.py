@@ -10,6 +10,7 @@ from ansible.plugins.action import ActionBase
 
 try:  # here, where Ansible's own process loads it once, and not in each task's
     from controller.problems import SlotcarError
+    from controller.rollout.device_folder import DeviceFolder
     from controller.rollout.linux import steps
     from controller.rollout.linux.shell import Answer
 except ImportError as error:
@@ -56,7 +57,7 @@ class ActionModule(ActionBase):
                 f"Ansible's Python cannot import Slotcar ({MISSING}): run the playbook with .venv/bin/ansible-playbook"
             )
         try:
-            return self._take(arguments, Path(arguments["folder"]), result)
+            return self._take(arguments, DeviceFolder(Path(arguments["folder"])), result)
         except (SlotcarError, OSError) as error:
             raise AnsibleActionFail(str(error), result=result) from error
 

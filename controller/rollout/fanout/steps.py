@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
-from typing import Any
 
-from controller.network.model import Device
 from controller.rollout import staging
 from controller.rollout.comparison import Comparison, compare
-from controller.rollout.ended import EndsUnknown, file_at
+from controller.rollout.device_folder import AFTER, APPLY, BEFORE, UNDO, DeviceFolder, after_steps
 from controller.rollout.fanout.login import DeviceError
 from controller.rollout.fanout.transport import Acting, Transport
 from controller.rollout.model import STALE
+from controller.rollout.slot_ends import EndsUnknown, file_at
 
 #: How long a device waits for the confirmation before it takes a change back; IOS counts in minutes.
 REVERT_MINUTES = 5
@@ -59,8 +56,8 @@ class Order:
     device that took something from a later leader is not restored; a revision's own is in its folder. `unknown_ends`: a
     configuration is restored although nobody knows when the slots end that are in it."""
 
-    folder: Path
-    target: str = "after.txt"
+    folder: DeviceFolder
+    target: str = AFTER
     at: float = 0.0
     only_look: bool = False
     fence: int | None = None
@@ -90,8 +87,7 @@ class Seen:
 
 
 async def read(transport: Transport, order: Order) -> Outcome:
-    outputs = await transport.read(_commands(order.folder))
-    _write(order.folder / "reading.json", json.dumps(outputs))
+    order.folder.write_reading(await transport.read(order.folder.commands()))
     return Outcome()
 
 
@@ -107,15 +103,15 @@ async def stage_and_see(transport: Transport, order: Order) -> Seen:
     """
     seen = await _see(transport, order)
     _must_be_as_read(order.folder, seen.outputs)
-    found = compare(order.folder, "before.txt", seen.outputs)
-    if not found.equal and not compare(order.folder, "after.txt", seen.outputs).equal:
+    found = compare(order.folder, BEFORE, seen.outputs)
+    if not found.equal and not compare(order.folder, AFTER, seen.outputs).equal:
         raise DeviceError(f"{order.folder.name}: it was changed since it was read:\n{found.difference}")
     if order.only_look:
         return seen
     if isinstance(transport, Acting):
         await transport.stage_program(order.folder)
     if found.equal:  # or it has all of it already
-        await transport.stage(_lines(order.folder / "apply.txt"), _lines(order.folder / "undo.txt"))
+        await transport.stage(order.folder.lines(APPLY), order.folder.lines(UNDO))
     return seen
 
 
@@ -128,11 +124,11 @@ async def prepare(transport: Transport, order: Order, seen: Seen | None = None) 
     if seen is None or not seen.fresh:
         seen = await _see(transport, order)
     _must_be_as_read(order.folder, seen.outputs)
-    found = compare(order.folder, "after.txt", seen.outputs)
+    found = compare(order.folder, AFTER, seen.outputs)
     outcome = Outcome(changed=not found.equal, before=found.before, after=found.after)
     if order.only_look:
         return Prepared(outcome)
-    apply = () if found.equal else _lines(order.folder / "apply.txt")
+    apply = () if found.equal else order.folder.lines(APPLY)
     if apply != found.apply:
         raise DeviceError(f"{order.folder.name}: it was changed since it was staged")
     return Prepared(outcome, None if found.equal else apply)
@@ -154,9 +150,7 @@ async def ready(transport: Transport, order: Order, prepared: Prepared) -> Outco
     if prepared.apply is None:
         return outcome
     # What the device did by itself while the timer ran would be taken back with the change.
-    acts_soon = any(
-        instant < time.time() + 60 * (REVERT_MINUTES + 1) for instant in _program(order.folder)["instants"]
-    )
+    acts_soon = any(instant < time.time() + 60 * (REVERT_MINUTES + 1) for instant in order.folder.program().instants)
     if not await transport.arm(prepared.apply, 0 if acts_soon else REVERT_MINUTES):
         outcome.notes.append("no revert timer: a change that is not verified is taken back by the controller alone")
     return outcome
@@ -192,7 +186,7 @@ async def check(transport: Transport, order: Order) -> Outcome:
         DeviceError: the device does not have what is wanted.
     """
     seen = await _see(transport, order)
-    target = _reached(order.folder, seen.outputs) if order.target == "after.txt" else order.target
+    target = _reached(order.folder, seen.outputs) if order.target == AFTER else order.target
     found = compare(order.folder, target, seen.outputs)
     if not found.equal:
         raise DeviceError(f"{order.folder.name}: it does not have what is wanted:\n{found.difference}")
@@ -237,56 +231,33 @@ async def restore(transport: Transport, order: Order) -> Outcome:
     return outcome
 
 
-def _must_be_as_read(folder: Path, outputs: Mapping[str, str]) -> None:
-    told, have = _program(folder), _armed(folder, outputs)
-    if have not in (told["replaces"], told["ids"][0]):
+def _must_be_as_read(folder: DeviceFolder, outputs: Mapping[str, str]) -> None:
+    program, have = folder.program(), _armed(folder, outputs)
+    if have not in (program.replaces, program.ids[0]):
         raise DeviceError(
-            f"{folder.name}: it acted since it was read: it was to do {told['replaces']} then, and is to do {have} now;"
+            f"{folder.name}: it acted since it was read: it was to do {program.replaces} then, and is to do {have} now;"
             f" {STALE}"
         )
 
 
-def _reached(folder: Path, outputs: Mapping[str, str]) -> str:
+def _reached(folder: DeviceFolder, outputs: Mapping[str, str]) -> str:
     """The file that says what the device has after the steps that it has taken by itself."""
-    ids, have = _program(folder)["ids"], _armed(folder, outputs)
+    ids, have = folder.program().ids, _armed(folder, outputs)
     if have not in ids:
         raise DeviceError(f"{folder.name}: what is armed there is {have}, and should be {ids[0]}")
-    taken = ids.index(have)
-    return f"after-{taken}.txt" if taken else "after.txt"
+    return after_steps(ids.index(have))
 
 
-def _armed(folder: Path, outputs: Mapping[str, str]) -> str:
-    device = Device.model_validate_json((folder / "device.json").read_text(encoding="utf-8"))
-    return staging.state_of(outputs, device)[0]
-
-
-def _program(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "program.json").read_text(encoding="utf-8"))
-    return found
+def _armed(folder: DeviceFolder, outputs: Mapping[str, str]) -> str:
+    return staging.state_of(outputs, folder.device())[0]
 
 
 async def _see(transport: Transport, order: Order) -> Seen:
-    return Seen(await transport.read(_commands(order.folder)), time.monotonic())
+    return Seen(await transport.read(order.folder.commands()), time.monotonic())
 
 
-async def _compared(transport: Transport, folder: Path, target: str) -> Comparison:
-    return compare(folder, target, await transport.read(_commands(folder)))
-
-
-def _commands(folder: Path) -> list[str]:
-    found: list[str] = json.loads((folder / "commands.json").read_text())
-    return found
-
-
-def _lines(file: Path) -> tuple[str, ...]:
-    return tuple(file.read_text().splitlines())
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all: a reader never sees half of it."""
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+async def _compared(transport: Transport, folder: DeviceFolder, target: str) -> Comparison:
+    return compare(folder, target, await transport.read(folder.commands()))
 
 
 #: The steps that a device takes whatever the others do; an activation is all devices' (`running`).

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Protocol, runtime_checkable
+
+from controller.rollout.device_folder import DeviceFolder
 
 
 class Transport(Protocol):
@@ -49,23 +50,23 @@ class Acting(Protocol):
     """A transport to a device that can do something by itself at coming instants: its program, out of a revision's folder.
     Nothing happens where the inventory does not say that the device can."""
 
-    async def stage_program(self, folder: Path) -> None:
+    async def stage_program(self, folder: DeviceFolder) -> None:
         """Puts on the device what it needs for it. Raises DeviceError with STALE in it where it acted since it was read."""
         ...
 
-    async def arm_program(self, folder: Path, *, changes: bool) -> bool:
+    async def arm_program(self, folder: DeviceFolder, *, changes: bool) -> bool:
         """Has it do this from now on, and nothing else unless a change follows; whether it was to do something else."""
         ...
 
-    async def leave_program(self, folder: Path) -> None:
+    async def leave_program(self, folder: DeviceFolder) -> None:
         """After the change: has it do this, and nothing else."""
         ...
 
-    async def goal(self, folder: Path, target: str) -> str | None:
+    async def goal(self, folder: DeviceFolder, target: str) -> str | None:
         """The file of the folder that a restore of `target` gives the device; None where it is left as it is."""
         ...
 
-    async def stand_by(self, folder: Path, target: str, fence: int | None) -> bool:
+    async def stand_by(self, folder: DeviceFolder, target: str, fence: int | None) -> bool:
         """Before a restore: has it also do what belongs to what is restored; whether it was to do something else."""
         ...
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 
+from controller.rollout.device_folder import (
+    AFTER,
+    APPLY,
+    BEFORE,
+    DeviceFolder,
+    StagedProgram,
+    after_steps,
+    before_steps,
+)
 from controller.rollout.fanout.login import DeviceError
 from controller.rollout.ios import clock, eem
+from controller.rollout.ios.applets import PREFIX, Applet
 from controller.rollout.ios.files import Files, text_of
 from controller.rollout.ios.shell import Shell
 from controller.rollout.model import NO_PROGRAM, STALE
-from controller.rollout.staging import CLOCK
 
 #: What is due already is done at once, step after step.
 SOON_S = 1.0
@@ -36,7 +43,7 @@ class Manager:
         self._files = files
         self._now = now
         self._fence: int | None = None
-        self._back: tuple[eem.Applet, ...] = ()
+        self._back: tuple[Applet, ...] = ()
         self._managed = True
         self._passed = 0
         #: The applets that were registered when a change was made ready: one that is missing later has acted.
@@ -59,24 +66,23 @@ class Manager:
 
     async def _rested(self, running: str | None) -> bool:
         # In this order: a step that ends between the two questions is missing in the second's answer.
-        runs = eem.PREFIX in await self._shell.ask(eem.ACTIVE)
+        runs = PREFIX in await self._shell.ask(eem.ACTIVE)
         after = await self._registered()
         same = running is None or eem.Registered.of(running).names == after.names
         return same and not runs and not any(-JUST_S < left <= 0 for left in self._left(after.applets))
 
-    async def stage(self, folder: Path) -> None:
+    async def stage(self, folder: DeviceFolder) -> None:
         """Puts the steps' files on the router, and how far its clock is off beside the folder's other files. Nothing is
         armed yet.
 
         Raises:
             DeviceError: it takes no files, and so cannot act by itself; a later leader was here.
         """
-        staged = eem.Staged.of(folder)
-        self._heed(await self._registered(), staged.fence)
+        self._heed(await self._registered(), folder.program().fence)
         await self._look_at_clock(folder)
-        await self._put(staged.applets)
+        await self._put(eem.staged_applets(folder))
 
-    async def arm(self, folder: Path, *, changes: bool) -> bool:
+    async def arm(self, folder: DeviceFolder, *, changes: bool) -> bool:
         """Registers the program of a staged revision; whether the router had another one.
 
         Args:
@@ -87,34 +93,33 @@ class Manager:
             DeviceError: what is armed is not what was when the router was read; or a step is about to be taken; a later
                 leader was here; or an applet is refused, and then the former ones are left.
         """
-        staged = eem.Staged.of(folder)
+        staged, applets = folder.program(), eem.staged_applets(folder)
         found = await self._claim(staged.fence)
         have, want = found.id, staged.ids[0]
         self._ready = frozenset(found.names)
-        if have == want and eem.armed_before(folder) is not None:
+        if have == want and folder.applets_before() is not None:
             return False  # it took this revision already
         self._must_be(have, staged)
-        self._must_have_time(found, staged)
-        (folder / eem.TAKEN).write_text(eem.before_text(await self._kept(found)), encoding="utf-8")
+        self._must_have_time(found, applets, changes=bool(folder.lines(APPLY)))
+        folder.write_applets_before(await self._kept(found))
         if have == want:
             return False
         if changes:
-            await self._add(found, staged.applets)
-            self._ready |= {applet.name for applet in staged.applets}
+            await self._add(found, applets)
+            self._ready |= {applet.name for applet in applets}
         else:
-            await self._replace(found, staged.applets)
+            await self._replace(found, applets)
         return True
 
-    async def leave(self, folder: Path) -> None:
+    async def leave(self, folder: DeviceFolder) -> None:
         """After the change: takes away what was armed for what was before it.
 
         Raises:
             DeviceError: a later leader was here, or a step was taken meanwhile: whatever it opened has its end among them.
         """
-        staged = eem.Staged.of(folder)
         found = await self.heed_again()
-        if found.id != staged.ids[0]:
-            await self._replace(found, staged.applets)
+        if found.id != folder.program().ids[0]:
+            await self._replace(found, eem.staged_applets(folder))
 
     async def heed_again(self) -> eem.Registered:
         """Right before the change itself, and after it: what is registered.
@@ -128,26 +133,24 @@ class Manager:
             raise DeviceError(f"{self._name}: it acted by itself while it was changed; {STALE}")
         return found
 
-    async def goal(self, folder: Path, target: str) -> str | None:
+    async def goal(self, folder: DeviceFolder, target: str) -> str | None:
         """The file of a folder that the router is to be given where `target` is asked for; None where it is left as it is.
 
         What is past of a revision's configuration, and of the one before it, is left out: a slot that has ended does not
         come back. And a router that never took a revision has nothing of it to give back.
         """
-        if target == "after.txt":
-            taken = self._past(eem.Staged.of(folder).applets)
-            return f"after-{taken}.txt" if taken else target
-        if target == "before.txt":
-            if (before := eem.armed_before(folder)) is None:
+        if target == AFTER:
+            return after_steps(self._past(eem.staged_applets(folder)))
+        if target == BEFORE:
+            if (before := folder.applets_before()) is None:
                 return None
             past = self._past(before)
-            file = f"before-{past}.txt"
-            known = eem.id_of(before) == eem.Staged.of(folder).replaces and (folder / file).exists()
+            known = eem.id_of(before) == folder.program().replaces and folder.has(before_steps(past))
             self._passed = past if known else 0
-            return file if self._passed else target
+            return before_steps(self._passed)
         return target
 
-    async def stand_by(self, folder: Path, target: str, fence: int | None) -> bool:
+    async def stand_by(self, folder: DeviceFolder, target: str, fence: int | None) -> bool:
         """Before a configuration is restored: arms what belongs to it beside what is armed, and lets a step pass that is
         about to be taken; whether the router is to do something else from then on.
 
@@ -196,33 +199,33 @@ class Manager:
         await self._replace(found, self._back)
         return True
 
-    def _to_be_armed(self, folder: Path, target: str, have: str) -> tuple[eem.Applet, ...]:
+    def _to_be_armed(self, folder: DeviceFolder, target: str, have: str) -> tuple[Applet, ...]:
         if not target:
             return ()
-        staged = eem.Staged.of(folder)
-        if target == "after.txt":
-            return staged.applets[self._past(staged.applets) :]
-        before = eem.armed_before(folder) or ()
+        if target == AFTER:
+            applets = eem.staged_applets(folder)
+            return applets[self._past(applets) :]
+        before = folder.applets_before() or ()
         # Where another program came since, nobody knows what belongs to the configuration.
-        return before[self._passed :] if have in (*staged.ids, eem.id_of(before), eem.INCOMPLETE) else ()
+        return before[self._passed :] if have in (*folder.program().ids, eem.id_of(before), eem.INCOMPLETE) else ()
 
-    def _past(self, some: Sequence[eem.Applet]) -> int:
+    def _past(self, some: Sequence[Applet]) -> int:
         return sum(one.at <= self._now() for one in some)
 
     def _left(self, some: Sequence[eem.Armed]) -> list[float]:
         return [one.at - self._now() for one in some if one.at is not None]
 
-    def _must_be(self, have: str, staged: eem.Staged) -> None:
+    def _must_be(self, have: str, staged: StagedProgram) -> None:
         if have not in (staged.replaces, staged.ids[0]):
             raise DeviceError(
                 f"{self._name}: it acted since it was read: it was to do {staged.replaces} then, and is to do {have} now;"
                 f" {STALE}"
             )
 
-    def _must_have_time(self, found: eem.Registered, staged: eem.Staged) -> None:
+    def _must_have_time(self, found: eem.Registered, applets: Sequence[Applet], *, changes: bool) -> None:
         if any(-JUST_S < left < NEAR_S for left in self._left(found.applets)):
             raise DeviceError(f"{self._name}: it is about to act by itself; {STALE}")
-        if staged.changes and staged.applets and staged.applets[0].at - self._now() < NEAR_S:
+        if changes and applets and applets[0].at - self._now() < NEAR_S:
             raise DeviceError(f"{self._name}: this change was for the time before a boundary that has passed; {STALE}")
 
     def _heed(self, found: eem.Registered, fence: int | None) -> None:
@@ -251,7 +254,7 @@ class Manager:
         await self._configure([eem.fence_removal(one) for one in found.fences if one < fence])
         return found
 
-    async def _kept(self, found: eem.Registered) -> tuple[eem.Applet, ...]:
+    async def _kept(self, found: eem.Registered) -> tuple[Applet, ...]:
         """What is armed, whole, so that it can be armed again. Nothing where a part of it is missing."""
         if found.id in (NO_PROGRAM, eem.INCOMPLETE):
             return ()
@@ -261,10 +264,10 @@ class Manager:
             if one.at is None or not text:
                 return ()
             lines = text.splitlines()[1:-1]  # without the frame of `text_of`
-            kept.append(eem.Applet(one.name, one.program, one.at, tuple(lines)))
+            kept.append(Applet(one.name, one.program, one.at, tuple(lines)))
         return tuple(kept)
 
-    async def _add(self, found: eem.Registered, wanted: Sequence[eem.Applet]) -> None:
+    async def _add(self, found: eem.Registered, wanted: Sequence[Applet]) -> None:
         """Registers those that are missing; none of them where one is refused. An applet's name says all that it does."""
         missing = {applet.name for applet in wanted} - set(found.names)
         try:
@@ -274,7 +277,7 @@ class Manager:
                 await self._remove([name for name in (await self._registered()).names if name in missing])
             raise
 
-    async def _replace(self, found: eem.Registered, wanted: Sequence[eem.Applet]) -> None:
+    async def _replace(self, found: eem.Registered, wanted: Sequence[Applet]) -> None:
         mine = {applet.name for applet in wanted}
         await self._add(found, wanted)
         await self._remove([name for name in found.names if name not in mine])
@@ -282,7 +285,7 @@ class Manager:
             raise DeviceError(f"{self._name}: it did not register what it was to do by itself")
         await self._tidy({applet.file for applet in wanted})
 
-    async def _register(self, wanted: Sequence[eem.Applet], *, asks: bool) -> None:
+    async def _register(self, wanted: Sequence[Applet], *, asks: bool) -> None:
         # The last step first: whoever dies in between leaves ends without their starts, and no start without its end.
         for number, applet in reversed(list(enumerate(wanted, 1))):
             # Section by section: each delay is counted from when it is told.
@@ -290,10 +293,10 @@ class Manager:
             path = self._files.path(applet.file)
             await self._shell.configure(eem.registration(applet, left_s, path, asks=asks))
 
-    def _left_s(self, applet: eem.Applet, least_s: float) -> float:
+    def _left_s(self, applet: Applet, least_s: float) -> float:
         return max(least_s, applet.at - self._now())
 
-    async def _put(self, some: Sequence[eem.Applet]) -> None:
+    async def _put(self, some: Sequence[Applet]) -> None:
         for applet in some:
             text = text_of(applet.lines)
             if await self._files.read(applet.file) != text and not await self._files.put(applet.file, text):
@@ -301,11 +304,10 @@ class Manager:
                     f"{self._name}: it cannot be armed: {self._files.path(applet.file)} cannot be written"
                 )
 
-    async def _look_at_clock(self, folder: Path) -> None:
+    async def _look_at_clock(self, folder: DeviceFolder) -> None:
         asked = self._now()
         printed = await self._shell.ask(clock.COMMAND)
-        told = {"ahead_us": clock.ahead_us(printed, (asked + self._now()) / 2)}
-        (folder / CLOCK).write_text(json.dumps(told), encoding="utf-8")
+        folder.write_clock(clock.ahead_us(printed, (asked + self._now()) / 2))
 
     async def _registered(self) -> eem.Registered:
         return eem.Registered.of(await self._shell.ask(eem.SHOW))
@@ -318,6 +320,6 @@ class Manager:
             await self._shell.configure(lines)
 
     async def _tidy(self, keep: set[str]) -> None:
-        for name in await self._files.names(eem.PREFIX):
+        for name in await self._files.names(PREFIX):
             if name not in keep:
                 await self._files.forget(name)

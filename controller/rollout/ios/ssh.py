@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
+from controller.rollout.device_folder import DeviceFolder
 from controller.rollout.fanout.login import DeviceError, Login
 from controller.rollout.ios.files import Files, text_of
 from controller.rollout.ios.manager import Manager
@@ -85,21 +85,21 @@ class SshTransport:
         printed = await self._shell.ask("show archive config rollback timer")
         return not REFUSED.search(printed) and "User:" in printed
 
-    async def stage_program(self, folder: Path) -> None:
+    async def stage_program(self, folder: DeviceFolder) -> None:
         if self._manager is not None:
             await self._manager.stage(folder)
 
-    async def arm_program(self, folder: Path, *, changes: bool) -> bool:
+    async def arm_program(self, folder: DeviceFolder, *, changes: bool) -> bool:
         return self._manager is not None and await self._manager.arm(folder, changes=changes)
 
-    async def leave_program(self, folder: Path) -> None:
+    async def leave_program(self, folder: DeviceFolder) -> None:
         if self._manager is not None:
             await self._manager.leave(folder)
 
-    async def goal(self, folder: Path, target: str) -> str | None:
+    async def goal(self, folder: DeviceFolder, target: str) -> str | None:
         return target if self._manager is None else await self._manager.goal(folder, target)
 
-    async def stand_by(self, folder: Path, target: str, fence: int | None) -> bool:
+    async def stand_by(self, folder: DeviceFolder, target: str, fence: int | None) -> bool:
         return self._manager is not None and await self._manager.stand_by(folder, target, fence)
 
     async def arm_back(self) -> bool:

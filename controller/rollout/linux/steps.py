@@ -5,21 +5,18 @@ The folder's name is the device's. What stands in it, `controller.rollout.archiv
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
-from controller.network.model import Device
 from controller.rollout.comparison import Comparison, compare
-from controller.rollout.ended import file_at
+from controller.rollout.device_folder import AFTER, BEFORE, DeviceFolder, after_steps, before_steps
 from controller.rollout.linux.scripts import command, remote_dir
 from controller.rollout.linux.shell import Answer, Shell, StepFailed, ask
 from controller.rollout.model import STALE, Restless
-from controller.rollout.staging import CLOCK, REST, state_of
+from controller.rollout.slot_ends import file_at
+from controller.rollout.staging import state_of
 
 #: How often the router's clock is asked where it is to act by itself: the quickest answer says most.
 _ASKED = 2
@@ -40,69 +37,29 @@ class Clock:
     ahead_us: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Staged:
-    """A revision's `program.json`: its name on the router, when each step is due (s since the epoch), the names of what
-    is left after each number of steps, and the name of what was armed until then; of that, the same of its steps."""
-
-    name: str
-    instants: tuple[float, ...]
-    ids: tuple[str, ...]
-    replaces: str
-    instants_before: tuple[float, ...] = ()
-    ids_before: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, folder: Path) -> Staged:
-        told = json.loads((folder / "program.json").read_text(encoding="utf-8"))
-        rest: dict[str, Any] = {"instants": (), "ids": (told["replaces"],)}
-        with suppress(FileNotFoundError):
-            rest = json.loads((folder / REST).read_text(encoding="utf-8"))
-        return cls(
-            told["name"], tuple(told["instants"]), tuple(told["ids"]), told["replaces"], tuple(rest["instants"]),
-            tuple(rest["ids"]),
-        )  # fmt: skip
-
-    @staticmethod
-    def file_after(steps: int) -> str:
-        """The file that says what the router has after so many steps."""
-        return f"after-{steps}.txt" if steps else "after.txt"
-
-    @staticmethod
-    def file_before(steps: int) -> str:
-        """The file that says what the router would have after so many steps of what was armed until then."""
-        return f"before-{steps}.txt" if steps else "before.txt"
-
-
-def read(shell: Shell, folder: Path) -> Mapping[str, str]:
+def read(shell: Shell, folder: DeviceFolder) -> Mapping[str, str]:
     """Asks what `commands.json` lists and keeps the answers in `reading.json`; again where the router acted meanwhile.
 
     Raises:
         StepFailed: a question was not answered, or it acts whenever it is asked.
     """
-    device = _device(folder)
+    device = folder.device()
     for _ in range(_TRIES):
-        outputs = ask(shell, json.loads((folder / "commands.json").read_text(encoding="utf-8")))
+        outputs = ask(shell, folder.commands())
         with suppress(Restless):
             state_of(outputs, device)
-            part = folder / "reading.json.part"
-            part.write_text(json.dumps(outputs), encoding="utf-8")
-            part.replace(folder / "reading.json")
+            folder.write_reading(outputs)
             return outputs
     raise StepFailed(f"it acts by itself whenever it is read; {STALE}")
 
 
-def _device(folder: Path) -> Device:
-    return Device.model_validate_json((folder / "device.json").read_text(encoding="utf-8"))
-
-
-def stage(shell: Shell, folder: Path) -> None:
+def stage(shell: Shell, folder: DeviceFolder) -> None:
     """Puts the revision on the router. Nothing that a packet meets changes.
 
     Raises:
         StepFailed: the router has not the room, or not the tools.
     """
-    _must(shell.run("sh -s", (folder / "stage.sh").read_text(encoding="utf-8")), "staging")
+    _must(shell.run("sh -s", folder.stage_script()), "staging")
 
 
 def clock(shell: Shell, device: str, asked_times: int = _ASKED) -> Clock:
@@ -121,7 +78,7 @@ def clock(shell: Shell, device: str, asked_times: int = _ASKED) -> Clock:
     return min(found, key=lambda one: one.boot_cs)
 
 
-def activate(shell: Shell, folder: Path) -> bool:
+def activate(shell: Shell, folder: DeviceFolder) -> bool:
     """Arms the staged program and makes the staged change. Whether there was anything to change.
 
     Raises:
@@ -129,21 +86,21 @@ def activate(shell: Shell, folder: Path) -> bool:
             change was refused: then it is between the two.
     """
     device = folder.name
-    staged = Staged.of(folder)
-    told = clock(shell, device, _ASKED if staged.instants else 1)
-    (folder / CLOCK).write_text(json.dumps({"ahead_us": told.ahead_us}), encoding="utf-8")
-    done = _must(shell.run(command(device, "activate", staged.name, str(told.boot_cs))), "activation")
+    staged = folder.program()
+    asked = clock(shell, device, _ASKED if staged.instants else 1)
+    folder.write_clock(asked.ahead_us)
+    done = _must(shell.run(command(device, "activate", staged.name, str(asked.boot_cs))), "activation")
     return done.stdout.split()[-1:] == ["changed"]
 
 
-def verify(shell: Shell, folder: Path, target: str) -> Comparison:
+def verify(shell: Shell, folder: DeviceFolder, target: str) -> Comparison:
     """Reads the router back; nothing changes.
 
     Raises:
         StepFailed: it has not what the revision's file `target` says, or it is not armed as the revision says.
     """
     outputs = read(shell, folder)
-    if target == "after.txt":
+    if target == AFTER:
         target = _reached(folder, outputs)
     found = compare(folder, target, outputs)
     if not found.equal:
@@ -151,16 +108,22 @@ def verify(shell: Shell, folder: Path, target: str) -> Comparison:
     return found
 
 
-def _reached(folder: Path, outputs: Mapping[str, str]) -> str:
+def _reached(folder: DeviceFolder, outputs: Mapping[str, str]) -> str:
     """The file that says what the router has after the steps that it says it has taken."""
-    (armed, _), staged = state_of(outputs, _device(folder)), Staged.of(folder)
+    (armed, _), staged = state_of(outputs, folder.device()), folder.program()
     if armed not in staged.ids:
         raise StepFailed(f"what is armed there is {armed}, and should be {staged.ids[0]}")
-    return staged.file_after(staged.ids.index(armed))
+    return after_steps(staged.ids.index(armed))
 
 
 def restore(
-    shell: Shell, folder: Path, target: str, fence: str = "-", *, only_look: bool = False, unknown_ends: bool = False
+    shell: Shell,
+    folder: DeviceFolder,
+    target: str,
+    fence: str = "-",
+    *,
+    only_look: bool = False,
+    unknown_ends: bool = False,
 ) -> Comparison:
     """Gives the router what `target` says, from whatever it has now, and the program that belongs to that.
 
@@ -179,18 +142,19 @@ def restore(
     return _restore(shell, folder, target, fence, only_look, unknown_ends)
 
 
-def _restore(shell: Shell, folder: Path, target: str, fence: str, only_look: bool, unknown_ends: bool) -> Comparison:
-    own, before = target == "after.txt", target == "before.txt"
-    staged = Staged.of(folder)
-    taken = sum(instant <= time.time() for instant in (staged.instants if own else staged.instants_before))
+def _restore(
+    shell: Shell, folder: DeviceFolder, target: str, fence: str, only_look: bool, unknown_ends: bool
+) -> Comparison:
+    own, before = target == AFTER, target == BEFORE
+    staged, replaced = folder.program(), folder.replaced_program()
+    instants_before = replaced.instants if replaced else ()
+    taken = sum(instant <= time.time() for instant in (staged.instants if own else instants_before))
     if own:
-        target = staged.file_after(taken)
+        target = after_steps(taken)
     elif before:
         # Where it was not armed for them, the archive knows the ends all the same.
         target = (
-            staged.file_before(taken)
-            if staged.instants_before
-            else file_at(folder, target, time.time(), unknown_ends=unknown_ends)
+            before_steps(taken) if instants_before else file_at(folder, target, time.time(), unknown_ends=unknown_ends)
         )
     found = compare(folder, target, read(shell, folder))
     if only_look:
@@ -201,7 +165,7 @@ def _restore(shell: Shell, folder: Path, target: str, fence: str, only_look: boo
     lines = "".join(f"{line}\n" for line in found.apply)
     done = _must(shell.run(_way_back(shell, folder, target, fence, taken), lines), "restoring")
     if own:
-        verify(shell, folder, "after.txt")
+        verify(shell, folder, AFTER)
     elif done.stdout.split()[-1:] == ["again"]:
         _verify_returned(shell, folder)
     elif not (left := compare(folder, target, read(shell, folder))).equal:
@@ -213,20 +177,21 @@ def _has_taken(shell: Shell, device: str, revision: str) -> bool:
     return shell.run(f"[ -e {remote_dir(device)}/{revision}/previous ]").code == 0
 
 
-def _verify_returned(shell: Shell, folder: Path) -> None:
+def _verify_returned(shell: Shell, folder: DeviceFolder) -> None:
     """It may have taken steps of what was armed before. What these made of its configuration may not be in the folder."""
-    outputs, staged = read(shell, folder), Staged.of(folder)
-    armed = state_of(outputs, _device(folder))[0]
-    if armed not in staged.ids_before:
+    outputs, replaced = read(shell, folder), folder.replaced_program()
+    ids_before = replaced.ids if replaced else (folder.program().replaces,)
+    armed = state_of(outputs, folder.device())[0]
+    if armed not in ids_before:
         return
-    left = compare(folder, staged.file_before(staged.ids_before.index(armed)), outputs)
+    left = compare(folder, before_steps(ids_before.index(armed)), outputs)
     if not left.equal:
         raise StepFailed(f"the device does not have what is wanted:\n{left.difference}")
 
 
-def _way_back(shell: Shell, folder: Path, target: str, fence: str, taken: int) -> str:
+def _way_back(shell: Shell, folder: DeviceFolder, target: str, fence: str, taken: int) -> str:
     """The command that takes the lines of the change on its standard input."""
-    device, staged = folder.name, Staged.of(folder)
+    device, staged = folder.name, folder.program()
     place = remote_dir(device)
     if target.startswith("after"):
         if shell.run(f"[ -d {place}/{staged.name} ]").code != 0:

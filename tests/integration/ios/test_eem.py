@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import re
@@ -22,8 +21,10 @@ from controller.network import load_network
 from controller.platforms import renderer_of
 from controller.platforms.model import Configuration
 from controller.rollout.archive import Archive, revision_id
+from controller.rollout.device_folder import DeviceFolder
 from controller.rollout.fanout import DeviceError, Job, Login, Order, Outcome, Step, fan_out, fan_out_push, job_of
 from controller.rollout.ios import eem
+from controller.rollout.ios.applets import PREFIX, applets
 from controller.rollout.ios.ssh import SshTransport
 from controller.rollout.model import NO_PROGRAM, STALE, DeviceRevision, Program, Revision
 from controller.rollout.staging import commands, reading_of
@@ -83,7 +84,7 @@ class Managed:
         folder = self.archive.write(revision)
         if good:
             self.archive.keep_as_good(revision)
-        return Order(folder / NAME, unknown_ends=True), program  # as a controller takes back what failed
+        return Order(DeviceFolder(folder / NAME), unknown_ends=True), program  # as a controller takes back what failed
 
     def push(self, order: Order) -> Outcome:
         return fan_out_push([job_of(NAME, self.variables, order)])[NAME]
@@ -102,7 +103,7 @@ class Managed:
         return eem.armed_id(self.router.running_text())
 
     def own_files(self) -> list[str]:
-        return sorted(name for name in self.router.files() if name.startswith(eem.PREFIX))
+        return sorted(name for name in self.router.files() if name.startswith(PREFIX))
 
 
 @pytest.fixture
@@ -343,7 +344,7 @@ def test_a_reading_waits_until_a_step_is_whole(managed: Managed) -> None:
     lines = len(managed.router.history)
     assert managed.router.wait_for(lambda router: len(router.history) > lines), "it has taken the first line"
     assert managed.take(Step.READ, order).error == ""
-    outputs = json.loads((order.folder / "reading.json").read_text())
+    outputs = order.folder.reading()
     reading = reading_of(outputs, managed.device)
     assert (reading.configuration, reading.armed_id) == (managed.premium.after, program.ids[1])
 
@@ -378,7 +379,7 @@ def test_who_dies_while_arming_leaves_ends_without_starts_and_is_seen(managed: M
     again, _ = managed.revision(managed.standing.after, *steps)
     managed.push(again)
     assert managed.router.configure(eem.removal(eem.Registered.of(managed.router.running_text()).names[0])) == []
-    managed.router.configure(f"event manager applet {eem.PREFIX}1-3-{'0' * 16}")
+    managed.router.configure(f"event manager applet {PREFIX}1-3-{'0' * 16}")
     assert managed.armed() == eem.INCOMPLETE
     mended, program = managed.revision(managed.standing.after, *steps)
     assert managed.push(mended).error == ""
@@ -486,8 +487,7 @@ def test_a_wrong_clock_is_seen_at_staging_and_moves_no_boundary(managed: Managed
     end = later(6)
     order, _ = managed.revision(managed.premium.after, (end, managed.standing.after))
     assert managed.push(order).error == ""
-    told = json.loads((order.folder / "clock.json").read_text())
-    assert told["ahead_us"] == pytest.approx(-7195e6, abs=1e6)
+    assert order.folder.clock_ahead_us() == pytest.approx(-7195e6, abs=1e6)
     assert managed.router.wait_for(lambda router: router.fired)
     assert managed.router.fired[0].at_ns / 1e9 >= end.timestamp() - 0.01
 
@@ -518,7 +518,7 @@ def test_an_operators_own_quiet_prompts_stay(managed: Managed) -> None:
 
 def test_a_missing_step_is_no_programs_name() -> None:
     ids = ("1" * 16, "2" * 16, NO_PROGRAM)
-    both = eem.applets(ids, (10.0, 20.0), ((), ()))
+    both = applets(ids, (10.0, 20.0), ((), ()))
     lines = [line for one in both for line in eem.registration(one, lambda: 5, f"flash:{one.file}", asks=True)]
     assert eem.armed_id("\n".join(lines)) == ids[0]
     assert eem.armed_id("\n".join(lines[: len(lines) // 2])) == eem.INCOMPLETE
@@ -532,7 +532,7 @@ def test_a_missing_step_is_no_programs_name() -> None:
 )
 def test_only_a_command_line_over_ssh_can_be_armed(told: Mapping[str, str], tmp_path: Path) -> None:
     with pytest.raises(DeviceError, match="r: slotcar_options says that it has eem"):
-        job_of("r", {"ansible_user": "ops", "slotcar_options": {"eem": True}, **told}, Order(tmp_path))
+        job_of("r", {"ansible_user": "ops", "slotcar_options": {"eem": True}, **told}, Order(DeviceFolder(tmp_path)))
 
 
 def test_an_applet_that_waits_for_an_answer_is_ended(routers: Routers) -> None:

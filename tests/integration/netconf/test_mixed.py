@@ -14,6 +14,7 @@ import yaml
 
 from controller.network import load_network
 from controller.rollout.archive import Archive
+from controller.rollout.device_folder import DeviceFolder
 from controller.rollout.fanout import Job, Order, Step, fan_out, fan_out_push, job_of
 from controller.rollout.fanout.transport import Transport
 from controller.rollout.model import PushFailed, Wanted
@@ -55,7 +56,7 @@ class Mixed:
         prepared = self.pusher.prepare(self.wanted, readings.found, datetime.now(UTC))
         assert prepared is not None
         folder = self.pusher.archive.write(prepared)
-        return {name: Order(folder / name, at=(at or {}).get(name, 0.0)) for name in NAMES}
+        return {name: Order(DeviceFolder(folder / name), at=(at or {}).get(name, 0.0)) for name in NAMES}
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import pytest
 
 from controller.rollout import staging
 from controller.rollout.archive import Archive
+from controller.rollout.device_folder import DeviceFolder
 from controller.rollout.linux import scripts
 from controller.rollout.linux.shell import Answer, StepFailed, ask
 from controller.rollout.linux.steps import activate, clock, stage
@@ -101,8 +102,8 @@ def revision_of(
     return Revision(name, T0, {"r1": part}, fence)
 
 
-def folder_of(made: Revision, tmp_path: Path) -> Path:
-    return Archive(tmp_path / "state").write(made) / "r1"
+def folder_of(made: Revision, tmp_path: Path) -> DeviceFolder:
+    return DeviceFolder(Archive(tmp_path / "state").write(made) / "r1")
 
 
 def arm(router: Router, made: Revision, tmp_path: Path) -> None:
