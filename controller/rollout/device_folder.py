@@ -289,7 +289,7 @@ class _parsing:  # noqa: N801 - a context manager that reads like a statement
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, (KeyError, TypeError, ValueError)):
+        if isinstance(error, (AttributeError, KeyError, TypeError, ValueError)):
             raise FolderUnreadable(self._path, f"it is not what was written there ({error!r})") from error
 
 
@@ -298,6 +298,6 @@ def _reservation_json(one: Carried) -> dict[str, object]:
 
 
 def _reservation(kept: Mapping[str, Any]) -> Carried:
-    end = kept["end"] if "end" in kept else None  # an older Slotcar wrote none
+    end = kept.get("end")  # an older Slotcar wrote none
     instant = datetime.fromisoformat(end) if end else None
     return Carried(**{**kept, "devices": tuple(kept["devices"]), "end": instant})

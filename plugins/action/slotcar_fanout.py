@@ -10,7 +10,7 @@ from ansible.plugins.action import ActionBase
 
 try:  # here, where Ansible's own process loads it once, and not in each task's
     from controller.rollout.device_folder import DeviceFolder
-    from controller.rollout.fanout import DeviceError, Order, Step, fan_out, fan_out_push, job_of, serves
+    from controller.rollout.fanout import DeviceError, Order, PushStep, fan_out, fan_out_push, job_of, serves
 except ImportError as error:
     MISSING = str(error)
 else:
@@ -80,7 +80,7 @@ class ActionModule(ActionBase):
             return result
         if failures and step == "push":
             return self._told(result, failures, fails=True)
-        outcomes = fan_out_push(jobs) if step == "push" else fan_out(Step(step), jobs)
+        outcomes = fan_out_push(jobs) if step == "push" else fan_out(PushStep(step), jobs)
         failures |= {name: one.error for name, one in outcomes.items() if one.error}
         result.update(
             changed=any(one.changed for one in outcomes.values()),

@@ -7,11 +7,10 @@ from functools import partial
 from typing import Any
 
 from controller.registry import FOLDERS, TransportKind, facts_of
-from controller.rollout.fanout.login import DeviceError, Login
+from controller.rollout.fanout.login import Login
 from controller.rollout.fanout.running import Job
-from controller.rollout.fanout.steps import Order
-from controller.rollout.fanout.transport import Transport
 from controller.rollout.ios.eem import EEM
+from controller.rollout.transport import DeviceError, Order, Transport
 
 #: The devices that are served together, from one process, by how they are reached.
 SERVED = frozenset({TransportKind.IOS, TransportKind.NETCONF})

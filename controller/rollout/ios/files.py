@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
-from controller.rollout.fanout.login import DeviceError
 from controller.rollout.ios.shell import REFUSED, Shell
+from controller.rollout.transport import DeviceError
 
 _LISTED = re.compile(r"(\S+)\s*$")
 

@@ -17,12 +17,12 @@ from controller.rollout.device_folder import (
     after_steps,
     before_steps,
 )
-from controller.rollout.fanout.login import DeviceError
 from controller.rollout.ios import clock, eem
 from controller.rollout.ios.applets import PREFIX, Applet
 from controller.rollout.ios.files import Files, text_of
 from controller.rollout.ios.shell import Shell
 from controller.rollout.model import NO_PROGRAM, STALE
+from controller.rollout.transport import DeviceError
 
 #: What is due already is done at once, step after step.
 SOON_S = 1.0
@@ -133,7 +133,7 @@ class Manager:
             raise DeviceError(f"{self._name}: it acted by itself while it was changed; {STALE}")
         return found
 
-    async def goal(self, folder: DeviceFolder, target: str) -> str | None:
+    async def file_to_restore(self, folder: DeviceFolder, target: str) -> str | None:
         """The file of a folder that the router is to be given where `target` is asked for; None where it is left as it is.
 
         What is past of a revision's configuration, and of the one before it, is left out: a slot that has ended does not
@@ -150,7 +150,7 @@ class Manager:
             return before_steps(self._passed)
         return target
 
-    async def stand_by(self, folder: DeviceFolder, target: str, fence: int | None) -> bool:
+    async def begin_restore(self, folder: DeviceFolder, target: str, fence: int | None) -> bool:
         """Before a configuration is restored: arms what belongs to it beside what is armed, and lets a step pass that is
         about to be taken; whether the router is to do something else from then on.
 
@@ -182,7 +182,7 @@ class Manager:
             found = await self._registered()
         return found
 
-    async def arm_back(self) -> bool:
+    async def end_restore(self) -> bool:
         """Arms what belongs to the configuration that was restored, and nothing else; what has fallen due meanwhile is done
         at once. Whether it was to do something else.
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from controller.rollout.device_folder import DeviceFolder
-from controller.rollout.fanout.login import DeviceError, Login
+from controller.rollout.fanout.login import Login
 from controller.rollout.ios.files import Files, text_of
 from controller.rollout.ios.manager import Manager
 from controller.rollout.ios.shell import REFUSED, Shell
+from controller.rollout.transport import DeviceError, Order, Transport
 
 APPLY, UNDO = "slotcar-apply.cfg", "slotcar-undo.cfg"
 
 
-class SshTransport:
+class SshTransport(Transport):
     """Never saves to the startup configuration: what a slot needs must not come back after a restart, nor may what an
     operator has not saved yet be saved by Slotcar."""
 
@@ -44,26 +46,27 @@ class SshTransport:
         await self._files.put(UNDO, text_of(undo))
         self._is_staged = await self._files.put(APPLY, text_of(apply))
 
-    async def arm(self, apply: Sequence[str], revert_minutes: int) -> bool:
+    async def arm_revert(self, apply: Sequence[str], minutes: int) -> bool:
         # On one login it has just been read back; what another process staged is looked at once more.
         self._is_staged = self._is_staged or await self._files.read(APPLY) == text_of(apply)
-        if not revert_minutes:
+        if not minutes:
             return False
-        printed = await self._shell.ask(f"configure terminal revert timer {revert_minutes}")
+        printed = await self._shell.ask(f"configure terminal revert timer {minutes}")
         if "%" in printed:  # a release without it, or no archive is configured
             return False
         await self._shell.ask("end")
         return True
 
-    async def activate(self, apply: Sequence[str]) -> None:
+    async def activate(self, apply: Sequence[str]) -> bool:
         if self._manager is not None:
             await self._manager.heed_again()
         if not self._is_staged:
             await self._shell.configure(apply)
-            return
+            return True
         printed = await self._shell.tell(f"copy {self._files.path(APPLY)} running-config")
         if "bytes copied" not in printed and "OK" not in printed:
             raise DeviceError(f"{self._name}: the staged change was not copied: {printed.strip()[:200]}")
+        return True
 
     async def confirm(self) -> None:
         if await self._waits():
@@ -96,11 +99,14 @@ class SshTransport:
         if self._manager is not None:
             await self._manager.leave(folder)
 
-    async def goal(self, folder: DeviceFolder, target: str) -> str | None:
-        return target if self._manager is None else await self._manager.goal(folder, target)
+    async def file_to_restore(self, order: Order) -> str | None:
+        if self._manager is None:
+            return await super().file_to_restore(order)
+        file = await self._manager.file_to_restore(order.folder, order.target)
+        return None if file is None else await super().file_to_restore(replace(order, target=file))
 
-    async def stand_by(self, folder: DeviceFolder, target: str, fence: int | None) -> bool:
-        return self._manager is not None and await self._manager.stand_by(folder, target, fence)
+    async def begin_restore(self, order: Order) -> bool:
+        return self._manager is not None and await self._manager.begin_restore(order.folder, order.target, order.fence)
 
-    async def arm_back(self) -> bool:
-        return self._manager is not None and await self._manager.arm_back()
+    async def end_restore(self) -> bool:
+        return self._manager is not None and await self._manager.end_restore()

@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from controller.problems import SlotcarError
+from controller.rollout.transport import DeviceError
 
 _MARK = "--slotcar"
-
-
-class StepFailed(SlotcarError):
-    """A router did not do what a step of a push asked of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +35,7 @@ def ask(shell: Shell, commands: Sequence[str]) -> dict[str, str]:
     """Runs commands that only show, all in one go: each login's command costs more than what it runs.
 
     Raises:
-        StepFailed: one of them failed.
+        DeviceError: one of them failed.
     """
     script = "".join(f"{command}\nprintf '\\n{_MARK} %s\\n' $?\n" for command in commands)
     done = shell.run("sh -s", script)
@@ -54,9 +50,9 @@ def ask(shell: Shell, commands: Sequence[str]) -> dict[str, str]:
             lines.pop()  # the mark stands on a line of its own
         if line.split()[1] != "0":
             why = done.stderr.strip() or "\n".join(lines) or f"it ended with status {line.split()[1]}"
-            raise StepFailed(f"`{command}`: {why}")
+            raise DeviceError(f"`{command}`: {why}")
         found[command] = "".join(f"{line}\n" for line in lines)
         lines = []
     if len(found) < len(commands):
-        raise StepFailed(f"`{commands[len(found)]}`: {done.words}")
+        raise DeviceError(f"`{commands[len(found)]}`: {done.words}")
     return found

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from controller.rollout.fanout.login import DeviceError, Login
+from controller.rollout.fanout.login import Login
+from controller.rollout.transport import DeviceError
 
 #: NETCONF over SSH (RFC 6242 §4).
 PORT = 830

@@ -19,8 +19,9 @@ from ncclient.transport.errors import (  # type: ignore[import-untyped]
     TransportError,
 )
 
-from controller.rollout.fanout.login import Login, Unreachable
+from controller.rollout.fanout.login import Login
 from controller.rollout.netconf.login import NetconfError
+from controller.rollout.transport import Unreachable
 
 #: How long ncclient's thread looks for an answer before it looks for a request; its own 0.1 s delays every request.
 ncclient.transport.session.TICK = 0.002

@@ -22,7 +22,7 @@ from controller.platforms import renderer_of
 from controller.platforms.model import Configuration
 from controller.rollout.archive import Archive, revision_id
 from controller.rollout.device_folder import DeviceFolder
-from controller.rollout.fanout import DeviceError, Job, Login, Order, Outcome, Step, fan_out, fan_out_push, job_of
+from controller.rollout.fanout import DeviceError, Job, Login, Order, Outcome, PushStep, fan_out, fan_out_push, job_of
 from controller.rollout.ios import eem
 from controller.rollout.ios.applets import PREFIX, applets
 from controller.rollout.ios.ssh import SshTransport
@@ -89,7 +89,7 @@ class Managed:
     def push(self, order: Order) -> Outcome:
         return fan_out_push([job_of(NAME, self.variables, order)])[NAME]
 
-    def take(self, step: Step, order: Order, **more: Any) -> Outcome:
+    def take(self, step: PushStep, order: Order, **more: Any) -> Outcome:
         return fan_out(step, [job_of(NAME, self.variables, replace(order, **more))])[NAME]
 
     def due(self) -> list[float | None]:
@@ -120,16 +120,18 @@ def later(seconds: float) -> datetime:
 class _DiesAfter(SshTransport):
     """The controller is killed right after the change."""
 
-    async def activate(self, apply: Sequence[str]) -> None:
+    async def activate(self, apply: Sequence[str]) -> bool:
         await super().activate(apply)
         os.kill(os.getpid(), signal.SIGKILL)
+        return True
 
 
 class _DiesBefore(SshTransport):
     """The controller is killed right before a change, or before what was changed is restored."""
 
-    async def activate(self, apply: Sequence[str]) -> None:
+    async def activate(self, apply: Sequence[str]) -> bool:
         os.kill(os.getpid(), signal.SIGKILL)
+        return True
 
     async def change(self, lines: Sequence[str]) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -141,7 +143,7 @@ def _do_and_die(kind: type[SshTransport], name: str, variables: Mapping[str, Any
     login = Login.from_variables(name, variables)
     job = Job(name, order, lambda: kind(name, login, str(variables["slotcar_flash"]), acts=True))
     if order.target == "before.txt":
-        fan_out(Step.RESTORE, [job])
+        fan_out(PushStep.RESTORE, [job])
     else:
         fan_out_push([job])
 
@@ -250,9 +252,9 @@ def test_a_push_replaces_what_is_armed_and_the_same_again_touches_nothing(manage
 def test_what_somebody_else_armed_since_staging_is_left(managed: Managed) -> None:
     mine, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
     theirs, program = managed.revision(managed.premium.after, (later(900), managed.standing.after))
-    assert fan_out(Step.STAGE, [job_of(NAME, managed.variables, mine)])[NAME].error == ""
+    assert fan_out(PushStep.STAGE, [job_of(NAME, managed.variables, mine)])[NAME].error == ""
     assert managed.push(theirs).error == ""
-    outcome = fan_out(Step.ACTIVATE, [job_of(NAME, managed.variables, mine)])[NAME]
+    outcome = fan_out(PushStep.ACTIVATE, [job_of(NAME, managed.variables, mine)])[NAME]
     assert "it acted since it was read" in outcome.error
     assert managed.armed() == program.id
 
@@ -262,7 +264,7 @@ def test_a_restore_disarms(managed: Managed, target: str) -> None:
     before = managed.router.running_text()
     order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
     managed.push(order)
-    outcome = managed.take(Step.RESTORE, order, target=target)
+    outcome = managed.take(PushStep.RESTORE, order, target=target)
     assert outcome.error == ""
     assert (managed.armed(), managed.own_files()) == (NO_PROGRAM, [])
     if target:
@@ -273,7 +275,7 @@ def test_restoring_what_is_known_good_arms_what_is_left_of_it_and_leaves_out_wha
     changed = change_of(RENDER / "mqc-rate-modified", NAME).after
     steps = (later(-60), changed), (later(600), managed.standing.after)
     order, program = managed.revision(managed.premium.after, *steps)
-    outcome = fan_out(Step.RESTORE, [job_of(NAME, managed.variables, order)])[NAME]
+    outcome = fan_out(PushStep.RESTORE, [job_of(NAME, managed.variables, order)])[NAME]
     assert outcome.error == ""
     assert managed.owned() == changed
     assert managed.armed() == program.ids[1]
@@ -288,7 +290,7 @@ def test_a_rollback_arms_what_was_armed_before_with_its_own_instants(managed: Ma
     order, _ = managed.revision(changed, (last, managed.standing.after))
     assert managed.push(order).error == ""
     assert managed.armed() != before[1]
-    assert managed.take(Step.RESTORE, order, target="before.txt").error == ""
+    assert managed.take(PushStep.RESTORE, order, target="before.txt").error == ""
     assert (managed.owned(), managed.armed(), managed.own_files()) == (managed.premium.after, *before[1:])
     assert managed.due() == [pytest.approx(first.timestamp(), abs=0.001)]
     delay = re.compile(r"countdown time \S+")
@@ -302,7 +304,7 @@ def test_a_rollback_takes_at_once_what_fell_due_meanwhile(managed: Managed) -> N
     assert managed.push(order).error == "", "longer: the end is another"
     while datetime.now(UTC) <= end:
         time.sleep(0.1)
-    assert managed.take(Step.RESTORE, order, target="before.txt").error == ""
+    assert managed.take(PushStep.RESTORE, order, target="before.txt").error == ""
     assert managed.router.wait_for(lambda router: router.fired)
     assert (managed.owned(), managed.armed()) == (managed.standing.after, NO_PROGRAM)
 
@@ -318,7 +320,7 @@ def test_a_rollback_does_not_open_a_slot_again_that_has_ended_meanwhile(managed:
     assert managed.router.wait_for(lambda router: router.fired)
     assert managed.owned() == managed.standing.after
     told = len(managed.router.history)
-    assert managed.take(Step.RESTORE, order, target="before.txt").error == ""
+    assert managed.take(PushStep.RESTORE, order, target="before.txt").error == ""
     assert (managed.owned(), managed.armed()) == (managed.standing.after, program.ids[1])
     assert managed.due() == [pytest.approx(last.timestamp(), abs=0.001)]
     given = [one.line for one in managed.router.history[told:]]
@@ -332,7 +334,7 @@ def test_a_router_that_never_took_a_revision_is_left_by_its_rollback(managed: Ma
     order, _ = managed.revision(managed.standing.after, (later(600), managed.premium.after))
     assert managed.router.wait_for(lambda router: router.fired)
     assert "it acted since it was read" in managed.push(order).error
-    outcome = managed.take(Step.RESTORE, order, target="before.txt")
+    outcome = managed.take(PushStep.RESTORE, order, target="before.txt")
     assert (outcome.error, outcome.changed) == ("", False)
     assert managed.owned() == managed.premium.after
 
@@ -343,7 +345,7 @@ def test_a_reading_waits_until_a_step_is_whole(managed: Managed) -> None:
     managed.router.fault(Slow(50))
     lines = len(managed.router.history)
     assert managed.router.wait_for(lambda router: len(router.history) > lines), "it has taken the first line"
-    assert managed.take(Step.READ, order).error == ""
+    assert managed.take(PushStep.READ, order).error == ""
     outputs = order.folder.reading()
     reading = reading_of(outputs, managed.device)
     assert (reading.configuration, reading.armed_id) == (managed.premium.after, program.ids[1])
@@ -394,7 +396,7 @@ def test_a_controller_that_lost_the_lead_changes_nothing(managed: Managed) -> No
     assert "event manager environment slotcar_fence_57 leads\n" in text
     words = "a controller that took the lead later (number 57) was here; number 41 may not change anything any more"
     refused, _ = managed.revision(managed.standing.after, fence=41)
-    for outcome in (managed.push(refused), managed.take(Step.RESTORE, late, target="before.txt", fence=41)):
+    for outcome in (managed.push(refused), managed.take(PushStep.RESTORE, late, target="before.txt", fence=41)):
         assert words in outcome.error
     assert (managed.router.running_text(), managed.armed()) == (text, program.id)
 
@@ -404,7 +406,7 @@ def test_a_controller_that_lost_the_lead_changes_nothing(managed: Managed) -> No
     assert "slotcar_fence_57" not in managed.router.running_text()
     by_hand, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
     assert managed.push(by_hand).error == "", "an operator's own hand has no number"
-    assert managed.take(Step.RESTORE, by_hand, target="").error == ""
+    assert managed.take(PushStep.RESTORE, by_hand, target="").error == ""
     assert "slotcar" not in managed.router.running_text(), "nothing of Slotcar's at all"
 
 
@@ -440,9 +442,9 @@ class _Overtaken(SshTransport):
 
     router: Router
 
-    async def activate(self, apply: Sequence[str]) -> None:
+    async def activate(self, apply: Sequence[str]) -> bool:
         self.router.configure(eem.fence_line(57))
-        await super().activate(apply)
+        return await super().activate(apply)
 
 
 def test_who_is_overtaken_after_arming_does_not_change_the_configuration(managed: Managed) -> None:

@@ -15,11 +15,11 @@ import yaml
 from controller.network import load_network
 from controller.rollout.archive import Archive
 from controller.rollout.device_folder import DeviceFolder
-from controller.rollout.fanout import Job, Order, Step, fan_out, fan_out_push, job_of
-from controller.rollout.fanout.transport import Transport
+from controller.rollout.fanout import Job, Order, PushStep, fan_out, fan_out_push, job_of
 from controller.rollout.model import PushFailed, Wanted
 from controller.rollout.playbook import Playbooks
 from controller.rollout.pusher import Pusher
+from controller.rollout.transport import Transport
 from lab.ios import DropOnCopy, RefuseLine, Router, Routers
 from tests.golden.test_render import change_of
 from tests.integration.netconf.conftest import RENDER, Peer
@@ -132,11 +132,11 @@ def test_all_families_are_ready_before_any_is_changed(mixed: Mixed) -> None:
     """Logged in, compared and armed: after the instant there is one command left for each."""
     seen: list[tuple[str, str]] = []
     jobs = jobs_of(mixed)
-    fan_out(Step.STAGE, list(jobs.values()))
-    outcomes = fan_out(Step.ACTIVATE, watched(jobs, seen))
+    fan_out(PushStep.STAGE, list(jobs.values()))
+    outcomes = fan_out(PushStep.ACTIVATE, watched(jobs, seen))
     assert {name: (one.error, one.changed) for name, one in outcomes.items()} == dict.fromkeys(NAMES, ("", True))
     first = min(place for place, (_, what) in enumerate(seen) if what == "activate")
-    assert {name for name, what in seen[:first] if what == "arm"} == set(NAMES)
+    assert {name for name, what in seen[:first] if what == "arm_revert"} == set(NAMES)
     after = [what for _, what in seen[first:]]
     assert sorted(after) == sorted(["activate", "close"] * 3)
 
