@@ -14,8 +14,8 @@ from controller.network.model import Device
 from controller.platforms import renderer_of
 from controller.platforms.model import Configuration
 from controller.registry import facts_of
+from controller.rollout.device_order import Boundary, boundaries_in_order
 from controller.rollout.model import DeviceRevision, Outlook, Program, Step, Wanted
-from controller.rollout.order import Boundary, ordered
 from controller.timeline import Active
 
 #: More ends than these are not foreseen: at the last one everything that is reserved ends.
@@ -64,10 +64,10 @@ def wanted_with_programs(
             given a later one before.
     """
     now, unrenderable = configure(active, at)
-    ends = _steps(now, ordered(at, active, _ends(active)), configure)
+    ends = _steps(now, boundaries_in_order(at, active, _ends(active)), configure)
     steps = {name: list(some) for name, some in ends.items()}
     if coming:
-        steps = _steps(now, ordered(at, active, [*coming, *_ends(coming[-1][1])]), configure)
+        steps = _steps(now, boundaries_in_order(at, active, [*coming, *_ends(coming[-1][1])]), configure)
     for name, deadline in (deadlines or {}).items():
         if name in now:
             steps[name] = _until(deadline, steps[name], now[name], configure((), deadline)[0][name])

@@ -97,7 +97,7 @@ def test_faults_are_told_and_tried_again(
 
         with full_folder() as full:
             monkeypatch.setattr(tempfile, "tempdir", str(full))
-            loop._observer.standing.doubt()
+            loop.read_again()
             ledger.append_event("test.wakes", datetime.now(UTC))
             wait_for(lambda: bool(loop.status.troubles), "it to be told")
             assert any("no space left on device" in why for why in loop.status.troubles.values())
