@@ -248,7 +248,7 @@ class Archive:
         }
 
     def carried_by(self, revision: str) -> dict[str, tuple[Carried, ...]]:
-        """The reservations that each device of a revision carries after it; none where an older Slotcar wrote it.
+        """The reservations that each device of a revision is configured for after it; none where an older Slotcar wrote it.
 
         Raises:
             InvalidInput: a file of the archive is not what was written there.

@@ -148,7 +148,7 @@ class Pusher:
         fence: int | None = None,
         anew: Collection[str] = (),
     ) -> Revision | None:
-        """What a push at `at` would carry; None where every device has all of it already. Touches nothing.
+        """The revision of a push at `at`; None where every device has all of it already. Touches nothing.
 
         Raises:
             Unrenderable: others' objects are in the way on a device.
@@ -193,10 +193,10 @@ class Pusher:
 
     def _keep_rollback(self, revision: str, devices: Mapping[str, Device]) -> None:
         """A revision of its own, the last: what the archive tells of these devices is again what they have."""
-        told, now = self.archive.revisions(), datetime.now(UTC)
+        revisions, now = self.archive.revisions(), datetime.now(UTC)
         parts = {}
         for name, device in devices.items():
-            mine = [one for one in told if (self.archive.folder(one) / name).is_dir()] or [revision]
+            mine = [one for one in revisions if (self.archive.folder(one) / name).is_dir()] or [revision]
             had = self.archive.configuration(mine[-1], device)
             has, ends = self.archive.wanted_at(revision, device, now, BEFORE)
             change = renderer_of(device).change(had, has, device)
@@ -206,8 +206,8 @@ class Pusher:
             carried = still_open(self.archive.carried_by(earlier[-1])[name], now) if same else ()
             asked = tuple(staging.commands(device))
             parts[name] = DeviceRevision(device, change, Program(), asked, carried=carried, ends=ends)
-        if told:  # a push that waited for its boundary has that one's time
-            latest = datetime.strptime(told[-1].partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC)
+        if revisions:  # a push that waited for its boundary has that one's time
+            latest = datetime.strptime(revisions[-1].partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC)
             now = max(now, latest + timedelta(microseconds=1))
         self.archive.keep_rollback(Revision(revision_id(now, parts), now, parts, acted=True), revision)
 
@@ -275,7 +275,7 @@ class Pusher:
 
 def _readings(devices: Sequence[Device], folder: Path, result: PlaybookResult) -> Readings:
     """What the playbook `read` has left in the folder."""
-    found: dict[str, Reading] = {}
+    readings: dict[str, Reading] = {}
     failures = dict(result.failures)
     for device in devices:
         answers = DeviceFolder(folder / device.name)
@@ -285,13 +285,13 @@ def _readings(devices: Sequence[Device], folder: Path, result: PlaybookResult) -
             failures[device.name] = Failure(device.name, _unanswered(device.name, result), unreachable=False)
             continue
         try:
-            found[device.name] = staging.reading_of(answers.reading(), device)
+            readings[device.name] = staging.reading_of(answers.reading(), device)
         except Unreadable as error:
             failures[device.name] = Failure(device.name, str(error), unreachable=False)
         except (FolderUnreadable, ValueError) as error:
             why = f"its answers were not kept whole: {error}; is the disk full?"
             failures[device.name] = Failure(device.name, why, unreachable=False)
-    return Readings(found, failures)
+    return Readings(readings, failures)
 
 
 def _playbook(platforms: Iterable[str]) -> str:

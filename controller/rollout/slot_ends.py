@@ -13,7 +13,7 @@ from controller.rollout.device_folder import AFTER, BEFORE, DeviceFolder, Folder
 
 
 class EndsUnknown(SlotcarError):
-    """The archive does not know when the slots end that a configuration carries: nothing would end them."""
+    """The archive does not know when the slots end that are in a configuration: nothing would end them."""
 
 
 def file_at(folder: DeviceFolder, target: str, now_s: float, *, unknown_ends: bool = False) -> str:

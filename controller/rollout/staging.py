@@ -42,8 +42,8 @@ def _fence_of(outputs: Mapping[str, str], device: Device) -> int:
         return max(eem.Registered.of(outputs.get(eem.RUNNING, "")).fences, default=0)
     if facts_of(device.platform).transport is not TransportKind.LINUX:
         return 0
-    told = outputs.get(linux.fence_command(device), "").strip()
-    return int(told) if told.isascii() and told.isdigit() and len(told) <= MOST_FENCE_DIGITS else 0
+    answer = outputs.get(linux.fence_command(device), "").strip()
+    return int(answer) if answer.isascii() and answer.isdigit() and len(answer) <= MOST_FENCE_DIGITS else 0
 
 
 def state_of(outputs: Mapping[str, str], device: Device) -> tuple[str, int | None]:

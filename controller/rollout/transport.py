@@ -1,4 +1,4 @@
-"""One protocol for all devices: what the steps of a push (`steps.py`) need of a device, whatever carries it there.
+"""One protocol for all devices: what the steps of a push (`steps.py`) need of a device, over whatever connection.
 
 `linux/`, `ios/` and `netconf/` hold the transports. A device that can do something by itself at coming instants is given
 its program by the methods whose names end in `program`, and by those of a restore; to the others their defaults apply.

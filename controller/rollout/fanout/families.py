@@ -39,19 +39,19 @@ def _kind(variables: Mapping[str, Any]) -> TransportKind | None:
 
 def _ios(name: str, variables: Mapping[str, Any]) -> Connect:
     login, flash = Login.from_variables(name, variables), str(variables.get("slotcar_flash") or "flash:")
-    told = str(variables.get("slotcar_transport") or "ssh")
+    transport = str(variables.get("slotcar_transport") or "ssh")
     acts = _acts(variables)
-    if told == "ssh":
+    if transport == "ssh":
         from controller.rollout.ios.ssh import SshTransport
 
         return partial(SshTransport, name, login, flash, acts=acts)
     if acts:
         raise DeviceError(f"{name}: slotcar_options says that it has {EEM}, which takes slotcar_transport: ssh")
-    if told == "napalm":
+    if transport == "napalm":
         from controller.rollout.ios.napalm import NapalmTransport
 
         return partial(NapalmTransport, name, login, flash)
-    raise DeviceError(f"{name}: slotcar_transport is {told!r}; it may be ssh or napalm")
+    raise DeviceError(f"{name}: slotcar_transport is {transport!r}; it may be ssh or napalm")
 
 
 def _acts(variables: Mapping[str, Any]) -> bool:

@@ -33,7 +33,7 @@ class Login:
         """From a host's variables, under the names that Ansible's own connections use.
 
         Raises:
-            Unreachable: no user is told.
+            Unreachable: no user is named.
         """
 
         def first(*keys: str) -> Any:

@@ -74,11 +74,11 @@ class Registered:
     def of(cls, running: str) -> Registered:
         """From the answer to `SHOW`, or from a whole running configuration."""
         text = running.replace("\r", "")
-        found = [
+        registered = [
             Armed(one[1], int(one[2]), int(one[3]), one[4], _instant(one[5]))
             for one in _APPLET.finditer(f"{text}\n")
         ]  # fmt: skip
-        applets = sorted(found, key=lambda one: (one.number, one.total, one.program))
+        applets = sorted(registered, key=lambda one: (one.number, one.total, one.program))
         fences = sorted(int(one[1]) for one in _FENCE.finditer(text))
         return cls(tuple(applets), tuple(fences), bool(_QUIET.search(text)))
 
@@ -96,9 +96,9 @@ class Registered:
         return tuple(one.name for one in self.applets)
 
 
-def _instant(told: str | None) -> float | None:
+def _instant(written: str | None) -> float | None:
     try:
-        return datetime.fromisoformat(told).timestamp() if told else None
+        return datetime.fromisoformat(written).timestamp() if written else None
     except ValueError:
         return None
 

@@ -43,7 +43,7 @@ class NapalmTransport(Transport):
             "allow_agent": False,
             "use_keys": login.key_file is not None,
             "key_file": str(login.key_file) if login.key_file else None,
-            # The driver gives a commit 90 s whatever it is told.
+            # The driver gives a commit 90 s whatever it is given.
             "read_timeout_override": login.answer_s,
             "keepalive": KEEPALIVE_S,
         }
@@ -71,8 +71,8 @@ class NapalmTransport(Transport):
             self._driver = None
 
     async def read(self, commands: Sequence[str]) -> dict[str, str]:
-        found: dict[str, str] = await self._do("cli", lambda: self._driver.cli(list(commands)))
-        return found
+        outputs: dict[str, str] = await self._do("cli", lambda: self._driver.cli(list(commands)))
+        return outputs
 
     async def stage(self, apply: Sequence[str], undo: Sequence[str]) -> None:
         await self._do("load_merge_candidate", lambda: self._driver.load_merge_candidate(config=_text(apply)))

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from controller.rollout.device_folder import DeviceFolder
 from controller.rollout.fanout.login import Login
+from controller.rollout.ios.command_line import REFUSED, CommandLine
+from controller.rollout.ios.event_manager import EventManager
 from controller.rollout.ios.files import Files, text_of
-from controller.rollout.ios.manager import Manager
-from controller.rollout.ios.shell import REFUSED, Shell
 from controller.rollout.transport import DeviceError, Order, Transport
 
 APPLY, UNDO = "slotcar-apply.cfg", "slotcar-undo.cfg"
@@ -25,20 +25,20 @@ class SshTransport(Transport):
             acts: the router has an event manager, and may be given a program.
         """
         self._name = name
-        self._shell = Shell(name, login)
-        self._files = Files(self._shell, flash)
-        self._manager = Manager(name, self._shell, self._files) if acts else None
+        self._command_line = CommandLine(name, login)
+        self._files = Files(self._command_line, flash)
+        self._manager = EventManager(name, self._command_line, self._files) if acts else None
         self._is_staged = False
 
     async def open(self) -> None:
-        await self._shell.open()
+        await self._command_line.open()
 
     async def close(self) -> None:
-        await self._shell.close()
+        await self._command_line.close()
 
     async def read(self, commands: Sequence[str]) -> dict[str, str]:
         async def ask() -> dict[str, str]:
-            return {command: await self._shell.ask(command) for command in commands}
+            return {command: await self._command_line.ask(command) for command in commands}
 
         return await (ask() if self._manager is None else self._manager.at_rest(ask))
 
@@ -51,26 +51,26 @@ class SshTransport(Transport):
         self._is_staged = self._is_staged or await self._files.read(APPLY) == text_of(apply)
         if not minutes:
             return False
-        printed = await self._shell.ask(f"configure terminal revert timer {minutes}")
+        printed = await self._command_line.ask(f"configure terminal revert timer {minutes}")
         if "%" in printed:  # a release without it, or no archive is configured
             return False
-        await self._shell.ask("end")
+        await self._command_line.ask("end")
         return True
 
     async def activate(self, apply: Sequence[str]) -> bool:
         if self._manager is not None:
-            await self._manager.heed_again()
+            await self._manager.check_nobody_came_between()
         if not self._is_staged:
-            await self._shell.configure(apply)
+            await self._command_line.configure(apply)
             return True
-        printed = await self._shell.tell(f"copy {self._files.path(APPLY)} running-config")
+        printed = await self._command_line.tell(f"copy {self._files.path(APPLY)} running-config")
         if "bytes copied" not in printed and "OK" not in printed:
             raise DeviceError(f"{self._name}: the staged change was not copied: {printed.strip()[:200]}")
         return True
 
     async def confirm(self) -> None:
         if await self._waits():
-            await self._shell.tell("configure confirm")
+            await self._command_line.tell("configure confirm")
 
     async def cancel(self) -> None:
         """`change` confirms instead, and goes on from there: `configure revert now` replaces the whole configuration, and
@@ -78,14 +78,14 @@ class SshTransport(Transport):
 
     async def change(self, lines: Sequence[str]) -> None:
         if self._manager is not None:
-            await self._manager.heed_again()
+            await self._manager.check_nobody_came_between()
         if await self._waits():
             # Or the router would take back what is done now, later.
-            await self._shell.tell("configure confirm")
-        await self._shell.configure(lines)
+            await self._command_line.tell("configure confirm")
+        await self._command_line.configure(lines)
 
     async def _waits(self) -> bool:
-        printed = await self._shell.ask("show archive config rollback timer")
+        printed = await self._command_line.ask("show archive config rollback timer")
         return not REFUSED.search(printed) and "User:" in printed
 
     async def stage_program(self, folder: DeviceFolder) -> None:

@@ -1,4 +1,4 @@
-"""A router's shell, whoever carries it there, and many questions in one command."""
+"""A router's shell over any connection, and many questions in one command."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def ask(shell: Shell, commands: Sequence[str]) -> dict[str, str]:
     """
     script = "".join(f"{command}\nprintf '\\n{_MARK} %s\\n' $?\n" for command in commands)
     done = shell.run("sh -s", script)
-    found: dict[str, str] = {}
+    answers: dict[str, str] = {}
     lines: list[str] = []
     for line in done.stdout.splitlines():
         if not line.startswith(_MARK):
             lines.append(line)
             continue
-        command = commands[len(found)]
+        command = commands[len(answers)]
         if lines and not lines[-1]:
             lines.pop()  # the mark stands on a line of its own
         if line.split()[1] != "0":
             why = done.stderr.strip() or "\n".join(lines) or f"it ended with status {line.split()[1]}"
             raise DeviceError(f"`{command}`: {why}")
-        found[command] = "".join(f"{line}\n" for line in lines)
+        answers[command] = "".join(f"{line}\n" for line in lines)
         lines = []
-    if len(found) < len(commands):
-        raise DeviceError(f"`{commands[len(found)]}`: {done.words}")
-    return found
+    if len(answers) < len(commands):
+        raise DeviceError(f"`{commands[len(answers)]}`: {done.words}")
+    return answers

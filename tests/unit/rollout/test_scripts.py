@@ -96,7 +96,7 @@ def revision_of(
         program = Program(
             tuple(one + shift for one in program.instants),
             program.configurations,
-            program.standing,
+            program.initial_lines,
             program.boundaries,
         )
     part = replace(part, program=program, replaces=replaces)
@@ -217,7 +217,7 @@ def test_a_router_that_took_foreseen_steps_goes_on_with_the_longer_program(route
     program = part_of(short).program
     later = program.instants[-1] + timedelta(hours=1)
     longer = Program(
-        (*program.instants, later), (*program.configurations, program.configurations[0]), program.standing
+        (*program.instants, later), (*program.configurations, program.configurations[0]), program.initial_lines
     )
     change = replace(part_of(short).change, apply=(), before=part_of(short).change.after)
     part = replace(part_of(short), program=longer, change=change, replaces=program.ids[0])

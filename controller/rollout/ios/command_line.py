@@ -30,7 +30,7 @@ REFUSED = re.compile(
 )
 
 
-class Shell:
+class CommandLine:
     """One login. Not for concurrent use."""
 
     def __init__(self, name: str, login: Login) -> None:

@@ -19,8 +19,8 @@ from controller.rollout.device_folder import (
 )
 from controller.rollout.ios import clock, eem
 from controller.rollout.ios.applets import PREFIX, Applet
+from controller.rollout.ios.command_line import CommandLine
 from controller.rollout.ios.files import Files, text_of
-from controller.rollout.ios.shell import Shell
 from controller.rollout.model import NO_PROGRAM, STALE
 from controller.rollout.transport import DeviceError
 
@@ -34,12 +34,14 @@ AGAIN_S, REST_S = 0.25, 30.0
 PASS_S = 8.0
 
 
-class Manager:
+class EventManager:
     """One router's event manager, over an open login. `now` gives seconds since the epoch."""
 
-    def __init__(self, name: str, shell: Shell, files: Files, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, name: str, command_line: CommandLine, files: Files, now: Callable[[], float] = time.time
+    ) -> None:
         self._name = name
-        self._shell = shell
+        self._command_line = command_line
         self._files = files
         self._now = now
         self._fence: int | None = None
@@ -66,7 +68,7 @@ class Manager:
 
     async def _rested(self, running: str | None) -> bool:
         # In this order: a step that ends between the two questions is missing in the second's answer.
-        runs = PREFIX in await self._shell.ask(eem.ACTIVE)
+        runs = PREFIX in await self._command_line.ask(eem.ACTIVE)
         after = await self._registered()
         same = running is None or eem.Registered.of(running).names == after.names
         return same and not runs and not any(-JUST_S < left <= 0 for left in self._left(after.applets))
@@ -78,7 +80,7 @@ class Manager:
         Raises:
             DeviceError: it takes no files, and so cannot act by itself; a later leader was here.
         """
-        self._heed(await self._registered(), folder.program().fence)
+        self._check_fence(await self._registered(), folder.program().fence)
         await self._look_at_clock(folder)
         await self._put(eem.staged_applets(folder))
 
@@ -94,21 +96,21 @@ class Manager:
                 leader was here; or an applet is refused, and then the former ones are left.
         """
         staged, applets = folder.program(), eem.staged_applets(folder)
-        found = await self._claim(staged.fence)
-        have, want = found.id, staged.ids[0]
-        self._ready = frozenset(found.names)
+        registered = await self._claim(staged.fence)
+        have, want = registered.id, staged.ids[0]
+        self._ready = frozenset(registered.names)
         if have == want and folder.applets_before() is not None:
             return False  # it took this revision already
         self._must_be(have, staged)
-        self._must_have_time(found, applets, changes=bool(folder.lines(APPLY)))
-        folder.write_applets_before(await self._kept(found))
+        self._must_have_time(registered, applets, changes=bool(folder.lines(APPLY)))
+        folder.write_applets_before(await self._kept(registered))
         if have == want:
             return False
         if changes:
-            await self._add(found, applets)
+            await self._add(registered, applets)
             self._ready |= {applet.name for applet in applets}
         else:
-            await self._replace(found, applets)
+            await self._replace(registered, applets)
         return True
 
     async def leave(self, folder: DeviceFolder) -> None:
@@ -117,21 +119,21 @@ class Manager:
         Raises:
             DeviceError: a later leader was here, or a step was taken meanwhile: whatever it opened has its end among them.
         """
-        found = await self.heed_again()
-        if found.id != folder.program().ids[0]:
-            await self._replace(found, eem.staged_applets(folder))
+        registered = await self.check_nobody_came_between()
+        if registered.id != folder.program().ids[0]:
+            await self._replace(registered, eem.staged_applets(folder))
 
-    async def heed_again(self) -> eem.Registered:
+    async def check_nobody_came_between(self) -> eem.Registered:
         """Right before the change itself, and after it: what is registered.
 
         Raises:
             DeviceError: another controller took the lead since this one armed the router, or it took a step since.
         """
-        found = await self._registered()
-        self._heed(found, self._fence)
-        if not self._ready <= set(found.names):
+        registered = await self._registered()
+        self._check_fence(registered, self._fence)
+        if not self._ready <= set(registered.names):
             raise DeviceError(f"{self._name}: it acted by itself while it was changed; {STALE}")
-        return found
+        return registered
 
     async def file_to_restore(self, folder: DeviceFolder, target: str) -> str | None:
         """The file of a folder that the router is to be given where `target` is asked for; None where it is left as it is.
@@ -157,30 +159,32 @@ class Manager:
         Raises:
             DeviceError: a later leader was here.
         """
-        found = await self._registered()
-        self._heed(found, fence)
+        registered = await self._registered()
+        self._check_fence(registered, fence)
         self._fence, self._managed = fence, bool(target)
-        self._back = self._to_be_armed(folder, target, found.id)
-        self._ready = frozenset(found.names)
-        if found.id == eem.id_of(self._back):
-            return bool(found.fences) and not target
-        found = await self._let_pass(found)
-        ahead = [one for one in self._back if one.at - self._now() > NEAR_S]
-        await self._put(ahead)
-        await self._add(found, ahead)
-        self._ready = frozenset({*found.names, *(one.name for one in ahead)})
+        self._back = self._to_be_armed(folder, target, registered.id)
+        self._ready = frozenset(registered.names)
+        if registered.id == eem.id_of(self._back):
+            return bool(registered.fences) and not target
+        registered = await self._let_pass(registered)
+        to_come = [one for one in self._back if one.at - self._now() > NEAR_S]
+        await self._put(to_come)
+        await self._add(registered, to_come)
+        self._ready = frozenset({*registered.names, *(one.name for one in to_come)})
         return True
 
-    async def _let_pass(self, found: eem.Registered) -> eem.Registered:
+    async def _let_pass(self, registered: eem.Registered) -> eem.Registered:
         """Steps that are too dense to be waited for are taken away: they would meet the change."""
         until = time.monotonic() + PASS_S
-        while near := [one for one in found.applets if one.at is not None and -JUST_S < one.at - self._now() < NEAR_S]:
+        while near := [
+            one for one in registered.applets if one.at is not None and -JUST_S < one.at - self._now() < NEAR_S
+        ]:
             if time.monotonic() > until:
                 await self._remove([one.name for one in near])
                 return await self._registered()
             await asyncio.sleep(AGAIN_S)
-            found = await self._registered()
-        return found
+            registered = await self._registered()
+        return registered
 
     async def end_restore(self) -> bool:
         """Arms what belongs to the configuration that was restored, and nothing else; what has fallen due meanwhile is done
@@ -189,14 +193,14 @@ class Manager:
         Raises:
             DeviceError: a later leader was here, or a step was taken meanwhile: whatever it opened keeps its end.
         """
-        found = await self.heed_again()
+        registered = await self.check_nobody_came_between()
         if not self._managed:
-            await self._configure([eem.fence_removal(one) for one in found.fences])
-        if found.id == eem.id_of(self._back):
+            await self._configure([eem.fence_removal(one) for one in registered.fences])
+        if registered.id == eem.id_of(self._back):
             await self._tidy({one.file for one in self._back})
             return False
         await self._put(self._back)
-        await self._replace(found, self._back)
+        await self._replace(registered, self._back)
         return True
 
     def _to_be_armed(self, folder: DeviceFolder, target: str, have: str) -> tuple[Applet, ...]:
@@ -222,15 +226,15 @@ class Manager:
                 f" {STALE}"
             )
 
-    def _must_have_time(self, found: eem.Registered, applets: Sequence[Applet], *, changes: bool) -> None:
-        if any(-JUST_S < left < NEAR_S for left in self._left(found.applets)):
+    def _must_have_time(self, registered: eem.Registered, applets: Sequence[Applet], *, changes: bool) -> None:
+        if any(-JUST_S < left < NEAR_S for left in self._left(registered.applets)):
             raise DeviceError(f"{self._name}: it is about to act by itself; {STALE}")
         if changes and applets and applets[0].at - self._now() < NEAR_S:
             raise DeviceError(f"{self._name}: this change was for the time before a boundary that has passed; {STALE}")
 
-    def _heed(self, found: eem.Registered, fence: int | None) -> None:
+    def _check_fence(self, registered: eem.Registered, fence: int | None) -> None:
         """Nothing of a controller that does not lead any more. An operator's own hand has no number."""
-        latest = max(found.fences, default=0)
+        latest = max(registered.fences, default=0)
         if fence is not None and latest > fence:
             raise DeviceError(
                 f"{self._name}: a controller that took the lead later (number {latest}) was here; number {fence} may not"
@@ -244,22 +248,22 @@ class Manager:
         looks last sees both.
         """
         self._fence = fence
-        found = await self._registered()
-        self._heed(found, fence)
-        if fence is None or fence in found.fences:
-            return found
+        registered = await self._registered()
+        self._check_fence(registered, fence)
+        if fence is None or fence in registered.fences:
+            return registered
         await self._configure([eem.fence_line(fence)])
-        found = await self._registered()
-        self._heed(found, fence)
-        await self._configure([eem.fence_removal(one) for one in found.fences if one < fence])
-        return found
+        registered = await self._registered()
+        self._check_fence(registered, fence)
+        await self._configure([eem.fence_removal(one) for one in registered.fences if one < fence])
+        return registered
 
-    async def _kept(self, found: eem.Registered) -> tuple[Applet, ...]:
+    async def _kept(self, registered: eem.Registered) -> tuple[Applet, ...]:
         """What is armed, whole, so that it can be armed again. Nothing where a part of it is missing."""
-        if found.id in (NO_PROGRAM, eem.INCOMPLETE):
+        if registered.id in (NO_PROGRAM, eem.INCOMPLETE):
             return ()
         kept = []
-        for one in found.applets:
+        for one in registered.applets:
             text = await self._files.read(f"{one.name}.cfg")
             if one.at is None or not text:
                 return ()
@@ -267,20 +271,20 @@ class Manager:
             kept.append(Applet(one.name, one.program, one.at, tuple(lines)))
         return tuple(kept)
 
-    async def _add(self, found: eem.Registered, wanted: Sequence[Applet]) -> None:
+    async def _add(self, registered: eem.Registered, wanted: Sequence[Applet]) -> None:
         """Registers those that are missing; none of them where one is refused. An applet's name says all that it does."""
-        missing = {applet.name for applet in wanted} - set(found.names)
+        missing = {applet.name for applet in wanted} - set(registered.names)
         try:
-            await self._register([one for one in wanted if one.name in missing], asks=not found.quiet)
+            await self._register([one for one in wanted if one.name in missing], asks=not registered.quiet)
         except DeviceError:
             with suppress(DeviceError):  # the session may have ended; what it was first is told
                 await self._remove([name for name in (await self._registered()).names if name in missing])
             raise
 
-    async def _replace(self, found: eem.Registered, wanted: Sequence[Applet]) -> None:
+    async def _replace(self, registered: eem.Registered, wanted: Sequence[Applet]) -> None:
         mine = {applet.name for applet in wanted}
-        await self._add(found, wanted)
-        await self._remove([name for name in found.names if name not in mine])
+        await self._add(registered, wanted)
+        await self._remove([name for name in registered.names if name not in mine])
         if (await self._registered()).id != eem.id_of(wanted):
             raise DeviceError(f"{self._name}: it did not register what it was to do by itself")
         await self._tidy({applet.file for applet in wanted})
@@ -288,10 +292,10 @@ class Manager:
     async def _register(self, wanted: Sequence[Applet], *, asks: bool) -> None:
         # The last step first: whoever dies in between leaves ends without their starts, and no start without its end.
         for number, applet in reversed(list(enumerate(wanted, 1))):
-            # Section by section: each delay is counted from when it is told.
+            # Section by section: each delay is counted from when it is sent.
             left_s = partial(self._left_s, applet, SOON_S * number)
             path = self._files.path(applet.file)
-            await self._shell.configure(eem.registration(applet, left_s, path, asks=asks))
+            await self._command_line.configure(eem.registration(applet, left_s, path, asks=asks))
 
     def _left_s(self, applet: Applet, least_s: float) -> float:
         return max(least_s, applet.at - self._now())
@@ -306,18 +310,18 @@ class Manager:
 
     async def _look_at_clock(self, folder: DeviceFolder) -> None:
         asked = self._now()
-        printed = await self._shell.ask(clock.COMMAND)
+        printed = await self._command_line.ask(clock.COMMAND)
         folder.write_clock(clock.ahead_us(printed, (asked + self._now()) / 2))
 
     async def _registered(self) -> eem.Registered:
-        return eem.Registered.of(await self._shell.ask(eem.SHOW))
+        return eem.Registered.of(await self._command_line.ask(eem.SHOW))
 
     async def _remove(self, names: Sequence[str]) -> None:
         await self._configure([eem.removal(name) for name in names])
 
     async def _configure(self, lines: Sequence[str]) -> None:
         if lines:
-            await self._shell.configure(lines)
+            await self._command_line.configure(lines)
 
     async def _tidy(self, keep: set[str]) -> None:
         for name in await self._files.names(PREFIX):
