@@ -27,9 +27,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from controller.network.model import Device
 from controller.private_files import make_private_folder
@@ -41,6 +44,9 @@ BEFORE, AFTER, APPLY, UNDO = "before.txt", "after.txt", "apply.txt", "undo.txt"
 DEVICE, COMMANDS, RESERVATIONS = "device.json", "commands.json", "reservations.json"
 PROGRAM, REPLACED, ENDS = "program.json", "before.json", "ends.json"
 CLOCK, READING, APPLETS_BEFORE, STAGE_SCRIPT = "clock.json", "reading.json", "armed-before.json", "stage.sh"
+T = TypeVar("T")
+#: Of `ENDS`, by side.
+_Ends = dict[str, tuple[float, ...] | None]
 _ENDED = {AFTER: "ended-{}.txt", BEFORE: "before-ended-{}.txt"}
 
 
@@ -194,71 +200,43 @@ class DeviceFolder:
         return tuple(self._text(file).splitlines())
 
     def device(self) -> Device:
-        text = self._text(DEVICE)
-        try:
-            return Device.model_validate_json(text)
-        except ValueError as error:
-            raise FolderUnreadable(self.path / DEVICE, "it describes no device") from error
+        return self._read(DEVICE, Device)
 
     def commands(self) -> list[str]:
-        commands: list[str] = self._json(COMMANDS)
-        return commands
+        return self._read(COMMANDS, list[str])
 
     def program(self) -> StagedProgram:
-        with _parsing(self.path / PROGRAM):
-            kept = self._json(PROGRAM)
-            instants, ids = tuple(kept["instants"]), tuple(kept["ids"])
-            return StagedProgram(kept["name"], instants, ids, kept["replaces"], kept.get("fence"))
+        return self._read(PROGRAM, StagedProgram)
 
     def replaced_program(self) -> ReplacedProgram | None:
         """None where the archive does not know what was armed."""
-        if not self.has(REPLACED):
-            return None
-        with _parsing(self.path / REPLACED):
-            kept = self._json(REPLACED)
-            return ReplacedProgram(tuple(kept["instants"]), tuple(kept["ids"]))
+        return self._read(REPLACED, ReplacedProgram) if self.has(REPLACED) else None
 
     def slot_ends(self, side: str) -> tuple[float, ...] | None:
         """When the slots of `AFTER` or `BEFORE` end, seconds since the epoch; None where nobody knows."""
-        if not self.has(ENDS):
-            return self._ends_of_an_older_slotcar(side)
-        with _parsing(self.path / ENDS):
-            instants = self._json(ENDS)[_key(side)]
-            return None if instants is None else tuple(instants)
-
-    def _ends_of_an_older_slotcar(self, side: str) -> tuple[float, ...] | None:
-        """It kept no ends; without lines, or without reservations, there are none."""
-        nothing_reserved = side == AFTER and self.has(RESERVATIONS) and not self._json(RESERVATIONS)
+        if self.has(ENDS):
+            return self._read(ENDS, _Ends).get(_key(side))
+        # An older Slotcar kept no ends; without lines, or without reservations, there are none.
+        nothing_reserved = side == AFTER and self.has(RESERVATIONS) and not self._read(RESERVATIONS, list[object])
         return () if nothing_reserved or not self._text(side).strip() else None
 
     def reservations(self) -> tuple[Carried, ...]:
         """None of them where an older Slotcar wrote the folder."""
-        if not self.has(RESERVATIONS):
-            return ()
-        with _parsing(self.path / RESERVATIONS):
-            return tuple(_reservation(one) for one in self._json(RESERVATIONS))
+        return self._read(RESERVATIONS, tuple[Carried, ...]) if self.has(RESERVATIONS) else ()
 
     def stage_script(self) -> str:
         return self._text(STAGE_SCRIPT)
 
     def reading(self) -> dict[str, str]:
-        outputs: dict[str, str] = self._json(READING)
-        return outputs
+        return self._read(READING, dict[str, str])
 
     def clock_ahead_us(self) -> int | None:
         """None where the device did not say, or was never asked."""
-        if not self.has(CLOCK):
-            return None
-        with _parsing(self.path / CLOCK):
-            ahead_us = self._json(CLOCK)["ahead_us"]
-            return None if ahead_us is None else int(ahead_us)
+        return self._read(CLOCK, dict[str, int | None]).get("ahead_us") if self.has(CLOCK) else None
 
     def applets_before(self) -> tuple[Applet, ...] | None:
         """None where the device never took the revision."""
-        if not self.has(APPLETS_BEFORE):
-            return None
-        with _parsing(self.path / APPLETS_BEFORE):
-            return tuple(Applet(**{**one, "lines": tuple(one["lines"])}) for one in self._json(APPLETS_BEFORE))
+        return self._read(APPLETS_BEFORE, tuple[Applet, ...]) if self.has(APPLETS_BEFORE) else None
 
     def _write(self, file: str, text: str) -> None:
         (self.path / file).write_text(text, encoding="utf-8")
@@ -271,33 +249,22 @@ class DeviceFolder:
         except UnicodeDecodeError as error:
             raise FolderUnreadable(self.path / file, "it is no text") from error
 
-    def _json(self, file: str) -> Any:
+    def _read(self, file: str, kind: type[T]) -> T:
         text = self._text(file)
         try:
-            return json.loads(text)
-        except ValueError as error:
-            raise FolderUnreadable(self.path / file, f"it is no JSON: {error}") from error
+            content: T = _adapter(kind).validate_json(text)  # type: ignore[arg-type]
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in first["loc"]) or "all of it"
+            why = f"it is not what was written there ({where}: {first['msg'].lower()})"
+            raise FolderUnreadable(self.path / file, why) from error
+        return content
 
 
-class _parsing:  # noqa: N801 - a context manager that reads like a statement
-    """Turns what a file lacks into FolderUnreadable."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, (AttributeError, KeyError, TypeError, ValueError)):
-            raise FolderUnreadable(self._path, f"it is not what was written there ({error!r})") from error
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def _reservation_json(one: Carried) -> dict[str, object]:
     return {**asdict(one), "end": one.end.astimezone(UTC).isoformat() if one.end else None}
-
-
-def _reservation(kept: Mapping[str, Any]) -> Carried:
-    end = kept.get("end")  # an older Slotcar wrote none
-    instant = datetime.fromisoformat(end) if end else None
-    return Carried(**{**kept, "devices": tuple(kept["devices"]), "end": instant})

@@ -63,7 +63,16 @@ def test_what_is_written_while_it_is_pushed_is_read_as_it_was(folder: DeviceFold
 
 @pytest.mark.parametrize(
     ("text", "why"),
-    [(None, "no such file"), ("{", "it is no JSON"), ("[]", "not what was written"), ('{"ids": []}', "'instants'")],
+    [
+        (None, "no such file or directory"),
+        ("{", "all of it: invalid json"),
+        ("[]", "all of it: input should be"),
+        ('{"ids": []}', "name: field required"),
+        (
+            '{"name": "rev", "instants": ["x"], "ids": [], "replaces": "none"}',
+            "instants.0: input should be a valid number",
+        ),
+    ],
 )
 def test_a_broken_file_is_named_with_what_is_wrong(folder: DeviceFolder, text: str | None, why: str) -> None:
     file = folder.path / PROGRAM
