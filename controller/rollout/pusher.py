@@ -45,7 +45,7 @@ def _forget(_kind: str, _device: str | None, _details: Mapping[str, Any]) -> Non
 class Readings:
     """What devices have, and why others could not be read."""
 
-    found: Mapping[str, Reading]
+    by_device: Mapping[str, Reading]
     failures: Mapping[str, Failure]
 
 

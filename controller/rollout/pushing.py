@@ -198,15 +198,15 @@ class Pushing:
             failures = [one for one in readings.failures.values() if STALE not in one.message]
             for failure in failures:
                 self.health.set_aside(failure.device, failure.message, self.clock())
-            self._observer.look_at(readings.found, targets)
+            self._observer.look_at(readings.by_device, targets)
             if readings.failures:
                 return Attempt.FAILED if failures else Attempt.OUTDATED
             targets = afresh() if afresh else targets
             if self._lease is not None and not self._lease.held():
                 raise LedgerUnavailable("the lead was lost: another controller may have it")
-            self._raise_fence(readings.found)
+            self._raise_fence(readings.by_device)
             result = self.pusher.push(
-                targets, readings.found, at, fence=self._fence, give_up=give_up, shifts=shifts, anew=self.rearm
+                targets, readings.by_device, at, fence=self._fence, give_up=give_up, shifts=shifts, anew=self.rearm
             )
         except (LedgerUnavailable, Stopping):
             raise  # what cannot be recorded is not done

@@ -98,11 +98,11 @@ def rewind(pusher: Pusher, network: Network, goal: Goal, now: datetime) -> Rewin
             f"none of these routers{whom} has anything to go back to for {goal.words}; see `slotcar rollback --list`"
         )
     readings = pusher.read(sorted(chosen))
-    wanted = {name: one for name, one in chosen.items() if name in readings.found}
+    wanted = {name: one for name, one in chosen.items() if name in readings.by_device}
     diffs = tuple(
-        DeviceDiff(name, readings.found[name].configuration, one.configuration)
+        DeviceDiff(name, readings.by_device[name].configuration, one.configuration)
         for name, one in sorted(wanted.items())
-        if readings.found[name].configuration.lines != one.configuration.lines
+        if readings.by_device[name].configuration.lines != one.configuration.lines
     )
     told = consequences(
         {one.device: history.now(one.device) for one in diffs},

@@ -130,7 +130,7 @@ def compare(
         raise NotPossible("there is no device to look at: none of these is configured by Slotcar")
     readings = pusher.read(sorted(wanted))
     diffs, equal = [], []
-    for name, reading in sorted(readings.found.items()):
+    for name, reading in sorted(readings.by_device.items()):
         if reading.configuration.lines == wanted[name].configuration.lines:
             equal.append(name)
         else:

@@ -43,7 +43,7 @@ class Mixed:
     def push(self, at: datetime | None = None) -> tuple[str, ...]:
         readings = self.pusher.read(NAMES)
         assert not readings.failures
-        return self.pusher.push(self.wanted, readings.found, at or datetime.now(UTC)).changed
+        return self.pusher.push(self.wanted, readings.by_device, at or datetime.now(UTC)).changed
 
     def running(self) -> dict[str, str]:
         return {name: router.running_text() for name, router in self.routers.items()} | {
@@ -53,7 +53,7 @@ class Mixed:
     def orders(self, at: Mapping[str, float] | None = None) -> dict[str, Order]:
         """For a revision that brings what is wanted from what is there now."""
         readings = self.pusher.read(NAMES)
-        prepared = self.pusher.prepare(self.wanted, readings.found, datetime.now(UTC))
+        prepared = self.pusher.prepare(self.wanted, readings.by_device, datetime.now(UTC))
         assert prepared is not None
         folder = self.pusher.archive.write(prepared)
         return {name: Order(DeviceFolder(folder / name), at=(at or {}).get(name, 0.0)) for name in NAMES}
@@ -115,7 +115,7 @@ def test_a_push_changes_all_families_at_its_instant_and_a_rollback_all_back(mixe
     before = mixed.running()
     at = datetime.now(UTC) + timedelta(seconds=4)
     assert sorted(mixed.push(at)) == sorted(NAMES)
-    assert {name: reading.configuration for name, reading in mixed.pusher.read(NAMES).found.items()} == {
+    assert {name: reading.configuration for name, reading in mixed.pusher.read(NAMES).by_device.items()} == {
         name: one.configuration for name, one in mixed.wanted.items()
     }
     for name, router in mixed.routers.items():
