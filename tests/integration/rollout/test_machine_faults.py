@@ -179,7 +179,9 @@ def test_two_readings_at_a_time_do_not_touch_each_other(world: CiscoWorld) -> No
     """The loop's, a request's and a command's."""
     names = sorted(world.routers)
     found: list[set[str]] = []
-    threads = [threading.Thread(target=lambda: found.append(set(world.pusher.read(names).by_device))) for _ in range(2)]
+    threads = [
+        threading.Thread(target=lambda: found.append(set(world.pusher.read(names).by_device))) for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

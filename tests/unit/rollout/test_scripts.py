@@ -196,7 +196,7 @@ def test_another_program_takes_the_place_of_the_first(router: Router, tmp_path: 
 
 
 def test_a_router_that_acted_since_it_was_read_takes_nothing(router: Router, tmp_path: Path) -> None:
-    first = revision_of(active(1, 10), active(2, 20), ends_in_s=0.5)
+    first = revision_of(active(1, 10), active(2, 20), ends_in_s=1.5)
     folder = folder_of(first, tmp_path)
     stage(router, folder)
     activate(router, folder)
