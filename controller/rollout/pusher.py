@@ -10,7 +10,7 @@ from typing import Any
 
 from controller.network.model import Device
 from controller.platforms import renderer_of
-from controller.platforms.model import Unreadable
+from controller.platforms.model import Configuration, Unreadable
 from controller.registry import TransportKind, facts_of
 from controller.rollout import staging
 from controller.rollout.archive import STAMP, Archive, revision_id
@@ -18,10 +18,10 @@ from controller.rollout.device_folder import BEFORE, READING, DeviceFolder, Fold
 from controller.rollout.fanout import SERVED
 from controller.rollout.linux.scripts import fence_word
 from controller.rollout.model import (
+    NO_PROGRAM,
     DeviceRevision,
     Failure,
     NobodyNamed,
-    Program,
     PushFailed,
     PushResult,
     Reading,
@@ -127,14 +127,10 @@ class Pusher:
 
     def acted(self, before: Mapping[str, Wanted], now: Mapping[str, Wanted], at: datetime) -> str:
         """Keeps in the archive what devices were seen to have done by themselves at the boundary `at`: its revision."""
-        parts = {}
-        for name, one in sorted(now.items()):
-            device = self.devices[name]
-            change = renderer_of(device).change(before[name].configuration, one.configuration, device)
-            asked = tuple(staging.commands(device))
-            parts[name] = DeviceRevision(
-                device, change, one.program, asked, replaces=one.program.id, carried=one.carried, ends=one.ends
-            )
+        parts = {
+            name: _part(self.devices[name], before[name].configuration, one, one.program.id)
+            for name, one in sorted(now.items())
+        }
         revision = Revision(revision_id(at, parts), at, parts, acted=True)
         self.archive.write(revision)
         self.archive.keep_as_good(revision)
@@ -155,15 +151,11 @@ class Pusher:
         """
         parts = {}
         for name, target in sorted(wanted.items()):
-            device, reading = self.devices[name], readings[name]
-            change = renderer_of(device).change(reading.configuration, target.configuration, device)
+            reading = readings[name]
+            part = _part(self.devices[name], reading.configuration, target, reading.armed_id)
             again = name in anew and bool(target.program.instants)
-            if not change.empty or reading.armed_id != target.program.id or again:
-                asked = tuple(staging.commands(device))
-                parts[name] = DeviceRevision(
-                    device, change, target.program, asked, replaces=reading.armed_id, carried=target.carried,
-                    ends=target.ends,
-                )  # fmt: skip
+            if not part.change.empty or reading.armed_id != target.program.id or again:
+                parts[name] = part
         return Revision(revision_id(at, parts), at, parts, fence) if parts else None
 
     def roll_back(self, revision: str, names: Sequence[str] | None = None) -> None:
@@ -199,13 +191,11 @@ class Pusher:
             mine = [one for one in revisions if (self.archive.folder(one) / name).is_dir()] or [revision]
             had = self.archive.configuration(mine[-1], device)
             has, ends = self.archive.wanted_at(revision, device, now, BEFORE)
-            change = renderer_of(device).change(had, has, device)
             earlier = [one for one in mine if one < revision]
             whole = self.archive.configuration(revision, device, BEFORE)
             same = earlier and self.archive.configuration(earlier[-1], device).lines == whole.lines
             carried = still_open(self.archive.carried_by(earlier[-1])[name], now) if same else ()
-            asked = tuple(staging.commands(device))
-            parts[name] = DeviceRevision(device, change, Program(), asked, carried=carried, ends=ends)
+            parts[name] = _part(device, had, Wanted(has, carried=carried, ends=ends))
         if revisions:  # a push that waited for its boundary has that one's time
             latest = datetime.strptime(revisions[-1].partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC)
             now = max(now, latest + timedelta(microseconds=1))
@@ -271,6 +261,13 @@ class Pusher:
         )
         guilty = {name: failure.message for name, failure in (back.failures | failed.failures).items()}
         raise PushFailed(f"{why}; {outcome}", rolled_back=back.ok, revision=revision.id, devices=guilty)
+
+
+def _part(device: Device, before: Configuration, wanted: Wanted, replaces: str = NO_PROGRAM) -> DeviceRevision:
+    """Of a revision that brings a device from a configuration, with `replaces` armed, to what is wanted."""
+    change = renderer_of(device).change(before, wanted.configuration, device)
+    commands = tuple(staging.commands(device))
+    return DeviceRevision(device, change, wanted.program, commands, replaces, wanted.carried, wanted.ends)
 
 
 def _readings(devices: Sequence[Device], folder: Path, result: PlaybookResult) -> Readings:
