@@ -224,7 +224,7 @@ def _boundaries(
     turns: list[tuple[datetime, tuple[Active, ...]]] = [
         (at, () if number % 2 else (flow,)) for number, at in enumerate(instants)
     ]
-    pusher.push(wanted((), now, turns).wanted, readings.found, now)
+    pusher.push(wanted((), now, turns).wanted, readings.by_device, now)
     armed_at, rows = time.time(), []
     for at in (one.timestamp() for one in instants if one.timestamp() > armed_at):
         wait_until(at + APART_S / 2)

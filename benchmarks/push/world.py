@@ -71,7 +71,7 @@ class World:
         readings = self._pusher.read(sorted(self._network.devices))
         if readings.failures:
             raise SystemExit(str(readings.failures))
-        self._pusher.push(self._wanted(slot), readings.found, at or datetime.now(UTC))
+        self._pusher.push(self._wanted(slot), readings.by_device, at or datetime.now(UTC))
 
     def arm(self, slot: int, instants: Sequence[datetime]) -> None:
         """All routers hold what they are to do at these instants by themselves: go on from this slot to the next one."""
@@ -81,7 +81,7 @@ class World:
         readings = self._pusher.read(sorted(self._network.devices))
         if readings.failures:
             raise SystemExit(str(readings.failures))
-        self._pusher.push(wanted, readings.found, now)
+        self._pusher.push(wanted, readings.by_device, now)
 
     def peer_push(self, slot: int) -> None:
         for name, lines in self._changes(slot - 1, slot).items():

@@ -48,7 +48,7 @@ class LogFigures:
         self._counted = {
             "boundary.failed": self._counter("boundary_failures", "Boundaries at which devices failed"),
             "push.failed": self._counter("device_push_failures", "Pushes that failed and were taken back", device),
-            "push.device-failed": self._counter("device_failures", "Times that a device was put aside", device),
+            "push.device-failed": self._counter("device_failures", "Times that a device was set aside", device),
             "push.not-rolled-back": self._counter(
                 "device_rollback_failures", "Pushes that failed and could not be taken back", device
             ),

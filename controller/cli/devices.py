@@ -187,7 +187,7 @@ def _push(pusher: Pusher, wanted: Mapping[str, Wanted], readings: Readings) -> P
 
     try:
         with _finished_at_a_stop():
-            return pusher.push(wanted, readings.found, now(), on_task=progress)
+            return pusher.push(wanted, readings.by_device, now(), on_task=progress)
     except PushFailed as error:
         if error.rolled_back and error.devices and all(STALE in why for why in error.devices.values()):
             words = "a slot boundary passed; the routers have what they had; run the command again"

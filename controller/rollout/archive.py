@@ -1,9 +1,6 @@
 """Revisions on disk: everything that the playbooks need, readable with the controller and the database dead.
 
-`revisions/ID/DEVICE/` holds before.txt, after.txt, apply.txt, undo.txt, device.json, commands.json, reservations.json (whom
-after.txt is for) and, for a Linux router, the shell scripts that are staged. after-N.txt is what the device has after N
-steps of its program, before-N.txt after N steps of the one that was armed until then, where the archive knows that.
-`ends.json`, ended-N.txt and before-ended-N.txt say what is left as the slots end (`ended.py`).
+`revisions/ID/DEVICE/` is what a push does on one device (`device_folder.py` names its files).
 `taken-back` says that the push failed and that its devices were given back what they had: they never had after.txt.
 `rollback-of` names the revision that an operator took back by this one.
 `known-good/DEVICE/` is the same of the last push that was verified.
@@ -20,23 +17,30 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
 from controller.network.model import Device
 from controller.platforms import renderer_of
 from controller.platforms.model import Configuration
-from controller.private_files import FOLDER_MODE, close_state_folder, make_private_folder
+from controller.private_files import close_state_folder, make_private_folder
 from controller.problems import InvalidInput, Problem
-from controller.rollout import ended, staging
-from controller.rollout.ended import AFTER, BEFORE
-from controller.rollout.linux.scripts import revision_name
+from controller.rollout import staging
+from controller.rollout.device_folder import (
+    AFTER,
+    BEFORE,
+    DEVICE,
+    DeviceFolder,
+    FolderUnreadable,
+    ReplacedProgram,
+    SlotEnds,
+    after_ends,
+    after_steps,
+)
 from controller.rollout.model import Carried, DeviceRevision, Program, Revision
-from controller.rollout.staging import REST
+from controller.rollout.slot_ends import ends_to_come, file_at
 
 REVISIONS, KNOWN_GOOD, READINGS = "revisions", "known-good", "reading"
-RESERVATIONS = "reservations.json"
 TAKEN_BACK, ROLLBACK_OF = "taken-back", "rollback-of"
 #: How the names of revisions begin: they sort by time.
 STAMP = "%Y%m%dT%H%M%S.%fZ"
@@ -76,52 +80,48 @@ class Archive:
         with _writing(part):
             shutil.rmtree(part, ignore_errors=True)
             for name, device in revision.devices.items():
-                _write_device(part / name, device, revision)
-                self._write_rest(part / name, device.replaces)
-                self._write_ends(part / name, device)
+                target = DeviceFolder(part / name)
+                target.write_revision(device, revision)
+                staging.write_scripts(target, device, revision)
+                self._write_replaced(target, device.replaces)
+                self._write_ends(target, device)
             shutil.rmtree(folder, ignore_errors=True)  # of an earlier try
             part.rename(folder)
         return folder
 
-    def _write_rest(self, folder: Path, armed: str) -> None:
-        """What is left of what a device had armed; nothing where that is not what was last seen to be right on it."""
-        good = self.known_good / folder.name
-        try:
-            told = json.loads((good / "program.json").read_text(encoding="utf-8"))
-            first = told["ids"].index(armed)
-            rest = {"instants": told["instants"][first:], "ids": told["ids"][first:]}
-            texts = [(good / f"after-{first + n}.txt").read_text(encoding="utf-8") for n in range(1, len(rest["ids"]))]
-        except (FileNotFoundError, ValueError, KeyError):
-            return
-        for number, text in enumerate(texts, 1):
-            (folder / f"before-{number}.txt").write_text(text)
-        (folder / REST).write_text(json.dumps(rest))
+    def device_folder(self, revision: str, device: str) -> DeviceFolder:
+        return DeviceFolder(self.folder(revision) / device)
 
-    def _write_ends(self, folder: Path, part: DeviceRevision) -> None:
+    def _good(self, device: str) -> DeviceFolder:
+        return DeviceFolder(self.known_good / device)
+
+    def _write_replaced(self, folder: DeviceFolder, armed: str) -> None:
+        """What is left of what a device had armed; nothing where that is not what was last seen to be right on it."""
+        good = self._good(folder.name)
+        try:
+            program = good.program()
+            first = program.ids.index(armed)
+            left = [good.lines(after_steps(first + steps)) for steps in range(1, len(program.ids) - first)]
+        except (FolderUnreadable, ValueError):
+            return
+        folder.write_replaced(ReplacedProgram(program.instants[first:], program.ids[first:]), left)
+
+    def _write_ends(self, folder: DeviceFolder, part: DeviceRevision) -> None:
         """When the slots end that are open after the revision, and those that were before it, as far as that is known."""
-        after = [one.lines for one in part.ends.configurations]
+        after = tuple(one.lines for one in part.ends.configurations)
         before = part.change.before.lines
         nothing_reserved = after[-1] if after else part.change.after.lines
-        known = ([], []) if before in ((), nothing_reserved) else ended.rest_of(self.known_good / folder.name, before)
-        instants = {
-            "after": [instant.timestamp() for instant in part.ends.instants],
-            "before": known[0] if known else None,
-        }
-        ended.write_side(folder, AFTER, after)
-        ended.write_side(folder, BEFORE, known[1] if known else ())
-        (folder / ended.ENDS).write_text(json.dumps(instants), encoding="utf-8")
+        known = SlotEnds() if before in ((), nothing_reserved) else ends_to_come(self._good(folder.name), before)
+        instants = tuple(instant.timestamp() for instant in part.ends.instants)
+        folder.write_ends({AFTER: SlotEnds(instants, after), BEFORE: known})
 
     def clocks_of(self, revision: Revision) -> dict[str, int]:
         """How far devices' clocks were ahead of this machine's when the revision was activated, in microseconds."""
-        found = {}
+        ahead_us = {}
         for name in revision.devices:
-            with contextlib.suppress(OSError, ValueError):
-                told = json.loads((self.folder(revision.id) / name / staging.CLOCK).read_text(encoding="utf-8"))[
-                    "ahead_us"
-                ]
-                if told is not None:
-                    found[name] = int(told)
-        return found
+            with contextlib.suppress(FolderUnreadable):
+                ahead_us[name] = self.device_folder(revision.id, name).clock_ahead_us()
+        return {name: one for name, one in ahead_us.items() if one is not None}
 
     def close_to_others(self) -> None:
         """Takes others' rights from what an earlier version left open: the configurations of all devices are in it."""
@@ -137,10 +137,7 @@ class Archive:
         try:
             with _writing(folder):
                 for device in devices:
-                    target = folder / device.name
-                    target.mkdir(mode=FOLDER_MODE)
-                    (target / "commands.json").write_text(json.dumps(staging.commands(device)))
-                    (target / "device.json").write_text(device.model_dump_json())
+                    DeviceFolder(folder / device.name).write_questions(device, staging.commands(device))
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -191,13 +188,8 @@ class Archive:
         Raises:
             InvalidInput: the archive does not have the file.
         """
-        path = self.folder(revision) / device.name / file
-        try:
-            return renderer_of(device).stored(path.read_text().splitlines(), device)
-        except (OSError, UnicodeDecodeError) as error:
-            raise InvalidInput(
-                [Problem(str(path), 0, "", "cannot be read", "", "restore it from a backup")]
-            ) from error
+        with _reading():
+            return renderer_of(device).stored(self.device_folder(revision, device.name).lines(file), device)
 
     def wanted_at(
         self, revision: str, device: Device, now: datetime, file: str = AFTER
@@ -208,17 +200,14 @@ class Archive:
         Raises:
             EndsUnknown: nobody knows when the slots end that are in it. InvalidInput: the archive does not have a file.
         """
-        folder, now_s = self.folder(revision) / device.name, now.timestamp()
+        folder, now_s = self.device_folder(revision, device.name), now.timestamp()
         whole = self.configuration(revision, device, file)
-        try:
-            ended.file_at(folder, file, now_s)
-            instants = ended.ends_of(folder, file) or ()
-        except (OSError, ValueError, KeyError) as error:
-            hint = "restore it from a backup"
-            raise InvalidInput([Problem(str(folder / ended.ENDS), 0, "", "cannot be read", "", hint)]) from error
+        with _reading():
+            file_at(folder, file, now_s)
+            instants = folder.slot_ends(file) or ()
         passed = sum(instant <= now_s for instant in instants)
         left = [
-            self.configuration(revision, device, ended.file_after(file, number)) if number else whole
+            self.configuration(revision, device, after_ends(file, number)) if number else whole
             for number in range(passed, len(instants) + 1)
         ]
         times = tuple(datetime.fromtimestamp(instant, UTC) for instant in instants[passed:])
@@ -253,34 +242,23 @@ class Archive:
             hint = f"the latest is {known[-1]}" if known else "nothing was pushed yet"
             raise InvalidInput([Problem(str(folder), 0, "", "there is no such revision", revision, hint)])
         return {
-            entry.name: Device.model_validate_json((entry / "device.json").read_text())
+            entry.name: DeviceFolder(entry).device()
             for entry in sorted(folder.iterdir())
-            if (entry / "device.json").is_file()
+            if DeviceFolder(entry).has(DEVICE)
         }
 
     def carried_by(self, revision: str) -> dict[str, tuple[Carried, ...]]:
-        """The reservations that each device of a revision carries after it; none where an older Slotcar wrote it.
+        """The reservations that each device of a revision is configured for after it; none where an older Slotcar wrote it.
 
         Raises:
             InvalidInput: a file of the archive is not what was written there.
         """
-        found: dict[str, tuple[Carried, ...]] = {}
-        for entry in sorted(self.folder(revision).iterdir()):
-            file = entry / RESERVATIONS
-            if (entry / "device.json").is_file():
-                found[entry.name] = _carried(file) if file.is_file() else ()
-        return found
-
-
-def _carried(file: Path) -> tuple[Carried, ...]:
-    try:
-        told = json.loads(file.read_text())
-        return tuple(
-            Carried(**{**one, "devices": tuple(one["devices"]), "end": _instant(one.get("end"))}) for one in told
-        )
-    except (ValueError, TypeError, KeyError) as error:
-        hint = "restore it from a backup, or name routers with --device instead of a reservation"
-        raise InvalidInput([Problem(str(file), 0, "", "is no list of reservations", "", hint)]) from error
+        folders = [DeviceFolder(entry) for entry in sorted(self.folder(revision).iterdir())]
+        try:
+            return {folder.name: folder.reservations() for folder in folders if folder.has(DEVICE)}
+        except FolderUnreadable as error:
+            hint = "restore it from a backup, or name routers with --device instead of a reservation"
+            raise InvalidInput([Problem(str(error.path), 0, "", "is no list of reservations", "", hint)]) from error
 
 
 def _forget_old_readings(parent: Path) -> None:
@@ -292,39 +270,17 @@ def _forget_old_readings(parent: Path) -> None:
                 shutil.rmtree(entry)
 
 
-def _told(one: Carried) -> dict[str, object]:
-    return {**asdict(one), "end": one.end.astimezone(UTC).isoformat() if one.end else None}
-
-
-def _instant(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
-
-
-def _write_device(folder: Path, part: DeviceRevision, revision: Revision) -> None:
-    make_private_folder(folder)
-    change = part.change
-    texts = {
-        "before.txt": change.before.lines,
-        "after.txt": change.after.lines,
-        "apply.txt": change.apply,
-        "undo.txt": change.undo,
-        **{f"after-{number}.txt": one.lines for number, one in enumerate(part.program.configurations, 1)},
-    }
-    for name, lines in texts.items():
-        (folder / name).write_text("".join(f"{line}\n" for line in lines))
-    (folder / "device.json").write_text(part.device.model_dump_json())
-    (folder / "commands.json").write_text(json.dumps(staging.commands(part.device)))
-    (folder / RESERVATIONS).write_text(json.dumps([_told(one) for one in part.carried]))
-    program = {
-        "name": revision_name(revision),
-        "instants": [instant.timestamp() for instant in part.program.instants],
-        "ids": part.program.ids,
-        "replaces": part.replaces,
-        "fence": revision.fence,
-    }
-    (folder / "program.json").write_text(json.dumps(program))
-    for name, text in staging.scripts(part, revision).items():
-        (folder / name).write_text(text)
+@contextlib.contextmanager
+def _reading() -> Iterator[None]:
+    """
+    Raises:
+        InvalidInput: the archive does not have a file, or not as it was written.
+    """
+    try:
+        yield
+    except FolderUnreadable as error:
+        hint = "restore it from a backup"
+        raise InvalidInput([Problem(str(error.path), 0, "", "cannot be read", "", hint)]) from error
 
 
 class _writing:  # noqa: N801 - a context manager that reads like a statement

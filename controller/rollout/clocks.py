@@ -37,10 +37,10 @@ def judge(ahead_us: Mapping[str, int], limit_us: int = LIMIT_US) -> Clocks:
     return Clocks(off, reference)
 
 
-def news(
+def changes(
     before: Clocks, after: Clocks, ahead_us: Mapping[str, int]
 ) -> Iterator[tuple[str, str | None, dict[str, int]]]:
-    """What is to be told once: the event's kind, its device and its details, for each clock that went wrong or right."""
+    """One event for each clock that went wrong or right since: its kind, its device and its details."""
     for name in sorted(before.off_us.keys() ^ after.off_us.keys()):
         kind = "device.clock-off" if name in after.off_us else "device.clock-right"
         yield kind, name, {"ahead_us": ahead_us[name]}

@@ -1,14 +1,14 @@
-"""What a device has against what a file of its revision wants. The playbooks' own eye; needs no controller."""
+"""What a device has against what a file of its folder in a revision says. The playbooks compare by this, without a
+controller."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from controller.network.model import Device
 from controller.platforms import renderer_of
+from controller.rollout.device_folder import DeviceFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +31,18 @@ class Comparison:
         return "\n".join(list(lines)[:40])
 
 
-def compare(folder: Path, target: str, outputs: Mapping[str, str]) -> Comparison:
+def compare(folder: DeviceFolder, target: str, outputs: Mapping[str, str]) -> Comparison:
     """
     Args:
-        folder: a device's folder in a revision; `target` one of its configurations, empty for nothing of Slotcar's.
+        target: of the folder one of its configurations, empty for nothing of Slotcar's.
         outputs: answers to the folder's commands.json.
 
     Raises:
         Unreadable: the device's answers are not understood. Unrenderable: others' objects are in the way.
-        OSError: the folder is not whole.
+        FolderUnreadable: the folder is not whole.
     """
-    device = Device.model_validate_json((folder / "device.json").read_text())
+    device = folder.device()
     renderer = renderer_of(device)
     running = renderer.running(outputs, device)
-    lines = tuple((folder / target).read_text().splitlines()) if target else ()
-    wanted = renderer.stored(lines, device)
+    wanted = renderer.stored(folder.lines(target) if target else (), device)
     return Comparison(running.text, wanted.text, renderer.change(running, wanted, device).apply)

@@ -17,7 +17,7 @@ from controller.timeline import Active
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What was found for one set of reservations and of SLSs; never changed."""
+    """What was computed for one set of reservations and of SLSs; never changed."""
 
     entries: Mapping[int, Entry]
     at: datetime
@@ -68,16 +68,16 @@ class Configuring:
         known = self._known
         entries = {one.entry.number: one.entry for one in active}
         if known is None:
-            found, unrenderable = self._rendering(intents_at(active, self.network, at))
+            configurations, unrenderable = self._rendering(intents_at(active, self.network, at))
         else:
             touched = touched_devices(known.entries, entries) | devices_of_slss_between(self.network, known.at, at)
             concerned = [one for one in active if touched & crossed(one.entry.paths)] if touched else []
             intents = intents_at(concerned, self.network, at, touched)
             new, newly = self._rendering(intents)
-            found = {name: one for name, one in known.configurations.items() if name not in intents} | new
+            configurations = {name: one for name, one in known.configurations.items() if name not in intents} | new
             unrenderable = {name: why for name, why in known.unrenderable.items() if name not in intents} | newly
-        self._known = _Known(entries, at, found, unrenderable)
-        return dict(sorted(found.items())), dict(sorted(unrenderable.items()))
+        self._known = _Known(entries, at, configurations, unrenderable)
+        return dict(sorted(configurations.items())), dict(sorted(unrenderable.items()))
 
 
 def touched_devices(before: Mapping[int, Entry], after: Mapping[int, Entry]) -> set[str]:

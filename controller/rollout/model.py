@@ -17,7 +17,7 @@ NO_PROGRAM = "none"
 
 
 class PushFailed(SlotcarError):
-    """Devices could not be made to carry what the ledger wants.
+    """Devices could not be given what the ledger wants.
 
     `rolled_back` says whether all are as they were, `devices` which of them failed and why (none: all may have).
     """
@@ -62,13 +62,13 @@ class Program:
     Attributes:
         instants: when each step is due.
         configurations: what the device is to have from then on.
-        standing: the lines that it has until the first of them.
+        initial_lines: the device's configuration until the first of them.
         boundaries: for which boundary each step is; a device acts at it, or a little before or after (`order.py`).
     """
 
     instants: tuple[datetime, ...] = ()
     configurations: tuple[Configuration, ...] = ()
-    standing: tuple[str, ...] = ()
+    initial_lines: tuple[str, ...] = ()
     boundaries: tuple[datetime, ...] = ()
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class Program:
         """After each number of steps, the name of the program of what is left: that of nothing comes last."""
         names = [NO_PROGRAM]
         rest = ""
-        had = (self.standing, *(configuration.lines for configuration in self.configurations))
+        had = (self.initial_lines, *(configuration.lines for configuration in self.configurations))
         for number in range(len(self.instants) - 1, -1, -1):
             step = [self.instants[number].isoformat(), self.configurations[number].lines, rest]
             rest = _digest(step)

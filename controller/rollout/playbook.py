@@ -179,7 +179,7 @@ class _Limits:
         self._end_s = time.monotonic() + timeout_s
 
     def passed(self) -> bool:
-        """Once true it stays so: the runner heeds the last answer."""
+        """Once true it stays so: the runner goes by the last answer."""
         if self.reason is None:
             self.reason = self._look()
         return self.reason is not None
@@ -231,8 +231,8 @@ def _end_all(variable: str, value: str) -> None:
     """Ends the processes that have this in their environment: Ansible's workers have sessions of their own, and a play
     that is killed leaves them. Returns when none is left that could start another or write a file."""
     until_s = time.monotonic() + END_S
-    while found := _processes(variable, value):
-        for process in found:
+    while processes := _processes(variable, value):
+        for process in processes:
             with suppress(psutil.Error):
                 process.kill()
         if time.monotonic() >= until_s:
@@ -242,12 +242,12 @@ def _end_all(variable: str, value: str) -> None:
 
 def _processes(variable: str, value: str) -> list[psutil.Process]:
     """All but this one that have it in their environment. One that is dead has none, whether or not it was waited for."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             if process.pid != os.getpid() and process.environ().get(variable) == value:
-                found.append(process)
-    return found
+                processes.append(process)
+    return processes
 
 
 def _why_not(error: OSError) -> str:
@@ -266,8 +266,8 @@ def _note(event: Mapping[str, Any], result: PlaybookResult, on_task: Callable[[s
     elif kind == "runner_on_unreachable":
         words = data.get("res", {}).get("msg", "")
         result.failures.setdefault(host, Failure(host, _sentence(words, "it does not answer"), unreachable=True))
-    elif told := _told(data):
-        for name, words in told.items():
+    elif failures := _failures_of_many(data):
+        for name, words in failures.items():
             result.failures.setdefault(name, Failure(name, _sentence(words, "it gave no reason"), unreachable=False))
     elif kind == "runner_on_failed" and not data.get("ignore_errors"):
         words = data.get("res", {}).get("msg", "")
@@ -277,10 +277,10 @@ def _note(event: Mapping[str, Any], result: PlaybookResult, on_task: Callable[[s
     return True
 
 
-def _told(data: Mapping[str, Any]) -> Mapping[str, str]:
-    """Failures of a task that serves many devices at once (`slotcar_ios`)."""
-    found = data.get("res", {}).get("failures") if str(data.get("task_action", "")).startswith("slotcar_") else None
-    return found if isinstance(found, dict) else {}
+def _failures_of_many(data: Mapping[str, Any]) -> Mapping[str, str]:
+    """By device, of a task that serves many devices at once (`slotcar_fanout`)."""
+    failures = data.get("res", {}).get("failures") if str(data.get("task_action", "")).startswith("slotcar_") else None
+    return failures if isinstance(failures, dict) else {}
 
 
 def _sentence(words: object, otherwise: str) -> str:

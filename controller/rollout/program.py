@@ -1,7 +1,8 @@
-"""The program of each device: what it does by itself at coming instants (docs/design.md rule 9). Pure.
+"""The program of each device: the changes that it makes by itself at coming instants, without a controller (docs/design.md
+rule 9).
 
-A slot ends at its instant whether or not a controller lives: its end is in the program from its first packet on. A slot
-begins at its instant because the coming boundaries are in the program some time ahead of them (`ahead.py`).
+A slot ends at its instant whether or not a controller lives: its end is in the program before its first packet is let in.
+A slot begins at its instant because the coming boundaries are in the program some time before them (`schedule.py`). Pure.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from controller.network.model import Device
 from controller.platforms import renderer_of
 from controller.platforms.model import Configuration
 from controller.registry import facts_of
+from controller.rollout.device_order import Boundary, boundaries_in_order
 from controller.rollout.model import DeviceRevision, Outlook, Program, Step, Wanted
-from controller.rollout.order import Boundary, ordered
 from controller.timeline import Active
 
 #: More ends than these are not foreseen: at the last one everything that is reserved ends.
@@ -54,9 +55,11 @@ def wanted_with_programs(
     coming: Sequence[Coming] = (),
     deadlines: Mapping[str, datetime] | None = None,
 ) -> Outlook:
-    """Each device's configuration at `at` while `active` is active, and what it does from then on by itself.
+    """Of each device the configuration at `at`, and the program: the configurations that it takes by itself later.
 
     Args:
+        active: the slots that are open at `at`.
+        configure: gives the configurations of all devices while some slots are open.
         acting: the names of the devices that act by themselves; the others have no program.
         coming: the boundaries that are near enough to be armed, ascending, all after `at`; starts too. What begins later
             is left out: nobody knows yet whether it will be wanted.
@@ -64,10 +67,10 @@ def wanted_with_programs(
             given a later one before.
     """
     now, unrenderable = configure(active, at)
-    ends = _steps(now, ordered(at, active, _ends(active)), configure)
+    ends = _steps(now, boundaries_in_order(at, active, _ends(active)), configure)
     steps = {name: list(some) for name, some in ends.items()}
     if coming:
-        steps = _steps(now, ordered(at, active, [*coming, *_ends(coming[-1][1])]), configure)
+        steps = _steps(now, boundaries_in_order(at, active, [*coming, *_ends(coming[-1][1])]), configure)
     for name, deadline in (deadlines or {}).items():
         if name in now:
             steps[name] = _until(deadline, steps[name], now[name], configure((), deadline)[0][name])
@@ -81,7 +84,7 @@ def wanted_with_programs(
 def _steps(
     now: Mapping[str, Configuration], boundaries: Sequence[Boundary], configure: Configure
 ) -> dict[str, list[_Due]]:
-    """By device, the boundaries at which its configuration becomes another, and which."""
+    """By device, each boundary at which its configuration changes, with the configuration from then on."""
     last = dict(now)
     steps: dict[str, list[_Due]] = {name: [] for name in now}
     for boundary in boundaries:
@@ -108,17 +111,17 @@ def _until(deadline: datetime, steps: Sequence[_Due], now: Configuration, baseli
     return kept if last.lines == baseline.lines else [*kept, _Due(deadline, deadline, baseline)]
 
 
-def _program(steps: Sequence[_Due], standing: Configuration) -> Program:
+def _program(steps: Sequence[_Due], initial: Configuration) -> Program:
     instants, boundaries = (tuple(step.at for step in steps), tuple(step.boundary for step in steps))
-    return Program(instants, tuple(step.configuration for step in steps), standing.lines, boundaries)
+    return Program(instants, tuple(step.configuration for step in steps), initial.lines, boundaries)
 
 
 def agenda(part: DeviceRevision) -> tuple[Step, ...]:
     """The program as the device runs it: the change of each step."""
     renderer = renderer_of(part.device)
     before = part.change.after
-    found = []
+    steps = []
     for instant, after in zip(part.program.instants, part.program.configurations, strict=True):
-        found.append(Step(instant, renderer.change(before, after, part.device).apply))
+        steps.append(Step(instant, renderer.change(before, after, part.device).apply))
         before = after
-    return tuple(found)
+    return tuple(steps)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -11,18 +10,18 @@ from typing import Any
 
 from controller.network.model import Device
 from controller.platforms import renderer_of
-from controller.platforms.model import Unreadable
+from controller.platforms.model import Configuration, Unreadable
 from controller.registry import TransportKind, facts_of
 from controller.rollout import staging
 from controller.rollout.archive import STAMP, Archive, revision_id
-from controller.rollout.ended import BEFORE
+from controller.rollout.device_folder import BEFORE, READING, DeviceFolder, FolderUnreadable
 from controller.rollout.fanout import SERVED
 from controller.rollout.linux.scripts import fence_word
 from controller.rollout.model import (
+    NO_PROGRAM,
     DeviceRevision,
     Failure,
     NobodyNamed,
-    Program,
     PushFailed,
     PushResult,
     Reading,
@@ -46,7 +45,7 @@ def _forget(_kind: str, _device: str | None, _details: Mapping[str, Any]) -> Non
 class Readings:
     """What devices have, and why others could not be read."""
 
-    found: Mapping[str, Reading]
+    by_device: Mapping[str, Reading]
     failures: Mapping[str, Failure]
 
 
@@ -128,14 +127,10 @@ class Pusher:
 
     def acted(self, before: Mapping[str, Wanted], now: Mapping[str, Wanted], at: datetime) -> str:
         """Keeps in the archive what devices were seen to have done by themselves at the boundary `at`: its revision."""
-        parts = {}
-        for name, one in sorted(now.items()):
-            device = self.devices[name]
-            change = renderer_of(device).change(before[name].configuration, one.configuration, device)
-            asked = tuple(staging.commands(device))
-            parts[name] = DeviceRevision(
-                device, change, one.program, asked, replaces=one.program.id, carried=one.carried, ends=one.ends
-            )
+        parts = {
+            name: _part(self.devices[name], before[name].configuration, one, one.program.id)
+            for name, one in sorted(now.items())
+        }
         revision = Revision(revision_id(at, parts), at, parts, acted=True)
         self.archive.write(revision)
         self.archive.keep_as_good(revision)
@@ -149,22 +144,18 @@ class Pusher:
         fence: int | None = None,
         anew: Collection[str] = (),
     ) -> Revision | None:
-        """What a push at `at` would carry; None where every device has all of it already. Touches nothing.
+        """The revision of a push at `at`; None where every device has all of it already. Touches nothing.
 
         Raises:
             Unrenderable: others' objects are in the way on a device.
         """
         parts = {}
         for name, target in sorted(wanted.items()):
-            device, reading = self.devices[name], readings[name]
-            change = renderer_of(device).change(reading.configuration, target.configuration, device)
+            reading = readings[name]
+            part = _part(self.devices[name], reading.configuration, target, reading.armed_id)
             again = name in anew and bool(target.program.instants)
-            if not change.empty or reading.armed_id != target.program.id or again:
-                asked = tuple(staging.commands(device))
-                parts[name] = DeviceRevision(
-                    device, change, target.program, asked, replaces=reading.armed_id, carried=target.carried,
-                    ends=target.ends,
-                )  # fmt: skip
+            if not part.change.empty or reading.armed_id != target.program.id or again:
+                parts[name] = part
         return Revision(revision_id(at, parts), at, parts, fence) if parts else None
 
     def roll_back(self, revision: str, names: Sequence[str] | None = None) -> None:
@@ -194,21 +185,19 @@ class Pusher:
 
     def _keep_rollback(self, revision: str, devices: Mapping[str, Device]) -> None:
         """A revision of its own, the last: what the archive tells of these devices is again what they have."""
-        told, now = self.archive.revisions(), datetime.now(UTC)
+        revisions, now = self.archive.revisions(), datetime.now(UTC)
         parts = {}
         for name, device in devices.items():
-            mine = [one for one in told if (self.archive.folder(one) / name).is_dir()] or [revision]
+            mine = [one for one in revisions if (self.archive.folder(one) / name).is_dir()] or [revision]
             had = self.archive.configuration(mine[-1], device)
             has, ends = self.archive.wanted_at(revision, device, now, BEFORE)
-            change = renderer_of(device).change(had, has, device)
             earlier = [one for one in mine if one < revision]
             whole = self.archive.configuration(revision, device, BEFORE)
             same = earlier and self.archive.configuration(earlier[-1], device).lines == whole.lines
             carried = still_open(self.archive.carried_by(earlier[-1])[name], now) if same else ()
-            asked = tuple(staging.commands(device))
-            parts[name] = DeviceRevision(device, change, Program(), asked, carried=carried, ends=ends)
-        if told:  # a push that waited for its boundary has that one's time
-            latest = datetime.strptime(told[-1].partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC)
+            parts[name] = _part(device, had, Wanted(has, carried=carried, ends=ends))
+        if revisions:  # a push that waited for its boundary has that one's time
+            latest = datetime.strptime(revisions[-1].partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC)
             now = max(now, latest + timedelta(microseconds=1))
         self.archive.keep_rollback(Revision(revision_id(now, parts), now, parts, acted=True), revision)
 
@@ -274,25 +263,32 @@ class Pusher:
         raise PushFailed(f"{why}; {outcome}", rolled_back=back.ok, revision=revision.id, devices=guilty)
 
 
+def _part(device: Device, before: Configuration, wanted: Wanted, replaces: str = NO_PROGRAM) -> DeviceRevision:
+    """Of a revision that brings a device from a configuration, with `replaces` armed, to what is wanted."""
+    change = renderer_of(device).change(before, wanted.configuration, device)
+    commands = tuple(staging.commands(device))
+    return DeviceRevision(device, change, wanted.program, commands, replaces, wanted.carried, wanted.ends)
+
+
 def _readings(devices: Sequence[Device], folder: Path, result: PlaybookResult) -> Readings:
     """What the playbook `read` has left in the folder."""
-    found: dict[str, Reading] = {}
+    readings: dict[str, Reading] = {}
     failures = dict(result.failures)
     for device in devices:
-        answer = folder / device.name / "reading.json"
+        answers = DeviceFolder(folder / device.name)
         if device.name in failures:
             continue
-        if not answer.exists():
+        if not answers.has(READING):
             failures[device.name] = Failure(device.name, _unanswered(device.name, result), unreachable=False)
             continue
         try:
-            found[device.name] = staging.reading_of(json.loads(answer.read_text()), device)
+            readings[device.name] = staging.reading_of(answers.reading(), device)
         except Unreadable as error:
             failures[device.name] = Failure(device.name, str(error), unreachable=False)
-        except (OSError, ValueError) as error:
+        except (FolderUnreadable, ValueError) as error:
             why = f"its answers were not kept whole: {error}; is the disk full?"
             failures[device.name] = Failure(device.name, why, unreachable=False)
-    return Readings(found, failures)
+    return Readings(readings, failures)
 
 
 def _playbook(platforms: Iterable[str]) -> str:

@@ -15,19 +15,19 @@ log = structlog.get_logger(__name__)
 EVERY = timedelta(days=1)
 
 #: Of each device its revisions, oldest first, each with the handles of the reservations that it carries after it.
-Told = Mapping[str, Sequence[tuple[str, Collection[str]]]]
+History = Mapping[str, Sequence[tuple[str, Collection[str]]]]
 
 
-def dispensable(told: Told) -> list[str]:
+def dispensable(history: History) -> list[str]:
     """Of revisions that are all older than what is to be kept, those that may go: oldest first.
 
-    Kept is, of each device, the last, so that what the device had at any later time stays told; and for each
+    Kept is, of each device, the last, so that what the device had at any later time stays known; and for each
     reservation that this one carries, the one that it came with and the one before that, where there is one: what
     the device had before the reservation, and since when.
     """
-    old = {revision for revisions in told.values() for revision, _ in revisions}
+    old = {revision for revisions in history.values() for revision, _ in revisions}
     needed = set()
-    for revisions in told.values():
+    for revisions in history.values():
         last, carried = revisions[-1]
         needed.add(last)
         for handle in carried:
@@ -54,7 +54,7 @@ class Retention:
             before = f"{(now - self.keep).astimezone(UTC):{STAMP}}"
             known = set(self.archive.revisions())
             failed = [one for one in self.archive.revisions(taken_back=True) if one < before and one not in known]
-            if gone := [one for one in dispensable(self._told(before)) + failed if self.archive.forget(one)]:
+            if gone := [one for one in dispensable(self._history(before)) + failed if self.archive.forget(one)]:
                 log.info("old revisions forgotten", count=len(gone), until=max(gone))
         except (InvalidInput, OSError, ValueError) as error:
             log.warning("old revisions are kept", error=str(error))
@@ -63,11 +63,11 @@ class Retention:
         """Nothing is forgotten for a day: who says that what is kept is old may be wrong."""
         self._looked_at = now
 
-    def _told(self, before: str) -> Told:
-        found: dict[str, list[tuple[str, Collection[str]]]] = {}
+    def _history(self, before: str) -> History:
+        history: dict[str, list[tuple[str, Collection[str]]]] = {}
         for revision in self.archive.revisions():
             if revision >= before:
                 break
             for name, carried in self.archive.carried_by(revision).items():
-                found.setdefault(name, []).append((revision, {one.handle for one in carried}))
-        return found
+                history.setdefault(name, []).append((revision, {one.handle for one in carried}))
+        return history

@@ -7,18 +7,14 @@ from collections.abc import Mapping
 from controller.network.model import Device
 from controller.platforms import renderer_of
 from controller.registry import TransportKind, facts_of
+from controller.rollout.device_folder import DeviceFolder
 from controller.rollout.ios import eem
 from controller.rollout.linux import scripts as linux
 from controller.rollout.model import NO_PROGRAM, STALE, DeviceRevision, Reading, Restless, Revision
 from controller.rollout.program import agenda
 
-#: What an activation leaves in the device's folder: how far its clock is ahead of the controller's.
-CLOCK = "clock.json"
 #: A router that tells a longer one tells none.
 MOST_FENCE_DIGITS = 18
-#: In the same folder, where the archive knows it: of what was armed until then, each step's instant, and as in
-#: `program.json` the names of what is left after each number of steps. `before-N.txt` belongs to it.
-REST = "before.json"
 
 
 def commands(device: Device) -> list[str]:
@@ -46,8 +42,8 @@ def _fence_of(outputs: Mapping[str, str], device: Device) -> int:
         return max(eem.Registered.of(outputs.get(eem.RUNNING, "")).fences, default=0)
     if facts_of(device.platform).transport is not TransportKind.LINUX:
         return 0
-    told = outputs.get(linux.fence_command(device), "").strip()
-    return int(told) if told.isascii() and told.isdigit() and len(told) <= MOST_FENCE_DIGITS else 0
+    answer = outputs.get(linux.fence_command(device), "").strip()
+    return int(answer) if answer.isascii() and answer.isdigit() and len(answer) <= MOST_FENCE_DIGITS else 0
 
 
 def state_of(outputs: Mapping[str, str], device: Device) -> tuple[str, int | None]:
@@ -68,9 +64,10 @@ def state_of(outputs: Mapping[str, str], device: Device) -> tuple[str, int | Non
     return name, int(lag[0]) * 10_000 if lag else None
 
 
-def scripts(part: DeviceRevision, revision: Revision) -> dict[str, str]:
+def write_scripts(folder: DeviceFolder, part: DeviceRevision, revision: Revision) -> None:
     """What a device's folder of a revision holds for its own way of being armed: a Linux router's `stage.sh`, run from
     standard input at staging; the steps' lines for an IOS router with an event manager; else nothing."""
     if facts_of(part.device.platform).transport is TransportKind.LINUX:
-        return {"stage.sh": linux.stage_script(part, revision)}
-    return eem.files(agenda(part), acted=revision.acted) if eem.has_manager(part.device) else {}
+        folder.write_stage_script(linux.stage_script(part, revision))
+    elif eem.has_manager(part.device):
+        eem.write_steps(folder, agenda(part), acted=revision.acted)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 
 @dataclass(slots=True)
-class Trouble:
+class SetAside:
     """A device that could not be read or pushed to, and when it is tried again."""
 
     message: str

@@ -10,10 +10,11 @@ from typing import Any
 from controller.network.model import Network
 from controller.reservation import parse_time
 from controller.rollout.archive import STAMP, Archive
-from controller.rollout.ended import AFTER, BEFORE, EndsUnknown
+from controller.rollout.device_folder import AFTER, BEFORE
 from controller.rollout.model import Carried, Failure, Outlook, Program, Wanted, still_open
 from controller.rollout.program import acts
 from controller.rollout.pusher import Pusher, Readings
+from controller.rollout.slot_ends import EndsUnknown
 from controller.timebase import iso
 from controller.units import UnitError
 from controller.verbs.carrying import Before, History, consequences, history_of
@@ -97,11 +98,11 @@ def rewind(pusher: Pusher, network: Network, goal: Goal, now: datetime) -> Rewin
             f"none of these routers{whom} has anything to go back to for {goal.words}; see `slotcar rollback --list`"
         )
     readings = pusher.read(sorted(chosen))
-    wanted = {name: one for name, one in chosen.items() if name in readings.found}
+    wanted = {name: one for name, one in chosen.items() if name in readings.by_device}
     diffs = tuple(
-        DeviceDiff(name, readings.found[name].configuration, one.configuration)
+        DeviceDiff(name, readings.by_device[name].configuration, one.configuration)
         for name, one in sorted(wanted.items())
-        if readings.found[name].configuration.lines != one.configuration.lines
+        if readings.by_device[name].configuration.lines != one.configuration.lines
     )
     told = consequences(
         {one.device: history.now(one.device) for one in diffs},

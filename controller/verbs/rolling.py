@@ -10,7 +10,6 @@ from typing import Any
 from controller.ledger import Ledger
 from controller.network.model import Network
 from controller.path.model import crossed
-from controller.rollout.ahead import armed_until
 from controller.rollout.archive import Archive
 from controller.rollout.configuring import Configuring
 from controller.rollout.loop import ReconcileLoop
@@ -19,6 +18,7 @@ from controller.rollout.playbook import Playbooks
 from controller.rollout.program import Coming, WantedFor, acts, wanted_with_programs
 from controller.rollout.pusher import Pusher, Readings
 from controller.rollout.retention import Retention
+from controller.rollout.schedule import Pace, armed_until
 from controller.settings import Settings
 from controller.timeline import Active, active_at
 from controller.verbs.configurations import DeviceDiff
@@ -88,13 +88,12 @@ def pusher_for(network: Network, settings: Settings, ledger: Ledger | None) -> P
 
 
 def loop_for(network: Network, settings: Settings, ledger: Ledger) -> ReconcileLoop:
+    devices = network.devices.values()
     return ReconcileLoop(
         ledger=ledger,
         pusher=pusher_for(network, settings, ledger),
         wanted_for=wanted_for(network),
-        lead=settings.stage_lead,
-        ahead=settings.arm_ahead,
-        check=settings.check_interval,
+        pace=Pace(settings.stage_lead, settings.arm_ahead, settings.check_interval, all(map(acts, devices))),
         retention=Retention(Archive(settings.state_dir), settings.keep_revisions),
         clock=lambda: datetime.now(UTC),
         instants=instants_of(network),
@@ -131,7 +130,7 @@ def compare(
         raise NotPossible("there is no device to look at: none of these is configured by Slotcar")
     readings = pusher.read(sorted(wanted))
     diffs, equal = [], []
-    for name, reading in sorted(readings.found.items()):
+    for name, reading in sorted(readings.by_device.items()):
         if reading.configuration.lines == wanted[name].configuration.lines:
             equal.append(name)
         else:

@@ -9,7 +9,8 @@ from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 
 try:  # here, where Ansible's own process loads it once, and not in each task's
-    from controller.rollout.fanout import DeviceError, Order, Step, fan_out, fan_out_push, job_of, serves
+    from controller.rollout.device_folder import DeviceFolder
+    from controller.rollout.fanout import DeviceError, Order, PushStep, fan_out, fan_out_push, job_of, serves
 except ImportError as error:
     MISSING = str(error)
 else:
@@ -79,7 +80,7 @@ class ActionModule(ActionBase):
             return result
         if failures and step == "push":
             return self._told(result, failures, fails=True)
-        outcomes = fan_out_push(jobs) if step == "push" else fan_out(Step(step), jobs)
+        outcomes = fan_out_push(jobs) if step == "push" else fan_out(PushStep(step), jobs)
         failures |= {name: one.error for name, one in outcomes.items() if one.error}
         result.update(
             changed=any(one.changed for one in outcomes.values()),
@@ -112,7 +113,7 @@ class ActionModule(ActionBase):
                 if told is None and not serves(variables):
                     continue
                 order = Order(
-                    folder=Path(arguments["revision"]) / name,
+                    folder=DeviceFolder(Path(arguments["revision"]) / name),
                     target=arguments["target"],
                     at=float(arguments["instants"].get(name, arguments["at"])),
                     only_look=self._task.check_mode,

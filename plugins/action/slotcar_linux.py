@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
@@ -10,8 +11,11 @@ from ansible.plugins.action import ActionBase
 
 try:  # here, where Ansible's own process loads it once, and not in each task's
     from controller.problems import SlotcarError
-    from controller.rollout.linux import steps
+    from controller.rollout import steps
+    from controller.rollout.device_folder import DeviceFolder
     from controller.rollout.linux.shell import Answer
+    from controller.rollout.linux.transport import LinuxTransport
+    from controller.rollout.transport import Order
 except ImportError as error:
     MISSING = str(error)
 else:
@@ -55,30 +59,29 @@ class ActionModule(ActionBase):
             raise AnsibleActionFail(
                 f"Ansible's Python cannot import Slotcar ({MISSING}): run the playbook with .venv/bin/ansible-playbook"
             )
+        folder = DeviceFolder(Path(arguments["folder"]))
         try:
-            return self._take(arguments, Path(arguments["folder"]), result)
+            outcome = asyncio.run(self._take(arguments, folder))
         except (SlotcarError, OSError) as error:
-            raise AnsibleActionFail(str(error), result=result) from error
-
-    def _take(self, arguments, folder, result):
-        step, target = arguments["step"], arguments["target"]
-        shell = _Shell(self)
-        if step == "read":
-            result["outputs"] = dict(steps.read(shell, folder))
-        elif step == "verify":
-            steps.verify(shell, folder, target)
-        elif step == "stage":
-            if not self._task.check_mode:
-                steps.stage(shell, folder)
-        elif step == "restore" or self._task.check_mode:
-            found = steps.restore(
-                shell, folder, target, arguments["fence"], only_look=self._task.check_mode,
-                unknown_ends=arguments["unknown_ends"],
-            )  # fmt: skip
-            result.update(changed=not found.equal, diff=_diff(found, target))
-        else:
-            result["changed"] = steps.activate(shell, folder)
+            raise AnsibleActionFail(str(error).removeprefix(f"{folder.name}: "), result=result) from error
+        headers = {"before_header": "the device", "after_header": arguments["target"] or "unmanaged"}
+        result.update(changed=outcome.changed, diff={"before": outcome.before, "after": outcome.after, **headers})
         return result
+
+    async def _take(self, arguments, folder):
+        step, look = arguments["step"], self._task.check_mode
+        order = Order(
+            folder,
+            target=arguments["target"],
+            only_look=look,
+            fence=None if arguments["fence"] == "-" else int(arguments["fence"]),
+            unknown_ends=arguments["unknown_ends"],
+        )
+        transport = LinuxTransport(_Shell(self), folder.device())
+        if step == "activate":
+            # A router is compared only where that is asked: it refuses by itself what is stale.
+            return await (steps.restore if look else steps.activate)(transport, order)
+        return await steps.ALONE[step](transport, order)
 
 
 class _Shell:
@@ -92,12 +95,3 @@ class _Shell:
         data = text.encode() or b"\n"
         done = self._action._low_level_execute_command(command, sudoable=True, in_data=data)
         return Answer(done["rc"], done["stdout"], done["stderr"])
-
-
-def _diff(found, target):
-    return {
-        "before": found.before,
-        "after": found.after,
-        "before_header": "the device",
-        "after_header": target or "unmanaged",
-    }

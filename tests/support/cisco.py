@@ -130,7 +130,7 @@ class CiscoWorld:
     def read(self) -> dict[str, Reading]:
         readings = self.pusher.read(sorted(self.routers))
         assert not readings.failures, readings.failures
-        return dict(readings.found)
+        return dict(readings.by_device)
 
     def push(self, entries: Sequence[Entry] = ()) -> PushResult:
         return self.pusher.push(self.wanted(entries), self.read(), datetime.now(UTC))

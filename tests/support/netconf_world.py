@@ -121,7 +121,7 @@ class NetconfWorld:
         readings = self.pusher.read(list(self.servers))
         assert not readings.failures, readings.failures
         wanted = {name: outlook.wanted[name] for name in self.servers}
-        prepared = self.pusher.prepare(wanted, readings.found, now)
+        prepared = self.pusher.prepare(wanted, readings.by_device, now)
         assert prepared is not None
         return self.pusher.archive.write(prepared)
 

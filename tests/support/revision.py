@@ -30,7 +30,7 @@ def write(file: Path, state_dir: Path, now: datetime) -> Path:
     readings = pusher.read(sorted(wanted))
     if readings.failures:
         raise SystemExit("; ".join(f"{one.device}: {one.message}" for one in readings.failures.values()))
-    revision = pusher.prepare(wanted, readings.found, now)
+    revision = pusher.prepare(wanted, readings.by_device, now)
     if revision is None:
         raise SystemExit("the routers have all of it already")
     return pusher.archive.write(revision)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from controller.rollout.fanout.families import SERVED, job_of, serves
-from controller.rollout.fanout.login import DeviceError, Login, Unreachable
+from controller.rollout.fanout.login import Login
 from controller.rollout.fanout.running import Job, fan_out, fan_out_push
-from controller.rollout.fanout.steps import Order, Outcome, Step
+from controller.rollout.steps import Outcome, PushStep
+from controller.rollout.transport import DeviceError, Order, Unreachable
 
 __all__ = [
     "SERVED",
@@ -14,7 +15,7 @@ __all__ = [
     "Login",
     "Order",
     "Outcome",
-    "Step",
+    "PushStep",
     "Unreachable",
     "fan_out",
     "fan_out_push",

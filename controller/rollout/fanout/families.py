@@ -7,11 +7,10 @@ from functools import partial
 from typing import Any
 
 from controller.registry import FOLDERS, TransportKind, facts_of
-from controller.rollout.fanout.login import DeviceError, Login
+from controller.rollout.fanout.login import Login
 from controller.rollout.fanout.running import Job
-from controller.rollout.fanout.steps import Order
-from controller.rollout.fanout.transport import Transport
 from controller.rollout.ios.eem import EEM
+from controller.rollout.transport import DeviceError, Order, Transport
 
 #: The devices that are served together, from one process, by how they are reached.
 SERVED = frozenset({TransportKind.IOS, TransportKind.NETCONF})
@@ -40,19 +39,19 @@ def _kind(variables: Mapping[str, Any]) -> TransportKind | None:
 
 def _ios(name: str, variables: Mapping[str, Any]) -> Connect:
     login, flash = Login.from_variables(name, variables), str(variables.get("slotcar_flash") or "flash:")
-    told = str(variables.get("slotcar_transport") or "ssh")
+    transport = str(variables.get("slotcar_transport") or "ssh")
     acts = _acts(variables)
-    if told == "ssh":
+    if transport == "ssh":
         from controller.rollout.ios.ssh import SshTransport
 
         return partial(SshTransport, name, login, flash, acts=acts)
     if acts:
         raise DeviceError(f"{name}: slotcar_options says that it has {EEM}, which takes slotcar_transport: ssh")
-    if told == "napalm":
+    if transport == "napalm":
         from controller.rollout.ios.napalm import NapalmTransport
 
         return partial(NapalmTransport, name, login, flash)
-    raise DeviceError(f"{name}: slotcar_transport is {told!r}; it may be ssh or napalm")
+    raise DeviceError(f"{name}: slotcar_transport is {transport!r}; it may be ssh or napalm")
 
 
 def _acts(variables: Mapping[str, Any]) -> bool:

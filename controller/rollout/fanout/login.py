@@ -1,4 +1,4 @@
-"""How a router is reached, and in which words it is told that it could not be."""
+"""How a router is reached: its address and credentials, out of Ansible's variables."""
 
 from __future__ import annotations
 
@@ -7,15 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from controller.problems import SlotcarError
-
-
-class DeviceError(SlotcarError):
-    """A router did not do what it was told; the message says what, and never holds a secret."""
-
-
-class Unreachable(DeviceError):
-    """A router could not be reached or logged in to."""
+from controller.rollout.transport import Unreachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +33,7 @@ class Login:
         """From a host's variables, under the names that Ansible's own connections use.
 
         Raises:
-            Unreachable: no user is told.
+            Unreachable: no user is named.
         """
 
         def first(*keys: str) -> Any:

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from controller.problems import SlotcarError
-from controller.rollout.fanout import steps
-from controller.rollout.fanout.login import Unreachable
-from controller.rollout.fanout.steps import Order, Outcome, Prepared, Seen, Step
-from controller.rollout.fanout.transport import Transport
+from controller.rollout import steps
+from controller.rollout.steps import Answers, Outcome, Prepared, PushStep
+from controller.rollout.transport import Order, Transport, Unreachable
 
 #: How many logins are made at once. Each device that is served by a library that blocks has a thread of as many.
 TOGETHER = 100
@@ -39,7 +38,7 @@ class _Member:
     job: Job
     transport: Transport
     outcome: Outcome = field(default_factory=Outcome)
-    seen: Seen | None = None
+    answers: Answers | None = None
     prepared: Prepared | None = None
 
     @property
@@ -59,7 +58,7 @@ class _Member:
         return None
 
 
-def fan_out(step: Step, jobs: Sequence[Job]) -> dict[str, Outcome]:
+def fan_out(step: PushStep, jobs: Sequence[Job]) -> dict[str, Outcome]:
     """Every device's outcome, by name. Never raises for a device's sake.
 
     A step goes on on the others where one device fails, but for an activation: what is known to fail before the instant
@@ -83,7 +82,7 @@ async def _with_threads(work: Awaitable[T], count: int) -> T:
         return await work
 
 
-async def _step(step: Step, jobs: Sequence[Job]) -> dict[str, Outcome]:
+async def _step(step: PushStep, jobs: Sequence[Job]) -> dict[str, Outcome]:
     async def alone(member: _Member) -> None:
         try:
             await _open(member, gate)
@@ -93,7 +92,7 @@ async def _step(step: Step, jobs: Sequence[Job]) -> dict[str, Outcome]:
             await member.transport.close()
 
     gate, members = asyncio.Semaphore(TOGETHER), _members(jobs)
-    if step is not Step.ACTIVATE:
+    if step is not PushStep.ACTIVATE:
         await asyncio.gather(*(alone(member) for member in members))
         return _outcomes(members)
     try:
@@ -138,7 +137,7 @@ async def _open(member: _Member, gate: asyncio.Semaphore) -> None:
 
 
 async def _stage(member: _Member) -> None:
-    member.seen = await member.do(lambda: steps.stage_and_see(member.transport, member.job.order))
+    member.answers = await member.do(lambda: steps.stage_and_keep_answers(member.transport, member.job.order))
 
 
 async def _activate(members: Sequence[_Member]) -> None:
@@ -146,31 +145,31 @@ async def _activate(members: Sequence[_Member]) -> None:
     cannot be made ready, and nothing is armed where one is not what it was when it was read."""
     first = min((member.job.order.at for member in members), default=0.0)
     await asyncio.sleep(max(0.0, first - READY_S - time.time()))
-    for phase in (_prepare, _ready):
+    for phase in (_prepare, _make_ready):
         await asyncio.gather(*(phase(member) for member in members))
         if any(member.failed for member in members):
             for member in members:
                 member.outcome.changed = member.job.order.only_look and member.outcome.changed
             return
-    await asyncio.gather(*(_strike(member) for member in members))
+    await asyncio.gather(*(_make_change(member) for member in members))
 
 
 async def _prepare(member: _Member) -> None:
-    prepared = await member.do(lambda: steps.prepare(member.transport, member.job.order, member.seen))
+    prepared = await member.do(lambda: steps.prepare(member.transport, member.job.order, member.answers))
     if prepared is not None:
         member.prepared, member.outcome = prepared, prepared.outcome
 
 
-async def _ready(member: _Member) -> None:
+async def _make_ready(member: _Member) -> None:
     assert member.prepared is not None
     prepared = member.prepared
-    await member.do(lambda: steps.ready(member.transport, member.job.order, prepared))
+    await member.do(lambda: steps.make_ready(member.transport, member.job.order, prepared))
 
 
-async def _strike(member: _Member) -> None:
+async def _make_change(member: _Member) -> None:
     assert member.prepared is not None
     prepared = member.prepared
-    await member.do(lambda: steps.strike(member.transport, member.job.order, prepared))
+    await member.do(lambda: steps.make_change(member.transport, member.job.order, prepared))
 
 
 async def _finish(member: _Member, last: Callable[[Transport, Order], Awaitable[Outcome]]) -> None:

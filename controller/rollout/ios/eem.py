@@ -9,22 +9,19 @@ Syntax: "Embedded Event Manager Command Reference", `event manager applet`, `des
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 from controller.network.model import Device
 from controller.registry import facts_of
+from controller.rollout.device_folder import DeviceFolder, step_file
+from controller.rollout.ios.applets import PREFIX, Applet, applets
 from controller.rollout.model import NO_PROGRAM, Step
 
 #: Key of `slotcar_options`: the router has an event manager.
 EEM = "eem"
-#: Of applets, and of their files; both are Slotcar's own.
-PREFIX = "slotcar-step-"
 #: A controller that led left one of these behind, with its number; the greatest counts (ADR 6).
 FENCE = "slotcar_fence_"
 #: What is armed where some of a program's applets are missing: equal to no program's name.
@@ -40,28 +37,12 @@ SHOW = (
 )
 #: The applets that run at this moment, or are about to.
 ACTIVE = "show event manager policy active"
-#: In a device's folder of a revision: what was armed when this was armed over it. Without it, it never was.
-TAKEN = "armed-before.json"
 _APPLET = re.compile(
     rf"^event manager applet ({PREFIX}(\d+)-(\d+)-([0-9a-f]{{16}}))(?: [^\n]*)?\n(?: description slotcar-due (\S+))?",
     re.MULTILINE,
 )
 _FENCE = re.compile(rf"^event manager environment {FENCE}(\d+) ", re.MULTILINE)
 _QUIET = re.compile(r"^file prompt quiet\s*$", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class Applet:
-    """One step of a program. `at` is in seconds since the epoch; `program` names what is left before the step."""
-
-    name: str
-    program: str
-    at: float
-    lines: tuple[str, ...]
-
-    @property
-    def file(self) -> str:
-        return f"{self.name}.cfg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +74,11 @@ class Registered:
     def of(cls, running: str) -> Registered:
         """From the answer to `SHOW`, or from a whole running configuration."""
         text = running.replace("\r", "")
-        found = [
+        registered = [
             Armed(one[1], int(one[2]), int(one[3]), one[4], _instant(one[5]))
             for one in _APPLET.finditer(f"{text}\n")
         ]  # fmt: skip
-        applets = sorted(found, key=lambda one: (one.number, one.total, one.program))
+        applets = sorted(registered, key=lambda one: (one.number, one.total, one.program))
         fences = sorted(int(one[1]) for one in _FENCE.finditer(text))
         return cls(tuple(applets), tuple(fences), bool(_QUIET.search(text)))
 
@@ -115,9 +96,9 @@ class Registered:
         return tuple(one.name for one in self.applets)
 
 
-def _instant(told: str | None) -> float | None:
+def _instant(written: str | None) -> float | None:
     try:
-        return datetime.fromisoformat(told).timestamp() if told else None
+        return datetime.fromisoformat(written).timestamp() if written else None
     except ValueError:
         return None
 
@@ -132,79 +113,26 @@ def has_manager(device: Device) -> bool:
     return facts_of(device.platform).acts_with == EEM and device.options.get(EEM) is True
 
 
-@dataclass(frozen=True, slots=True)
-class Staged:
-    """What a device's folder of a revision says about what is to be armed.
+def staged_applets(folder: DeviceFolder) -> tuple[Applet, ...]:
+    """The applets for the program of a device's folder.
 
-    Attributes:
-        applets: the steps; `ids`, the names of what is left after each number of them.
-        replaces: the name of what must be armed until then.
-        fence: the number of the controller's lead; None for an operator's own hand.
-        changes: whether the configuration changes, too.
+    Raises:
+        FolderUnreadable: the folder is not whole.
     """
-
-    applets: tuple[Applet, ...]
-    ids: tuple[str, ...]
-    replaces: str
-    fence: int | None
-    changes: bool
-
-    @classmethod
-    def of(cls, folder: Path) -> Staged:
-        """
-        Raises:
-            OSError: the folder is not whole.
-        """
-        told = json.loads((folder / "program.json").read_text(encoding="utf-8"))
-        instants, ids, fence = told["instants"], tuple(told["ids"]), told.get("fence")
-        changes = [
-            tuple((folder / _file(number)).read_text(encoding="utf-8").splitlines())
-            for number in range(1, len(instants) + 1)
-        ]
-        changed = bool((folder / "apply.txt").read_text(encoding="utf-8").strip())
-        return cls(applets(ids, instants, changes), ids, told["replaces"], fence, changed)
+    program = folder.program()
+    changes = [folder.lines(step_file(number)) for number in range(1, len(program.instants) + 1)]
+    return applets(program.ids, program.instants, changes)
 
 
-def _file(number: int) -> str:
-    return f"step-{number}.txt"
-
-
-def files(steps: Sequence[Step], *, acted: bool) -> dict[str, str]:
-    """What `Staged` needs beside a folder's other files, by name.
+def write_steps(folder: DeviceFolder, steps: Sequence[Step], *, acted: bool) -> None:
+    """What `staged_applets` needs beside a folder's other files.
 
     Args:
         acted: the device did this by itself: before it nothing is to be armed again.
     """
-    found = {_file(number): "".join(f"{line}\n" for line in step.lines) for number, step in enumerate(steps, 1)}
-    return found | ({TAKEN: before_text(())} if acted else {})
-
-
-def before_text(armed: Sequence[Applet]) -> str:
-    return json.dumps([asdict(one) for one in armed])
-
-
-def armed_before(folder: Path) -> tuple[Applet, ...] | None:
-    """What was armed when a revision was; None where the device never took the revision."""
-    try:
-        told: list[dict[str, Any]] = json.loads((folder / TAKEN).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    return tuple(Applet(**{**one, "lines": tuple(one["lines"])}) for one in told)
-
-
-def applets(ids: Sequence[str], instants: Sequence[float], changes: Sequence[tuple[str, ...]]) -> tuple[Applet, ...]:
-    """
-    Args:
-        ids: a program's names after each number of steps; one more than there are steps.
-        instants: of the steps, seconds since the epoch.
-        changes: the steps' lines.
-    """
-    total = len(instants)
-    steps = zip(ids, instants, changes, strict=False)
-    return tuple(
-        Applet(f"{PREFIX}{number}-{total}-{program}", program, at, lines)
-        for number, (program, at, lines) in enumerate(steps, 1)
-    )
+    folder.write_lines({step_file(number): step.lines for number, step in enumerate(steps, 1)})
+    if acted:
+        folder.write_applets_before(())
 
 
 def id_of(some: Sequence[Applet]) -> str:

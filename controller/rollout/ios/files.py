@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 
-from controller.rollout.fanout.login import DeviceError
-from controller.rollout.ios.shell import REFUSED, Shell
+from controller.rollout.ios.command_line import REFUSED, CommandLine
+from controller.rollout.transport import DeviceError
 
 _LISTED = re.compile(r"(\S+)\s*$")
 
@@ -20,8 +20,8 @@ def text_of(lines: Sequence[str]) -> str:
 class Files:
     """`place` is where they are, such as `flash:`."""
 
-    def __init__(self, shell: Shell, place: str) -> None:
-        self._shell = shell
+    def __init__(self, command_line: CommandLine, place: str) -> None:
+        self._command_line = command_line
         self._place = place
 
     def path(self, name: str) -> str:
@@ -30,7 +30,7 @@ class Files:
     async def put(self, name: str, text: str) -> bool:
         """Whether it is there now: a file that is cut off would be half a change."""
         with suppress(DeviceError):
-            await self._shell.put(text, self.path(name))
+            await self._command_line.put(text, self.path(name))
             if await self.read(name) == text:
                 return True
         await self.forget(name)
@@ -38,16 +38,16 @@ class Files:
 
     async def forget(self, name: str) -> None:
         """What an earlier push left there must not be taken for this one's."""
-        if not REFUSED.search(await self._shell.ask(f"dir {self.path(name)}")):
-            await self._shell.ask(f"delete /force {self.path(name)}")
+        if not REFUSED.search(await self._command_line.ask(f"dir {self.path(name)}")):
+            await self._command_line.ask(f"delete /force {self.path(name)}")
 
     async def read(self, name: str) -> str:
         """Empty where there is none."""
-        printed = await self._shell.ask(f"more {self.path(name)}")
+        printed = await self._command_line.ask(f"more {self.path(name)}")
         return "" if REFUSED.search(printed) else f"{printed.strip()}\n"
 
     async def names(self, beginning: str) -> list[str]:
         """Of all files that begin so."""
-        printed = await self._shell.ask(f"dir {self._place}")
+        printed = await self._command_line.ask(f"dir {self._place}")
         last = (found[1] for line in printed.splitlines() if (found := _LISTED.search(line)))
         return [name for name in last if name.startswith(beginning)]

@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from controller.rollout.fanout.login import DeviceError, Login, Unreachable
+from controller.rollout.fanout.login import Login
+from controller.rollout.transport import DeviceError, Transport, Unreachable
 
 #: A session that waits for its instant is kept open, and a connection that nothing comes back on ends.
 KEEPALIVE_S = 5
 T = TypeVar("T")
 
 
-class NapalmTransport:
+class NapalmTransport(Transport):
     """Load a merge candidate, commit with a revert timer, confirm. The driver blocks, so each call has a thread."""
 
     def __init__(self, name: str, login: Login, flash: str = "flash:") -> None:
@@ -42,7 +43,7 @@ class NapalmTransport:
             "allow_agent": False,
             "use_keys": login.key_file is not None,
             "key_file": str(login.key_file) if login.key_file else None,
-            # The driver gives a commit 90 s whatever it is told.
+            # The driver gives a commit 90 s whatever it is given.
             "read_timeout_override": login.answer_s,
             "keepalive": KEEPALIVE_S,
         }
@@ -70,22 +71,23 @@ class NapalmTransport:
             self._driver = None
 
     async def read(self, commands: Sequence[str]) -> dict[str, str]:
-        found: dict[str, str] = await self._do("cli", lambda: self._driver.cli(list(commands)))
-        return found
+        outputs: dict[str, str] = await self._do("cli", lambda: self._driver.cli(list(commands)))
+        return outputs
 
     async def stage(self, apply: Sequence[str], undo: Sequence[str]) -> None:
         await self._do("load_merge_candidate", lambda: self._driver.load_merge_candidate(config=_text(apply)))
         await self._do("compare_config", self._driver.compare_config)
 
-    async def arm(self, apply: Sequence[str], revert_minutes: int) -> bool:
+    async def arm_revert(self, apply: Sequence[str], minutes: int) -> bool:
         printed = (await self.read(["show archive"]))["show archive"]
         if "%" in printed or "not enabled" in printed:
             return False
-        self._revert_s = 60 * revert_minutes
+        self._revert_s = 60 * minutes
         return True
 
-    async def activate(self, apply: Sequence[str]) -> None:
+    async def activate(self, apply: Sequence[str]) -> bool:
         await self._do("commit_config", lambda: self._driver.commit_config(revert_in=self._revert_s))
+        return True
 
     async def confirm(self) -> None:
         if await self._do("has_pending_commit", self._driver.has_pending_commit):

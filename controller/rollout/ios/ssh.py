@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import replace
 
-from controller.rollout.fanout.login import DeviceError, Login
+from controller.rollout.device_folder import DeviceFolder
+from controller.rollout.fanout.login import Login
+from controller.rollout.ios.command_line import REFUSED, CommandLine
+from controller.rollout.ios.event_manager import EventManager
 from controller.rollout.ios.files import Files, text_of
-from controller.rollout.ios.manager import Manager
-from controller.rollout.ios.shell import REFUSED, Shell
+from controller.rollout.transport import DeviceError, Order, Transport
 
 APPLY, UNDO = "slotcar-apply.cfg", "slotcar-undo.cfg"
 
 
-class SshTransport:
+class SshTransport(Transport):
     """Never saves to the startup configuration: what a slot needs must not come back after a restart, nor may what an
     operator has not saved yet be saved by Slotcar."""
 
@@ -23,20 +25,20 @@ class SshTransport:
             acts: the router has an event manager, and may be given a program.
         """
         self._name = name
-        self._shell = Shell(name, login)
-        self._files = Files(self._shell, flash)
-        self._manager = Manager(name, self._shell, self._files) if acts else None
+        self._command_line = CommandLine(name, login)
+        self._files = Files(self._command_line, flash)
+        self._manager = EventManager(name, self._command_line, self._files) if acts else None
         self._is_staged = False
 
     async def open(self) -> None:
-        await self._shell.open()
+        await self._command_line.open()
 
     async def close(self) -> None:
-        await self._shell.close()
+        await self._command_line.close()
 
     async def read(self, commands: Sequence[str]) -> dict[str, str]:
         async def ask() -> dict[str, str]:
-            return {command: await self._shell.ask(command) for command in commands}
+            return {command: await self._command_line.ask(command) for command in commands}
 
         return await (ask() if self._manager is None else self._manager.at_rest(ask))
 
@@ -44,30 +46,31 @@ class SshTransport:
         await self._files.put(UNDO, text_of(undo))
         self._is_staged = await self._files.put(APPLY, text_of(apply))
 
-    async def arm(self, apply: Sequence[str], revert_minutes: int) -> bool:
+    async def arm_revert(self, apply: Sequence[str], minutes: int) -> bool:
         # On one login it has just been read back; what another process staged is looked at once more.
         self._is_staged = self._is_staged or await self._files.read(APPLY) == text_of(apply)
-        if not revert_minutes:
+        if not minutes:
             return False
-        printed = await self._shell.ask(f"configure terminal revert timer {revert_minutes}")
+        printed = await self._command_line.ask(f"configure terminal revert timer {minutes}")
         if "%" in printed:  # a release without it, or no archive is configured
             return False
-        await self._shell.ask("end")
+        await self._command_line.ask("end")
         return True
 
-    async def activate(self, apply: Sequence[str]) -> None:
+    async def activate(self, apply: Sequence[str]) -> bool:
         if self._manager is not None:
-            await self._manager.heed_again()
+            await self._manager.check_nobody_came_between()
         if not self._is_staged:
-            await self._shell.configure(apply)
-            return
-        printed = await self._shell.tell(f"copy {self._files.path(APPLY)} running-config")
+            await self._command_line.configure(apply)
+            return True
+        printed = await self._command_line.tell(f"copy {self._files.path(APPLY)} running-config")
         if "bytes copied" not in printed and "OK" not in printed:
             raise DeviceError(f"{self._name}: the staged change was not copied: {printed.strip()[:200]}")
+        return True
 
     async def confirm(self) -> None:
         if await self._waits():
-            await self._shell.tell("configure confirm")
+            await self._command_line.tell("configure confirm")
 
     async def cancel(self) -> None:
         """`change` confirms instead, and goes on from there: `configure revert now` replaces the whole configuration, and
@@ -75,32 +78,35 @@ class SshTransport:
 
     async def change(self, lines: Sequence[str]) -> None:
         if self._manager is not None:
-            await self._manager.heed_again()
+            await self._manager.check_nobody_came_between()
         if await self._waits():
             # Or the router would take back what is done now, later.
-            await self._shell.tell("configure confirm")
-        await self._shell.configure(lines)
+            await self._command_line.tell("configure confirm")
+        await self._command_line.configure(lines)
 
     async def _waits(self) -> bool:
-        printed = await self._shell.ask("show archive config rollback timer")
+        printed = await self._command_line.ask("show archive config rollback timer")
         return not REFUSED.search(printed) and "User:" in printed
 
-    async def stage_program(self, folder: Path) -> None:
+    async def stage_program(self, folder: DeviceFolder) -> None:
         if self._manager is not None:
             await self._manager.stage(folder)
 
-    async def arm_program(self, folder: Path, *, changes: bool) -> bool:
+    async def arm_program(self, folder: DeviceFolder, *, changes: bool) -> bool:
         return self._manager is not None and await self._manager.arm(folder, changes=changes)
 
-    async def leave_program(self, folder: Path) -> None:
+    async def leave_program(self, folder: DeviceFolder) -> None:
         if self._manager is not None:
             await self._manager.leave(folder)
 
-    async def goal(self, folder: Path, target: str) -> str | None:
-        return target if self._manager is None else await self._manager.goal(folder, target)
+    async def file_to_restore(self, order: Order) -> str | None:
+        if self._manager is None:
+            return await super().file_to_restore(order)
+        file = await self._manager.file_to_restore(order.folder, order.target)
+        return None if file is None else await super().file_to_restore(replace(order, target=file))
 
-    async def stand_by(self, folder: Path, target: str, fence: int | None) -> bool:
-        return self._manager is not None and await self._manager.stand_by(folder, target, fence)
+    async def begin_restore(self, order: Order) -> bool:
+        return self._manager is not None and await self._manager.begin_restore(order.folder, order.target, order.fence)
 
-    async def arm_back(self) -> bool:
-        return self._manager is not None and await self._manager.arm_back()
+    async def end_restore(self) -> bool:
+        return self._manager is not None and await self._manager.end_restore()

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from controller.network.model import Device
+from controller.rollout.device_folder import APPLY, UNDO, revision_name, text_of
 from controller.rollout.model import DeviceRevision, Revision
 from controller.rollout.program import agenda
 
@@ -40,10 +41,6 @@ def again(command: str) -> str:
     return f"{command} # again"
 
 
-def revision_name(revision: Revision) -> str:
-    return f"rev-{revision.id}"
-
-
 def fence_word(fence: int | None) -> str:
     """As `device.sh` takes it."""
     return "-" if fence is None else str(fence)
@@ -56,13 +53,13 @@ def stage_script(part: DeviceRevision, revision: Revision) -> str:
     steps = agenda(part)
     files = {
         f"{place}/device.sh.new": Path(__file__).with_name("device.sh").read_text(encoding="utf-8"),
-        f"{folder}/apply.txt": _text(part.change.apply),
-        f"{folder}/undo.txt": _text(part.change.undo),
-        f"{folder}/agenda": _text(tuple(f"{number} {_centiseconds(one.at)}" for number, one in enumerate(steps, 1))),
-        f"{folder}/ids": _text(part.program.ids),
+        f"{folder}/{APPLY}": text_of(part.change.apply),
+        f"{folder}/{UNDO}": text_of(part.change.undo),
+        f"{folder}/agenda": text_of(tuple(f"{number} {_centiseconds(one.at)}" for number, one in enumerate(steps, 1))),
+        f"{folder}/ids": text_of(part.program.ids),
         f"{folder}/replaces": f"{part.replaces}\n",
         f"{folder}/fence": f"{fence_word(revision.fence)}\n",
-        **{f"{folder}/{number}.txt": _text(step.lines) for number, step in enumerate(steps, 1)},
+        **{f"{folder}/{number}.txt": text_of(step.lines) for number, step in enumerate(steps, 1)},
     }
     missing = "{ echo there is no $one on this router >&2; exit 69; }"
     check = f"for one in {' '.join(_NEEDED)}; do\n  command -v $one >/dev/null || {missing}\ndone\n"
@@ -73,7 +70,3 @@ def stage_script(part: DeviceRevision, revision: Revision) -> str:
 
 def _centiseconds(instant: datetime) -> int:
     return round(instant.astimezone(UTC).timestamp() * 100)
-
-
-def _text(lines: tuple[str, ...]) -> str:
-    return "".join(f"{line}\n" for line in lines)

@@ -1,4 +1,4 @@
-"""A router's shell, whoever carries it there, and many questions in one command."""
+"""A router's shell over any connection, and many questions in one command."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from controller.problems import SlotcarError
+from controller.rollout.transport import DeviceError
 
 _MARK = "--slotcar"
-
-
-class StepFailed(SlotcarError):
-    """A router did not do what a step of a push asked of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +35,24 @@ def ask(shell: Shell, commands: Sequence[str]) -> dict[str, str]:
     """Runs commands that only show, all in one go: each login's command costs more than what it runs.
 
     Raises:
-        StepFailed: one of them failed.
+        DeviceError: one of them failed.
     """
     script = "".join(f"{command}\nprintf '\\n{_MARK} %s\\n' $?\n" for command in commands)
     done = shell.run("sh -s", script)
-    found: dict[str, str] = {}
+    answers: dict[str, str] = {}
     lines: list[str] = []
     for line in done.stdout.splitlines():
         if not line.startswith(_MARK):
             lines.append(line)
             continue
-        command = commands[len(found)]
+        command = commands[len(answers)]
         if lines and not lines[-1]:
             lines.pop()  # the mark stands on a line of its own
         if line.split()[1] != "0":
             why = done.stderr.strip() or "\n".join(lines) or f"it ended with status {line.split()[1]}"
-            raise StepFailed(f"`{command}`: {why}")
-        found[command] = "".join(f"{line}\n" for line in lines)
+            raise DeviceError(f"`{command}`: {why}")
+        answers[command] = "".join(f"{line}\n" for line in lines)
         lines = []
-    if len(found) < len(commands):
-        raise StepFailed(f"`{commands[len(found)]}`: {done.words}")
-    return found
+    if len(answers) < len(commands):
+        raise DeviceError(f"`{commands[len(answers)]}`: {done.words}")
+    return answers

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from controller.rollout.fanout.login import DeviceError, Login
+from controller.rollout.fanout.login import Login
+from controller.rollout.transport import DeviceError
 
 #: NETCONF over SSH (RFC 6242 §4).
 PORT = 830
@@ -20,7 +21,7 @@ def netconf_login(name: str, variables: Mapping[str, Any]) -> Login:
     """From a host's variables. `slotcar_netconf_port` is for a router whose `ansible_port` is that of its command line.
 
     Raises:
-        Unreachable: no user is told.
+        Unreachable: no user is named.
     """
     keys = ("slotcar_netconf_port", "ansible_port", "ansible_ssh_port")
     port = next((variables[key] for key in keys if variables.get(key) not in (None, "")), PORT)

@@ -19,8 +19,9 @@ from ncclient.transport.errors import (  # type: ignore[import-untyped]
     TransportError,
 )
 
-from controller.rollout.fanout.login import Login, Unreachable
+from controller.rollout.fanout.login import Login
 from controller.rollout.netconf.login import NetconfError
+from controller.rollout.transport import Unreachable
 
 #: How long ncclient's thread looks for an answer before it looks for a request; its own 0.1 s delays every request.
 ncclient.transport.session.TICK = 0.002
@@ -55,7 +56,7 @@ class Rpc(Protocol):
 
 
 class _CheckedSession(SSHSession):  # type: ignore[misc]
-    """Believes the keys of one file, where one is told."""
+    """Believes the keys of one file, where one is named."""
 
     def __init__(self, known_hosts: str | None) -> None:
         # ncclient's handler for IOS-XE believes every host key, so it is not used; nothing else of it is needed.
@@ -137,19 +138,19 @@ class Session:
             Refused: the peer answered with an error.
             NetconfError: no answer in time, or the session ended.
         """
-        told = what.replace("_", "-")
+        operation = what.replace("_", "-")
         if self._manager is None:
-            raise NetconfError(f"{self._name}: no session is open for `{told}`")
+            raise NetconfError(f"{self._name}: no session is open for `{operation}`")
         call: Rpc = getattr(self._manager, what)
         try:
             return call(**options)
         except RPCError as error:
-            raise Refused(f"{self._name}: `{told}`: {_sentence(error)}", str(error.tag or "")) from None
+            raise Refused(f"{self._name}: `{operation}`: {_sentence(error)}", str(error.tag or "")) from None
         except TimeoutExpiredError:
-            raise NetconfError(f"{self._name}: no answer to `{told}` within {self._login.answer_s:g} s") from None
+            raise NetconfError(f"{self._name}: no answer to `{operation}` within {self._login.answer_s:g} s") from None
         except (TransportError, OSError):
             # Its message holds what was read and written until then.
-            raise NetconfError(f"{self._name}: the session ended at `{told}`") from None
+            raise NetconfError(f"{self._name}: the session ended at `{operation}`") from None
 
 
 def _ways(login: Login) -> Iterator[tuple[bool, tuple[Path | None, str | None]]]:

@@ -10,6 +10,7 @@ from controller.platforms.cisco_iosxe_netconf.running import MARKER
 from controller.rollout.fanout.login import Login
 from controller.rollout.netconf.login import NetconfError
 from controller.rollout.netconf.session import Feature, Refused, Session
+from controller.rollout.transport import Transport
 
 #: Names the commit that waits to be confirmed. Another process confirms or cancels it, and so may one that comes after a
 #: crash and knows nothing: it is the same for every push, and a peer has one such commit at most.
@@ -18,7 +19,7 @@ PERSIST_ID = "slotcar"
 _NOTHING_WAITS = frozenset({"invalid-value", "operation-failed"})
 
 
-class NetconfTransport:
+class NetconfTransport(Transport):
     """The steps' `Transport`. `confirm_s` overrides the steps' own time for the confirmation.
 
     `running` is never locked: a peer may have to undo an unconfirmed commit meanwhile. What is left of a change when
@@ -49,11 +50,12 @@ class NetconfTransport:
         the instant. The undo is tried with it by no peer; the steps restore by comparing."""
         await asyncio.to_thread(self._try, "\n".join(apply))
 
-    async def arm(self, apply: Sequence[str], revert_minutes: int) -> bool:
-        return await asyncio.to_thread(self._prepare, "\n".join(apply), self._confirm_s or 60 * revert_minutes)
+    async def arm_revert(self, apply: Sequence[str], minutes: int) -> bool:
+        return await asyncio.to_thread(self._prepare, "\n".join(apply), self._confirm_s or 60 * minutes)
 
-    async def activate(self, apply: Sequence[str]) -> None:
+    async def activate(self, apply: Sequence[str]) -> bool:
         await asyncio.to_thread(self._activate, "\n".join(apply))
+        return True
 
     async def confirm(self) -> None:
         await asyncio.to_thread(self._confirm)

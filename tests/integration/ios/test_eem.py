@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import re
@@ -21,8 +20,10 @@ from controller.network import load_network
 from controller.platforms import renderer_of
 from controller.platforms.model import Configuration
 from controller.rollout.archive import Archive, revision_id
-from controller.rollout.fanout import DeviceError, Job, Login, Order, Outcome, Step, fan_out, fan_out_push, job_of
+from controller.rollout.device_folder import DeviceFolder
+from controller.rollout.fanout import DeviceError, Job, Login, Order, Outcome, PushStep, fan_out, fan_out_push, job_of
 from controller.rollout.ios import eem
+from controller.rollout.ios.applets import PREFIX, applets
 from controller.rollout.ios.ssh import SshTransport
 from controller.rollout.model import NO_PROGRAM, STALE, DeviceRevision, Program, Revision
 from controller.rollout.staging import commands, reading_of
@@ -82,12 +83,12 @@ class Managed:
         folder = self.archive.write(revision)
         if good:
             self.archive.keep_as_good(revision)
-        return Order(folder / NAME, unknown_ends=True), program  # as a controller takes back what failed
+        return Order(DeviceFolder(folder / NAME), unknown_ends=True), program  # as a controller takes back what failed
 
     def push(self, order: Order) -> Outcome:
         return fan_out_push([job_of(NAME, self.variables, order)])[NAME]
 
-    def take(self, step: Step, order: Order, **more: Any) -> Outcome:
+    def take(self, step: PushStep, order: Order, **more: Any) -> Outcome:
         return fan_out(step, [job_of(NAME, self.variables, replace(order, **more))])[NAME]
 
     def due(self) -> list[float | None]:
@@ -101,7 +102,7 @@ class Managed:
         return eem.armed_id(self.router.running_text())
 
     def own_files(self) -> list[str]:
-        return sorted(name for name in self.router.files() if name.startswith(eem.PREFIX))
+        return sorted(name for name in self.router.files() if name.startswith(PREFIX))
 
 
 @pytest.fixture
@@ -118,16 +119,18 @@ def later(seconds: float) -> datetime:
 class _DiesAfter(SshTransport):
     """The controller is killed right after the change."""
 
-    async def activate(self, apply: Sequence[str]) -> None:
+    async def activate(self, apply: Sequence[str]) -> bool:
         await super().activate(apply)
         os.kill(os.getpid(), signal.SIGKILL)
+        return True
 
 
 class _DiesBefore(SshTransport):
     """The controller is killed right before a change, or before what was changed is restored."""
 
-    async def activate(self, apply: Sequence[str]) -> None:
+    async def activate(self, apply: Sequence[str]) -> bool:
         os.kill(os.getpid(), signal.SIGKILL)
+        return True
 
     async def change(self, lines: Sequence[str]) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -139,7 +142,7 @@ def _do_and_die(kind: type[SshTransport], name: str, variables: Mapping[str, Any
     login = Login.from_variables(name, variables)
     job = Job(name, order, lambda: kind(name, login, str(variables["slotcar_flash"]), acts=True))
     if order.target == "before.txt":
-        fan_out(Step.RESTORE, [job])
+        fan_out(PushStep.RESTORE, [job])
     else:
         fan_out_push([job])
 
@@ -251,9 +254,9 @@ def test_a_push_replaces_what_is_armed_and_the_same_again_touches_nothing(manage
 def test_what_somebody_else_armed_since_staging_is_left(managed: Managed) -> None:
     mine, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
     theirs, program = managed.revision(managed.premium.after, (later(900), managed.standing.after))
-    assert fan_out(Step.STAGE, [job_of(NAME, managed.variables, mine)])[NAME].error == ""
+    assert fan_out(PushStep.STAGE, [job_of(NAME, managed.variables, mine)])[NAME].error == ""
     assert managed.push(theirs).error == ""
-    outcome = fan_out(Step.ACTIVATE, [job_of(NAME, managed.variables, mine)])[NAME]
+    outcome = fan_out(PushStep.ACTIVATE, [job_of(NAME, managed.variables, mine)])[NAME]
     assert "it acted since it was read" in outcome.error
     assert managed.armed() == program.id
 
@@ -263,7 +266,7 @@ def test_a_restore_disarms(managed: Managed, target: str) -> None:
     before = managed.router.running_text()
     order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
     managed.push(order)
-    outcome = managed.take(Step.RESTORE, order, target=target)
+    outcome = managed.take(PushStep.RESTORE, order, target=target)
     assert outcome.error == ""
     assert (managed.armed(), managed.own_files()) == (NO_PROGRAM, [])
     if target:
@@ -274,7 +277,7 @@ def test_restoring_what_is_known_good_arms_what_is_left_of_it_and_leaves_out_wha
     changed = change_of(RENDER / "cisco-mqc-rate-modified", NAME).after
     steps = (later(-60), changed), (later(600), managed.standing.after)
     order, program = managed.revision(managed.premium.after, *steps)
-    outcome = fan_out(Step.RESTORE, [job_of(NAME, managed.variables, order)])[NAME]
+    outcome = fan_out(PushStep.RESTORE, [job_of(NAME, managed.variables, order)])[NAME]
     assert outcome.error == ""
     assert managed.owned() == changed
     assert managed.armed() == program.ids[1]
@@ -289,7 +292,7 @@ def test_a_rollback_arms_what_was_armed_before_with_its_own_instants(managed: Ma
     order, _ = managed.revision(changed, (last, managed.standing.after))
     assert managed.push(order).error == ""
     assert managed.armed() != before[1]
-    assert managed.take(Step.RESTORE, order, target="before.txt").error == ""
+    assert managed.take(PushStep.RESTORE, order, target="before.txt").error == ""
     assert (managed.owned(), managed.armed(), managed.own_files()) == (managed.premium.after, *before[1:])
     assert managed.due() == [pytest.approx(first.timestamp(), abs=0.001)]
     delay = re.compile(r"countdown time \S+")
@@ -304,7 +307,7 @@ def test_a_rollback_takes_at_once_what_fell_due_meanwhile(managed: Managed) -> N
     assert managed.push(order).error == "", "longer: the end is another"
     while datetime.now(UTC) <= end:
         time.sleep(0.1)
-    assert managed.take(Step.RESTORE, order, target="before.txt").error == ""
+    assert managed.take(PushStep.RESTORE, order, target="before.txt").error == ""
     assert managed.router.wait_for(lambda router: router.fired)
     assert (managed.owned(), managed.armed()) == (managed.standing.after, NO_PROGRAM)
 
@@ -320,7 +323,7 @@ def test_a_rollback_does_not_open_a_slot_again_that_has_ended_meanwhile(managed:
     assert managed.router.wait_for(lambda router: router.fired)
     assert managed.owned() == managed.standing.after
     told = len(managed.router.history)
-    assert managed.take(Step.RESTORE, order, target="before.txt").error == ""
+    assert managed.take(PushStep.RESTORE, order, target="before.txt").error == ""
     assert (managed.owned(), managed.armed()) == (managed.standing.after, program.ids[1])
     assert managed.due() == [pytest.approx(last.timestamp(), abs=0.001)]
     given = [one.line for one in managed.router.history[told:]]
@@ -335,7 +338,7 @@ def test_a_router_that_never_took_a_revision_is_left_by_its_rollback(managed: Ma
     order, _ = managed.revision(managed.standing.after, (later(600), managed.premium.after))
     assert managed.router.wait_for(lambda router: router.fired)
     assert "it acted since it was read" in managed.push(order).error
-    outcome = managed.take(Step.RESTORE, order, target="before.txt")
+    outcome = managed.take(PushStep.RESTORE, order, target="before.txt")
     assert (outcome.error, outcome.changed) == ("", False)
     assert managed.owned() == managed.premium.after
 
@@ -347,8 +350,8 @@ def test_a_reading_waits_until_a_step_is_whole(managed: Managed) -> None:
     managed.router.fault(Slow(50))
     lines = len(managed.router.history)
     assert managed.router.wait_for(lambda router: len(router.history) > lines), "it has taken the first line"
-    assert managed.take(Step.READ, order).error == ""
-    outputs = json.loads((order.folder / "reading.json").read_text())
+    assert managed.take(PushStep.READ, order).error == ""
+    outputs = order.folder.reading()
     reading = reading_of(outputs, managed.device)
     assert (reading.configuration, reading.armed_id) == (managed.premium.after, program.ids[1])
 
@@ -383,7 +386,7 @@ def test_who_dies_while_arming_leaves_ends_without_starts_and_is_seen(managed: M
     again, _ = managed.revision(managed.standing.after, *steps)
     managed.push(again)
     assert managed.router.configure(eem.removal(eem.Registered.of(managed.router.running_text()).names[0])) == []
-    managed.router.configure(f"event manager applet {eem.PREFIX}1-3-{'0' * 16}")
+    managed.router.configure(f"event manager applet {PREFIX}1-3-{'0' * 16}")
     assert managed.armed() == eem.INCOMPLETE
     mended, program = managed.revision(managed.standing.after, *steps)
     assert managed.push(mended).error == ""
@@ -398,7 +401,7 @@ def test_a_controller_that_lost_the_lead_changes_nothing(managed: Managed) -> No
     assert "event manager environment slotcar_fence_57 leads\n" in text
     words = "a controller that took the lead later (number 57) was here; number 41 may not change anything any more"
     refused, _ = managed.revision(managed.standing.after, fence=41)
-    for outcome in (managed.push(refused), managed.take(Step.RESTORE, late, target="before.txt", fence=41)):
+    for outcome in (managed.push(refused), managed.take(PushStep.RESTORE, late, target="before.txt", fence=41)):
         assert words in outcome.error
     assert (managed.router.running_text(), managed.armed()) == (text, program.id)
 
@@ -408,7 +411,7 @@ def test_a_controller_that_lost_the_lead_changes_nothing(managed: Managed) -> No
     assert "slotcar_fence_57" not in managed.router.running_text()
     by_hand, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
     assert managed.push(by_hand).error == "", "an operator's own hand has no number"
-    assert managed.take(Step.RESTORE, by_hand, target="").error == ""
+    assert managed.take(PushStep.RESTORE, by_hand, target="").error == ""
     assert "slotcar" not in managed.router.running_text(), "nothing of Slotcar's at all"
 
 
@@ -432,9 +435,9 @@ class _Overtaken(SshTransport):
 
     router: Router
 
-    async def activate(self, apply: Sequence[str]) -> None:
+    async def activate(self, apply: Sequence[str]) -> bool:
         self.router.configure(eem.fence_line(57))
-        await super().activate(apply)
+        return await super().activate(apply)
 
 
 def test_who_is_overtaken_after_arming_does_not_change_the_configuration(managed: Managed) -> None:
@@ -480,8 +483,7 @@ def test_a_wrong_clock_is_seen_at_staging_and_moves_no_boundary(managed: Managed
     end = later(6)
     order, _ = managed.revision(managed.premium.after, (end, managed.standing.after))
     assert managed.push(order).error == ""
-    told = json.loads((order.folder / "clock.json").read_text())
-    assert told["ahead_us"] == pytest.approx(-7195e6, abs=1e6)
+    assert order.folder.clock_ahead_us() == pytest.approx(-7195e6, abs=1e6)
     assert managed.router.wait_for(lambda router: router.fired)
     assert managed.router.fired[0].at_ns / 1e9 >= end.timestamp() - 0.01
 
@@ -512,7 +514,7 @@ def test_an_operators_own_quiet_prompts_stay(managed: Managed) -> None:
 
 def test_a_missing_step_is_no_programs_name() -> None:
     ids = ("1" * 16, "2" * 16, NO_PROGRAM)
-    both = eem.applets(ids, (10.0, 20.0), ((), ()))
+    both = applets(ids, (10.0, 20.0), ((), ()))
     lines = [line for one in both for line in eem.registration(one, lambda: 5, f"flash:{one.file}", asks=True)]
     assert eem.armed_id("\n".join(lines)) == ids[0]
     assert eem.armed_id("\n".join(lines[: len(lines) // 2])) == eem.INCOMPLETE
@@ -526,7 +528,7 @@ def test_a_missing_step_is_no_programs_name() -> None:
 )
 def test_only_a_command_line_over_ssh_can_be_armed(told: Mapping[str, str], tmp_path: Path) -> None:
     with pytest.raises(DeviceError, match="r: slotcar_options says that it has eem"):
-        job_of("r", {"ansible_user": "ops", "slotcar_options": {"eem": True}, **told}, Order(tmp_path))
+        job_of("r", {"ansible_user": "ops", "slotcar_options": {"eem": True}, **told}, Order(DeviceFolder(tmp_path)))
 
 
 def test_an_applet_that_waits_for_an_answer_is_ended(routers: Routers) -> None:

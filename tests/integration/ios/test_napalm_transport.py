@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.rollout.fanout.login import DeviceError, Login
+from controller.rollout.fanout import DeviceError, Login
 from controller.rollout.ios.napalm import NapalmTransport
 from lab.ios import DropOnCopy, Fault, HangAfter, Router, Routers
 from tests.integration.ios.conftest import STARTUP
@@ -44,7 +44,7 @@ def changed(router: Router, folder: Path, answer_s: float, *faults: Fault) -> No
         try:
             await transport.open()
             await transport.stage(LINES, [])
-            await transport.arm(LINES, 5)
+            await transport.arm_revert(LINES, 5)
             router.fault(*faults)
             await transport.activate(LINES)
         finally:

@@ -16,7 +16,8 @@ from controller.network import load_network
 from controller.network.model import Device
 from controller.platforms import Change, Configuration, renderer_of
 from controller.rollout.archive import Archive, revision_id
-from controller.rollout.fanout import Job, Login, Order, Outcome, Step, fan_out
+from controller.rollout.device_folder import DeviceFolder
+from controller.rollout.fanout import Job, Login, Order, Outcome, PushStep, fan_out
 from controller.rollout.model import DeviceRevision, Program, Revision
 from controller.rollout.netconf import netconf_login
 from controller.rollout.netconf.session import Session
@@ -55,12 +56,12 @@ class Peer:
 
     def job(self, folder: Path, *, made: type[NetconfTransport] = NetconfTransport, **order: Any) -> Job:
         connect = partial(made, self.device.name, self.login, self.confirm_s)
-        return Job(self.device.name, Order(folder / self.device.name, **order), connect)
+        return Job(self.device.name, Order(DeviceFolder(folder / self.device.name), **order), connect)
 
     def take(self, step: str, folder: Path, **order: Any) -> Outcome:
         """A restore is one right after a push, as a controller takes back what failed: when its slots end, nobody asks."""
         order = ({"unknown_ends": True} if step == "restore" else {}) | order
-        (outcome,) = fan_out(Step(step), [self.job(folder, **order)]).values()
+        (outcome,) = fan_out(PushStep(step), [self.job(folder, **order)]).values()
         return outcome
 
     def push(self, change: Change) -> Path:

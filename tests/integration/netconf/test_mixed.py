@@ -14,11 +14,12 @@ import yaml
 
 from controller.network import load_network
 from controller.rollout.archive import Archive
-from controller.rollout.fanout import Job, Order, Step, fan_out, fan_out_push, job_of
-from controller.rollout.fanout.transport import Transport
+from controller.rollout.device_folder import DeviceFolder
+from controller.rollout.fanout import Job, Order, PushStep, fan_out, fan_out_push, job_of
 from controller.rollout.model import PushFailed, Wanted
 from controller.rollout.playbook import Playbooks
 from controller.rollout.pusher import Pusher
+from controller.rollout.transport import Transport
 from lab.ios import DropOnCopy, RefuseLine, Router, Routers
 from tests.golden.test_render import change_of
 from tests.integration.netconf.conftest import RENDER, Peer
@@ -42,7 +43,7 @@ class Mixed:
     def push(self, at: datetime | None = None) -> tuple[str, ...]:
         readings = self.pusher.read(NAMES)
         assert not readings.failures
-        return self.pusher.push(self.wanted, readings.found, at or datetime.now(UTC)).changed
+        return self.pusher.push(self.wanted, readings.by_device, at or datetime.now(UTC)).changed
 
     def running(self) -> dict[str, str]:
         return {name: router.running_text() for name, router in self.routers.items()} | {
@@ -52,10 +53,10 @@ class Mixed:
     def orders(self, at: Mapping[str, float] | None = None) -> dict[str, Order]:
         """For a revision that brings what is wanted from what is there now."""
         readings = self.pusher.read(NAMES)
-        prepared = self.pusher.prepare(self.wanted, readings.found, datetime.now(UTC))
+        prepared = self.pusher.prepare(self.wanted, readings.by_device, datetime.now(UTC))
         assert prepared is not None
         folder = self.pusher.archive.write(prepared)
-        return {name: Order(folder / name, at=(at or {}).get(name, 0.0)) for name in NAMES}
+        return {name: Order(DeviceFolder(folder / name), at=(at or {}).get(name, 0.0)) for name in NAMES}
 
 
 @pytest.fixture
@@ -114,7 +115,7 @@ def test_a_push_changes_all_families_at_its_instant_and_a_rollback_all_back(mixe
     before = mixed.running()
     at = datetime.now(UTC) + timedelta(seconds=4)
     assert sorted(mixed.push(at)) == sorted(NAMES)
-    assert {name: reading.configuration for name, reading in mixed.pusher.read(NAMES).found.items()} == {
+    assert {name: reading.configuration for name, reading in mixed.pusher.read(NAMES).by_device.items()} == {
         name: one.configuration for name, one in mixed.wanted.items()
     }
     for name, router in mixed.routers.items():
@@ -131,11 +132,11 @@ def test_all_families_are_ready_before_any_is_changed(mixed: Mixed) -> None:
     """Logged in, compared and armed: after the instant there is one command left for each."""
     seen: list[tuple[str, str]] = []
     jobs = jobs_of(mixed)
-    fan_out(Step.STAGE, list(jobs.values()))
-    outcomes = fan_out(Step.ACTIVATE, watched(jobs, seen))
+    fan_out(PushStep.STAGE, list(jobs.values()))
+    outcomes = fan_out(PushStep.ACTIVATE, watched(jobs, seen))
     assert {name: (one.error, one.changed) for name, one in outcomes.items()} == dict.fromkeys(NAMES, ("", True))
     first = min(place for place, (_, what) in enumerate(seen) if what == "activate")
-    assert {name for name, what in seen[:first] if what == "arm"} == set(NAMES)
+    assert {name for name, what in seen[:first] if what == "arm_revert"} == set(NAMES)
     after = [what for _, what in seen[first:]]
     assert sorted(after) == sorted(["activate", "close"] * 3)
 

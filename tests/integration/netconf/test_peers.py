@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from controller.platforms import Configuration
-from controller.rollout.fanout import Job, Order, Step, fan_out
+from controller.rollout.device_folder import DeviceFolder
+from controller.rollout.fanout import Job, Order, PushStep, fan_out
 from controller.rollout.netconf.session import Feature, Session
 from controller.rollout.netconf.transport import PERSIST_ID, NetconfTransport
 from controller.rollout.staging import commands
@@ -117,11 +118,11 @@ def test_a_host_that_is_in_no_file_is_not_believed(peer: Peer) -> None:
 
 def test_a_secret_is_in_no_answer_and_no_log(peer: Peer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
-    order = Order(peer.revision(peer.case("standing")) / peer.device.name)
+    order = Order(DeviceFolder(peer.revision(peer.case("standing")) / peer.device.name))
     for key_file in (peer.login.key_file, None):
         login = replace(peer.login, password=SECRET, key_file=key_file)
         told = Job(peer.device.name, order, partial(NetconfTransport, peer.device.name, login))
-        outcome = fan_out(Step.STAGE, [told])[peer.device.name]
+        outcome = fan_out(PushStep.STAGE, [told])[peer.device.name]
         assert outcome.unreachable is (key_file is None)
         assert SECRET not in f"{outcome} {told}"
     assert "does not let" in outcome.error

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.platforms import Change, Unrenderable, renderer_of
-from controller.rollout.fanout import Step, fan_out
+from controller.rollout.fanout import PushStep, fan_out
 from controller.rollout.netconf.session import Session
 from controller.rollout.netconf.transport import PERSIST_ID, NetconfTransport
 from tests.golden.test_render import CASES
@@ -124,7 +124,7 @@ def test_peers_are_served_together_and_one_that_is_away_stops_the_change_alone(m
     change = first.case("standing")
     jobs = [peer.job(peer.revision(change)) for peer in (first, second, away)]
     away.server.stop()
-    for step in (Step.STAGE, Step.ACTIVATE):
+    for step in (PushStep.STAGE, PushStep.ACTIVATE):
         outcomes = fan_out(step, jobs)
         assert [outcomes[name].error for name in ("one", "two")] == ["", ""]
         assert outcomes["three"].unreachable
@@ -132,8 +132,8 @@ def test_peers_are_served_together_and_one_that_is_away_stops_the_change_alone(m
     assert first.owned().lines == second.owned().lines == (), "a change that one cannot take is made on none"
     for peer in (first, second):
         peer.check_left_clean()
-    assert [one.changed for one in fan_out(Step.ACTIVATE, jobs[:2]).values()] == [True, True]
-    assert fan_out(Step.VERIFY, jobs)["three"].unreachable
+    assert [one.changed for one in fan_out(PushStep.ACTIVATE, jobs[:2]).values()] == [True, True]
+    assert fan_out(PushStep.VERIFY, jobs)["three"].unreachable
     assert first.owned().lines == second.owned().lines == change.after.lines
 
 
@@ -329,5 +329,5 @@ def test_confirming_too_late_is_told(managed: Peer) -> None:
     with managed.session() as watching:
         watching.do("create_subscription")
         assert managed.take("activate", folder).error == ""
-        outcome = fan_out(Step.VERIFY, [managed.job(folder, made=Late)])[managed.device.name]
+        outcome = fan_out(PushStep.VERIFY, [managed.job(folder, made=Late)])[managed.device.name]
     assert outcome.error == "north-edge: it took the change back before it was confirmed"

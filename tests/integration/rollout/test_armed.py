@@ -13,6 +13,7 @@ import pytest
 from controller.ledger import open_ledger
 from controller.ledger.model import Entry
 from controller.rollout.ios import eem
+from controller.rollout.ios.applets import PREFIX
 from controller.rollout.model import NO_PROGRAM, PushFailed
 from controller.timebase import Window
 from lab.ios import RefuseLine, Router, Routers
@@ -174,7 +175,7 @@ def test_a_modify_and_a_cancel_arm_the_routers_anew(armed: Armed) -> None:
         assert later is not None
         assert later - end == pytest.approx(600, abs=1)
         controller.wait_settled()
-        assert len([name for name in first.files() if name.startswith(eem.PREFIX)]) == 1
+        assert len([name for name in first.files() if name.startswith(PREFIX)]) == 1
         assert first.files() != seen
         controller.slotcar("cancel", "test/open", "--yes", "--reason", "beam lost")
         wait_for(lambda: not carries(first), "the flow's end")

@@ -97,7 +97,7 @@ def test_faults_are_told_and_tried_again(
 
         with full_folder() as full:
             monkeypatch.setattr(tempfile, "tempdir", str(full))
-            loop._observer.standing.doubt()
+            loop.read_again()
             ledger.append_event("test.wakes", datetime.now(UTC))
             wait_for(lambda: bool(loop.status.troubles), "it to be told")
             assert any("no space left on device" in why for why in loop.status.troubles.values())
@@ -179,7 +179,9 @@ def test_two_readings_at_a_time_do_not_touch_each_other(world: CiscoWorld) -> No
     """The loop's, a request's and a command's."""
     names = sorted(world.routers)
     found: list[set[str]] = []
-    threads = [threading.Thread(target=lambda: found.append(set(world.pusher.read(names).found))) for _ in range(2)]
+    threads = [
+        threading.Thread(target=lambda: found.append(set(world.pusher.read(names).by_device))) for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

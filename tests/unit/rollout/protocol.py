@@ -2,11 +2,11 @@
 
 Time has three instants: before the slot (0), in it (1), after it (2). A device has a value (1 while it carries the slot), a
 program of what it will do by itself, the greatest fence that it has seen and the push that it took last. What is written
-here of a device is what `device.sh` does; of a controller, what `loop.py` and `pusher.py` do.
+here of a device is what `device.sh` does; of a controller, what `pushing.py` and `pusher.py` do.
 
-A device without a lock (IOS with an event manager, `manager.py`) takes a push in three parts: what is new is armed beside
-what was, the change is made, what was is taken away. A controller may die after each; another may come between, or a
-step. Each part looks and acts at once: what a round trip lets through, ADR 6 says.
+A device without a lock (IOS with an event manager, `event_manager.py`) takes a push in three parts: what is new is armed
+beside what was, the change is made, what was is taken away. A controller may die after each; another may come between, or
+a step. Each part looks and acts at once: what a round trip lets through, ADR 6 says.
 """
 
 from __future__ import annotations

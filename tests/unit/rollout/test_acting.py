@@ -9,7 +9,9 @@ import pytest
 from controller.network.model import Device
 from controller.rollout import staging
 from controller.rollout.archive import Archive
+from controller.rollout.device_folder import APPLY, DeviceFolder
 from controller.rollout.ios import eem
+from controller.rollout.ios.applets import applets
 from controller.rollout.model import NO_PROGRAM
 from controller.rollout.program import acts, agenda
 from controller.rollout.pusher import _playbook
@@ -51,18 +53,18 @@ def test_a_revisions_folder_has_the_steps_of_the_one_agenda(tmp_path: Path) -> N
     ios = NETWORK.devices[first].model_copy(update={"platform": "cisco-mqc", "options": WITH_EEM})
     network = NETWORK.model_copy(update={"devices": NETWORK.devices | {first: ios}})
     made = revision(T0, active(1, 10), active(2, 20), network=network)
-    staged = eem.Staged.of(Archive(tmp_path).write(made) / first)
-    part = made.devices[first]
-    assert [one.lines for one in staged.applets] == [step.lines for step in agenda(part)]
-    assert [one.at for one in staged.applets] == [step.at.timestamp() for step in agenda(part)]
-    assert staged.ids == part.program.ids
-    assert (staged.replaces, staged.fence, staged.changes) == (NO_PROGRAM, None, True)
+    folder = DeviceFolder(Archive(tmp_path).write(made) / first)
+    part, program, armed = made.devices[first], folder.program(), eem.staged_applets(folder)
+    assert [one.lines for one in armed] == [step.lines for step in agenda(part)]
+    assert [one.at for one in armed] == [step.at.timestamp() for step in agenda(part)]
+    assert program.ids == part.program.ids
+    assert (program.replaces, program.fence, bool(folder.lines(APPLY))) == (NO_PROGRAM, None, True)
 
 
 def test_what_is_armed_stands_in_the_configuration_that_a_reading_asks_for() -> None:
     ios = device("cisco-mqc", WITH_EEM)
     assert staging.commands(ios) == [eem.RUNNING]
-    (applet,) = eem.applets(("1" * 16, NO_PROGRAM), (10.0,), ((),))
+    (applet,) = applets(("1" * 16, NO_PROGRAM), (10.0,), ((),))
     text = "\n".join(eem.registration(applet, lambda: 5, "flash:x", asks=True))
     assert staging.state_of({eem.RUNNING: text}, ios) == ("1" * 16, None)
     assert staging.state_of({eem.RUNNING: text}, device("cisco-mqc", {})) == (NO_PROGRAM, None)

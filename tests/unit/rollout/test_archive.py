@@ -13,7 +13,7 @@ from controller.platforms.model import Configuration
 from controller.problems import InvalidInput
 from controller.rollout.archive import Archive, revision_id
 from controller.rollout.comparison import compare
-from controller.rollout.linux.steps import Staged
+from controller.rollout.device_folder import DeviceFolder
 from controller.rollout.model import Revision
 from tests.support.requests import T0, at
 from tests.unit.rollout.support import NETWORK, active, revision
@@ -85,13 +85,14 @@ def test_a_revision_keeps_what_a_device_would_have_had_by_itself_without_it(tmp_
         assert [(folder / f"before-{n}.txt").read_text() for n in range(1, len(rest) + 1)] == [
             one.text for one in rest
         ]
-        staged = Staged.of(folder)
-        assert staged.instants_before == tuple(one.timestamp() for one in part.program.instants[steps:])
-        assert staged.ids_before == part.program.ids[steps:]
+        replaced = DeviceFolder(folder).replaced_program()
+        assert replaced is not None
+        assert replaced.instants == tuple(one.timestamp() for one in part.program.instants[steps:])
+        assert replaced.ids == part.program.ids[steps:]
     unknown = replace(part, replaces="another")
     folder = archive.write(Revision("unknown", at(15), {"r1": unknown})) / "r1"
     assert not list(folder.glob("before-*.txt"))
-    assert Staged.of(folder).ids_before == ("another",)
+    assert DeviceFolder(folder).replaced_program() is None
 
 
 def test_a_revisions_name_sorts_by_time_and_tells_its_content() -> None:
@@ -118,7 +119,7 @@ def test_an_unknown_revision_names_the_latest(tmp_path: Path) -> None:
 
 
 def test_the_playbooks_compare_from_the_folder_alone(tmp_path: Path) -> None:
-    folder = Archive(tmp_path).write(REVISION) / "r1"
+    folder = DeviceFolder(Archive(tmp_path).write(REVISION) / "r1")
     unmanaged = dict.fromkeys(REVISION.devices["r1"].commands, "qdisc noqueue 0: dev lo root refcnt 2\n" * 6)
     unmanaged[QDISCS] = "[]"
     assert compare(folder, "before.txt", unmanaged).equal

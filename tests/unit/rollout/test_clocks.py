@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.rollout.clocks import Clocks, judge, news
+from controller.rollout.clocks import Clocks, changes, judge
 
 SECOND = 1_000_000
 
@@ -33,9 +33,9 @@ def test_routers_that_each_say_something_else_accuse_nobody_else() -> None:
 
 def test_each_clock_is_told_once_when_it_goes_wrong_and_once_when_it_is_right_again() -> None:
     fine, off = judge({"a": 0, "b": 0}), judge({"a": 0, "b": 9 * SECOND})
-    assert list(news(fine, off, {"a": 0, "b": 9})) == [("device.clock-off", "b", {"ahead_us": 9})]
-    assert list(news(off, off, {"a": 0, "b": 9})) == []
-    assert list(news(off, fine, {"a": 0, "b": 0})) == [("device.clock-right", "b", {"ahead_us": 0})]
+    assert list(changes(fine, off, {"a": 0, "b": 9})) == [("device.clock-off", "b", {"ahead_us": 9})]
+    assert list(changes(off, off, {"a": 0, "b": 9})) == []
+    assert list(changes(off, fine, {"a": 0, "b": 0})) == [("device.clock-right", "b", {"ahead_us": 0})]
     suspected = Clocks({}, 9 * SECOND)
-    assert [kind for kind, *_ in news(fine, suspected, {})] == ["controller.clock-off"]
-    assert [kind for kind, *_ in news(suspected, fine, {})] == ["controller.clock-right"]
+    assert [kind for kind, *_ in changes(fine, suspected, {})] == ["controller.clock-off"]
+    assert [kind for kind, *_ in changes(suspected, fine, {})] == ["controller.clock-right"]

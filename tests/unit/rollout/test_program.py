@@ -6,10 +6,10 @@ from datetime import timedelta
 
 from controller.network.model import Device
 from controller.platforms import renderer_of
-from controller.rollout.ahead import armed_until
+from controller.rollout.device_states import DeviceStates, after_each_step
 from controller.rollout.model import NO_PROGRAM, Program, Reading
 from controller.rollout.program import MOST_STEPS, agenda
-from controller.rollout.standing import Standing, run
+from controller.rollout.schedule import armed_until
 from tests.support.requests import T0, at
 from tests.unit.rollout.support import NETWORK, active, configure, revision, wanted
 
@@ -45,7 +45,7 @@ def test_after_a_step_what_is_left_is_what_is_wanted_then() -> None:
     armed = wanted(first, coming=[(at(5), (first, second))])
     for name, one in wanted(first, second).items():
         assert armed[name].program.ids[1] == one.program.id
-        assert run(armed[name])[1].identity == one.identity
+        assert after_each_step(armed[name])[1].identity == one.identity
     for name, one in wanted(second).items():
         assert armed[name].program.ids[2] == one.program.id
 
@@ -97,27 +97,27 @@ def test_a_step_is_due_at_the_slots_end_itself() -> None:
 def test_a_device_that_took_its_step_is_known_by_what_is_left() -> None:
     first, second = active(1, 10), active(2, 20)
     had = wanted(first, second)["r1"]
-    standing = Standing()
-    standing.has({"r1": had})
-    assert standing.verified("r1", had)
-    after = run(had)[1]
-    seen = standing.compare("r1", Reading(after.configuration, after.program.id))
+    states = DeviceStates()
+    states.verified({"r1": had})
+    assert states.is_verified("r1", had)
+    after = after_each_step(had)[1]
+    seen = states.compare("r1", Reading(after.configuration, after.program.id))
     assert (seen.acted, seen.drift) == ((at(10),), "")
-    assert standing.believed["r1"].identity == wanted(second)["r1"].identity
+    assert states.last_seen["r1"].identity == wanted(second)["r1"].identity
 
 
 def test_what_nobody_armed_is_drift() -> None:
     had = wanted(active(1, 10))["r1"]
-    standing = Standing()
-    standing.has({"r1": had})
-    assert standing.compare("r1", Reading(had.configuration, NO_PROGRAM)).drift == "what was armed on it is gone"
-    assert not standing.verified("r1", had)
-    standing.has({"r1": had})
+    states = DeviceStates()
+    states.verified({"r1": had})
+    assert states.compare("r1", Reading(had.configuration, NO_PROGRAM)).drift == "what was armed on it is gone"
+    assert not states.is_verified("r1", had)
+    states.verified({"r1": had})
     device = NETWORK.devices["r1"]
     other = renderer_of(device).stored(had.configuration.lines[1:], device)
-    assert standing.compare("r1", Reading(other, had.program.id)).drift == "its configuration differs"
+    assert states.compare("r1", Reading(other, had.program.id)).drift == "its configuration differs"
 
 
 def test_a_device_that_was_never_seen_has_not_drifted() -> None:
     had = wanted(active(1, 10))["r1"]
-    assert Standing().compare("r1", Reading(had.configuration)).drift == ""
+    assert DeviceStates().compare("r1", Reading(had.configuration)).drift == ""

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from controller.problems import InvalidInput
-from controller.rollout.archive import RESERVATIONS, Archive, revision_id
+from controller.rollout.archive import Archive, revision_id
+from controller.rollout.device_folder import RESERVATIONS
 from controller.rollout.model import Carried, Revision
 from controller.rollout.retention import Retention
 from tests.support.requests import T0

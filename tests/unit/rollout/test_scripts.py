@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -13,13 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from controller.rollout import staging
+from controller.rollout import staging, steps
 from controller.rollout.archive import Archive
+from controller.rollout.device_folder import DeviceFolder
 from controller.rollout.linux import scripts
-from controller.rollout.linux.shell import Answer, StepFailed, ask
-from controller.rollout.linux.steps import activate, clock, stage
+from controller.rollout.linux.shell import Answer, ask
+from controller.rollout.linux.transport import LinuxTransport, clock
 from controller.rollout.model import NO_PROGRAM, DeviceRevision, Program, Restless, Revision
 from controller.rollout.program import agenda
+from controller.rollout.transport import DeviceError, Order
 from controller.timeline import Active
 from tests.support.controllers import wait_for
 from tests.support.requests import T0
@@ -93,7 +96,7 @@ def revision_of(
         program = Program(
             tuple(one + shift for one in program.instants),
             program.configurations,
-            program.standing,
+            program.initial_lines,
             program.boundaries,
         )
     part = replace(part, program=program, replaces=replaces)
@@ -101,8 +104,17 @@ def revision_of(
     return Revision(name, T0, {"r1": part}, fence)
 
 
-def folder_of(made: Revision, tmp_path: Path) -> Path:
-    return Archive(tmp_path / "state").write(made) / "r1"
+def folder_of(made: Revision, tmp_path: Path) -> DeviceFolder:
+    return DeviceFolder(Archive(tmp_path / "state").write(made) / "r1")
+
+
+def stage(router: Router, folder: DeviceFolder) -> None:
+    asyncio.run(steps.stage(LinuxTransport(router, DEVICE), Order(folder)))
+
+
+def activate(router: Router, folder: DeviceFolder) -> bool:
+    """Whether it changed anything."""
+    return asyncio.run(steps.activate(LinuxTransport(router, DEVICE), Order(folder))).changed
 
 
 def arm(router: Router, made: Revision, tmp_path: Path) -> None:
@@ -184,7 +196,7 @@ def test_another_program_takes_the_place_of_the_first(router: Router, tmp_path: 
 
 
 def test_a_router_that_acted_since_it_was_read_takes_nothing(router: Router, tmp_path: Path) -> None:
-    first = revision_of(active(1, 10), active(2, 20), ends_in_s=0.5)
+    first = revision_of(active(1, 10), active(2, 20), ends_in_s=1.5)
     folder = folder_of(first, tmp_path)
     stage(router, folder)
     activate(router, folder)
@@ -192,7 +204,7 @@ def test_a_router_that_acted_since_it_was_read_takes_nothing(router: Router, tmp
     folder = folder_of(late, tmp_path)
     stage(router, folder)
     wait_for(lambda: "step" in router.ran, "the first step")
-    with pytest.raises(StepFailed, match="it acted since it was read"):
+    with pytest.raises(DeviceError, match="it acted since it was read"):
         activate(router, folder)
     assert router.ran == ["apply.txt", "step"]
     assert router.armed == part_of(first).program.ids[1], "its own program goes on"
@@ -205,7 +217,7 @@ def test_a_router_that_took_foreseen_steps_goes_on_with_the_longer_program(route
     program = part_of(short).program
     later = program.instants[-1] + timedelta(hours=1)
     longer = Program(
-        (*program.instants, later), (*program.configurations, program.configurations[0]), program.standing
+        (*program.instants, later), (*program.configurations, program.configurations[0]), program.initial_lines
     )
     change = replace(part_of(short).change, apply=(), before=part_of(short).change.after)
     part = replace(part_of(short), program=longer, change=change, replaces=program.ids[0])
@@ -217,7 +229,7 @@ def test_a_router_that_took_foreseen_steps_goes_on_with_the_longer_program(route
         program=replace(longer, configurations=(*program.configurations[::-1], program.configurations[1])),
         replaces=longer.ids[0],
     )
-    with pytest.raises(StepFailed, match="read it again"):
+    with pytest.raises(DeviceError, match="read it again"):
         arm(router, Revision("other", T0, {"r1": other}), tmp_path)
 
 
@@ -225,7 +237,7 @@ def test_a_change_for_a_time_that_has_passed_is_refused(router: Router, tmp_path
     """It would open a slot that has ended, if only until the program's first step."""
     folder = folder_of(revision_of(active(1, 10), ends_in_s=-5), tmp_path)
     stage(router, folder)
-    with pytest.raises(StepFailed, match="a boundary that has passed"):
+    with pytest.raises(DeviceError, match="a boundary that has passed"):
         activate(router, folder)
     assert router.ran == []
 
@@ -238,7 +250,7 @@ def test_a_controller_that_lost_the_lead_changes_nothing(router: Router, tmp_pat
     older = revision_of(active(2, 20), fence=7, replaces=part_of(newer).program.id)
     folder = folder_of(older, tmp_path)
     stage(router, folder)
-    with pytest.raises(StepFailed, match="took the lead later"):
+    with pytest.raises(DeviceError, match="took the lead later"):
         activate(router, folder)
     assert router.armed == part_of(newer).program.id
     assert router.ran == ["apply.txt"]
@@ -253,7 +265,7 @@ def test_a_change_that_is_refused_leaves_the_program_to_the_rollback(router: Rou
     folder = folder_of(second, tmp_path)
     stage(router, folder)
     router.broken.touch()
-    with pytest.raises(StepFailed):
+    with pytest.raises(DeviceError):
         activate(router, folder)
     router.broken.unlink()
     done = router.run(scripts.command("r1", "return", f"rev-{second.id}"))
@@ -386,7 +398,7 @@ def test_a_router_without_the_tools_says_which(
     router: Router, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scripts, "_NEEDED", ("tc", "flock-of-another-planet"))
-    with pytest.raises(StepFailed, match="there is no flock-of-another-planet on this router"):
+    with pytest.raises(DeviceError, match="there is no flock-of-another-planet on this router"):
         stage(router, folder_of(revision_of(active(1, 10)), tmp_path))
 
 
@@ -396,7 +408,7 @@ def test_questions_go_in_one_command_and_a_failing_one_is_named(router: Router) 
         "true": "",
         "printf c": "c\n",
     }
-    with pytest.raises(StepFailed, match=r"`ls /nowhere/at/all`: .*No such file"):
+    with pytest.raises(DeviceError, match=r"`ls /nowhere/at/all`: .*No such file"):
         ask(router, ["true", "ls /nowhere/at/all"])
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from controller.problems import InvalidInput
-from controller.rollout.archive import RESERVATIONS, Archive
+from controller.rollout.archive import Archive
+from controller.rollout.device_folder import RESERVATIONS
 from controller.rollout.model import Carried, Revision
 from controller.verbs.carrying import Before, consequences, history_of
 from controller.verbs.errors import NotPossible

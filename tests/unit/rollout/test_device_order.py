@@ -9,8 +9,8 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.rollout.device_order import OFFSET, boundaries_in_order
 from controller.rollout.model import Wanted
-from controller.rollout.order import APART, ordered
 from controller.timebase import Window
 from controller.timeline import Active
 from tests.support.requests import T0, at
@@ -20,7 +20,7 @@ from tests.unit.rollout.support import active, wanted
 EDGE, INNER = "r1", "r2"
 
 
-def slot(number: int, start_s: int, end_s: int) -> Active:
+def slot(number: int, start_s: float, end_s: float) -> Active:
     one = active(number, 60)
     window = Window(T0 + timedelta(seconds=start_s), T0 + timedelta(seconds=end_s))
     asked = one.entry.reservation.over((window,))
@@ -37,28 +37,26 @@ def armed(slots: list[Active]) -> Mapping[str, Wanted]:
 def test_at_a_start_the_path_is_there_before_its_edge_admits_and_at_an_end_it_goes_after_it() -> None:
     programs = armed([slot(1, 60, 120)])
     assert programs[EDGE].program.instants == (at(1), at(2))
-    assert programs[INNER].program.instants == (at(1) - APART, at(2) + APART)
+    assert programs[INNER].program.instants == (at(1) - OFFSET, at(2) + OFFSET)
     assert programs[INNER].program.boundaries == (at(1), at(2))
 
 
 def test_where_one_slot_takes_the_place_of_another_all_act_at_once() -> None:
     """Nobody admitted both for a moment."""
     first, second = slot(1, 60, 120), slot(2, 120, 180)
-    turns = ordered(T0, (), [(at(1), (first,)), (at(2), (second,)), (at(3), ())])
-    assert [turn.instant(INNER) for turn in turns] == [at(1) - APART, at(2), at(3) + APART]
+    turns = boundaries_in_order(T0, (), [(at(1), (first,)), (at(2), (second,)), (at(3), ())])
+    assert [turn.instant(INNER) for turn in turns] == [at(1) - OFFSET, at(2), at(3) + OFFSET]
 
 
 def test_a_step_passes_no_other() -> None:
-    close = [slot(1, 60, 300), slot(2, 0, 60), slot(3, 0, 61)]
-    window = Window(close[0].window.start + timedelta(milliseconds=400), close[0].window.end)
-    close[0] = Active(close[0].entry, 0)
+    close = [slot(1, 60.4, 300), slot(2, 0, 60), slot(3, 0, 61)]
     instants = armed(close)[INNER].program.instants
-    assert instants == (at(1), window.start, at(1) + timedelta(seconds=1), at(5) + APART)
+    assert instants == (at(1), close[0].window.start, at(1) + timedelta(seconds=1), at(5) + OFFSET)
 
 
 def test_an_instant_at_which_nobody_begins_or_ends_is_for_all_the_same() -> None:
     one = (slot(1, 0, 120),)
-    assert ordered(T0, one, [(at(1), one)])[0].shifts == {}
+    assert boundaries_in_order(T0, one, [(at(1), one)])[0].shifts == {}
 
 
 spans = st.tuples(st.integers(0, 30), st.integers(1, 20)).map(lambda span: (span[0], span[0] + span[1]))
@@ -69,7 +67,7 @@ def test_no_edge_admits_what_the_path_does_not_carry(found: list[tuple[int, int]
     slots = [slot(number, start, end) for number, (start, end) in enumerate(found, 1)]
     instants = sorted({instant for one in slots for instant in one.window if instant > T0})
     coming = [(instant, tuple(one for one in slots if one.window.contains(instant))) for instant in instants]
-    boundaries = ordered(T0, tuple(one for one in slots if one.window.contains(T0)), coming)
+    boundaries = boundaries_in_order(T0, tuple(one for one in slots if one.window.contains(T0)), coming)
     for boundary in boundaries:
         begun = any(one.window.start == boundary.at for one in slots)
         ended = any(one.window.end == boundary.at for one in slots)

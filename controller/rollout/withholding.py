@@ -1,4 +1,7 @@
-"""Which reservations wait for a device that cannot be made ready, by their own policy (docs/design.md rule 8)."""
+"""Which reservations are withheld from all devices of their paths while one of these cannot be made ready.
+
+`if_unready` of each reservation says what becomes of it then (docs/design.md rule 8).
+"""
 
 from __future__ import annotations
 
@@ -15,24 +18,24 @@ from controller.path.model import crossed
 from controller.timeline import Active
 from controller.vocabulary import IfUnready
 
-log = structlog.get_logger("slotcar.unready")
+log = structlog.get_logger("slotcar.withholding")
 ACTOR = "slotcar"
 
 
 @dataclass(slots=True)
-class Unready:
+class Withholding:
     """Attributes:
-    carried: handles of the reservations that all devices of their paths were last made to carry.
+    active_everywhere: handles of the reservations that were last made active on all devices of their paths.
     """
 
     ledger: Ledger
-    carried: set[str] = field(default_factory=set)
-    _told: dict[str, set[str]] = field(default_factory=dict)
+    active_everywhere: set[str] = field(default_factory=set)
+    _recorded: dict[str, set[str]] = field(default_factory=dict)
 
     def take_over(self, active: Iterable[Active]) -> None:
-        """Takes for carried what was active before this controller led, but for what was withheld then."""
-        self._told.clear()
-        self.carried = {one.entry.handle for one in active if not self._was_withheld(one.entry.handle)}
+        """Takes what was active before this controller led for active everywhere, but for what was withheld then."""
+        self._recorded.clear()
+        self.active_everywhere = {one.entry.handle for one in active if not self._was_withheld(one.entry.handle)}
 
     def _was_withheld(self, handle: str) -> bool:
         wanted = EventFilter(kinds=("push.withheld", "push.released"), handle=handle)
@@ -44,13 +47,13 @@ class Unready:
     ) -> tuple[Active, ...]:
         """Those of `active` that devices are to have, while the devices `waiting` cannot be made ready.
 
-        What all devices of a path carried before stays: the device in trouble carries it still, and its program ends it.
-        Where a slot begins before `soon`, its policy is heeded and told; until then it only waits.
+        What was active on all devices of its path before stays: the device that is set aside has it still, and its program
+        ends it. Where a slot begins before `soon`, its policy is followed and recorded; until then it only waits.
         """
         kept = []
         for one in active:
             stuck = sorted(crossed(one.entry.paths) & set(waiting)) if waiting else []
-            if one.entry.handle in self.carried:
+            if one.entry.handle in self.active_everywhere:
                 kept.append(one)
             elif not stuck:
                 self._release(one.entry.handle, now)
@@ -63,11 +66,17 @@ class Unready:
         """Whether it is active on the other devices all the same."""
         handle, policy = one.entry.handle, one.entry.reservation.if_unready
         if policy is IfUnready.DEGRADE:
-            self._tell("push.degraded", handle, stuck, now, "active only on the devices of its path that answer")
+            self._record_once(
+                "push.degraded", handle, stuck, now, "active only on the devices of its path that answer"
+            )
             return True
-        self._tell("push.withheld", handle, stuck, now, "not active anywhere until all devices of its path answer")
+        self._record_once(
+            "push.withheld", handle, stuck, now, "not active anywhere until all devices of its path answer"
+        )
         if begins_soon and policy is IfUnready.ALARM:
-            self._tell("push.alarm", handle, stuck, now, "its slot begins, or has begun, and it is active nowhere")
+            self._record_once(
+                "push.alarm", handle, stuck, now, "its slot begins, or has begun, and it is active nowhere"
+            )
         if begins_soon and policy is IfUnready.REFUSE:
             self._refuse(one, stuck, now)
         return False
@@ -80,12 +89,12 @@ class Unready:
         self.ledger.transition(one.entry.handle, State.CANCELLED, now, actor=ACTOR, reason=reason)
         log.warning("refused", handle=one.entry.handle, devices=stuck)
 
-    def _tell(self, kind: str, handle: str, devices: Sequence[str], now: datetime, message: str) -> None:
-        told = self._told.setdefault(handle, set())
-        if kind not in told:
-            told.add(kind)
+    def _record_once(self, kind: str, handle: str, devices: Sequence[str], now: datetime, message: str) -> None:
+        kinds = self._recorded.setdefault(handle, set())
+        if kind not in kinds:
+            kinds.add(kind)
             self.ledger.append_event(kind, now, handle=handle, details={"devices": list(devices), "message": message})
 
     def _release(self, handle: str, now: datetime) -> None:
-        if self._told.pop(handle, None):
+        if self._recorded.pop(handle, None):
             self.ledger.append_event("push.released", now, handle=handle)

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from controller.platforms import renderer_of
-from controller.rollout import ended, staging
+from controller.rollout import staging
 from controller.rollout.archive import Archive
-from controller.rollout.ended import AFTER, BEFORE, EndsUnknown, file_at
+from controller.rollout.device_folder import AFTER, BEFORE, ENDS
 from controller.rollout.model import DeviceRevision, NobodyNamed, Revision, still_open
 from controller.rollout.playbook import Playbooks
+from controller.rollout.slot_ends import EndsUnknown, file_at
 from controller.verbs.rolling import wanted_for
 from tests.support.networks import line_network
 from tests.support.requests import T0
@@ -61,10 +62,10 @@ def test_what_is_given_back_has_only_the_slots_that_are_open(
     archive: Archive, target: str, minute: int, open_then: tuple[int, ...]
 ) -> None:
     last = archive.revisions()[-1]
-    folder = archive.folder(last) / ROUTER
+    folder = archive.device_folder(last, ROUTER)
     slots = {number: active(number, 10 * number) for number in (1, 2, 3)}
     lines = wanted(*(slots[number] for number in open_then))[ROUTER].configuration.lines
-    assert (folder / file_at(folder, target, minutes(minute))).read_text().splitlines() == list(lines)
+    assert folder.lines(file_at(folder, target, minutes(minute))) == lines
     left, ends = archive.wanted_at(last, NETWORK.devices[ROUTER], T0 + timedelta(minutes=minute), target)
     assert left.lines == lines
     assert [one.timestamp() for one in ends.instants] == [minutes(10 * number) for number in open_then]
@@ -83,16 +84,16 @@ def test_what_nobody_knows_the_ends_of_is_not_given_back_unless_somebody_says_so
     """A router had slots before the first push that the archive knows, or an older Slotcar wrote the revision."""
     drifted = replace(wanted(active(7, 40))[ROUTER])
     archive.write(revision("3", drifted, wanted()[ROUTER]))
-    folder = archive.folder(archive.revisions()[-1]) / ROUTER
+    folder = archive.device_folder(archive.revisions()[-1], ROUTER)
     with pytest.raises(EndsUnknown, match=r"does not know when the slots in .* end"):
         file_at(folder, BEFORE, minutes(0))
     assert file_at(folder, BEFORE, minutes(0), unknown_ends=True) == BEFORE
-    older = archive.folder(archive.revisions()[0]) / ROUTER
-    (older / ended.ENDS).unlink()
-    (older / "reservations.json").write_text(json.dumps([{"handle": "r-1"}]))
+    older = archive.device_folder(archive.revisions()[0], ROUTER)
+    (older.path / ENDS).unlink()
+    (older.path / "reservations.json").write_text(json.dumps([{"handle": "r-1"}]))
     with pytest.raises(EndsUnknown):
         file_at(older, AFTER, minutes(0))
-    (older / "reservations.json").write_text("[]")
+    (older.path / "reservations.json").write_text("[]")
     assert file_at(older, AFTER, minutes(0)) == AFTER, "nothing was reserved"
 
 

@@ -1,7 +1,6 @@
-"""In which order the devices of a path act at a boundary: what a path carries is there before anybody admits into it.
+"""In which order the devices of a path are changed at a boundary: its core before its edge at a start, after it at an end.
 
-At a start the devices inside a path act a little before those that police and mark at its edge; at an end a little after
-(GARA §4: a premium packet must find its queue all the way). Pure.
+So the edge lets no premium packet in that does not find its queue all the way (GARA §4). Pure.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from controller.path.model import crossed
 from controller.timeline import Active
 
 #: More than the skew between devices that act by themselves, and far below a person's notice.
-APART = timedelta(milliseconds=250)
+OFFSET = timedelta(milliseconds=250)
 #: Boundaries that are closer together keep their instants: no step may pass another's.
-ALONE = timedelta(seconds=1)
+MIN_DISTANCE = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +31,27 @@ class Boundary:
         return self.at + self.shifts.get(device, timedelta())
 
 
-def ordered(
+def boundaries_in_order(
     at: datetime, active: Sequence[Active], coming: Sequence[tuple[datetime, Sequence[Active]]]
 ) -> list[Boundary]:
-    """The boundaries `coming` (ascending, after `at`), with the order of the devices at each. `active` is until the first.
+    """Each boundary of `coming` with how much earlier or later than it the devices of the core are changed.
 
     Where slots begin and others end at one instant, all devices act at it: for a moment both would be reserved, and
     nobody admitted that.
+
+    Args:
+        active: the slots that are open from `at` until the first boundary.
+        coming: the boundaries after `at`, ascending, each with the slots that are open from then on.
     """
-    found: list[Boundary] = []
+    boundaries: list[Boundary] = []
     before = active
     for index, (instant, after) in enumerate(coming):
         earlier = coming[index - 1][0] if index else at
         later = coming[index + 1][0] if index + 1 < len(coming) else None
-        alone = instant - earlier >= ALONE and (later is None or later - instant >= ALONE)
-        found.append(Boundary(instant, after, _shifts(before, after) if alone else {}))
+        alone = instant - earlier >= MIN_DISTANCE and (later is None or later - instant >= MIN_DISTANCE)
+        boundaries.append(Boundary(instant, after, _shifts(before, after) if alone else {}))
         before = after
-    return found
+    return boundaries
 
 
 def _shifts(before: Sequence[Active], after: Sequence[Active]) -> dict[str, timedelta]:
@@ -58,7 +61,7 @@ def _shifts(before: Sequence[Active], after: Sequence[Active]) -> dict[str, time
     if bool(begun) == bool(ended):
         return {}
     inner = _inner(begun or ended)
-    return dict.fromkeys(sorted(inner), -APART if begun else APART)
+    return dict.fromkeys(sorted(inner), -OFFSET if begun else OFFSET)
 
 
 def _inner(changing: Collection[Active]) -> set[str]:

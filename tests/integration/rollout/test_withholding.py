@@ -8,7 +8,7 @@ import pytest
 
 from controller.ledger import Ledger
 from controller.ledger.model import Entry, State, Terms
-from controller.rollout.unready import Unready
+from controller.rollout.withholding import Withholding
 from controller.timeline import Active, active_at
 from controller.verbs.offline import entries_of
 from controller.vocabulary import IfUnready
@@ -46,41 +46,41 @@ def handles(found: tuple[Active, ...]) -> list[str]:
 @pytest.mark.parametrize("policy", IfUnready)
 def test_where_all_devices_answer_no_policy_is_asked(book: Ledger, policy: IfUnready) -> None:
     slot = coming(book, policy)
-    assert Unready(book).admissible(slot, (), EARLY, SOON) == slot
+    assert Withholding(book).admissible(slot, (), EARLY, SOON) == slot
     assert told(book) == []
 
 
 @pytest.mark.parametrize("policy", [IfUnready.DELAY, IfUnready.ALARM, IfUnready.REFUSE])
 def test_a_slot_is_on_all_devices_of_its_path_or_on_none(book: Ledger, policy: IfUnready) -> None:
-    slot, unready = coming(book, policy), Unready(book)
+    slot, withholding = coming(book, policy), Withholding(book)
     for _ in range(3):
-        assert unready.admissible(slot, {"r2"}, EARLY, EARLY) == ()
+        assert withholding.admissible(slot, {"r2"}, EARLY, EARLY) == ()
     assert told(book) == ["push.withheld"]
-    assert unready.admissible(slot, {"elsewhere"}, EARLY, EARLY) == slot
+    assert withholding.admissible(slot, {"elsewhere"}, EARLY, EARLY) == slot
     assert told(book) == ["push.withheld", "push.released"]
 
 
 def test_a_slot_that_may_degrade_begins_on_the_devices_that_answer(book: Ledger) -> None:
-    slot, unready = coming(book, IfUnready.DEGRADE), Unready(book)
-    assert unready.admissible(slot, {"r2"}, EARLY, SOON) == slot
+    slot, withholding = coming(book, IfUnready.DEGRADE), Withholding(book)
+    assert withholding.admissible(slot, {"r2"}, EARLY, SOON) == slot
     assert told(book) == ["push.degraded"]
 
 
 def test_operators_are_called_shortly_before_a_slot_that_asks_for_it_and_once(book: Ledger) -> None:
-    slot, unready = coming(book, IfUnready.ALARM), Unready(book)
-    assert unready.admissible(slot, {"r2"}, EARLY, EARLY) == ()
+    slot, withholding = coming(book, IfUnready.ALARM), Withholding(book)
+    assert withholding.admissible(slot, {"r2"}, EARLY, EARLY) == ()
     for _ in range(2):
-        assert unready.admissible(slot, {"r2"}, SOON, SOON) == ()
+        assert withholding.admissible(slot, {"r2"}, SOON, SOON) == ()
     assert told(book) == ["push.withheld", "push.alarm"]
 
 
 def test_a_slot_that_is_to_be_refused_is_cancelled_before_it_begins_and_not_hours_before(book: Ledger) -> None:
-    slot, unready = coming(book, IfUnready.REFUSE), Unready(book)
-    unready.admissible(slot, {"r2"}, EARLY, EARLY)
+    slot, withholding = coming(book, IfUnready.REFUSE), Withholding(book)
+    withholding.admissible(slot, {"r2"}, EARLY, EARLY)
     (entry,) = book.live_between(EARLY)
     assert entry.state is State.COMMITTED
     for _ in range(2):
-        assert unready.admissible(slot, {"r2"}, EARLY, SOON) == ()
+        assert withholding.admissible(slot, {"r2"}, EARLY, SOON) == ()
     gone = book.get(entry.handle)
     assert gone is not None
     assert gone.state is State.CANCELLED
@@ -89,23 +89,23 @@ def test_a_slot_that_is_to_be_refused_is_cancelled_before_it_begins_and_not_hour
 
 
 def test_what_all_devices_carried_stays_when_one_of_them_fails(book: Ledger) -> None:
-    slot, unready = coming(book, IfUnready.REFUSE), Unready(book)
-    unready.carried = {slot[0].entry.handle}
-    assert handles(unready.admissible(slot, {"r2"}, SOON, SOON)) == ["slot"]
+    slot, withholding = coming(book, IfUnready.REFUSE), Withholding(book)
+    withholding.active_everywhere = {slot[0].entry.handle}
+    assert handles(withholding.admissible(slot, {"r2"}, SOON, SOON)) == ["slot"]
     assert told(book) == []
 
 
 def test_who_takes_the_lead_in_a_slot_leaves_it_where_it_is(book: Ledger) -> None:
     """A router that the new leader cannot reach carries it still; the others must not lose it for that."""
-    slot, successor = coming(book, IfUnready.REFUSE), Unready(book)
+    slot, successor = coming(book, IfUnready.REFUSE), Withholding(book)
     successor.take_over(slot)
     assert handles(successor.admissible(slot, {"r2"}, SOON, SOON)) == ["slot"]
 
 
 def test_who_takes_the_lead_withholds_what_was_withheld(book: Ledger) -> None:
     slot = coming(book, IfUnready.DELAY)
-    Unready(book).admissible(slot, {"r2"}, SOON, SOON)
-    successor = Unready(book)
+    Withholding(book).admissible(slot, {"r2"}, SOON, SOON)
+    successor = Withholding(book)
     successor.take_over(slot)
     assert successor.admissible(slot, {"r2"}, SOON, SOON) == ()
     assert handles(successor.admissible(slot, (), SOON, SOON)) == ["slot"]

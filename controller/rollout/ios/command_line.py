@@ -10,7 +10,8 @@ from pathlib import Path
 
 import asyncssh
 
-from controller.rollout.fanout.login import DeviceError, Login, Unreachable
+from controller.rollout.fanout.login import Login
+from controller.rollout.transport import DeviceError, Unreachable
 
 #: `router>`, `router#`, `router(config-if)#` at the end of what was printed.
 _PROMPT = re.compile(r"(?:^|[\r\n])([\w.:/@-]+)(\([\w.:/@+ -]+\))?([>#]) ?$")
@@ -29,7 +30,7 @@ REFUSED = re.compile(
 )
 
 
-class Shell:
+class CommandLine:
     """One login. Not for concurrent use."""
 
     def __init__(self, name: str, login: Login) -> None:

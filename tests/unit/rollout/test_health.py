@@ -1,0 +1,64 @@
+"""Which devices are set aside, why, and until when."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from controller.rollout.health import FIRST_RETRY, LAST_RETRY, DeviceHealth
+from controller.rollout.status import LoopStatus
+from tests.support.requests import T0
+
+
+class Events:
+    """In place of a ledger."""
+
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+
+    def append_event(self, _kind: str, _at: object, *, device: str, details: dict[str, str]) -> None:
+        self.messages.append(f"{device}: {details['message']}")
+
+
+@pytest.fixture
+def health() -> DeviceHealth:
+    ledger: Any = Events()
+    return DeviceHealth(ledger, LoopStatus())
+
+
+def test_a_device_is_set_aside_for_longer_each_time_and_not_for_ever(health: DeviceHealth) -> None:
+    now, waits = T0, []
+    for _ in range(8):
+        health.set_aside("r1", "it does not answer", now)
+        assert health.is_waiting("r1", now)
+        (retry,) = health.retries()
+        waits.append(retry - now)
+        now = retry
+        assert health.waiting(now) == set(), "it is tried again"
+    assert (waits[0], waits[1], waits[-1]) == (FIRST_RETRY, 2 * FIRST_RETRY, LAST_RETRY)
+    health.recovered(["r1"])
+    health.set_aside("r1", "it does not answer", now)
+    assert health.retries() == [now + FIRST_RETRY]
+
+
+def test_a_reason_is_recorded_once_and_stands_in_the_status_until_it_is_over(health: DeviceHealth) -> None:
+    for why in ("it does not answer", "it does not answer", "its disk is full"):
+        health.set_aside("r1", why, T0)
+    assert health.ledger.messages == ["r1: it does not answer", "r1: its disk is full"]  # type: ignore[attr-defined]
+    assert (health.status.troubles, health.all_well) == ({"r1": "its disk is full"}, False)
+    health.recovered(["r1", "r2"])
+    assert (health.status.troubles, health.all_well) == ({}, True)
+
+
+def test_of_many_only_those_are_set_aside_that_do_not_wait_already(health: DeviceHealth) -> None:
+    assert health.set_aside_all({"r1": "no room", "r2": "no room"}, T0)
+    assert not health.set_aside_all({"r1": "no room"}, T0)
+    assert health.set_aside_all({"r1": "no room"}, T0 + FIRST_RETRY)
+
+
+def test_when_the_clock_is_set_each_waits_for_as_long_as_it_was_to(health: DeviceHealth) -> None:
+    health.set_aside("r1", "it does not answer", T0)
+    health.clock_was_set(-timedelta(hours=1))
+    assert health.retries() == [T0 + FIRST_RETRY - timedelta(hours=1)]
