@@ -15,12 +15,12 @@ from pydantic import AwareDatetime, BeforeValidator, StringConstraints
 from controller.api.figures import LogFigures
 from controller.api.plan_workers import PlanWorkers
 from controller.api.streaming import Streams
+from controller.auth.tokens import Caller, Role, TokenStore
+from controller.broker import Broker
 from controller.notify.dispatching import DeliveryCounts
 from controller.problems import LINE_PATTERN, InvalidInput
 from controller.rollout.status import LoopStatus
 from controller.timebase import RFC_3339
-from controller.verbs import Broker
-from controller.verbs.tokens import Caller, Role, TokenStore
 
 #: A version; proxies that compress an answer make its ETag a weak one.
 IF_MATCH = r'^(\*|(W/)?"[0-9]{1,9}")$'

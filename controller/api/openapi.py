@@ -8,9 +8,9 @@ from controller.api.context import IF_MATCH
 from controller.api.examples import EXAMPLES, PROBLEMS
 from controller.api.models import ProblemOut
 from controller.api.problems import MEDIA_TYPE
+from controller.planning.plan_file import PlanFile
 from controller.reservation import json_schema, reservation_schema
 from controller.reservation.schema import ONE_END
-from controller.verbs.plan_file import PlanFile
 
 DESCRIPTION = """Reserve bandwidth for a time slot and have the routers do it.
 

@@ -24,16 +24,16 @@ from pathlib import Path
 from typing import Any
 
 from controller.api.models import PlanOut
+from controller.auth.tokens import Caller
+from controller.broker import Broker
 from controller.ledger import Ledger, open_ledger
 from controller.network.model import Network
+from controller.planning.plan_page import PageStart, page_document
+from controller.planning.request_limits import PlanTooLarge
+from controller.planning.source import source_of
 from controller.problems import SlotcarError
 from controller.reservation import load_text
 from controller.settings import Settings
-from controller.verbs import Broker
-from controller.verbs.limits import PlanTooLarge
-from controller.verbs.plan_page import PageStart, page_document
-from controller.verbs.source import source_of
-from controller.verbs.tokens import Caller
 
 #: The API and the reconcile loop come first.
 NICE = 5

@@ -12,18 +12,20 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from controller.auth.access import NotAllowed
 from controller.ledger import errors as ledger_errors
 from controller.notify.sending import WrongUrl
 from controller.notify.signing import SecretUnusable
 from controller.notify.webhooks import UnknownWebhook, WrongKind, WrongWebhook
 from controller.path import NoPath
+from controller.planning import errors
+from controller.planning.request_limits import PlanTooLarge
 from controller.platforms.model import Unrenderable
 from controller.policy import errors as policy_errors
 from controller.problems import InvalidInput, Problem, SlotcarError
 from controller.units import UnitError
-from controller.verbs import errors
-from controller.verbs.documents import refusal_document
-from controller.verbs.limits import PlanTooLarge
+from controller.views.devices import NoSuchDevice
+from controller.views.documents import refusal_document
 
 MEDIA_TYPE = "application/problem+json"
 PREFIX = "urn:slotcar:problem:"
@@ -48,8 +50,8 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (ledger_errors.NameTaken, 409, "name-taken", "The name is taken"),
     (ledger_errors.IdempotencyConflict, 409, "idempotency-conflict", "The idempotency key was used otherwise"),
     (ledger_errors.LedgerUnavailable, 503, "ledger-unavailable", "The ledger's database does not answer"),
-    (errors.NotAllowed, 403, "not-allowed", "Not allowed"),
-    (errors.NoSuchDevice, 404, "unknown-device", "There is no such device"),
+    (NotAllowed, 403, "not-allowed", "Not allowed"),
+    (NoSuchDevice, 404, "unknown-device", "There is no such device"),
     (errors.NotPossible, 409, "not-possible", "This makes no sense for the reservation"),
     (UnknownWebhook, 404, "unknown-webhook", "There is no such webhook"),
     (WrongUrl, 422, "invalid-input", "The request is wrong"),

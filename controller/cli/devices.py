@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from controller.cli import ERROR
-from controller.cli.asking import confirm
+from controller.cli.confirmation import confirm
 from controller.cli.options import Devices, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, coloured_diff, complain, emit, print_table, progress, stdout
 from controller.cli.session import broker, now, settings
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from controller.network.model import Network
+    from controller.recovery.comparison import Comparison
+    from controller.recovery.rollback import Goal
     from controller.rollout.archive import Archive
     from controller.rollout.model import PushResult, Wanted
     from controller.rollout.pusher import Pusher, Readings
-    from controller.verbs.configurations import DeviceDiff
-    from controller.verbs.rewinding import Goal
-    from controller.verbs.rolling import Comparison
+    from controller.views.configurations import DeviceDiff
 
 #: `slotcar diff` ends with it where devices differ, as `diff` and `terraform plan -detailed-exitcode` do.
 DIFFERENT = 2
@@ -42,7 +42,7 @@ def diff(
     exit_code: Annotated[bool, typer.Option("--exit-code", help="end with 2 where a device differs")] = False,
 ) -> None:
     """Read the routers and show where they differ from what the ledger wants now. Changes nothing."""
-    from controller.verbs.documents import comparison_document
+    from controller.recovery.comparison import comparison_document
 
     found = _compare(inventory, device)
     emit(comparison_document(found), form, lambda: _print(found))
@@ -53,7 +53,8 @@ def diff(
 
 
 def _compare(inventory: object, device: list[str] | None) -> Comparison:
-    from controller.verbs.rolling import compare, pusher_for
+    from controller.recovery.comparison import compare
+    from controller.wiring import pusher_for
 
     with broker(inventory) as opened:  # type: ignore[arg-type]
         progress("reading the devices")
@@ -78,8 +79,9 @@ def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) 
     Exit code 4: a push failed and was rolled back; 5: it failed and could not be. While a controller leads, it pushes
     by itself, and this refuses.
     """
-    from controller.verbs.errors import NotPossible
-    from controller.verbs.rolling import compare, must_be_wanted_still, pusher_for
+    from controller.planning.errors import NotPossible
+    from controller.recovery.comparison import compare, must_be_wanted_still
+    from controller.wiring import pusher_for
 
     with broker(inventory) as opened:
         lease = opened.ledger.try_lead()
@@ -136,10 +138,10 @@ def rollback(
     will push what its ledger wants again: stop it first, or cancel the reservation instead.
     """
     from controller.network import load_network
-    from controller.verbs.errors import NotPossible
-    from controller.verbs.named import named_devices
-    from controller.verbs.rewinding import Goal
-    from controller.verbs.rolling import pusher_for
+    from controller.planning.errors import NotPossible
+    from controller.recovery.rollback import Goal
+    from controller.views.devices import named_devices
+    from controller.wiring import pusher_for
 
     if to and revision:
         raise typer.BadParameter("say either a revision, for what was before it, or --to", param_hint="--to")
@@ -154,7 +156,7 @@ def rollback(
         _list(pusher.archive, form)
         return
     if to or reservation:
-        _rewind(pusher, network, Goal(to, device, reservation), yes)
+        _roll_back(pusher, network, Goal(to, device, reservation), yes)
         return
     if not known and revision is None:
         raise NotPossible(f"there is no revision in {chosen.state_dir}: nothing was pushed yet")
@@ -168,7 +170,7 @@ def rollback(
 
 
 def _list(archive: Archive, form: Format) -> None:
-    from controller.verbs.rewinding import revisions_document
+    from controller.recovery.rollback import revisions_document
 
     listed = revisions_document(archive)
     rows = [
@@ -195,11 +197,11 @@ def _push(pusher: Pusher, wanted: Mapping[str, Wanted], readings: Readings) -> P
         raise
 
 
-def _rewind(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
-    from controller.verbs.rewinding import rewind
+def _roll_back(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
+    from controller.recovery.rollback import plan_rollback
 
     progress("reading the devices")
-    found = rewind(pusher, network, goal, now())
+    found = plan_rollback(pusher, network, goal, now())
     for one in found.diffs:
         stdout().print(one.device, style="cyan")
         coloured_diff(one.diff)
@@ -234,7 +236,7 @@ def drift(
     Only what is Slotcar's is looked at. A controller that leads looks by itself, every SLOTCAR_CHECK_INTERVAL, writes an
     event `device.drifted` and repairs it.
     """
-    from controller.verbs.documents import comparison_document
+    from controller.recovery.comparison import comparison_document
 
     found = _compare(inventory, device)
     rows = [

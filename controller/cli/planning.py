@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from controller.cli import REFUSED
-from controller.cli.asking import confirm
+from controller.cli.confirmation import confirm
 from controller.cli.options import Files, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, coloured_diff, emit, stdout
 from controller.cli.session import broker, caller, network_of, now, settings
 from controller.problems import printable
 
 if TYPE_CHECKING:
-    from controller.verbs.plan import Plan, Step
+    from controller.planning.plan import Plan, Step
 
 SetName = Annotated[
     str | None,
@@ -48,7 +48,7 @@ def plan(
     Exits with 3 if anything is refused. Without a ledger yet, or with --offline, nothing but the inventory and the
     files is needed.
     """
-    from controller.verbs.plan_file import plan_document, write_plan
+    from controller.planning.plan_file import plan_document, write_plan
 
     made = _make(files, inventory, offline, set_name, owner or [])
     if output:
@@ -59,8 +59,8 @@ def plan(
 
 
 def _make(files: list[Path], inventory: Path | None, offline: bool, set_name: str | None, owners: list[str]) -> Plan:
-    from controller.verbs.offline import plan_offline
-    from controller.verbs.source import read_source
+    from controller.planning.offline import plan_offline
+    from controller.planning.source import read_source
 
     chosen = settings(inventory=inventory)
     moment = now()
@@ -84,8 +84,8 @@ def apply(
     All or nothing: if anything is refused, nothing is applied (exit code 3). Asks before it applies files; a plan's file
     is applied without a question, because it holds no more than was shown when it was made.
     """
-    from controller.verbs.plan_file import is_plan_file, read_plan, to_do
-    from controller.verbs.source import read_source
+    from controller.planning.plan_file import is_plan_file, read_plan, to_do
+    from controller.planning.source import read_source
 
     with broker(inventory) as opened:
         if is_plan_file(files):
@@ -133,8 +133,8 @@ def print_plan(made: Plan) -> None:
 def _print_step(step: Step) -> None:
     from rich.text import Text
 
-    from controller.verbs.explain import difference_sentence, refusal_sentences
-    from controller.verbs.plan import WAITS
+    from controller.planning.plan import WAITS
+    from controller.views.explain import difference_sentence, refusal_sentences
 
     console = stdout()
     owner, name = step.match.key
@@ -157,7 +157,7 @@ def summary(reservation: object) -> str:
     """One line that a person recognises a reservation by."""
     from controller.reservation.model import Reservation
     from controller.timebase import iso
-    from controller.verbs.explain import rate_words
+    from controller.views.explain import rate_words
 
     assert isinstance(reservation, Reservation)
     times = len(reservation.windows)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from controller.cli.asking import confirm
+from controller.cli.confirmation import confirm
 from controller.cli.options import IfVersion, Inventory, OutputFormat, Which, Yes, parsed
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from controller.ledger.model import Entry
-    from controller.verbs.enquiring import EnquiryAnswer
+    from controller.planning.enquiry import EnquiryAnswer
 
 Source = Annotated[
     str, typer.Option("--source", "-s", help="host of the inventory or address, with an optional :port")
@@ -72,7 +72,7 @@ def enquire(
     chosen = settings(inventory=inventory)
     if offline or not chosen.has_ledger():
         from controller.admission import SlotTables, capacities
-        from controller.verbs.enquiring import ask_tables
+        from controller.planning.enquiry import ask_tables
 
         network = network_of(chosen)
         answer = ask_tables(asked, network, SlotTables(capacities(network)))
@@ -84,8 +84,8 @@ def enquire(
 
 def _show_enquiry(answer: EnquiryAnswer, form: Format) -> None:
     from controller.admission.resource_id import describe
+    from controller.planning.enquiry import enquiry_document
     from controller.units import format_rate
-    from controller.verbs.documents import enquiry_document
 
     rows = [
         (one.direction.value, format_rate(one.rate_bps), describe(one.limited_by) if one.limited_by else "nothing")
@@ -131,9 +131,9 @@ def create(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Reserve: admitted whole, or refused with numbers (exit code 3)."""
+    from controller.broker import Options
     from controller.reservation import from_mapping
     from controller.units import parse_duration
-    from controller.verbs import Options
 
     moment = now()
     data = _mapping(
@@ -167,9 +167,9 @@ def modify(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Change a rate or a window. If the new one is refused, the old one stays (exit code 3)."""
+    from controller.planning.modification import Modification
     from controller.reservation import parse_time
     from controller.units import parse_duration, parse_rate_bps
-    from controller.verbs import Modification
 
     moment = now()
     change = Modification(
@@ -293,7 +293,7 @@ def status(
         return
     from controller.ledger.model import OCCUPYING
     from controller.ledger.queries import Filter
-    from controller.verbs.documents import entry_document
+    from controller.views.documents import entry_document
 
     with broker(inventory) as opened:
         if which:
@@ -319,7 +319,7 @@ def _watch(which: str | None, form: Format, api: str | None, token_file: Path | 
 
 def _print_list(entries: tuple[Entry, ...]) -> None:
     from controller.timebase import iso
-    from controller.verbs.explain import rate_words
+    from controller.views.explain import rate_words
 
     rows = [
         (
@@ -339,7 +339,7 @@ def _print_list(entries: tuple[Entry, ...]) -> None:
 
 
 def _show(entry: Entry, form: Format) -> None:
-    from controller.verbs.documents import entry_document
+    from controller.views.documents import entry_document
 
     emit(entry_document(entry), form, lambda: _print_entry(entry))
 
@@ -373,9 +373,9 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
 
 def _change_lines(entry: Entry) -> list[str]:
     """The change that waits for approval, one line for each key."""
+    from controller.planning.matching import compare
     from controller.timebase import iso
-    from controller.verbs.explain import difference_sentence
-    from controller.verbs.matching import compare
+    from controller.views.explain import difference_sentence
 
     change = entry.proposed
     if change is None:

@@ -40,8 +40,8 @@ def timeline(
     """Slot boundaries, past and coming: what starts and ends when, and how far each device got with it."""
     from controller.cli.watching import lag, names, relative
     from controller.reservation import parse_time
-    from controller.verbs.documents import timeline_document
-    from controller.verbs.viewing import LOOK_BACK, TimelineQuery
+    from controller.views.documents import timeline_document
+    from controller.views.timeline import LOOK_BACK, TimelineQuery
 
     moment = now()
     begin = parsed("--from", lambda text: parse_time(text, moment), since) if since else moment - LOOK_BACK
@@ -82,15 +82,15 @@ def render(
 
     With FILES everything in them counts as admitted, and no server or database is needed; without, the ledger is read.
     """
+    from controller.planning.offline import entries_of
     from controller.reservation import parse_time
     from controller.timebase import iso
-    from controller.verbs.configurations import configurations_at
-    from controller.verbs.offline import entries_of
+    from controller.views.configurations import configurations_at
 
     moment = now()
     instant = parsed("--at", lambda text: parse_time(text, moment), at)
     if files:
-        from controller.verbs.source import read_source
+        from controller.planning.source import read_source
 
         network = network_of(settings(inventory=inventory))
         entries = entries_of(read_source(files, moment, network).reservations, network, moment)
@@ -132,7 +132,7 @@ def events(
 ) -> None:
     """The audit log: every transition and every push, in order."""
     from controller.cli.following import cells, follow_events
-    from controller.verbs.documents import event_document
+    from controller.views.documents import event_document
 
     if follow:
         asked = {"reservation": reservation or "", "kind": list(kind or ()), "device": device or ""}
@@ -140,7 +140,7 @@ def events(
             follow_events(far, after, asked, form)
         return
     from controller.ledger.queries import EventFilter
-    from controller.verbs.named import named_devices
+    from controller.views.devices import named_devices
 
     with broker(inventory) as opened:
         handle = None if reservation is None else opened.status(reservation, caller()).handle

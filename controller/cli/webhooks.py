@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from controller.cli import ERROR
-from controller.cli.asking import confirm
+from controller.cli.confirmation import confirm
 from controller.cli.options import OutputFormat, Yes
 from controller.cli.output import Format, complain, emit, print_table, progress, stdout
 from controller.cli.session import caller, now, settings

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from controller.auth.access import require_operator
+from controller.auth.tokens import Caller
 from controller.ledger import Ledger
 from controller.ledger.webhooks import Backlog, Delivery, Webhook
 from controller.notify.message import trial_message
@@ -17,9 +19,7 @@ from controller.notify.sending import Outcome, Sender, checked_url
 from controller.notify.signing import keys_at
 from controller.problems import SlotcarError
 from controller.timebase import iso
-from controller.verbs.access import require_operator
-from controller.verbs.documents import event_document
-from controller.verbs.tokens import Caller
+from controller.views.documents import event_document
 
 #: Each is looked after at every event.
 MOST_WEBHOOKS = 50

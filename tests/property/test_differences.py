@@ -15,7 +15,7 @@ from controller.network.model import Network
 from controller.platforms.model import Configuration
 from controller.timebase import MICROSECOND, Window
 from controller.timeline import active_at
-from controller.verbs.configurations import DeviceDiff, Differences, configurations_at, transitions
+from controller.views.configurations import DeviceDiff, Differences, configurations_at, transitions
 from tests.property.test_configuring import FLOWS, NETWORKS, NOW
 
 #: The SLS of both networks that ends does so an hour after `NOW`.

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Path
 
 from controller.api.context import TheBroker, TheCaller, now
 from controller.api.models import DifferenceOfDeviceOut
-from controller.verbs.access import require_overview
-from controller.verbs.rolling import compare, pusher_for
+from controller.auth.access import require_overview
+from controller.recovery.comparison import compare
+from controller.wiring import pusher_for
 
 router = APIRouter(prefix="/v1", tags=["devices"])
 Name = Annotated[str, Path(description="a device of the inventory", examples=["anl-7507-1"])]

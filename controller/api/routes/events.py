@@ -9,12 +9,12 @@ from fastapi.responses import StreamingResponse
 
 from controller.api.context import LOCAL, Context, Line, TheBroker, TheCaller
 from controller.api.models import EventsOut
+from controller.auth.access import require_overview
+from controller.auth.tokens import Caller
 from controller.ledger.queries import EventFilter
 from controller.problems import InvalidInput, Problem
-from controller.verbs.access import require_overview
-from controller.verbs.documents import event_document
-from controller.verbs.named import named_devices
-from controller.verbs.tokens import Caller
+from controller.views.devices import named_devices
+from controller.views.documents import event_document
 
 router = APIRouter(prefix="/v1", tags=["views"])
 KIND = r"^[a-z][a-z-]*(\.[a-z-]*)?$"

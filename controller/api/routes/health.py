@@ -11,10 +11,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from controller.api.context import Context, KnownCaller, TheBroker
 from controller.api.metrics import registry_of
 from controller.api.models import HealthOut
+from controller.auth.access import may_overview
 from controller.ledger.database import SchemaState
 from controller.ledger.errors import LedgerUnavailable
 from controller.rollout.status import LoopStatus
-from controller.verbs.access import may_overview
 
 router = APIRouter(tags=["health"])
 

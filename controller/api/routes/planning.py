@@ -11,9 +11,9 @@ from controller.api.context import TheBroker, TheCaller, now
 from controller.api.limits import json_only
 from controller.api.models import AppliedOut, PlanOut
 from controller.api.plan_process import PlanRequest
-from controller.verbs.documents import entry_document
-from controller.verbs.plan_file import to_do_from
-from controller.verbs.plan_page import PageStart, page_start
+from controller.planning.plan_file import to_do_from
+from controller.planning.plan_page import PageStart, page_start
+from controller.views.documents import entry_document
 
 router = APIRouter(prefix="/v1", tags=["plans"])
 PAGE_LINES, MOST_LINES = 2_000, 10_000

@@ -12,14 +12,16 @@ from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 from controller.api.context import IfMatch, OneVersion, TheBroker, TheCaller, now
 from controller.api.limits import json_only
 from controller.api.models import BindIn, EnquiryOut, EntriesOut, EntryOut, ExtendIn, ModifyIn, RatesIn, ReasonIn
+from controller.auth.access import owner_for
+from controller.broker import Options
 from controller.ledger.model import Entry, State
 from controller.ledger.queries import Filter
+from controller.planning.enquiry import enquiry_document
+from controller.planning.modification import Modification
 from controller.problems import LINE_PATTERN, InvalidInput, Problem
 from controller.reservation import from_mapping, parse_time
 from controller.units import UnitError, parse_duration, parse_rate_bps
-from controller.verbs import Modification, Options
-from controller.verbs.access import owner_for
-from controller.verbs.documents import enquiry_document, entry_document
+from controller.views.documents import entry_document
 
 router = APIRouter(prefix="/v1", tags=["reservations"])
 T = TypeVar("T")

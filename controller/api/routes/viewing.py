@@ -10,10 +10,10 @@ from fastapi import APIRouter, Query
 from controller.api.context import Line, TheBroker, TheCaller, Time, now
 from controller.api.loop import controller_document
 from controller.api.models import ConfigurationsOut, ControllerOut, TimelineOut
+from controller.auth.access import require_overview
 from controller.timebase import iso
-from controller.verbs.access import require_overview
-from controller.verbs.documents import timeline_document
-from controller.verbs.viewing import LOOK_BACK, TimelineQuery
+from controller.views.documents import timeline_document
+from controller.views.timeline import LOOK_BACK, TimelineQuery
 
 router = APIRouter(prefix="/v1", tags=["views"])
 FIRST_YEAR, LAST_YEAR = 1970, 9000

@@ -21,13 +21,13 @@ from controller.api.app import create_app
 from controller.api.connections import connection_options
 from controller.api.context import Context
 from controller.api.streaming import Streams
+from controller.auth.tokens import Role, TokenStore, create_token
+from controller.broker import Broker
 from controller.ledger import Ledger, open_ledger
 from controller.network import load_network
 from controller.network.model import Network
 from controller.rollout.status import LoopStatus
 from controller.settings import Settings
-from controller.verbs import Broker
-from controller.verbs.tokens import Role, TokenStore, create_token
 from tests.support.controllers import free_port
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,14 +9,14 @@ from pathlib import Path
 import httpx
 import pytest
 
+from controller.auth.tokens import Caller, Role, create_token
+from controller.broker import Broker, Options
 from controller.ledger import Ledger, open_ledger
 from controller.network.model import Network
 from controller.policy.errors import EndpointNotAllowed
 from controller.reservation import from_mapping
 from controller.settings import Settings
 from controller.timebase import iso
-from controller.verbs import Broker, Options
-from controller.verbs.tokens import Caller, Role, create_token
 from tests.integration.api.conftest import GARNET, START, Body, Running, at, body, copied, created, live, problem
 
 HOUR = timedelta(hours=1)

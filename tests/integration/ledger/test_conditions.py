@@ -11,8 +11,8 @@ import pytest
 from controller.admission import capacities
 from controller.ledger import Filter, Ledger
 from controller.ledger.model import AdmissionRequest, Condition, Entry, PlanStep, State, Terms
+from controller.planning.routing import route
 from controller.problems import SlotcarError
-from controller.verbs.asking import ask_for
 from tests.support.networks import line_network
 from tests.support.requests import T0, reservation
 
@@ -47,7 +47,7 @@ def book(ledger: Ledger) -> Ledger:
 def asking(
     name: str, witness: Witness | None = None, start: int = 0, end: int = 60, **more: object
 ) -> AdmissionRequest:
-    ask = ask_for(reservation(name, 8_000, start, end), NETWORK)
+    ask = route(reservation(name, 8_000, start, end), NETWORK)
     condition = witness.condition if witness else None
     return AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="tester", condition=condition, **more)  # type: ignore[arg-type]
 
