@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from controller.admission import capacities
 from controller.admission.model import Refused
@@ -16,19 +17,19 @@ from controller.auth import access
 from controller.auth.tokens import Caller
 from controller.ledger import Filter, Ledger
 from controller.ledger.errors import UnknownHandle
-from controller.ledger.model import AdmissionRequest, Entry, PlanStep, State, Terms
+from controller.ledger.model import AdmissionRequest, Cancellation, Entry, State, Terms
 from controller.ledger.queries import EventFilter
 from controller.network.model import Network
 from controller.planning.enquiry import EnquiryAnswer, ask_tables
-from controller.planning.errors import NotPossible, PlanRefused, RefusedByAdmission, StalePlan
-from controller.planning.matching import Act, match
+from controller.planning.errors import NotPossible, RefusedByAdmission, StalePlan, require_no_refusal
+from controller.planning.matching import match
 from controller.planning.modification import Modification, modified
 from controller.planning.plan import Plan, make_plan, network_digest
-from controller.planning.plan_file import PlanToDo, StepToDo
 from controller.planning.platform_limits import PlatformLimits
 from controller.planning.request_limits import require_few_windows
 from controller.planning.routing import RoutedReservation, route
 from controller.planning.source import Source
+from controller.planning.step import Action, PlanStep
 from controller.platforms.model import Configuration
 from controller.problems import InvalidInput, Problem, is_line
 from controller.reservation import require_valid
@@ -41,8 +42,8 @@ from controller.views.phases import KINDS
 from controller.views.timeline import TimelineItem, TimelineQuery, timeline
 from controller.wiring import policy_of
 
-#: A boundary is prepared at most so long before it, and its failures are told again no longer after it.
-TOLD_WITHIN = timedelta(hours=1)
+#: A boundary is prepared at most so long before it, and its failures are recorded no longer than so after it.
+EVENTS_WITHIN = timedelta(hours=1)
 LONGEST_REASON = 500
 #: Of what the audit log says about boundaries; with more, the earliest are left out.
 MOST_EVENTS = 20_000
@@ -115,8 +116,8 @@ class Broker:
         access.require_overview(caller, "see the timeline")
         if query.devices is not None:
             named_devices(self.network, query.devices)
-        told = EventFilter(KINDS, since=query.since - TOLD_WITHIN, until=query.until + TOLD_WITHIN)
-        events = self.ledger.events_of(told, after=None, limit=MOST_EVENTS)
+        wanted = EventFilter(KINDS, since=query.since - EVENTS_WITHIN, until=query.until + EVENTS_WITHIN)
+        events = self.ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
         return timeline(self.ledger.between(query.since, query.until), events, query, now)
 
     def configurations(
@@ -131,7 +132,7 @@ class Broker:
         entries = self.ledger.live_between(at, at + MICROSECOND)
         return configurations_at(entries, self.network, at, devices)
 
-    # -- asking ----------------------------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------------------------------
 
     def create(self, reservation: Reservation, caller: Caller, now: datetime, options: Options = Options()) -> Entry:
         """Admits and commits, or holds, or leaves it to approval.
@@ -211,24 +212,24 @@ class Broker:
             names_others=access.may_see_all(caller),
         )
 
-    def _admit(self, reservation: Reservation, caller: Caller, now: datetime, **how: object) -> Entry:
+    def _admit(self, reservation: Reservation, caller: Caller, now: datetime, **how: Any) -> Entry:
         require_few_windows([("", reservation)], self.settings.max_windows)
         routed = route(require_valid(reservation), self.network)
-        answer = self.ledger.admit(
-            AdmissionRequest(
-                reservation=reservation,
-                paths=routed.paths,
-                demands=routed.demands,
-                actor=caller.name,
-                condition=self._platform_limits.condition(routed),
-                names_others=access.may_see_all(caller),
-                **how,  # type: ignore[arg-type]
-            ),
-            now,
-        )
+        answer = self.ledger.admit(self._request(routed, caller, **how), now)
         if isinstance(answer, Refused):
             raise RefusedByAdmission(reservation, answer)
         return answer
+
+    def _request(self, routed: RoutedReservation, caller: Caller, **how: Any) -> AdmissionRequest:
+        return AdmissionRequest(
+            reservation=routed.reservation,
+            paths=routed.paths,
+            demands=routed.demands,
+            actor=caller.name,
+            condition=self._platform_limits.condition(routed),
+            names_others=access.may_see_all(caller),
+            **how,
+        )
 
     def enquire(self, asked: Reservation, caller: Caller, now: datetime) -> EnquiryAnswer:
         """The highest rate each way over the windows (GARA's enquire).
@@ -268,11 +269,12 @@ class Broker:
             set_name=source.scope.set_name,
             policy=self.ledger.terms.policy,
             names_others=access.may_see_all(caller),
+            paths=source.paths,
             show_from=show_from,
         )
         return made if access.may_overview(caller) else made.without_devices()
 
-    def apply(self, work: PlanToDo, caller: Caller, now: datetime) -> Applied:
+    def apply(self, plan: Plan, caller: Caller, now: datetime) -> Applied:
         """Exactly the plan, whole or not at all.
 
         Raises:
@@ -281,43 +283,34 @@ class Broker:
             PlanNotAdmitted: it does not fit any more. CannotExpress: a platform has no words for what it would leave.
             RefusedByPolicy: see `create`.
         """
-        steps = ((f"steps[{i}].reservation", one.reservation) for i, one in enumerate(work.steps) if one.reservation)
+        steps = ((f"steps[{i}].reservation", one.reservation) for i, one in enumerate(plan.steps) if one.reservation)
         require_few_windows(steps, self.settings.max_windows)
-        if work.refused:
-            raise PlanRefused(f"the plan holds refusals, so none of it is applied: {', '.join(work.refused)}")
-        if work.network_digest != network_digest(self.network):
+        require_no_refusal("/".join(step.key) for step in plan.refused)
+        if plan.network_digest != network_digest(self.network):
             raise StalePlan("the inventory has changed since the plan was made: make the plan again")
-        if work.sequence is None:
+        if plan.sequence is None:
             raise StalePlan("the plan was made without a ledger (--offline): make it again with one")
-        doing = [step for step in work.steps if step.act is not Act.NO_OP]
+        doing = [step for step in plan.steps if step.action is not Action.NO_OP]
         if not doing:
             return Applied((), 0, 0, 0)
-        requests = [self._plan_step(step, caller, now) for step in doing]
-        entries = self.ledger.apply(requests, now, actor=caller.name, sequence=work.sequence)
-        acts = [step.act for step in doing]
-        return Applied(entries, *(acts.count(act) for act in (Act.CREATE, Act.CHANGE, Act.CANCEL)))
+        changes = [self._change_of(step, caller, now) for step in doing]
+        entries = self.ledger.apply(changes, now, actor=caller.name, sequence=plan.sequence)
+        actions = [step.action for step in doing]
+        return Applied(entries, *(actions.count(one) for one in (Action.CREATE, Action.CHANGE, Action.CANCEL)))
 
-    def _plan_step(self, step: StepToDo, caller: Caller, now: datetime) -> PlanStep:
+    def _change_of(self, step: PlanStep, caller: Caller, now: datetime) -> AdmissionRequest | Cancellation:
+        """What the ledger is asked for a step of a plan, which may have been written by anybody."""
         access.owner_for(caller, step.key[0])
         if step.handle is not None and self._changeable(step.handle, caller).reservation.key != step.key:
             raise StalePlan(f"{step.handle} is not {'/'.join(step.key)}: make the plan again")
-        if step.act is Act.CANCEL:
-            return PlanStep(step.key, cancel=step.handle, expected_version=step.expected_version)
-        assert step.reservation is not None
+        if step.reservation is None or step.action is Action.CANCEL:
+            assert step.handle is not None
+            return Cancellation(step.handle, step.expected_version)
         if step.reservation.end <= now:
             raise StalePlan(f"{'/'.join(step.key)} ended at {iso(step.reservation.end)}: make the plan again")
-        routed = route(require_valid(step.reservation, "plan"), self.network)
-        request = AdmissionRequest(
-            reservation=step.reservation,
-            paths=routed.paths,
-            demands=routed.demands,
-            actor=caller.name,
-            replaces=step.handle,
-            expected_version=step.expected_version,
-            condition=self._platform_limits.condition(routed),
-            names_others=access.may_see_all(caller),
-        )
-        return PlanStep(step.key, request=request)
+        routed = step.routed or route(step.reservation, self.network)
+        require_valid(step.reservation, "plan")
+        return self._request(routed, caller, replaces=step.handle, expected_version=step.expected_version)
 
     # -- states ----------------------------------------------------------------------------------------------------
 

@@ -125,7 +125,7 @@ _REFUSAL: Json = {
     "highest_share_permille": None,
 }
 _PLAN: Json = {
-    "format": "slotcar-plan/1",
+    "format": "slotcar-plan/2",
     "made_at": "2027-03-01T12:00:00Z",
     "ledger_sequence": 6,
     "network": "sha256:6599c560a2f7ad89572ab25b3cf60c50150dceeaf387aa05fdab320fc1f82e02",

@@ -6,9 +6,7 @@ document or with the error that refuses it. It ends when the other side is gone,
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import resource
 import select
 import signal
@@ -30,9 +28,8 @@ from controller.ledger import Ledger, open_ledger
 from controller.network.model import Network
 from controller.planning.plan_page import PageStart, page_document
 from controller.planning.request_limits import PlanTooLarge
-from controller.planning.source import source_of
+from controller.planning.source import source_of_body
 from controller.problems import SlotcarError
-from controller.reservation import load_text
 from controller.settings import Settings
 
 #: The API and the reconcile loop come first.
@@ -41,8 +38,6 @@ NICE = 5
 MAX_ANSWER_BYTES = 10_000_000
 #: What a plan may take beyond `Settings.plan_timeout` before the process ends by itself.
 ALARM_MARGIN_S = 10
-#: Characters that YAML folds, refuses or takes for halves of others unless they are escaped.
-_UNLIKE_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +75,7 @@ def answer(request: PlanRequest, broker: Broker) -> bytes:
     Raises:
         SlotcarError: the plan is refused, or its answer is too large.
     """
-    reservations = load_text(_yaml(request.body), "request", request.now, broker.settings.max_windows)
-    source = source_of(reservations, request.set_name)
+    source = source_of_body(request.body, request.now, request.set_name, broker.settings.max_windows)
     plan = broker.plan(source, request.caller, request.now, request.start.at)
     document = PlanOut.model_validate(page_document(plan, request.start, request.max_lines))
     text = document.model_dump_json().encode("utf-8", "replace")
@@ -91,12 +85,6 @@ def answer(request: PlanRequest, broker: Broker) -> bytes:
             " reservations at a time, or ask for fewer `lines`"
         )
     return text
-
-
-def _yaml(body: dict[str, Any]) -> str:
-    """As YAML, which the reader of reservation files takes, and which is JSON but for a few characters."""
-    text = json.dumps(body, ensure_ascii=False)
-    return _UNLIKE_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def main(descriptor: int) -> None:

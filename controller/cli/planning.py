@@ -15,7 +15,8 @@ from controller.cli.session import broker, caller, network_of, now, settings
 from controller.problems import printable
 
 if TYPE_CHECKING:
-    from controller.planning.plan import Plan, Step
+    from controller.planning.plan import Plan
+    from controller.planning.step import PlanStep
 
 SetName = Annotated[
     str | None,
@@ -84,13 +85,12 @@ def apply(
     All or nothing: if anything is refused, nothing is applied (exit code 3). Asks before it applies files; a plan's file
     is applied without a question, because it holds no more than was shown when it was made.
     """
-    from controller.planning.plan_file import is_plan_file, read_plan, to_do
+    from controller.planning.plan_file import read_plan
     from controller.planning.source import read_source
 
     with broker(inventory) as opened:
-        if is_plan_file(files):
-            work = read_plan(files[0])
-        else:
+        made = read_plan(files)
+        if made is None:
             moment = now()
             source = read_source(files, moment, opened.network, set_name, owner or [])
             made = opened.plan(source, caller(), moment)
@@ -100,8 +100,7 @@ def apply(
             if made.refused:
                 raise typer.Exit(REFUSED)
             confirm(yes, "Apply this?")
-            work = to_do(made)
-        result = opened.apply(work, caller(), now())
+        result = opened.apply(made, caller(), now())
     for entry in result.entries:
         reservation = entry.reservation
         waits = "; its change waits for approval" if entry.proposed else ""
@@ -130,25 +129,23 @@ def print_plan(made: Plan) -> None:
     console.print(f"\n{made.summary}", style="bold")
 
 
-def _print_step(step: Step) -> None:
+def _print_step(step: PlanStep) -> None:
     from rich.text import Text
 
-    from controller.planning.plan import WAITS
     from controller.views.explain import difference_sentence, refusal_sentences
 
     console = stdout()
-    owner, name = step.match.key
-    reservation = step.match.wanted or (step.match.entry.reservation if step.match.entry else None)
+    owner, name = step.key
+    reservation = step.reservation or (step.entry.reservation if step.entry else None)
     assert reservation is not None
-    if step.refused:
-        for line in refusal_sentences(reservation, step.refused):
+    if step.refusal:
+        for line in refusal_sentences(reservation, step.refusal):
             console.print(Text(("! " if not line.startswith(" ") else "  ") + line, style="bold red"))
         return
-    sign, style = SIGNS[step.act.value]
-    words = WAITS if step.waits else step.match.note
-    note = f"  ({words})" if words else ""
+    sign, style = SIGNS[step.action.value]
+    note = f"  ({step.note})" if step.note else ""
     console.print(Text(printable(f"{sign} {owner}/{name}  {summary(reservation)}{note}"), style=style))
-    for difference in step.match.differences:
+    for difference in step.differences:
         words = difference_sentence(difference.key, difference.before, difference.after)
         console.print(Text(f"    {printable(words)}", style=style))
 

@@ -17,9 +17,9 @@ from controller.ledger.model import (
     OCCUPYING,
     TRANSITIONS,
     AdmissionRequest,
+    Cancellation,
     Condition,
     Entry,
-    PlanStep,
     Proposal,
     State,
 )
@@ -293,18 +293,19 @@ class Expire(Operation[tuple[Entry, ...]]):
 
 @dataclass(frozen=True)
 class ApplyPlan(Operation[tuple[Entry, ...]]):
-    """All steps of a plan or none: cancels and changes give back first, then everything is decided in order."""
+    """All changes of a plan or none: what is cancelled or changed gives back first, then everything is decided in order."""
 
-    steps: tuple[PlanStep, ...]
+    cancellations: tuple[Cancellation, ...]
+    requests: tuple[AdmissionRequest, ...]
     actor: str
     sequence: int | None
 
     @property
     def needs(self) -> Needs:
-        found = [Admit(self.now, step.request).needs for step in self.steps if step.request]
+        found = [Admit(self.now, request).needs for request in self.requests]
         handles = tuple(handle for need in found for handle in need.handles)
         return Needs(
-            handles=handles + tuple(step.cancel for step in self.steps if step.cancel),
+            handles=handles + tuple(one.handle for one in self.cancellations),
             keys=tuple(key for need in found for key in need.keys),
             flows=tuple(flow for need in found for flow in need.flows),
         )
@@ -312,29 +313,29 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
     def run(self, transaction: Transaction) -> tuple[Entry, ...]:
         """
         Raises:
-            StaleLedger: something was written since the plan was made. PlanNotAdmitted: a step is refused.
-            RefusedByPolicy; what a step's condition raises.
+            StaleLedger: something was written since the plan was made. PlanNotAdmitted: a change is refused.
+            RefusedByPolicy; what a change's condition raises.
         """
         if self.sequence is not None and transaction.head.sequence != self.sequence:
             raise StaleLedger(self.sequence, transaction.head.sequence)
-        before = owners_usage(transaction, {step.key[0] for step in self.steps}, self.now)
-        cancelled = [self._cancel(transaction, step) for step in self.steps if step.cancel]
-        asked = [(step, Admit(self.now, step.request)) for step in self.steps if step.request]
+        before = owners_usage(transaction, {request.reservation.owner for request in self.requests}, self.now)
+        cancelled = [self._cancel(transaction, one) for one in self.cancellations]
+        asked = [Admit(self.now, request) for request in self.requests]
         # Everything that changes leaves first, so that two may take each other's place.
-        olds = [admit.opened(transaction) for _, admit in asked]
+        olds = [admit.opened(transaction) for admit in asked]
         # ... but what waits for approval keeps what it has until then.
         staying = [
-            old if old and admit.waits(transaction, old) else None for (_, admit), old in zip(asked, olds, strict=True)
+            old if old and admit.waits(transaction, old) else None for admit, old in zip(asked, olds, strict=True)
         ]
         for old, stays in zip(olds, staying, strict=True):
             if old is not None and stays is None:
                 transaction.give_back(old)
         refused: list[tuple[tuple[str, str], Refused]] = []
         done: list[tuple[Admit, Entry]] = []
-        for (step, admit), old, stays in zip(asked, olds, staying, strict=True):
+        for admit, old, stays in zip(asked, olds, staying, strict=True):
             answer = admit.decided(transaction, without=stays)
             if isinstance(answer, Refused):
-                refused.append((step.key, answer))
+                refused.append((admit.request.reservation.key, answer))
             else:
                 if stays is not None:
                     transaction.give_back(stays)
@@ -346,9 +347,8 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
         check_quotas(transaction, before, self.now)
         return (*cancelled, *(entry for _, entry in done))
 
-    def _cancel(self, transaction: Transaction, step: PlanStep) -> Entry:
-        assert step.cancel is not None
-        entry = transaction.entry(step.cancel, step.expected_version)
+    def _cancel(self, transaction: Transaction, one: Cancellation) -> Entry:
+        entry = transaction.entry(one.handle, one.expected_version)
         return move(transaction, entry, State.CANCELLED, self.actor, self.now, "no longer in the files")
 
 

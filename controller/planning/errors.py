@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from controller.admission.model import Refused
 from controller.platforms.model import Unrenderable
 from controller.problems import SlotcarError
@@ -32,3 +34,12 @@ class StalePlan(SlotcarError):
 
 class PlanRefused(SlotcarError):
     """A plan that holds a refusal is not applied, whole."""
+
+
+def require_no_refusal(names: Iterable[str]) -> None:
+    """
+    Raises:
+        PlanRefused: there are refused steps; these are their reservations.
+    """
+    if refused := list(names):
+        raise PlanRefused(f"the plan holds refusals, so none of it is applied: {', '.join(refused)}")

@@ -9,23 +9,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
-from typing import Any
 
 from controller.ledger.model import OCCUPYING, Entry
+from controller.planning.step import Action, Difference, PlanStep
 from controller.reservation.model import Reservation
 from controller.timebase import iso
 from controller.views.documents import DERIVED_KEYS, reservation_document
 
 #: Label that says which set of files a reservation came from.
 SET_LABEL = "slotcar/set"
-
-
-class Act(StrEnum):
-    CREATE = "create"
-    CHANGE = "change"
-    CANCEL = "cancel"
-    NO_OP = "no-op"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +30,6 @@ class Scope:
     def covers(self, entry: Entry) -> bool:
         reservation = entry.reservation
         return reservation.owner in self.owners and reservation.labels.get(SET_LABEL) == self.set_name
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """One key of a reservation that the files want otherwise."""
-
-    key: str
-    before: Any
-    after: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """One reservation's fate. `wanted` is None for a cancel, `entry` for a create; `note` explains a no-op."""
-
-    act: Act
-    wanted: Reservation | None
-    entry: Entry | None
-    differences: tuple[Difference, ...] = ()
-    note: str = ""
-
-    @property
-    def key(self) -> tuple[str, str]:
-        reservation = self.wanted or (self.entry.reservation if self.entry else None)
-        assert reservation is not None
-        return reservation.key
 
 
 def live(entries: Iterable[Entry], now: datetime) -> tuple[Entry, ...]:
@@ -83,34 +49,35 @@ def match(
     scope: Scope,
     now: datetime,
     relative: Collection[tuple[str, str]] = (),
-) -> tuple[Match, ...]:
+) -> tuple[PlanStep, ...]:
     """Each wanted reservation in the files' order, then the cancels by (owner, name).
 
     `relative` names those whose start the file gives relative to now: while one lives, its start stays what it was
     when it was first applied, so that applying the same file twice changes nothing.
     """
     entries = {entry.reservation.key: entry for entry in live(current, now)}
-    matches = [
+    steps = [
         _match_one(reservation, entries.get(reservation.key), scope, now, reservation.key in relative)
         for reservation in wanted
     ]
     named = {reservation.key for reservation in wanted}
     gone = sorted(key for key, entry in entries.items() if key not in named and scope.covers(entry))
-    return (*matches, *(Match(Act.CANCEL, None, entries[key]) for key in gone))
+    return (*steps, *(PlanStep.about(Action.CANCEL, entries[key]) for key in gone))
 
 
-def _match_one(reservation: Reservation, entry: Entry | None, scope: Scope, now: datetime, relative: bool) -> Match:
+def _match_one(reservation: Reservation, entry: Entry | None, scope: Scope, now: datetime, relative: bool) -> PlanStep:
     labelled = reservation.model_copy(update={"labels": {**reservation.labels, SET_LABEL: scope.set_name}})
     if entry is None:
         if labelled.end <= now:
-            return Match(Act.NO_OP, labelled, None, note=f"its slot ended at {iso(labelled.end)}")
-        return Match(Act.CREATE, labelled, None)
+            return PlanStep(Action.NO_OP, labelled.key, labelled, note=f"its slot ended at {iso(labelled.end)}")
+        return PlanStep(Action.CREATE, labelled.key, labelled)
     if relative:
         labelled = _started_at(labelled, entry.latest.start)
     # A change that waits for approval is what was asked for last: to ask for the same again changes nothing.
     differences = compare(entry.latest, labelled)
     note = "its change waits for approval" if entry.proposed and not differences else ""
-    return Match(Act.CHANGE if differences else Act.NO_OP, labelled, entry, differences, note)
+    action = Action.CHANGE if differences else Action.NO_OP
+    return PlanStep.about(action, entry, reservation=labelled, differences=differences, note=note)
 
 
 def _started_at(reservation: Reservation, start: datetime) -> Reservation:
@@ -123,7 +90,7 @@ def compare(before: Reservation, after: Reservation) -> tuple[Difference, ...]:
     """Keys whose values differ, in the document's order."""
     old, new = reservation_document(before), reservation_document(after)
     constant = before.constant_rate_bps is not None and after.constant_rate_bps is not None
-    repeated_keys = {"slots"} if constant else DERIVED_KEYS
+    repeated_keys = {"slots"} if constant else set(DERIVED_KEYS)
     return tuple(
         Difference(key, old[key], new[key]) for key in new if old[key] != new[key] and key not in repeated_keys
     )

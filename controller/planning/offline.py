@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from controller.admission import SlotTables, capacities
-from controller.ledger.model import Entry, State
+from controller.ledger.model import Entry
 from controller.network.model import Network
 from controller.planning.matching import match
 from controller.planning.plan import Plan, make_plan
@@ -19,9 +19,8 @@ from controller.wiring import policy_of
 
 def plan_offline(source: Source, network: Network, settings: Settings, now: datetime, *, no_ledger_yet: bool) -> Plan:
     """A plan against an empty ledger. `no_ledger_yet`: there is none, so the plan can be applied to the first one."""
-    matches = match(source.reservations, (), source.scope, now, source.relative)
     return make_plan(
-        matches,
+        match(source.reservations, (), source.scope, now, source.relative),
         (),
         SlotTables(capacities(network)),
         network,
@@ -30,25 +29,13 @@ def plan_offline(source: Source, network: Network, settings: Settings, now: date
         set_name=source.scope.set_name,
         policy=policy_of(settings, network),
         names_others=True,
+        paths=source.paths,
     )
 
 
 def entries_of(reservations: Sequence[Reservation], network: Network, now: datetime) -> tuple[Entry, ...]:
     """Reservations as if all were committed, numbered in the files' order: what `render` shows offline."""
-    entries = []
-    for number, reservation in enumerate(reservations, 1):
-        routed = route(reservation, network)
-        entries.append(
-            Entry(
-                handle=f"offline-{number}",
-                number=number,
-                state=State.COMMITTED,
-                version=1,
-                reservation=reservation,
-                paths=routed.paths,
-                demands=routed.demands,
-                created_at=now,
-                changed_at=now,
-            )
-        )
-    return tuple(entries)
+    return tuple(
+        route(reservation, network).entry(f"offline-{number}", number, now)
+        for number, reservation in enumerate(reservations, 1)
+    )

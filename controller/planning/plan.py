@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from controller.admission import SlotTables
 from controller.admission.model import Demand, Refused, highest_bps
 from controller.ledger.model import Entry, Proposal, State
 from controller.network.model import Network
+from controller.path.model import Path
 from controller.planning.errors import CannotExpress
-from controller.planning.matching import Act, Match
 from controller.planning.plan_policy import check_plan
 from controller.planning.routing import RoutedReservation, route
+from controller.planning.step import Action, PlanStep
 from controller.platforms.model import Unrenderable
 from controller.policy.amounts import amount_of
 from controller.policy.gate import needs_approval
@@ -31,20 +32,6 @@ WAITS = "waits for approval"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One reservation's fate, and the numbers if there is no room for it; `waits`: for an operator's approval."""
-
-    match: Match
-    ask: RoutedReservation | None = None
-    refused: Refused | None = None
-    waits: bool = False
-
-    @property
-    def act(self) -> Act:
-        return self.match.act
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """All of it.
 
@@ -58,22 +45,21 @@ class Plan:
     sequence: int | None
     network_digest: str
     set_name: str
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     boundaries: tuple[Boundary, ...] = ()
     boundaries_left_out: int = 0
     next_at: datetime | None = None
-    counts: dict[str, int] = field(default_factory=dict)
 
     @property
-    def refused(self) -> tuple[Step, ...]:
-        return tuple(step for step in self.steps if step.refused)
+    def refused(self) -> tuple[PlanStep, ...]:
+        return tuple(step for step in self.steps if step.refusal)
 
     @property
     def changes_nothing(self) -> bool:
-        return all(step.act is Act.NO_OP for step in self.steps)
+        return all(step.action is Action.NO_OP for step in self.steps)
 
-    def count(self, act: Act) -> int:
-        return sum(1 for step in self.steps if step.act is act and not step.refused)
+    def count(self, action: Action) -> int:
+        return sum(1 for step in self.steps if step.action is action and not step.refusal)
 
     def without_devices(self) -> Plan:
         """The plan for who may not see devices: their configurations hold other owners' flows, too."""
@@ -83,8 +69,8 @@ class Plan:
     def summary(self) -> str:
         """Terraform's last line: what a person looks for first."""
         line = (
-            f"Plan: {self.count(Act.CREATE)} to create, {self.count(Act.CHANGE)} to change,"
-            f" {self.count(Act.CANCEL)} to cancel"
+            f"Plan: {self.count(Action.CREATE)} to create, {self.count(Action.CHANGE)} to change,"
+            f" {self.count(Action.CANCEL)} to cancel"
         )
         return f"{line}; {len(self.refused)} refused." if self.refused else f"{line}."
 
@@ -96,7 +82,7 @@ def network_digest(network: Network) -> str:
 
 
 def make_plan(
-    matches: Sequence[Match],
+    matched: Sequence[PlanStep],
     current: Sequence[Entry],
     tables: SlotTables,
     network: Network,
@@ -106,25 +92,19 @@ def make_plan(
     set_name: str,
     policy: Policy,
     names_others: bool,
+    paths: Mapping[tuple[str, str], Sequence[Path]] | None = None,
     show_from: datetime | None = None,
 ) -> Plan:
-    """Decides every match against `tables`, as if what is cancelled and changed were gone already.
+    """Decides every step against `tables`, as if what is cancelled and changed were gone already.
 
-    `tables` is used up: it ends as it would after the apply. The devices' changes are shown from `show_from` on;
-    without it, those at once come first.
+    `tables` is used up: it ends as it would after the apply. `paths` are those that are known already, by key. The
+    devices' changes are shown from `show_from` on; without it, those at once come first.
 
     Raises:
         CannotExpress: at some boundary a platform cannot express what would be admitted. RefusedByPolicy: a rule of the
         operator's forbids a step; `names_others` says whether the sentence may name other owners' reservations.
     """
-    asks = {
-        match.key: route(match.wanted, network) for match in matches if match.wanted and match.act is not Act.NO_OP
-    }
-    staying = {match.key for match in matches if match.key in asks and _stays(match, asks[match.key], policy, now)}
-    for match in matches:
-        if match.entry and match.act in (Act.CANCEL, Act.CHANGE) and match.key not in staying:
-            _occupy(tables.remove, match.entry)
-    steps = tuple(_step(match, asks.get(match.key), tables, network, policy, now) for match in matches)
+    steps = _decided(matched, tables, network, policy, now, paths or {})
     after = _entries_after(current, steps, now)
     check_plan(steps, current, after, policy, now, name_other=names_others)
     times = sorted(at for at in _touched_times(steps, now) if show_from is None or at >= show_from)
@@ -147,12 +127,34 @@ def make_plan(
     )
 
 
-def _stays(match: Match, ask: RoutedReservation, policy: Policy, now: datetime) -> bool:
+def _decided(
+    matched: Sequence[PlanStep],
+    tables: SlotTables,
+    network: Network,
+    policy: Policy,
+    now: datetime,
+    paths: Mapping[tuple[str, str], Sequence[Path]],
+) -> tuple[PlanStep, ...]:
+    """The steps, each with its refusal or with its place taken in the tables."""
+    routed = [
+        replace(step, routed=route(step.reservation, network, paths.get(step.key)))
+        if step.reservation and step.action is not Action.NO_OP
+        else step
+        for step in matched
+    ]
+    staying = {step.key for step in routed if _stays(step, policy, now)}
+    for step in routed:
+        if step.entry and step.action in (Action.CANCEL, Action.CHANGE) and step.key not in staying:
+            _occupy(tables.remove, step.entry)
+    return tuple(_decide(step, step.key in staying, tables, network, policy, now) for step in routed)
+
+
+def _stays(step: PlanStep, policy: Policy, now: datetime) -> bool:
     """Whether the step is a change that waits for approval: until then the entry keeps what it has."""
-    entry = match.entry
-    if entry is None or entry.state is not State.COMMITTED:
+    entry, routed = step.entry, step.routed
+    if entry is None or routed is None or entry.state is not State.COMMITTED:
         return False
-    asked = entry.amount_of_change(ask.reservation, ask.paths, ask.demands, now)
+    asked = entry.amount_of_change(routed.reservation, routed.paths, routed.demands, now)
     return needs_approval(policy.gate, asked, entry.amount)
 
 
@@ -160,87 +162,76 @@ def _occupy(change: Callable[[Sequence[Demand], Sequence[Window]], None], entry:
     change(entry.occupied.demands, entry.occupied.windows)
 
 
-def _step(
-    match: Match, ask: RoutedReservation | None, tables: SlotTables, network: Network, policy: Policy, now: datetime
-) -> Step:
-    if ask is None:
-        return Step(match)
-    entry = match.entry
-    stays = entry if entry and _stays(match, ask, policy, now) else None
-    decision = ask.decide(tables, network, now + policy.horizon, without=(stays.occupied,) if stays else ())
+def _decide(
+    step: PlanStep, stays: bool, tables: SlotTables, network: Network, policy: Policy, now: datetime
+) -> PlanStep:
+    entry, routed = step.entry, step.routed
+    if routed is None:
+        return step
+    kept = (entry.occupied,) if entry and stays else ()
+    decision = routed.decide(tables, network, now + policy.horizon, without=kept)
     if isinstance(decision, Refused):
         if entry and not stays:  # the old one stays, and with it its room
             _occupy(tables.add, entry)
-        return Step(match, ask, decision)
-    if stays:
-        _occupy(tables.remove, stays)
-        _occupy(tables.add, _proposed(stays, ask, now))
-        return Step(match, ask, waits=True)
-    tables.add(decision.demands, decision.windows)
-    return Step(match, ask, waits=_waits(entry, ask, policy))
+        return replace(step, refusal=decision)
+    if entry and stays:
+        _occupy(tables.remove, entry)
+        _occupy(tables.add, _proposed(entry, routed, now))
+    else:
+        tables.add(decision.demands, decision.windows)
+    waits = stays or _waits(entry, routed, policy)
+    return replace(step, waits=waits, note=WAITS if waits else step.note)
 
 
-def _waits(entry: Entry | None, ask: RoutedReservation, policy: Policy) -> bool:
+def _waits(entry: Entry | None, routed: RoutedReservation, policy: Policy) -> bool:
     """Whether a new entry, or one that is not committed yet, waits for approval once it is applied."""
     if entry is not None:
         return entry.state is State.AWAITING_APPROVAL
-    amount = amount_of(ask.reservation, ask.paths, highest_bps(ask.demands))
+    amount = amount_of(routed.reservation, routed.paths, highest_bps(routed.demands))
     return needs_approval(policy.gate, amount, None)
 
 
-def _proposed(entry: Entry, ask: RoutedReservation, now: datetime) -> Entry:
-    return replace(entry, proposed=Proposal(ask.reservation, ask.paths, ask.demands, "", now))
+def _proposed(entry: Entry, routed: RoutedReservation, now: datetime) -> Entry:
+    return replace(entry, proposed=Proposal(routed.reservation, routed.paths, routed.demands, "", now))
 
 
-def _entries_after(current: Sequence[Entry], steps: Iterable[Step], now: datetime) -> tuple[Entry, ...]:
+def _entries_after(current: Sequence[Entry], steps: Iterable[PlanStep], now: datetime) -> tuple[Entry, ...]:
     """The entries as the ledger would hold them. New ones take the numbers that come next."""
     entries = {entry.handle: entry for entry in current}
     number = max((entry.number for entry in current), default=0)
     for step in steps:
-        entry = step.match.entry
-        if step.refused:
+        entry, routed = step.entry, step.routed
+        if step.refusal:
             continue
-        if step.act is Act.CANCEL and entry:
+        if step.action is Action.CANCEL and entry:
             entries[entry.handle] = replace(entry, state=State.CANCELLED)
-        elif step.act is Act.CHANGE and entry and step.ask:
-            ask = step.ask
-            changed = replace(entry, reservation=ask.reservation, paths=ask.paths, demands=ask.demands, proposed=None)
+        elif step.action is Action.CHANGE and entry and routed:
+            changed = replace(
+                entry, reservation=routed.reservation, paths=routed.paths, demands=routed.demands, proposed=None
+            )
             stays = step.waits and entry.state is State.COMMITTED
-            entries[entry.handle] = _proposed(entry, ask, now) if stays else changed
-        elif step.act is Act.CREATE and step.ask:
+            entries[entry.handle] = _proposed(entry, routed, now) if stays else changed
+        elif step.action is Action.CREATE and routed:
             number += 1
-            planned = _planned(step, step.ask, number, now)
+            state = State.AWAITING_APPROVAL if step.waits else State.COMMITTED
+            planned = routed.entry(f"planned-{number}", number, now, state)
             entries[planned.handle] = planned
     return tuple(entries.values())
 
 
-def _planned(step: Step, ask: RoutedReservation, number: int, now: datetime) -> Entry:
-    return Entry(
-        handle=f"planned-{number}",
-        number=number,
-        state=State.AWAITING_APPROVAL if step.waits else State.COMMITTED,
-        version=1,
-        reservation=ask.reservation,
-        paths=ask.paths,
-        demands=ask.demands,
-        created_at=now,
-        changed_at=now,
-    )
-
-
-def _touched_times(steps: Iterable[Step], now: datetime) -> set[datetime]:
+def _touched_times(steps: Iterable[PlanStep], now: datetime) -> set[datetime]:
     """When something that the plan touches starts, ends or changes its rate, from now on."""
     return {moment for reservation in _touched(steps) for slot in reservation.slots for moment in slot if moment > now}
 
 
-def _touched(steps: Iterable[Step]) -> Iterator[Reservation]:
+def _touched(steps: Iterable[PlanStep]) -> Iterator[Reservation]:
     for step in steps:
-        if step.act is Act.NO_OP or step.refused or step.waits:
+        if step.action is Action.NO_OP or step.refusal or step.waits:
             continue
-        if step.match.entry:
-            yield step.match.entry.reservation
-        if step.match.wanted:
-            yield step.match.wanted
+        if step.entry:
+            yield step.entry.reservation
+        if step.reservation:
+            yield step.reservation
 
 
 def _at_once(

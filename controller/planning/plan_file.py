@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -16,19 +14,22 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from controller.files import read_regular_file
-from controller.planning.matching import Act
-from controller.planning.plan import WAITS, Plan, Step
+from controller.planning.errors import require_no_refusal
+from controller.planning.plan import Plan
+from controller.planning.step import Action, PlanStep
 from controller.problems import InvalidInput, Problem
 from controller.reservation.checks import problems_of
 from controller.reservation.model import Name, Owner, Reservation
-from controller.timebase import RFC_3339, iso
+from controller.timebase import RFC_3339, Window, iso
 from controller.views.configurations import Boundary, DeviceDiff
-from controller.views.documents import DERIVED_KEYS, refusal_document, reservation_document
+from controller.views.documents import refusal_document, reservation_document
 
 FORMAT = "slotcar-plan/2"
 #: Of a plan that is read from a file.
@@ -47,28 +48,27 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "boundaries_left_out": plan.boundaries_left_out,
         "next": iso(plan.next_at) if plan.next_at else None,
         "summary": {
-            "create": plan.count(Act.CREATE),
-            "change": plan.count(Act.CHANGE),
-            "cancel": plan.count(Act.CANCEL),
-            "unchanged": plan.count(Act.NO_OP),
+            "create": plan.count(Action.CREATE),
+            "change": plan.count(Action.CHANGE),
+            "cancel": plan.count(Action.CANCEL),
+            "unchanged": plan.count(Action.NO_OP),
             "refused": len(plan.refused),
         },
     }
 
 
-def _step_document(step: Step) -> dict[str, Any]:
-    match = step.match
-    owner, name = match.key
+def _step_document(step: PlanStep) -> dict[str, Any]:
+    owner, name = step.key
     return {
-        "action": match.act.value,
+        "action": step.action.value,
         "owner": owner,
         "name": name,
-        "handle": match.entry.handle if match.entry else None,
-        "expected_version": match.entry.version if match.entry else None,
-        "reservation": reservation_document(match.wanted) if match.wanted else None,
-        "differences": [{"key": d.key, "before": d.before, "after": d.after} for d in match.differences],
-        "refusal": refusal_document(step.refused) if step.refused else None,
-        "note": WAITS if step.waits else match.note,
+        "handle": step.handle,
+        "expected_version": step.expected_version,
+        "reservation": reservation_document(step.reservation) if step.reservation else None,
+        "differences": [{"key": d.key, "before": d.before, "after": d.after} for d in step.differences],
+        "refusal": refusal_document(step.refusal) if step.refusal else None,
+        "note": step.note,
     }
 
 
@@ -90,10 +90,32 @@ def device_document(one: DeviceDiff, first_line: int = 0, max_lines: int | None 
 
 
 TIME_HINT = "say a time with its zone, such as 2027-03-01T22:00:00Z"
+READ_HINT = "make the plan again with: slotcar plan FILES -o plan.json"
 
 
 Handle = Annotated[str, StringConstraints(pattern=r"^r-[0-9a-z]{1,64}$")]
 Count = Annotated[int, Field(ge=0, le=2**62)]
+
+
+class DocumentedReservation(Reservation):
+    """A reservation as documents have it: with what follows from its slots, which is there to be read only."""
+
+    documented_rate_bps: int | None = Field(default=None, alias="rate_bps")
+    documented_windows: tuple[Window, ...] | None = Field(default=None, alias="windows")
+
+    @field_validator("documented_rate_bps", "documented_windows")
+    @classmethod
+    def _agrees_with_the_slots(cls, value: object, info: ValidationInfo) -> object:
+        """Somebody who changes only this changes nothing, and is told."""
+        if {"slots", "direction"} <= info.data.keys():
+            one = Reservation.model_construct(**info.data)
+            if value != (one.windows if info.field_name == "documented_windows" else one.constant_rate_bps):
+                raise PydanticCustomError("derived", "does not agree with the slots")
+        return value
+
+    @property
+    def asked(self) -> Reservation:
+        return Reservation.model_construct(**{key: getattr(self, key) for key in Reservation.model_fields})
 
 
 class PlannedStep(BaseModel):
@@ -101,12 +123,12 @@ class PlannedStep(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    action: Act
+    action: Action
     owner: Owner
     name: Name
     handle: Handle | None
     expected_version: Count | None
-    reservation: Reservation | None
+    reservation: DocumentedReservation | None
     refusal: dict[str, Any] | None
 
     @field_validator("reservation")
@@ -120,16 +142,26 @@ class PlannedStep(BaseModel):
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
-        if self.action in (Act.CREATE, Act.CHANGE):
+        if self.action in (Action.CREATE, Action.CHANGE):
             if self.reservation is None:
                 raise ValueError(f"a step that is to {self.action.value} has no reservation")
             if self.reservation.key != (self.owner, self.name):
                 raise ValueError(
                     f"the reservation is {'/'.join(self.reservation.key)}, the step {self.owner}/{self.name}"
                 )
-        if self.action in (Act.CHANGE, Act.CANCEL) and (self.handle is None or self.expected_version is None):
+        if self.action in (Action.CHANGE, Action.CANCEL) and (self.handle is None or self.expected_version is None):
             raise ValueError(f"a step that is to {self.action.value} has no handle or no version")
         return self
+
+    @property
+    def step(self) -> PlanStep:
+        return PlanStep(
+            self.action,
+            (self.owner, self.name),
+            self.reservation.asked if self.reservation else None,
+            self.handle,
+            self.expected_version,
+        )
 
 
 class PlanFile(BaseModel):
@@ -144,88 +176,33 @@ class PlanFile(BaseModel):
     steps: tuple[PlannedStep, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StepToDo:
-    """What apply needs of a step, whether the plan came from a file or was made this moment."""
-
-    act: Act
-    key: tuple[str, str]
-    handle: str | None
-    expected_version: int | None
-    reservation: Reservation | None
-
-
-@dataclass(frozen=True, slots=True)
-class PlanToDo:
-    """What apply needs of a plan."""
-
-    made_at: datetime
-    sequence: int | None
-    network_digest: str
-    steps: tuple[StepToDo, ...]
-    refused: tuple[str, ...]
-
-
-def to_do(plan: Plan) -> PlanToDo:
-    """The plan as apply takes it. It goes through the file's form, so that both ways are one."""
-    return to_do_from(json.dumps(plan_document(plan)), "plan")
-
-
-def _without_derived_keys(text: str) -> tuple[str, list[dict[str, Any]]]:
-    """The document without what is in its reservations only to be read, and that, step by step; a text that is no such
-    document as it is.
-    """
-    derived: list[dict[str, Any]] = []
-    try:
-        document = json.loads(text)
-        for step in document["steps"]:
-            asked = step["reservation"] or {}
-            derived.append({key: asked.pop(key) for key in sorted(DERIVED_KEYS & set(asked))})
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return text, []  # the model says what is wrong
-    return json.dumps(document), derived
-
-
-def _contradictions(plan: PlanFile, derived: list[dict[str, Any]]) -> Iterator[str]:
-    """Keys that do not follow from the slots beside them: somebody changed what is only there to be read."""
-    for number, (step, keys) in enumerate(zip(plan.steps, derived, strict=False)):
-        document = reservation_document(step.reservation) if step.reservation else {}
-        yield from (f"steps.{number}.reservation.{key}" for key, one in keys.items() if document.get(key) != one)
-
-
-def to_do_from(text: str, file: str, hint: str = "") -> PlanToDo:
-    """What a plan document in JSON asks to be done; `file` is what problems call it.
+def plan_of_document(document: object, file: str, hint: str) -> Plan:
+    """The plan that a document (as JSON gives it) asks to be applied; `file` is what problems call it.
 
     Raises:
-        InvalidInput: it is no plan, not one of this version, or asks for a reservation that may not be.
+        InvalidInput: it is no plan, not one of this version, or asks for a reservation that may not be. PlanRefused: it
+        holds a refusal.
     """
     try:
-        asked, derived = _without_derived_keys(text)
-        plan = PlanFile.model_validate_json(asked, strict=True)
-        wrong = [(key, value) for key, value in _times(json.loads(text)) if not RFC_3339.fullmatch(value)]
+        read = PlanFile.model_validate_json(json.dumps(document), strict=True)
     except ValidationError as error:
-        raise InvalidInput(
-            Problem(file, 0, ".".join(map(str, one["loc"])), str(one["msg"]).removeprefix("Value error, "), hint=hint)
-            for one in error.errors(include_url=False, include_input=False)
-        ) from error
+        raise InvalidInput(_problem(dict(one), file, hint) for one in error.errors(include_url=False)) from error
+    wrong = [(key, value) for key, value in _times(document) if not RFC_3339.fullmatch(value)]
     if wrong:
         raise InvalidInput(Problem(file, 0, key, "is no time", value[:60], TIME_HINT) for key, value in wrong)
-    if changed := list(_contradictions(plan, derived)):
-        words = "does not agree with the slots"
-        raise InvalidInput(Problem(file, 0, key, words, "", "change `slots`, and leave it out") for key in changed)
-    return PlanToDo(
-        made_at=plan.made_at,
-        sequence=plan.ledger_sequence,
-        network_digest=plan.network,
-        steps=tuple(
-            StepToDo(step.action, (step.owner, step.name), step.handle, step.expected_version, step.reservation)
-            for step in plan.steps
-        ),
-        refused=tuple(f"{step.owner}/{step.name}" for step in plan.steps if step.refusal),
-    )
+    require_no_refusal(f"{step.owner}/{step.name}" for step in read.steps if step.refusal)
+    steps = tuple(step.step for step in read.steps)
+    return Plan(read.made_at, read.ledger_sequence, read.network, "", steps)
 
 
-def _times(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _problem(error: dict[str, Any], file: str, hint: str) -> Problem:
+    if error["type"] == "derived":
+        hint = "change `slots`, and leave it out"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return Problem(file, 0, ".".join(map(str, error["loc"])), message, hint=hint)
+
+
+def _times(document: Any) -> Iterator[tuple[str, str]]:
     """Every time of a plan document that was validated, with its key: pydantic takes the text of a number for one, too."""
     yield "made_at", document["made_at"]
     for number, step in enumerate(document["steps"]):
@@ -244,26 +221,19 @@ def write_plan(plan: Plan, file: Path) -> None:
         raise InvalidInput([Problem(str(file), 0, "", f"cannot be written: {error.strerror}")]) from error
 
 
-def is_plan_file(paths: list[Path]) -> bool:
-    """A single `.json` file whose top is a plan's; reservation files are YAML or JSON too, so the name is not enough."""
-    if len(paths) != 1 or paths[0].suffix != ".json" or not paths[0].is_file():
-        return False
-    try:
-        document = json.loads(read_regular_file(paths[0], LARGEST_FILE_BYTES))
-    except (OSError, ValueError):
-        return False
-    return isinstance(document, dict) and "ledger_sequence" in document
+def read_plan(files: Sequence[Path]) -> Plan | None:
+    """The plan in a single `.json` file whose top is a plan's; None where these are reservation files, which are YAML or
+    JSON too, so that the name is not enough.
 
-
-def read_plan(file: Path) -> PlanToDo:
-    """
     Raises:
-        InvalidInput: the file cannot be read; see `to_do_from`.
+        InvalidInput, PlanRefused: see `plan_of_document`.
     """
+    if len(files) != 1 or files[0].suffix != ".json" or not files[0].is_file():
+        return None
     try:
-        text = read_regular_file(file, LARGEST_FILE_BYTES).decode("utf-8")
-    except OSError as error:
-        raise InvalidInput([Problem(str(file), 0, "", f"cannot be read: {error.strerror}")]) from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput([Problem(str(file), 0, "", f"is no UTF-8 text: {error.reason}")]) from error
-    return to_do_from(text, str(file), "make the plan again with: slotcar plan FILES -o plan.json")
+        document = json.loads(read_regular_file(files[0], LARGEST_FILE_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict) or "ledger_sequence" not in document:
+        return None
+    return plan_of_document(document, str(files[0]), READ_HINT)

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from controller.ledger.model import Entry
 from controller.planning.matching import live
+from controller.planning.step import PlanStep
 from controller.policy.flows import check_flows
 from controller.policy.policy import Policy
 from controller.policy.quotas import Usage, check_quota
 
-if TYPE_CHECKING:
-    from controller.planning.plan import Step
-
 
 def check_plan(
-    steps: Sequence[Step],
+    steps: Sequence[PlanStep],
     before: Sequence[Entry],
     after: Sequence[Entry],
     policy: Policy,
@@ -29,14 +26,14 @@ def check_plan(
     Raises:
         RefusedByPolicy: a step of the plan that has room is against a rule.
     """
-    doing = [step for step in steps if step.ask and not step.refused]
     keys = set()
-    for step in doing:
-        assert step.ask is not None
-        old = step.match.entry
-        policy.endpoints.check(step.ask.reservation, step.ask.paths)
-        policy.check_horizon(step.ask.reservation, now, old.reservation if old else None)
-        keys.add(step.match.key)
+    for step in steps:
+        if step.routed is None or step.refusal:
+            continue
+        old = step.entry
+        policy.endpoints.check(step.routed.reservation, step.routed.paths)
+        policy.check_horizon(step.routed.reservation, now, old.reservation if old else None)
+        keys.add(step.key)
     by_pair: dict[str, list[Entry]] = {}
     for entry in live(after, now):
         for pair in entry.pairs:

@@ -44,16 +44,16 @@ class PlatformLimits:
     network: Network
     _queue_problems: dict[tuple[str, frozenset[str]], str] = field(default_factory=dict)
 
-    def condition(self, ask: RoutedReservation) -> Condition | None:
+    def condition(self, routed: RoutedReservation) -> Condition | None:
         """What is left to ask under the ledger's lock: beside whom the reservation's flows would be; None for nothing.
 
         Raises:
             CannotExpress: a platform cannot, whoever else there is.
         """
-        entry = _alone(ask)
+        entry = routed.entry("", 1, _EPOCH)  # as if it were the only one
         if not self._knows(entry):  # bound before the inventory changed: nothing of it can be asked
             return None
-        for name in sorted(crossed(ask.paths)):
+        for name in sorted(crossed(routed.paths)):
             self._check_queues(name, entry.reservation.start)
         rates = {(slot.forward_bps, slot.reverse_bps): slot for slot in entry.reservation.slots}
         flows = tuple(flow for slot in rates.values() for flow in flows_of(entry, slot, self.network))
@@ -184,8 +184,3 @@ def _ingresses(flows: Sequence[EdgeFlow]) -> set[str]:
 
 def _active(entry: Entry, at: datetime) -> Active:
     return active_at((replace(entry, state=State.COMMITTED),), at)[0]
-
-
-def _alone(ask: RoutedReservation) -> Entry:
-    """The reservation as if it were the only one."""
-    return Entry("", 1, State.COMMITTED, 1, ask.reservation, ask.paths, ask.demands, _EPOCH, _EPOCH)

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path as FilePath
+from typing import Any
 
 from controller.network.model import Network
 from controller.path import NoPath, find_paths
+from controller.path.model import Path
 from controller.planning.matching import Scope
-from controller.reservation import load_files
+from controller.reservation import read_body, read_files
+from controller.reservation.loading import Loaded
 from controller.reservation.model import Reservation
 
-#: Read twice, this far apart: a start that moved along is relative to now.
-_PROBE = timedelta(seconds=1)
+Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """Attributes:
-    relative: keys of reservations whose start the files give relative to now.
+    relative: keys of reservations of which the files give a time relative to now.
+    paths: by key, those that were found while the files were checked against the network.
     """
 
     reservations: tuple[Reservation, ...]
     scope: Scope
-    relative: frozenset[tuple[str, str]] = frozenset()
+    relative: frozenset[Key] = frozenset()
+    paths: Mapping[Key, tuple[Path, ...]] = field(default_factory=dict)
 
 
 def read_source(
-    paths: Sequence[Path],
+    files: Sequence[FilePath],
     now: datetime,
     network: Network,
     set_name: str | None = None,
@@ -39,29 +43,33 @@ def read_source(
     Raises:
         InvalidInput: anything in any file is wrong, or names what the network has not; all of it is listed.
     """
-    wanted = load_files(paths, now, lambda reservation: _no_path(reservation, network))
-    later = {reservation.key: reservation.slots for reservation in load_files(paths, now + _PROBE)}
-    relative = frozenset(r.key for r in wanted if later.get(r.key) != r.slots)
-    return source_of(wanted, set_name or default_set_name(paths), owners, relative)
+    paths: dict[Key, tuple[Path, ...]] = {}
+
+    def routed(reservation: Reservation) -> Iterator[tuple[str, str]]:
+        try:
+            paths[reservation.key] = tuple(find_paths(reservation, network))
+        except NoPath as error:
+            yield error.key, str(error)
+
+    return _source(read_files(files, now, routed), set_name or default_set_name(files), owners, paths)
 
 
-def _no_path(reservation: Reservation, network: Network) -> Iterator[tuple[str, str]]:
-    try:
-        find_paths(reservation, network)
-    except NoPath as error:
-        yield error.key, str(error)
+def source_of_body(body: Mapping[str, Any], now: datetime, set_name: str, max_windows: int) -> Source:
+    """Of a reservation file that came as a request's JSON.
+
+    Raises:
+        InvalidInput: anything in it is wrong, or it has more windows than `max_windows`.
+    """
+    return _source(read_body(body, now, max_windows), set_name)
 
 
-def source_of(
-    wanted: Sequence[Reservation],
-    set_name: str,
-    owners: Iterable[str] = (),
-    relative: frozenset[tuple[str, str]] = frozenset(),
+def _source(
+    loaded: Loaded, set_name: str, owners: Iterable[str] = (), paths: Mapping[Key, tuple[Path, ...]] | None = None
 ) -> Source:
-    scope = Scope(set_name, frozenset(reservation.owner for reservation in wanted) | frozenset(owners))
-    return Source(tuple(wanted), scope, relative)
+    scope = Scope(set_name, frozenset(one.owner for one in loaded.reservations) | frozenset(owners))
+    return Source(tuple(loaded.reservations), scope, frozenset(loaded.relative), paths or {})
 
 
-def default_set_name(paths: Sequence[Path]) -> str:
+def default_set_name(files: Sequence[FilePath]) -> str:
     """The folder's or file's own name, whatever the way to it: the same set on every machine and from every folder."""
-    return "+".join(sorted(path.resolve().name for path in paths))
+    return "+".join(sorted(file.resolve().name for file in files))

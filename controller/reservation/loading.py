@@ -33,6 +33,7 @@ class Loaded:
     """What was read so far.
 
     Attributes:
+        relative: keys of the reservations that have a time relative to now.
         max_windows: of all reservations together; what comes after the one that passes it is not read.
     """
 
@@ -43,19 +44,25 @@ class Loaded:
     places: dict[tuple[str, str], str] = field(default_factory=dict)
     max_windows: int | None = None
     windows: int = 0
+    relative: set[tuple[str, str]] = field(default_factory=set)
 
-    def finish(self) -> tuple[Reservation, ...]:
+    def finished(self) -> Loaded:
         if self.problems:
             raise InvalidInput(self.problems)
-        return tuple(self.reservations)
+        return self
 
 
-def load_files(paths: Sequence[Path], now: datetime, check: Check = _nothing_wrong) -> tuple[Reservation, ...]:
-    """All reservations of these files, and of the files in these folders, in order; each passes `check` too.
+def load_files(paths: Sequence[Path], now: datetime) -> tuple[Reservation, ...]:
+    """All reservations of these files, and of the files in these folders, in order.
 
     Raises:
         InvalidInput: anything in any of them is wrong; all of it is listed, and nothing is given.
     """
+    return tuple(read_files(paths, now).reservations)
+
+
+def read_files(paths: Sequence[Path], now: datetime, check: Check = _nothing_wrong) -> Loaded:
+    """As `load_files`, with what else was seen; each reservation passes `check` too."""
     loaded = Loaded(now, check)
     for path in _files(paths, loaded):
         try:
@@ -64,7 +71,7 @@ def load_files(paths: Sequence[Path], now: datetime, check: Check = _nothing_wro
             loaded.problems.extend(error.problems)
             continue
         _read(document, loaded)
-    return loaded.finish()
+    return loaded.finished()
 
 
 def windows_problem(place: str, windows: int, max_windows: int) -> tuple[str, str, str]:
@@ -73,15 +80,26 @@ def windows_problem(place: str, windows: int, max_windows: int) -> tuple[str, st
     return place, message, "shorten recurrences, or split the request; SLOTCAR_MAX_WINDOWS is the limit"
 
 
-def load_text(text: str, file: str, now: datetime, max_windows: int | None = None) -> tuple[Reservation, ...]:
+def load_text(text: str, file: str, now: datetime) -> tuple[Reservation, ...]:
     """All reservations of a file's text; `file` is what problems call it.
+
+    Raises:
+        InvalidInput: as `load_files`.
+    """
+    loaded = Loaded(now)
+    _read(load(text, file), loaded)
+    return tuple(loaded.finished().reservations)
+
+
+def read_body(body: Mapping[str, Any], now: datetime, max_windows: int) -> Loaded:
+    """The reservations of a file that came as a request's JSON.
 
     Raises:
         InvalidInput: as `load_files`; also where they have more windows together than `max_windows`.
     """
     loaded = Loaded(now, max_windows=max_windows)
-    _read(load(text, file), loaded)
-    return loaded.finish()
+    _read(Document("request", body, {}), loaded)
+    return loaded.finished()
 
 
 def from_mapping(data: Mapping[str, object], now: datetime, file: str = "request") -> Reservation:
@@ -231,6 +249,8 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
     for wrong, why in loaded.check(reservation):
         complain(wrong, why, "", "")
     loaded.reservations.append(reservation)
+    if reader.relative:
+        loaded.relative.add(reservation.key)
 
 
 _OPPOSITE = {"end": "duration", "duration": "end"}

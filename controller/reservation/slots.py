@@ -12,17 +12,15 @@ from typing import Any, NamedTuple
 from controller.reservation import times
 from controller.reservation.hours import DailyHours, expand_hours, parse_time_of_day
 from controller.reservation.keys import Keys, shown, with_unit
-from controller.reservation.model import Slot
+from controller.reservation.model import Reservation, Slot
 from controller.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand
+from controller.reservation.written import HOURS_KEYS, RATE_KEYS, SCHEDULE_KEYS
 from controller.timebase import Window, iso
 from controller.units import MAX_DURATION, format_duration, parse_duration, parse_rate_bps
 from controller.vocabulary import RESERVED_SERVICES, Direction, Service
 
 #: As many as a recurrence may have: a day's and a night's rate for four years.
 MOST_SLOTS = MOST_OCCURRENCES
-SCHEDULE_KEYS = ("start", "end", "duration", "rate")
-HOURS_KEYS = ("from", "to", "rate")
-RATE_KEYS = ("forward", "reverse")
 _RATE_HINT = "say the payload rate, such as `36 Mbit/s`; best-effort and qbss need none"
 _WAYS_HINT = "say `rate: {forward: 20 Mbit/s, reverse: 1 Mbit/s}`"
 _RELATIVE = re.compile(r"\s*now\b", re.IGNORECASE)
@@ -50,13 +48,15 @@ class SlotReader(Keys):
 
     Attributes:
         slot_count: how many slots they give, also where anything else is wrong.
+        relative: whether a start or an end is written relative to now.
     """
 
     slot_count: int = 0
+    relative: bool = False
 
     def amounts(self, service: Service | None) -> Amounts | None:
         """None where anything is wrong, which was said."""
-        stated = self.enum("direction", Direction, Direction.FORWARD)
+        stated = self.field("direction", Reservation.model_fields["direction"])
         reserved = service is None or service in RESERVED_SERVICES
         zone = self.unit("timezone", times.parse_zone)
         slots = self._schedule(reserved) if self._given("schedule") else self._simple(reserved, zone)
@@ -157,7 +157,7 @@ class SlotReader(Keys):
         """The windows, and the zone of their wall clock."""
         if not self._given("start"):
             self.wrong("start", "is missing", "", times.TIME_HINT)
-        start = self.unit("start", lambda text: times.parse_time(text, self.now))
+        start = self.unit("start", self._time)
         duration = self._duration(start)
         if start is None or duration is None or "timezone" in self.failed:
             self.unit("recurrence", check_rule)
@@ -168,6 +168,11 @@ class SlotReader(Keys):
         expanded = self.unit("recurrence", lambda text: expand(text, start, duration, local))
         return (self._not_past(expanded) if expanded else None), local
 
+    def _time(self, text: object) -> datetime:
+        moment = times.parse_time(text, self.now)
+        self.relative = self.relative or bool(_RELATIVE.match(str(text)))
+        return moment
+
     def _duration(self, start: datetime | None) -> timedelta | None:
         end_given, duration_given = (self._given(key) for key in ("end", "duration"))
         if end_given == duration_given:
@@ -176,7 +181,7 @@ class SlotReader(Keys):
             return None
         if duration_given:
             return self.unit("duration", with_unit(parse_duration, "min"))
-        end = self.unit("end", lambda text: times.parse_time(text, self.now))
+        end = self.unit("end", self._time)
         if end is None or start is None:
             return None
         if end <= start:
@@ -239,6 +244,7 @@ class SlotReader(Keys):
         _refuse_unknown(Keys(item, inner.complain, self.now, inner.failed), SCHEDULE_KEYS)
         rates = inner.rates(needed=reserved)
         windows, _ = inner._windows(None)
+        self.relative = self.relative or inner.relative
         if inner.failed or rates is None or windows is None:
             self.failed.add("schedule")
             return None

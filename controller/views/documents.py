@@ -8,7 +8,7 @@ from controller.admission.model import Demand, Refused
 from controller.admission.resource_id import describe
 from controller.ledger.model import Entry, Event, Proposal
 from controller.path.model import Path
-from controller.reservation.model import Reservation, Slot
+from controller.reservation.model import Reservation
 from controller.timebase import Window, iso
 
 if TYPE_CHECKING:
@@ -19,35 +19,23 @@ def window_document(window: Window) -> dict[str, str]:
     return {"start": iso(window.start), "end": iso(window.end)}
 
 
-def slot_document(slot: Slot) -> dict[str, Any]:
-    return {**window_document(slot), "forward_bps": slot.forward_bps, "reverse_bps": slot.reverse_bps}
-
-
-#: Keys of a reservation's document that follow from its slots; they are there to be read.
-DERIVED_KEYS = frozenset({"rate_bps", "windows"})
+#: Keys of a reservation's document that follow from its slots, and the field before which each stands to be read.
+DERIVED_KEYS = {"rate_bps": "packet_size_bytes", "windows": "slots"}
 
 
 def reservation_document(reservation: Reservation) -> dict[str, Any]:
     """Integers with units in their names; times in UTC. Without `DERIVED_KEYS` a `Reservation` reads it back."""
-    return {
-        "name": reservation.name,
-        "owner": reservation.owner,
-        "source": {"host": reservation.source.host, "port": reservation.source.port},
-        "destination": {"host": reservation.destination.host, "port": reservation.destination.port},
-        "protocol": reservation.protocol.value,
-        "direction": reservation.direction.value,
-        "service": reservation.service.value,
+    derived = {
         "rate_bps": reservation.constant_rate_bps,
-        "packet_size_bytes": reservation.packet_size_bytes,
-        "rtt_us": reservation.rtt_us,
         "windows": [window_document(window) for window in reservation.windows],
-        "slots": [slot_document(slot) for slot in reservation.slots],
-        "recurrence": reservation.recurrence,
-        "timezone": reservation.timezone,
-        "via": list(reservation.via),
-        "if_unready": reservation.if_unready.value,
-        "labels": dict(reservation.labels),
     }
+    before = {field: key for key, field in DERIVED_KEYS.items()}
+    found: dict[str, Any] = {}
+    for field, value in reservation.to_document().items():
+        if field in before:
+            found[before[field]] = derived[before[field]]
+        found[field] = value
+    return found
 
 
 def path_document(path: Path) -> dict[str, Any]:

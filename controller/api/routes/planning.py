@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Response
@@ -11,7 +10,7 @@ from controller.api.context import TheBroker, TheCaller, now
 from controller.api.limits import json_only
 from controller.api.models import AppliedOut, PlanOut
 from controller.api.plan_process import PlanRequest
-from controller.planning.plan_file import to_do_from
+from controller.planning.plan_file import plan_of_document
 from controller.planning.plan_page import PageStart, page_start
 from controller.views.documents import entry_document
 
@@ -50,8 +49,8 @@ async def plan(
 @router.post("/applies", response_model=AppliedOut, summary="Apply a plan", dependencies=[Depends(json_only)])
 def apply(body: Annotated[dict[str, Any], Body()], found: TheBroker, caller: TheCaller) -> dict[str, Any]:
     """Exactly the plan, whole or not at all; refused (409) when the ledger or the inventory has changed since."""
-    work = to_do_from(json.dumps(body), "request", "say what POST /v1/plans answered")
-    done = found.broker.apply(work, caller, now())
+    plan = plan_of_document(body, "request", "say what POST /v1/plans answered")
+    done = found.broker.apply(plan, caller, now())
     return {
         "created": done.created,
         "changed": done.changed,
