@@ -84,6 +84,8 @@ _TITLES = {
 MOST_PROBLEMS = 100
 #: Of a problem's key, which may be one that the request made up.
 LONGEST_KEY = 200
+#: What pydantic names in the place of an error, of a value that may be of several kinds (`ModifyIn.rate`).
+UNION_ARMS = ("constrained-str", "RatesIn")
 
 
 class ProblemResponse(JSONResponse):
@@ -153,7 +155,7 @@ async def _slotcar(request: Request, error: Exception) -> JSONResponse:
     words = str(error)
     if isinstance(error, InvalidInput):
         more["errors"] = [_error(one) for one in error.problems[:MOST_PROBLEMS]]
-        words = _told([str(one) for one in error.problems[:MOST_PROBLEMS]], len(error.problems), "\n")
+        words = _first_of([str(one) for one in error.problems[:MOST_PROBLEMS]], len(error.problems), "\n")
     elif isinstance(error, errors.RefusedByAdmission):
         more["refusal"] = refusal_document(error.refused)
     elif isinstance(error, ledger_errors.StaleVersion):
@@ -169,10 +171,10 @@ async def _slotcar(request: Request, error: Exception) -> JSONResponse:
     return problem(request, status, kind, title, words, **more)
 
 
-def _told(told: Sequence[str], count: int, between: str) -> str:
+def _first_of(words: Sequence[str], count: int, between: str) -> str:
     """The first of `count` problems, and how many more there are."""
-    rest = count - len(told)
-    return between.join([*told, *([f"and {rest} more problems"] if rest else [])])
+    rest = count - len(words)
+    return between.join([*words, *([f"and {rest} more problems"] if rest else [])])
 
 
 def _error(one: Problem) -> dict[str, str]:
@@ -181,20 +183,20 @@ def _error(one: Problem) -> dict[str, str]:
 
 async def _validation(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    found = []
+    wrong: list[dict[str, str]] = []
     details = error.errors()
     if any(detail["type"] == "json_invalid" for detail in details):
         return problem(request, 400, *_TITLES[400], "the body is no JSON")
     for detail in details[:MOST_PROBLEMS]:
-        where, *rest = [str(part) for part in detail["loc"]] or [""]
+        where, *rest = [str(part) for part in detail["loc"] if part not in UNION_ARMS] or [""]
         key = (".".join(rest) if where in ("body", "query", "path", "header") else ".".join([where, *rest]))[
             :LONGEST_KEY
         ]
         value = detail.get("input")
         shown = "" if value is None or isinstance(value, dict | list) else str(value)[:60]
-        found.append({"key": key, "message": str(detail["msg"]), "value": shown, "hint": ""})
-    words = _told([f"{one['key'] or 'body'}: {one['message']}" for one in found], len(details), "; ")
-    return problem(request, 422, "invalid-input", "The request is wrong", words, errors=found)
+        wrong.append({"key": key, "message": str(detail["msg"]), "value": shown, "hint": ""})
+    words = _first_of([f"{one['key'] or 'body'}: {one['message']}" for one in wrong], len(details), "; ")
+    return problem(request, 422, "invalid-input", "The request is wrong", words, errors=wrong)
 
 
 #: Starlette's and FastAPI's own phrases, which say less than ours.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,7 @@ from controller.cli.confirmation import confirm
 from controller.cli.options import IfVersion, Inventory, OutputFormat, Which, Yes, parsed
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
+from controller.cli.reservation_options import takes_reservation
 from controller.cli.session import broker, caller, network_of, now, settings
 from controller.problems import printable
 
@@ -19,42 +20,18 @@ if TYPE_CHECKING:
     from controller.ledger.model import Entry
     from controller.planning.enquiry import EnquiryAnswer
 
-Source = Annotated[
-    str, typer.Option("--source", "-s", help="host of the inventory or address, with an optional :port")
-]
-Destination = Annotated[str, typer.Option("--destination", "-t", help="where to, likewise")]
-Service = Annotated[str, typer.Option("--service", help="ip-premium, assured-rate, best-effort or qbss")]
-Protocol = Annotated[str, typer.Option("--protocol", help="tcp or udp")]
-Way = Annotated[str, typer.Option("--direction", help="forward, reverse or both")]
-Start = Annotated[str, typer.Option("--start", help="`now`, `now + 10 min`, or a time with its zone")]
-End = Annotated[str | None, typer.Option("--end", help="a time with its zone; or say --duration")]
-Duration = Annotated[str | None, typer.Option("--duration", help="`2 h`, `PT90M`; or say --end")]
-PacketSize = Annotated[str | None, typer.Option("--packet-size", help="of the whole IP packet, such as `1500 B`")]
-Rtt = Annotated[str | None, typer.Option("--rtt", help="longest round-trip time, such as `50 ms`")]
-Via = Annotated[list[str] | None, typer.Option("--via", help="a router that the path must cross; may be repeated")]
-WhenUnready = Annotated[
-    str | None,
-    typer.Option("--if-unready", help="when a router cannot be made ready: delay, degrade, refuse or alarm"),
-]
-
 
 def register(app: typer.Typer) -> None:
     for command in (enquire, create, modify, bind, commit, extend, cancel, approve, reject, status):
         app.command()(command)
 
 
+@takes_reservation(
+    {"service": "ip-premium", "protocol": "tcp", "direction": "both", "start": "now"},
+    without=("name", "owner", "rate", "recurrence", "timezone", "if_unready"),
+)
 def enquire(
-    source: Source,
-    destination: Destination,
-    service: Service = "ip-premium",
-    protocol: Protocol = "tcp",
-    direction: Way = "both",
-    start: Start = "now",
-    end: End = None,
-    duration: Duration = None,
-    packet_size: PacketSize = None,
-    rtt: Rtt = None,
-    via: Via = None,
+    said: dict[str, object],
     inventory: Inventory = None,
     offline: Annotated[bool, typer.Option("--offline", help="ask an empty ledger, open none")] = False,
     form: OutputFormat = Format.TABLE,
@@ -63,11 +40,7 @@ def enquire(
     from controller.reservation import from_mapping
 
     moment = now()
-    data = _mapping(
-        name="enquiry", owner="enquiry", source=source, destination=destination, service=service, protocol=protocol,
-        direction=direction, start=start, end=end, duration=duration, packet_size=packet_size, rtt=rtt, via=via,
-        rate="1 bit/s",
-    )  # fmt: skip
+    data = {"name": "enquiry", "owner": "enquiry", "rate": "1 bit/s", **said}
     asked = from_mapping(data, moment, "enquire")
     chosen = settings(inventory=inventory)
     if offline or not chosen.has_ledger():
@@ -98,26 +71,11 @@ def _show_enquiry(answer: EnquiryAnswer, form: Format) -> None:
     )
 
 
+@takes_reservation(
+    {"service": "ip-premium", "protocol": "tcp", "direction": "forward", "start": "now"}, required=("rate",)
+)
 def create(
-    name: Annotated[str, typer.Option("--name", "-n", help="unique for its owner")],
-    owner: Annotated[str, typer.Option("--owner", "-o", help="whose reservation it is")],
-    source: Source,
-    destination: Destination,
-    rate: Annotated[str, typer.Option("--rate", "-r", help="payload rate, such as `36 Mbit/s`")],
-    service: Service = "ip-premium",
-    protocol: Protocol = "tcp",
-    direction: Way = "forward",
-    start: Start = "now",
-    end: End = None,
-    duration: Duration = None,
-    packet_size: PacketSize = None,
-    rtt: Rtt = None,
-    via: Via = None,
-    recurrence: Annotated[str | None, typer.Option("--recurrence", help="an RRULE of RFC 5545")] = None,
-    timezone: Annotated[
-        str | None, typer.Option("--timezone", help="of the recurrence, such as Europe/Zurich")
-    ] = None,
-    if_unready: WhenUnready = None,
+    data: dict[str, object],
     hold: Annotated[
         str | None,
         typer.Option(
@@ -136,11 +94,6 @@ def create(
     from controller.units import parse_duration
 
     moment = now()
-    data = _mapping(
-        name=name, owner=owner, source=source, destination=destination, rate=rate, service=service, protocol=protocol,
-        direction=direction, start=start, end=end, duration=duration, packet_size=packet_size, rtt=rtt, via=via,
-        recurrence=recurrence, timezone=timezone, if_unready=if_unready,
-    )  # fmt: skip
     reservation = from_mapping(data, moment, "create")
     held = None if hold in (None, "default") else parsed("--hold", parse_duration, hold or "")
     with broker(inventory) as opened:
@@ -160,8 +113,10 @@ def modify(
         str | None, typer.Option("--reverse-rate", help="new payload rate on the way back")
     ] = None,
     start: Annotated[str | None, typer.Option("--start", help="new start")] = None,
-    end: End = None,
-    duration: Duration = None,
+    end: Annotated[str | None, typer.Option("--end", help="new end; or say --duration")] = None,
+    duration: Annotated[
+        str | None, typer.Option("--duration", help="new length, `2 h` or `PT90M`; or say --end")
+    ] = None,
     if_version: IfVersion = None,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
@@ -387,8 +342,3 @@ def _change_lines(entry: Entry) -> list[str]:
         f"change   waits for approval, asked by {change.actor} at {iso(change.at)}",
         *(f"         {one}" for one in sentences),
     ]
-
-
-def _mapping(**given: Any) -> dict[str, object]:
-    """What was said, in the keys of a reservation file."""
-    return {key: list(value) if isinstance(value, list) else value for key, value in given.items() if value}

@@ -62,7 +62,9 @@ class Keys:
             for detail in error.errors(include_url=False):
                 for below, message, wrong, hint in _explained(dict(detail), key, field):
                     self.wrong(f"{key}{below}", message, wrong, hint)
-            return None
+        except UnicodeError:  # half a character, which pydantic cannot compare with an enumeration's texts
+            self.wrong(key, f"is no {key}", value, _hint(field))
+        return None
 
     def unit(self, key: str, parse: Callable[[Any], T], default: T | None = None) -> T | None:
         value = self.data.get(key)

@@ -86,8 +86,7 @@ def reservation_schema() -> dict[str, Any]:
     for model in (Reservation, Written):  # what is written in a form of its own goes over the model's
         schema = model.model_json_schema()
         for key, value in schema["properties"].items():
-            said = {one: known[key][one] for one in ("description", "examples") if one in known.get(key, ())}
-            known[key] = said | _plain(value, schema.get("$defs", {}))
+            known[key] = _plain(value, schema.get("$defs", {}))
     properties = {key: known[key] for key in FIELDS}
     optional = [key for key, field in FIELDS.items() if not field.is_required()]
     for key in optional:

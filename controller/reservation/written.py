@@ -29,6 +29,8 @@ from controller.reservation.model import DEFAULT_PACKET_SIZE_BYTES, Endpoint, Hi
 from controller.reservation.recurrence import MOST_OCCURRENCES
 from controller.units import parse_latency_us, parse_size_bytes
 
+_MODEL = Reservation.model_fields
+RATE_EXAMPLES = ["36 Mbit/s", "1.5 Gbit/s"]
 RATE_KEYS = ("forward", "reverse")
 SCHEDULE_KEYS = ("start", "end", "duration", "rate")
 HOURS_KEYS = ("from", "to", "rate")
@@ -121,8 +123,8 @@ def _text(pattern: str) -> dict[str, Any]:
     return {"type": "string", "pattern": pattern}
 
 
-def _rate(examples: tuple[str, ...] = ("36 Mbit/s", "1.5 Gbit/s")) -> Any:
-    one = {"type": ["string", "null"], "pattern": QUANTITY_PATTERN, "examples": list(examples)}
+def _rate() -> Any:
+    one = {"type": ["string", "null"], "pattern": QUANTITY_PATTERN, "examples": RATE_EXAMPLES}
     ways = {way: one | {"description": f"Payload rate {way}.", "examples": ["20 Mbit/s"]} for way in RATE_KEYS}
     each_way = {"type": "object", "additionalProperties": False, "minProperties": 1, "properties": ways}
     return WithJsonSchema({"anyOf": [one, each_way], "examples": one["examples"]})
@@ -205,12 +207,13 @@ class Written(WrittenTimes):
     rate: Rate | None = Field(
         default=None,
         description="Payload rate of each reserved direction, or one each; headers are added by admission.",
+        examples=RATE_EXAMPLES,
     )
     packet_size: Annotated[
         int, BeforeValidator(with_unit(parse_size_bytes, "B")), WithJsonSchema(_text(QUANTITY_PATTERN))
     ] = Field(
         default=DEFAULT_PACKET_SIZE_BYTES,
-        description=Reservation.model_fields["packet_size_bytes"].description,
+        description=_MODEL["packet_size_bytes"].description,
         examples=["1500 B"],
         json_schema_extra={"default": f"{DEFAULT_PACKET_SIZE_BYTES} B"},
     )
@@ -218,7 +221,7 @@ class Written(WrittenTimes):
         int | None, BeforeValidator(with_unit(parse_latency_us, "ms")), WithJsonSchema(_text(QUANTITY_PATTERN))
     ] = Field(
         default=None,
-        description=Reservation.model_fields["rtt_us"].description,
+        description=_MODEL["rtt_us"].description,
         examples=["50 ms"],
     )
     schedule: list[WrittenSlot] | None = Field(
@@ -234,8 +237,11 @@ class Written(WrittenTimes):
     recurrence: Annotated[str, WithJsonSchema(_RULE)] | None = Field(
         default=None,
         description=f"An RRULE (RFC 5545) that ends, of at most {MOST_OCCURRENCES} occurrences.",
+        examples=_MODEL["recurrence"].examples,
     )
-    via: Annotated[tuple[str, ...], BeforeValidator(_read_via), WithJsonSchema(_VIA)] = ()
+    via: Annotated[tuple[str, ...], BeforeValidator(_read_via), WithJsonSchema(_VIA)] = Field(
+        default=(), description=_MODEL["via"].description
+    )
     labels: Annotated[dict[str, str], BeforeValidator(_read_labels), WithJsonSchema(_LABELS)] = Field(
         default_factory=dict
     )
@@ -251,7 +257,5 @@ INSTEAD: dict[str, tuple[str, ...]] = {
 SLOT_KEYS = frozenset({"direction", "rate", *INSTEAD["slots"], "recurrence", "timezone"})
 #: Every key of a file, in order, with what it reads and what is said of it.
 FIELDS: dict[str, FieldInfo] = {
-    key: Written.model_fields.get(key) or Reservation.model_fields[key]
-    for name in Reservation.model_fields
-    for key in INSTEAD.get(name, (name,))
+    key: Written.model_fields.get(key) or _MODEL[key] for name in _MODEL for key in INSTEAD.get(name, (name,))
 }
