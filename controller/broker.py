@@ -23,8 +23,8 @@ from controller.network.model import Network
 from controller.planning.enquiry import EnquiryAnswer, ask_tables
 from controller.planning.errors import NotPossible, RefusedByAdmission, StalePlan, require_no_refusal
 from controller.planning.matching import match
-from controller.planning.modification import Modification, modified
-from controller.planning.plan import Plan, make_plan, network_digest
+from controller.planning.modification import Modification, modified, with_ports
+from controller.planning.plan import Applied, Plan, make_plan, network_digest
 from controller.planning.platform_limits import PlatformLimits
 from controller.planning.request_limits import require_few_windows
 from controller.planning.routing import RoutedReservation, route
@@ -32,15 +32,16 @@ from controller.planning.source import Source
 from controller.planning.step import Action, PlanStep
 from controller.platforms.model import Configuration
 from controller.problems import InvalidInput, Problem, is_line
+from controller.recovery.comparison import Comparison, compare
 from controller.reservation import require_valid
-from controller.reservation.model import Endpoint, Reservation, is_storable
+from controller.reservation.model import Reservation, is_storable
 from controller.settings import Settings
 from controller.timebase import MICROSECOND, iso
 from controller.views.configurations import configurations_at
 from controller.views.devices import named_devices
 from controller.views.phases import KINDS
 from controller.views.timeline import TimelineItem, TimelineQuery, timeline
-from controller.wiring import policy_of
+from controller.wiring import policy_of, pusher_for
 
 #: A boundary is prepared at most so long before it, and its failures are recorded no longer than so after it.
 EVENTS_WITHIN = timedelta(hours=1)
@@ -56,16 +57,6 @@ class Options:
     hold: timedelta | None = None
     idempotency_key: str | None = None
     fingerprint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """What an apply did."""
-
-    entries: tuple[Entry, ...]
-    created: int
-    changed: int
-    cancelled: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +122,16 @@ class Broker:
         access.require_overview(caller, "see the devices' configurations")
         entries = self.ledger.live_between(at, at + MICROSECOND)
         return configurations_at(entries, self.network, at, devices)
+
+    def compare(self, devices: Collection[str] | None, caller: Caller, now: datetime) -> Comparison:
+        """What these devices have (all where `devices` is None) against what they are to have; reads them, which takes
+        seconds, and changes nothing.
+
+        Raises:
+            NoSuchDevice, NotPossible: see `controller.recovery.comparison.compare`.
+        """
+        access.require_overview(caller, "read a device")
+        return compare(self.ledger, self.network, pusher_for(self.network, self.settings, None), now, devices)
 
     # -- requests ----------------------------------------------------------------------------------------------------
 
@@ -200,7 +201,7 @@ class Broker:
             raise NotPossible("bind needs a source port, a destination port, or both")
         entry = self._changeable(which, caller)
         change = entry.proposed
-        reservation = _with_ports(entry.reservation, source_port, destination_port)
+        reservation = with_ports(entry.reservation, source_port, destination_port)
         return self.ledger.rebind(
             entry.handle,
             require_valid(reservation),
@@ -208,7 +209,7 @@ class Broker:
             actor=caller.name,
             expected_version=expected_version if expected_version is not None else entry.version,
             condition=self._platform_limits.condition(RoutedReservation(reservation, entry.paths, entry.demands)),
-            proposed=_with_ports(change.reservation, source_port, destination_port) if change else None,
+            proposed=with_ports(change.reservation, source_port, destination_port) if change else None,
             names_others=access.may_see_all(caller),
         )
 
@@ -398,13 +399,3 @@ class Broker:
             expected_version=expected_version,
             reason=reason,
         )
-
-
-def _with_ports(old: Reservation, source_port: int | None, destination_port: int | None) -> Reservation:
-    return Reservation.model_validate(
-        {
-            **old.model_dump(),
-            "source": Endpoint(host=old.source.host, port=source_port or old.source.port),
-            "destination": Endpoint(host=old.destination.host, port=destination_port or old.destination.port),
-        }
-    )

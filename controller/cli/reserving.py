@@ -91,6 +91,7 @@ def create(
     """Reserve: admitted whole, or refused with numbers (exit code 3)."""
     from controller.broker import Options
     from controller.reservation import from_mapping
+    from controller.reservation.fingerprint import fingerprint_of
     from controller.units import parse_duration
 
     moment = now()
@@ -98,8 +99,7 @@ def create(
     held = None if hold in (None, "default") else parsed("--hold", parse_duration, hold or "")
     with broker(inventory) as opened:
         held = opened.settings.hold if hold == "default" else held
-        fingerprint = repr(sorted(data.items())) if idempotency_key else ""
-        options = Options(hold=held, idempotency_key=idempotency_key, fingerprint=fingerprint)
+        options = Options(hold=held, idempotency_key=idempotency_key, fingerprint=fingerprint_of(data, hold))
         _show(opened.create(reservation, caller(), now(), options), form)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +26,7 @@ from controller.ledger.transaction import Needs, Remembered, Transaction
 from controller.path.flow import flow_matches
 from controller.path.model import Path
 from controller.policy.gate import needs_approval
+from controller.reservation.fingerprint import fingerprint_of
 from controller.reservation.model import Reservation
 
 T = TypeVar("T")
@@ -151,7 +150,7 @@ class Admit(Operation[Entry | Refused]):
             )  # fmt: skip
         transaction.take(entry)
         if old is None and request.idempotency_key:
-            remembered = Remembered(fingerprint(request), entry.handle)
+            remembered = Remembered(_fingerprint(request), entry.handle)
             transaction.remember((request.actor, request.idempotency_key), remembered, self.now)
         return entry
 
@@ -168,7 +167,7 @@ class Admit(Operation[Entry | Refused]):
         remembered = transaction.remembered((self.request.actor, key)) if key else None
         if key is None or remembered is None:
             return None
-        if remembered.request != fingerprint(self.request):
+        if remembered.request != _fingerprint(self.request):
             raise IdempotencyConflict(key, remembered.handle)
         return transaction.entry(remembered.handle)
 
@@ -352,16 +351,12 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
         return move(transaction, entry, State.CANCELLED, self.actor, self.now, "no longer in the files")
 
 
+def _fingerprint(request: AdmissionRequest) -> str:
+    return request.fingerprint or fingerprint_of(request.reservation.to_document())
+
+
 def _flows(reservation: Reservation, paths: Sequence[Path]) -> tuple[tuple[str, str], ...]:
     return tuple((match.pair, reservation.owner) for match in flow_matches(reservation, paths))
-
-
-def fingerprint(request: AdmissionRequest) -> str:
-    """What a repeated idempotency key must repeat."""
-    if request.fingerprint:
-        return request.fingerprint
-    text = json.dumps(request.reservation.to_document(), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def expire(transaction: Transaction, entry: Entry, now: datetime) -> Entry:

@@ -13,10 +13,8 @@ from controller.path.errors import NoPath
 from controller.path.model import Hop, Path
 from controller.path.topology import Step, Topology, topology_of
 from controller.reservation.model import Endpoint, Reservation
-from controller.vocabulary import Direction, Service
+from controller.vocabulary import RESERVED_SERVICES, Direction
 
-#: Services that are promised a rate, and so need an SLS wherever they enter a domain.
-PROMISED = (Service.IP_PREMIUM, Service.ASSURED_RATE)
 #: More names than this in one sentence hide what it says.
 NAMES_SHOWN = 6
 
@@ -187,7 +185,7 @@ def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology) 
             names.append(_fitting(found, reservation).name)
         elif not (upstream.over_provisioned or downstream.over_provisioned):
             missing.append(f"from {upstream.name} into {downstream.name} at {entered.ingress}")
-    if missing and reservation.service in PROMISED:
+    if missing and reservation.service in RESERVED_SERVICES:  # each needs an SLS wherever it enters a domain
         ends = f"{reservation.source.host} and {reservation.destination.host}"
         raise NoPath(f"there is no SLS for {reservation.service} {', nor '.join(missing)}, on the way between {ends}")
     return tuple(names)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pydantic import ValidationError
 
 from controller.planning.errors import NotPossible
-from controller.reservation.model import Reservation, Slot
+from controller.reservation.model import Endpoint, Reservation, Slot
 from controller.timebase import Window, iso
 from controller.vocabulary import Direction
 
@@ -94,3 +94,14 @@ def _window(old: Reservation, change: Modification, now: datetime) -> Window:
     if end <= now:
         raise NotPossible(f"the window would end at {iso(end)}, which is past; to end the slot now, cancel it")
     return Window(start, end)
+
+
+def with_ports(old: Reservation, source_port: int | None, destination_port: int | None) -> Reservation:
+    """The same with other ports; None leaves one as it is."""
+    return Reservation.model_validate(
+        {
+            **old.model_dump(),
+            "source": Endpoint(host=old.source.host, port=source_port or old.source.port),
+            "destination": Endpoint(host=old.destination.host, port=destination_port or old.destination.port),
+        }
+    )

@@ -75,6 +75,16 @@ class Plan:
         return f"{line}; {len(self.refused)} refused." if self.refused else f"{line}."
 
 
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What an apply did."""
+
+    entries: tuple[Entry, ...]
+    created: int
+    changed: int
+    cancelled: int
+
+
 def network_digest(network: Network) -> str:
     """Stands for the whole network: a plan is void when anything in the inventory changed."""
     text = network.model_dump_json(exclude={"loaded_at", "source"})

@@ -71,9 +71,17 @@ def must_be_wanted_still(ledger: Ledger, network: Network, found: Comparison, no
             )
 
 
-def comparison_document(found: Comparison) -> dict[str, Any]:
+def comparison_document(comparison: Comparison) -> dict[str, Any]:
     return {
-        "different": [{"device": one.device, "diff": list(one.diff)} for one in found.diffs],
-        "equal": list(found.equal),
-        "failed": [{"device": one.device, "message": one.message} for one in found.failures],
+        "different": [{"device": one.device, "diff": list(one.diff)} for one in comparison.diffs],
+        "equal": list(comparison.equal),
+        "failed": [{"device": one.device, "message": one.message} for one in comparison.failures],
     }
+
+
+def difference_document(device: str, comparison: Comparison) -> dict[str, Any]:
+    """Of a comparison of this one device: `state` is `equal`, `different` or `failed`."""
+    failure = next((one.message for one in comparison.failures if one.device == device), "")
+    diff = next((list(one.diff) for one in comparison.diffs if one.device == device), [])
+    state = "failed" if failure else "different" if diff else "equal"
+    return {"device": device, "state": state, "diff": diff, "message": failure}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
@@ -20,6 +18,7 @@ from controller.planning.enquiry import enquiry_document
 from controller.planning.modification import Modification
 from controller.problems import LINE_PATTERN, InvalidInput, Problem
 from controller.reservation import from_mapping, parse_time
+from controller.reservation.fingerprint import fingerprint_of
 from controller.units import UnitError, parse_duration, parse_rate_bps
 from controller.views.documents import entry_document
 
@@ -61,11 +60,10 @@ def create(
     moment = now()
     owner = owner_for(caller, body.get("owner") if isinstance(body.get("owner"), str) else None)
     reservation = from_mapping({"owner": owner, **body}, moment)
-    text = json.dumps([{**body, "owner": owner}, hold], sort_keys=True)
     options = Options(
         hold=parsed("hold", parse_duration, hold),
         idempotency_key=idempotency_key,
-        fingerprint=hashlib.sha256(text.encode()).hexdigest(),
+        fingerprint=fingerprint_of({**body, "owner": owner}, hold),
     )
     entry = found.broker.create(reservation, caller, moment, options)
     response.headers["Location"] = f"/v1/reservations/{entry.handle}"

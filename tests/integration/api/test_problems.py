@@ -267,7 +267,7 @@ def test_what_a_plan_document_asks_for_is_checked_as_what_a_file_asks_for(api: h
         ({"slots": [slot | {"start": "4102444800", "end": "2100-01-02T00:00:00Z"}]}, "is no time"),
         ({"slots": [slot | {"forward_bps": 0}]}, "needs a rate above 0"),
         ({"slots": [slot | {"forward_bps": "10000000"}]}, "valid integer"),
-        ({"rate_bps": 5}, "rate_bps does not agree with the slots"),
+        ({"rate_bps": 5}, "rate_bps: does not agree with the slots"),
         ({"packet_size_bytes": 63}, "packet_size_bytes"),
         ({"source": {"host": "anl\x1b[31m", "port": None}}, "source.host is no host"),
         ({"source": {"host": "999.1.1.1", "port": None}}, "source.host is no host"),
