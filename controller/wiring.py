@@ -51,9 +51,11 @@ def _with_carried(outlook: Outlook, active: Sequence[Active], network: Network) 
     for one in {one.entry.number: one for one in active}.values():
         entry = one.entry
         names = sorted(crossed(entry.paths) & configured)
-        told = Carried(entry.handle, "/".join(entry.reservation.key), entry.version, tuple(names), one.window.end)
+        reservation = Carried(
+            entry.handle, "/".join(entry.reservation.key), entry.version, tuple(names), one.window.end
+        )
         for name in names:
-            carried.setdefault(name, []).append(told)
+            carried.setdefault(name, []).append(reservation)
     wanted = {name: replace(each, carried=tuple(carried.get(name, ()))) for name, each in outlook.wanted.items()}
     return replace(outlook, wanted=wanted)
 

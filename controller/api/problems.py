@@ -99,11 +99,11 @@ class ProblemResponse(JSONResponse):
 
 def known_types() -> dict[str, tuple[frozenset[int], str]]:
     """Every `type` that this API answers with, without its prefix: its statuses, and its title."""
-    found: dict[str, tuple[frozenset[int], str]] = {}
+    types: dict[str, tuple[frozenset[int], str]] = {}
     listed = [(status, kind, title) for _, status, kind, title in _KINDS]
     for status, kind, title in [*listed, *((status, *words) for status, words in _TITLES.items()), INTERNAL]:
-        found[kind] = (found.get(kind, (frozenset(), ""))[0] | {status}, title)
-    return found
+        types[kind] = (types.get(kind, (frozenset(), ""))[0] | {status}, title)
+    return types
 
 
 def problem(request: Request, status: int, kind: str, title: str, detail: str, **more: Any) -> ProblemResponse:
@@ -222,11 +222,11 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
 
 def _methods(request: Request) -> list[str]:
     """What the path knows: Starlette tells of the first route alone, and here each method has its own."""
-    found = set()
+    methods = set()
     for template, operations in request.app.openapi()["paths"].items():
         if re.fullmatch(re.sub(r"\{[^}]+\}", "[^/]+", template), request.url.path):
-            found |= {method.upper() for method in operations}
-    return sorted(found or {"GET"})
+            methods |= {method.upper() for method in operations}
+    return sorted(methods or {"GET"})
 
 
 async def _too_deep(request: Request, _error: Exception) -> JSONResponse:

@@ -132,12 +132,12 @@ def _serve(settings: Settings, network: Network, ledger: Ledger, tokens: TokenSt
         try:
             server.run()
         finally:
-            told = PROCESS.requested.is_set() and not parts.failures
+            requested = PROCESS.requested.is_set() and not parts.failures
             PROCESS.request()
             context.plans.close()
             parts.join()
             end_all_processes()  # ssh keeps connections open for a while after a play
-    if not told:
+    if not requested:
         raise ControllerFailed("; ".join(parts.failures) or "the API ended without having been told to")
     log.info("stopped", signal=PROCESS.signal_number)
     if PROCESS.at_once.is_set():

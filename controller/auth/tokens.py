@@ -190,8 +190,8 @@ class TokenStore:
     def caller(self, secret: str, now: datetime) -> Caller | None:
         """Whose token that is; None for an unknown or expired one. Compares in constant time."""
         wanted = digest(secret)
-        found = None
+        caller = None
         for token in self.tokens():
             if hmac.compare_digest(token.sha256, wanted) and (token.expires_at is None or now < token.expires_at):
-                found = Caller(name=token.name, role=token.role, owner=token.owner)
-        return found
+                caller = Caller(name=token.name, role=token.role, owner=token.owner)
+        return caller

@@ -113,11 +113,11 @@ def token_list(form: OutputFormat = Format.TABLE) -> None:
     from controller.auth.tokens import read_tokens
     from controller.timebase import iso
 
-    found = read_tokens(settings().tokens_path)
+    tokens = read_tokens(settings().tokens_path)
     data = [
         {"name": one.name, "role": one.role.value, "owner": one.owner, "created_at": iso(one.created_at),
          "expires_at": iso(one.expires_at) if one.expires_at else None}
-        for one in found
+        for one in tokens
     ]  # fmt: skip
     rows = [
         (d["name"] or "", d["role"] or "", d["owner"] or "", d["created_at"] or "", d["expires_at"] or "never")

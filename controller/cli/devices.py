@@ -44,11 +44,11 @@ def diff(
     """Read the routers and show where they differ from what the ledger wants now. Changes nothing."""
     from controller.recovery.comparison import comparison_document
 
-    found = _compare(inventory, device)
-    emit(comparison_document(found), form, lambda: _print(found))
-    if found.failures:
+    comparison = _compare(inventory, device)
+    emit(comparison_document(comparison), form, lambda: _print(comparison))
+    if comparison.failures:
         raise typer.Exit(ERROR)
-    if exit_code and found.diffs:
+    if exit_code and comparison.diffs:
         raise typer.Exit(DIFFERENT)
 
 
@@ -62,14 +62,14 @@ def _compare(inventory: object, device: list[str] | None) -> Comparison:
         return compare(opened.ledger, opened.network, pusher, now(), device)
 
 
-def _print(found: Comparison) -> None:
+def _print(comparison: Comparison) -> None:
     console = stdout()
-    for one in found.diffs:
+    for one in comparison.diffs:
         console.print(one.device, style="cyan")
         coloured_diff(one.diff)
-    for name in found.equal:
+    for name in comparison.equal:
         console.print(f"{name}: has what is wanted", markup=False)
-    for failure in found.failures:
+    for failure in comparison.failures:
         complain(f"{failure.device}: {failure.message}")
 
 
@@ -90,14 +90,14 @@ def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) 
         with lease:
             pusher = pusher_for(opened.network, opened.settings, opened.ledger)
             progress("reading the devices")
-            found = compare(opened.ledger, opened.network, pusher, now(), device)
-            _print(found)
-            if found.failures:
+            comparison = compare(opened.ledger, opened.network, pusher, now(), device)
+            _print(comparison)
+            if comparison.failures:
                 raise typer.Exit(ERROR)
-            if found.diffs:
-                confirm(yes, f"Push this to {', '.join(one.device for one in found.diffs)}?")
-                must_be_wanted_still(opened.ledger, opened.network, found, now())
-            result = _push(pusher, found.wanted, found.readings)
+            if comparison.diffs:
+                confirm(yes, f"Push this to {', '.join(one.device for one in comparison.diffs)}?")
+                must_be_wanted_still(opened.ledger, opened.network, comparison, now())
+            result = _push(pusher, comparison.wanted, comparison.readings)
     if result.revision:
         stdout().print(
             f"Pushed and verified: {', '.join(result.changed) or 'nothing, only armed anew'} (revision {result.revision})."
@@ -201,26 +201,26 @@ def _roll_back(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
     from controller.recovery.rollback import plan_rollback
 
     progress("reading the devices")
-    found = plan_rollback(pusher, network, goal, now())
-    for one in found.diffs:
+    rollback = plan_rollback(pusher, network, goal, now())
+    for one in rollback.diffs:
         stdout().print(one.device, style="cyan")
         coloured_diff(one.diff)
-    for failure in found.failures:
+    for failure in rollback.failures:
         complain(f"{failure.device}: {failure.message}")
-    if found.wanted:
-        question = f"Roll {', '.join(one.device for one in found.diffs)} back to {goal.words}?"
-        for note in found.notes:
+    if rollback.wanted:
+        question = f"Roll {', '.join(one.device for one in rollback.diffs)} back to {goal.words}?"
+        for note in rollback.notes:
             complain(f"note: {note}")
-        for told in found.consequences:
-            complain(f"this also {told}")
-        if found.consequences:
-            question += f" This also {'; '.join(found.consequences)}."
-        if found.diffs:
+        for sentence in rollback.consequences:
+            complain(f"this also {sentence}")
+        if rollback.consequences:
+            question += f" This also {'; '.join(rollback.consequences)}."
+        if rollback.diffs:
             confirm(yes, question)
-        found.must_be_of_now(now())
-        _push(pusher, found.wanted, found.readings)
-        stdout().print(f"Verified: {', '.join(sorted(found.wanted))}.")
-    if found.failures:
+        rollback.must_be_of_now(now())
+        _push(pusher, rollback.wanted, rollback.readings)
+        stdout().print(f"Verified: {', '.join(sorted(rollback.wanted))}.")
+    if rollback.failures:
         raise typer.Exit(ERROR)
 
 
@@ -238,20 +238,22 @@ def drift(
     """
     from controller.recovery.comparison import comparison_document
 
-    found = _compare(inventory, device)
+    comparison = _compare(inventory, device)
     rows = [
-        *((one.device, "drifted", _count(one)) for one in found.diffs),
-        *((name, "as wanted", "") for name in found.equal),
-        *((failure.device, "unknown", failure.message) for failure in found.failures),
+        *((one.device, "drifted", _count(one)) for one in comparison.diffs),
+        *((name, "as wanted", "") for name in comparison.equal),
+        *((failure.device, "unknown", failure.message) for failure in comparison.failures),
     ]
     emit(
-        comparison_document(found), form, lambda: print_table(("device", "state", "what"), sorted(rows), "No devices.")
+        comparison_document(comparison),
+        form,
+        lambda: print_table(("device", "state", "what"), sorted(rows), "No devices."),
     )
-    if repair and found.diffs:
-        push([one.device for one in found.diffs], inventory, yes)
-    elif found.diffs and not found.failures:
+    if repair and comparison.diffs:
+        push([one.device for one in comparison.diffs], inventory, yes)
+    elif comparison.diffs and not comparison.failures:
         raise typer.Exit(DIFFERENT)
-    if found.failures:
+    if comparison.failures:
         raise typer.Exit(ERROR)
 
 

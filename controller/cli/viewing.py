@@ -62,11 +62,11 @@ def timeline(
 
 def _phases(item: dict[str, Any]) -> str:
     """`armed: r1 r2; failed: r3 (why)`."""
-    found: dict[str, list[str]] = {}
+    devices: dict[str, list[str]] = {}
     for one in item["devices"]:
         words = f" ({one['message']})" if one["message"] else ""
-        found.setdefault(one["phase"], []).append(one["device"] + words)
-    return "; ".join(f"{phase}: {' '.join(listed)}" for phase, listed in found.items())
+        devices.setdefault(one["phase"], []).append(one["device"] + words)
+    return "; ".join(f"{phase}: {' '.join(listed)}" for phase, listed in devices.items())
 
 
 def render(
@@ -94,19 +94,19 @@ def render(
 
         network = network_of(settings(inventory=inventory))
         entries = entries_of(read_source(files, moment, network).reservations, network, moment)
-        found = configurations_at(entries, network, instant, device)
+        configurations = configurations_at(entries, network, instant, device)
     else:
         with broker(inventory) as opened:
-            found = opened.configurations(instant, caller(), device)
+            configurations = opened.configurations(instant, caller(), device)
     data = [
         {"device": name, "platform": one.platform, "at": iso(instant), "lines": list(one.lines)}
-        for name, one in found.items()
+        for name, one in configurations.items()
     ]
-    emit(data, form, lambda: _print(found))
+    emit(data, form, lambda: _print(configurations))
 
 
-def _print(found: dict[str, Configuration]) -> None:
-    for name, one in found.items():
+def _print(configurations: dict[str, Configuration]) -> None:
+    for name, one in configurations.items():
         stdout().print(f"# {name} ({one.platform})", style="bold cyan", markup=False)
         for line in one.lines:
             stdout().print(printable(line), markup=False, soft_wrap=True)
@@ -146,7 +146,7 @@ def events(
         handle = None if reservation is None else opened.status(reservation, caller()).handle
         if device is not None:
             named_devices(opened.network, [device])
-        found = opened.ledger.events_of(EventFilter(tuple(kind or ()), handle, device), after, limit)
-    data = [event_document(event) for event in found]
+        listed = opened.ledger.events_of(EventFilter(tuple(kind or ()), handle, device), after, limit)
+    data = [event_document(event) for event in listed]
     columns = ("event", "at", "what", "of", "details")
     emit(data, form, lambda: print_table(columns, [cells(one) for one in data], "No events."))

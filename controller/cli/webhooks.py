@@ -96,8 +96,8 @@ def remove(which: Id, yes: Yes = False) -> None:
     """Send it nothing any more; what waits for it is forgotten. Asks first."""
     with webhooks() as opened:
         confirm(yes, f"Remove the webhook {which}, with all that waits for it?")
-        found = opened.remove(which, caller())
-    stdout().print(f"{found.id} gets nothing any more.", markup=False)
+        removed = opened.remove(which, caller())
+    stdout().print(f"{removed.id} gets nothing any more.", markup=False)
 
 
 @webhook.command()

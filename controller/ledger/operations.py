@@ -301,12 +301,12 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
 
     @property
     def needs(self) -> Needs:
-        found = [Admit(self.now, request).needs for request in self.requests]
-        handles = tuple(handle for need in found for handle in need.handles)
+        needs = [Admit(self.now, request).needs for request in self.requests]
+        handles = tuple(handle for need in needs for handle in need.handles)
         return Needs(
             handles=handles + tuple(one.handle for one in self.cancellations),
-            keys=tuple(key for need in found for key in need.keys),
-            flows=tuple(flow for need in found for flow in need.flows),
+            keys=tuple(key for need in needs for key in need.keys),
+            flows=tuple(flow for need in needs for flow in need.flows),
         )
 
     def run(self, transaction: Transaction) -> tuple[Entry, ...]:

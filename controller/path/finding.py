@@ -175,14 +175,14 @@ def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology) 
         upstream, downstream = network.domain_of(left.egress), network.domain_of(entered.ingress)
         if upstream.name == downstream.name:
             continue
-        found = [
+        candidates = [
             sls
             for sls in topology.sls_at.get(entered.ingress, ())
             if sls.service is reservation.service
             and (sls.upstream, sls.downstream) == (upstream.name, downstream.name)
         ]
-        if found:
-            names.append(_fitting(found, reservation).name)
+        if candidates:
+            names.append(_fitting(candidates, reservation).name)
         elif not (upstream.over_provisioned or downstream.over_provisioned):
             missing.append(f"from {upstream.name} into {downstream.name} at {entered.ingress}")
     if missing and reservation.service in RESERVED_SERVICES:  # each needs an SLS wherever it enters a domain
@@ -191,7 +191,7 @@ def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology) 
     return tuple(names)
 
 
-def _fitting(found: Sequence[Sls], reservation: Reservation) -> Sls:
+def _fitting(candidates: Sequence[Sls], reservation: Reservation) -> Sls:
     """Of SLSs that follow each other in time, the one that holds over all windows; admission refuses the others."""
-    holding = (sls for sls in found if all(sls.valid_over(window) for window in reservation.windows))
-    return next(holding, found[0])
+    holding = (sls for sls in candidates if all(sls.valid_over(window) for window in reservation.windows))
+    return next(holding, candidates[0])

@@ -36,13 +36,13 @@ def ask_tables(asked: Reservation, network: Network, tables: SlotTables) -> Enqu
         NoPath: the endpoints are not connected, or not known.
     """
     paths = find_paths(asked, network)
-    found = []
+    directions = []
     for way, path in zip(asked.direction.ways, paths, strict=True):
         slots = constant_slots(asked.windows, 1, way)
         wanted = demands(asked.model_copy(update={"direction": way, "slots": slots}), [path], network)
         answer = enquire(tables, wanted, slots, sls=network.sls)
-        found.append(Highest(way, answer.rate_bps, answer.limited_by))
-    return EnquiryAnswer(asked.windows, tuple(found))
+        directions.append(Highest(way, answer.rate_bps, answer.limited_by))
+    return EnquiryAnswer(asked.windows, tuple(directions))
 
 
 def enquiry_document(answer: EnquiryAnswer) -> dict[str, Any]:

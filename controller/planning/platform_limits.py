@@ -120,7 +120,7 @@ def busiest(entry: Entry, others: Sequence[Entry]) -> list[tuple[datetime, froze
         for start, end, mine, theirs in _common(entry.reservation.slots, one.reservation.slots):
             opened = (one.number, _rates_bps(mine), _rates_bps(theirs))
             steps += [(start, 1, opened), (end, -1, opened)]
-    found: dict[frozenset[_Open], datetime] = {}
+    risen: dict[frozenset[_Open], datetime] = {}
     open_now: set[_Open] = set()
     risen_at: datetime | None = None
     for at, step, opened in sorted(steps):  # ends come before starts: slots are half-open
@@ -129,14 +129,14 @@ def busiest(entry: Entry, others: Sequence[Entry]) -> list[tuple[datetime, froze
             risen_at = at
             continue
         if risen_at is not None:
-            found.setdefault(frozenset(open_now), risen_at)
+            risen.setdefault(frozenset(open_now), risen_at)
             risen_at = None
         open_now.discard(opened)
     largest: list[frozenset[_Open]] = []
-    for together in sorted(found, key=len, reverse=True):
+    for together in sorted(risen, key=len, reverse=True):
         if not any(together <= other for other in largest):
             largest.append(together)
-    return [(found[together], frozenset(number for number, _, _ in together)) for together in largest]
+    return [(risen[together], frozenset(number for number, _, _ in together)) for together in largest]
 
 
 def _common(some: Sequence[Slot], others: Sequence[Slot]) -> Iterator[tuple[datetime, datetime, Slot, Slot]]:

@@ -56,14 +56,14 @@ def compare(
     return Comparison(tuple(diffs), tuple(equal), (*failures, *readings.failures.values()), wanted, readings)
 
 
-def must_be_wanted_still(ledger: Ledger, network: Network, found: Comparison, now: datetime) -> None:
+def must_be_wanted_still(ledger: Ledger, network: Network, comparison: Comparison, now: datetime) -> None:
     """What was compared is pushed only if it is still what is wanted: somebody may have been asked for a long time.
 
     Raises:
         NotPossible: a slot began or ended since, or a reservation was changed.
     """
     outlook = wanted_for(network)(active_at(ledger.live_between(now), now), now)
-    for name, one in found.wanted.items():
+    for name, one in comparison.wanted.items():
         other = outlook.wanted.get(name)
         if other is None or (one.configuration, one.carried) != (other.configuration, other.carried):
             raise NotPossible(

@@ -24,7 +24,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What the archive tells of reservations.
+    """What the archive knows of reservations.
 
     Attributes:
         of: for each router its revisions, oldest first, each with the reservations that it carried after it, by handle.
@@ -34,29 +34,29 @@ class History:
 
     def now(self, device: str) -> Mapping[str, Carried]:
         """What the router carries by its last revision."""
-        told = self.of.get(device)
-        return told[-1][1] if told else {}
+        revisions = self.of.get(device)
+        return revisions[-1][1] if revisions else {}
 
     def find(self, which: str) -> Carried:
-        """The reservation of a handle or of `OWNER/NAME` (the latest of that name), as it was told of last.
+        """The reservation of a handle or of `OWNER/NAME` (the latest of that name), as its last revision has it.
 
         Raises:
-            NotPossible: the archive tells of none.
+            NotPossible: the archive knows of none.
         """
-        known = dict(sorted(self._told()))
-        found = [one for _, one in sorted(known.items()) if which in (one.handle, one.name)]
-        if found:
-            return found[-1]
+        known = dict(sorted(self._carried_by_revision()))
+        named = [one for _, one in sorted(known.items()) if which in (one.handle, one.name)]
+        if named:
+            return named[-1]
         latest = list(dict.fromkeys(one.name for _, one in sorted(known.items(), reverse=True)))
         handles = {one.handle for one in known.values()}
         raise NotPossible(
             f"no push that the archive keeps carried a reservation {which}; {_near(which, latest, handles)}"
         )
 
-    def _told(self) -> Iterator[tuple[tuple[str, str], Carried]]:
+    def _carried_by_revision(self) -> Iterator[tuple[tuple[str, str], Carried]]:
         """Every reservation at every revision; keys sort by time."""
-        for told in self.of.values():
-            for revision, carried in told:
+        for revisions in self.of.values():
+            for revision, carried in revisions:
                 for handle, one in carried.items():
                     yield (revision, handle), one
 
@@ -77,29 +77,29 @@ class History:
                 " where its routers are to go"
             )
         came = min(self.of[name][place][0] for name, place in carriers.items())
-        found = {
+        targets = {
             name: Before(self.of[name][place - 1][0]) if place else Before(self.of[name][0][0], first=True)
             for name, place in carriers.items()
         }
         for name in asked.devices:
-            told = self.of.get(name, ())
-            if name not in carriers and told and told[-1][0] < came:
-                found[name] = Before(told[-1][0])
-        return found
+            revisions = self.of.get(name, ())
+            if name not in carriers and revisions and revisions[-1][0] < came:
+                targets[name] = Before(revisions[-1][0])
+        return targets
 
     def _since(self, device: str, asked: Carried) -> int:
         """The place of the router's first revision of those last ones that all carry the reservation."""
-        told = self.of[device]
-        place = len(told) - 1
-        while place and asked.handle in told[place - 1][1]:
+        revisions = self.of[device]
+        place = len(revisions) - 1
+        while place and asked.handle in revisions[place - 1][1]:
             place -= 1
         return place
 
     def _gone(self, device: str, asked: Carried) -> str:
         """The first revision of the router after the last that carried the reservation; none where none did."""
-        told = self.of.get(device, ())
-        places = [place for place, (_, carried) in enumerate(told) if asked.handle in carried]
-        return told[places[-1] + 1][0] if places else ""
+        revisions = self.of.get(device, ())
+        places = [place for place, (_, carried) in enumerate(revisions) if asked.handle in carried]
+        return revisions[places[-1] + 1][0] if places else ""
 
 
 def history_of(archive: Archive) -> History:
@@ -107,11 +107,11 @@ def history_of(archive: Archive) -> History:
     Raises:
         InvalidInput: a file of the archive cannot be read.
     """
-    found: dict[str, list[tuple[str, Mapping[str, Carried]]]] = {}
+    revisions: dict[str, list[tuple[str, Mapping[str, Carried]]]] = {}
     for revision in archive.revisions():
         for name, carried in archive.carried_by(revision).items():
-            found.setdefault(name, []).append((revision, {one.handle: one for one in carried}))
-    return History(found)
+            revisions.setdefault(name, []).append((revision, {one.handle: one for one in carried}))
+    return History(revisions)
 
 
 def consequences(
@@ -129,9 +129,9 @@ def consequences(
                 continue
             kind = back if handle not in has else lost if handle not in wanted else changed
             kind.setdefault(one.name, []).append(device)
-    told = ((lost, "takes away"), (changed, "gives an earlier form of"), (back, "brings back"))
+    kinds = ((lost, "takes away"), (changed, "gives an earlier form of"), (back, "brings back"))
     return tuple(
-        f"{verb} {name} on {', '.join(devices)}" for kind, verb in told for name, devices in sorted(kind.items())
+        f"{verb} {name} on {', '.join(devices)}" for kind, verb in kinds for name, devices in sorted(kind.items())
     )
 
 

@@ -103,7 +103,7 @@ def plan_rollback(pusher: Pusher, network: Network, goal: Goal, now: datetime) -
         for name, one in sorted(wanted.items())
         if readings.found[name].configuration.lines != one.configuration.lines
     )
-    told = consequences(
+    others = consequences(
         {one.device: history.now(one.device) for one in diffs},
         {one.device: wanted[one.device].carried for one in diffs},
         asked.handle if asked else "",
@@ -111,20 +111,20 @@ def plan_rollback(pusher: Pusher, network: Network, goal: Goal, now: datetime) -
     ends = [one.ends.instants[0] for one in wanted.values() if one.ends.instants]
     notes = (*archived.left_out(wanted), *_unended(network, wanted))
     return Rollback(
-        diffs, wanted, readings, (*failures, *readings.failures.values()), told, notes, min(ends, default=None)
+        diffs, wanted, readings, (*failures, *readings.failures.values()), others, notes, min(ends, default=None)
     )
 
 
 def _unended(network: Network, wanted: Mapping[str, Wanted]) -> tuple[str, ...]:
     """Of the slots that this leaves open, those whose router does not end them by itself."""
-    found: dict[str, list[str]] = {}
+    sentences: dict[str, list[str]] = {}
     for name, one in sorted(wanted.items()):
         for carried in () if acts(network.devices[name]) else one.carried:
             end = iso(carried.end) if carried.end else "a time that the archive does not know"
-            found.setdefault(
+            sentences.setdefault(
                 f"{carried.name} stays open beyond its end, {end}, unless a controller runs then, on", []
             ).append(name)
-    return tuple(f"{words} {', '.join(names)}" for words, names in found.items())
+    return tuple(f"{words} {', '.join(names)}" for words, names in sentences.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +136,11 @@ class _Archived:
     now: datetime
     _ended: dict[str, list[Carried]] = field(default_factory=dict)
 
-    def outlook(self, found: Mapping[str, Before]) -> Outlook:
+    def outlook(self, targets: Mapping[str, Before]) -> Outlook:
         """Each router's configuration, and a program that ends the slots in it where the router acts by itself."""
         wanted: dict[str, Wanted] = {}
         failures: dict[str, str] = {}
-        for name, when in found.items():
+        for name, when in targets.items():
             try:
                 wanted[name] = self._wanted(name, when)
             except EndsUnknown:
@@ -152,12 +152,12 @@ class _Archived:
 
     def left_out(self, wanted: Collection[str]) -> tuple[str, ...]:
         """In words, the slots that do not come back to these routers."""
-        found: dict[str, list[str]] = {}
+        sentences: dict[str, list[str]] = {}
         for name, some in sorted(self._ended.items()):
             for one in some if name in wanted else ():
                 assert one.end is not None
-                found.setdefault(f"{one.name} stays out, its slot ended at {iso(one.end)}, on", []).append(name)
-        return tuple(f"{words} {', '.join(names)}" for words, names in found.items())
+                sentences.setdefault(f"{one.name} stays out, its slot ended at {iso(one.end)}, on", []).append(name)
+        return tuple(f"{words} {', '.join(names)}" for words, names in sentences.items())
 
     def _wanted(self, name: str, when: Before) -> Wanted:
         device = self.archive.devices_of(when.revision)[name]
@@ -166,9 +166,9 @@ class _Archived:
         if name in self.baseline and whole.lines == self.baseline[name].configuration.lines:
             return Wanted(whole)
         left, ends = self.archive.wanted_at(when.revision, device, self.now, file)
-        told = () if when.first else self.archive.carried_by(when.revision).get(name, ())
-        carried = still_open(told, self.now)
-        self._ended[name] = [one for one in told if one not in carried]
+        archived = () if when.first else self.archive.carried_by(when.revision).get(name, ())
+        carried = still_open(archived, self.now)
+        self._ended[name] = [one for one in archived if one not in carried]
         return Wanted(left, ends if acts(device) else Program(), carried, ends)
 
 
@@ -185,13 +185,13 @@ def _outlook(archived: _Archived, network: Network, to: str) -> Outlook:
                 f"--to {to} is neither a revision nor a time: say `baseline`, a time with its zone such as"
                 f" {iso(archived.now.replace(microsecond=0))}, or a revision of `slotcar rollback --list`"
             ) from error
-    found: dict[str, Before] = {}
+    targets: dict[str, Before] = {}
     for revision in (one for one in known if one <= until):
         if to in known and revision != to:
             continue
         for name in archived.archive.devices_of(revision):
-            found[name] = Before(revision)
-    return archived.outlook(found)
+            targets[name] = Before(revision)
+    return archived.outlook(targets)
 
 
 def _without(archived: _Archived, history: History, asked: Carried | None) -> Outlook:
@@ -208,7 +208,7 @@ def revisions_document(archive: Archive) -> list[dict[str, Any]]:
     Raises:
         InvalidInput: a file of the archive is broken.
     """
-    found: list[dict[str, Any]] = []
+    documents: list[dict[str, Any]] = []
     before: dict[str, set[str]] = {}
     for revision in archive.revisions():
         carried = archive.carried_by(revision)
@@ -219,7 +219,7 @@ def revisions_document(archive: Archive) -> list[dict[str, Any]]:
         taken_back = archive.rollback_of(revision)
         words = [f"{', '.join(names)} {verb}" for verb, names in (("came", came), ("went", went)) if names]
         at = datetime.strptime(revision.partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC, microsecond=0)
-        found.append(
+        documents.append(
             {
                 "revision": revision,
                 "at": iso(at),
@@ -229,4 +229,4 @@ def revisions_document(archive: Archive) -> list[dict[str, Any]]:
                 "rollback_of": taken_back,
             }
         )
-    return found
+    return documents

@@ -53,7 +53,7 @@ class Reader(Keys):
             return None
         recurrence = self.data.get("recurrence")
         try:
-            found = Reservation.model_validate(
+            reservation = Reservation.model_validate(
                 {
                     **fields,
                     "direction": amounts.direction,
@@ -66,9 +66,9 @@ class Reader(Keys):
             for detail in error.errors(include_url=False):
                 self.wrong(str(detail["loc"][0]) if detail["loc"] else "", str(detail["msg"]), detail["input"])
             return None
-        for one in problems_of(found):
+        for one in problems_of(reservation):
             self.wrong(*one)
-        return None if self.failed else found
+        return None if self.failed else reservation
 
     def _unknown_keys(self) -> None:
         unknown = [key for key in self.data if key not in KEYS]

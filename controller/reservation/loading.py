@@ -120,19 +120,19 @@ def _files(paths: Sequence[Path], loaded: Loaded) -> Iterator[Path]:
     seen: set[Path] = set()
     for path in paths:
         if not path.is_dir():
-            found = [path]
+            files = [path]
         else:
-            found = sorted(
+            files = sorted(
                 one
                 for one in path.rglob("*")
                 if one.suffix.lower() in SUFFIXES
                 and not one.is_dir()  # a link to nothing is told, not passed over
                 and not any(part.startswith(".") for part in one.relative_to(path).parts)
             )
-            if not found:
+            if not files:
                 hint = f"put files that end in {', '.join(SUFFIXES)} there"
                 loaded.problems.append(Problem(str(path), 0, "", "holds no reservation files", "", hint))
-        for one in found:
+        for one in files:
             real = Path(os.path.realpath(one))  # `Path.resolve` raises at a link to itself
             if real not in seen:
                 seen.add(real)

@@ -220,15 +220,15 @@ class Reservation(ReservationFields[Slot]):
         """Each time from a start to the end of what follows it without a gap. Where slots touch only the rate changes;
         two that touch with equal rates are two occurrences of a recurrence.
         """
-        found: list[Window] = []
+        windows: list[Window] = []
         last: Slot | None = None
         for slot in self.slots:
             if last is not None and last.end == slot.start and _rates(last) != _rates(slot):
-                found[-1] = Window(found[-1].start, slot.end)
+                windows[-1] = Window(windows[-1].start, slot.end)
             else:
-                found.append(Window(slot.start, slot.end))
+                windows.append(Window(slot.start, slot.end))
             last = slot
-        return tuple(found)
+        return tuple(windows)
 
     @property
     def rate_changes(self) -> tuple[datetime, ...]:

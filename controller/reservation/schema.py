@@ -62,14 +62,14 @@ ONE_END = {
 
 def _given(value: dict[str, Any]) -> dict[str, Any]:
     """Without null: a reservation may take a default back by it, and a default of nothing is a slip."""
-    found = dict(value)
+    schema = dict(value)
     if isinstance(value.get("type"), list):
-        found["type"] = next(kind for kind in value["type"] if kind != "null")
+        schema["type"] = next(kind for kind in value["type"] if kind != "null")
     if "enum" in value:
-        found["enum"] = [one for one in value["enum"] if one is not None]
+        schema["enum"] = [one for one in value["enum"] if one is not None]
     if "anyOf" in value:
-        found["anyOf"] = [_given(one) for one in value["anyOf"] if one.get("type") != "null"]
-    return found
+        schema["anyOf"] = [_given(one) for one in value["anyOf"] if one.get("type") != "null"]
+    return schema
 
 
 def _in_defaults_or_each(needed: dict[str, Any]) -> dict[str, Any]:
@@ -112,19 +112,19 @@ def _plain(value: Any, definitions: dict[str, Any]) -> Any:
     if "enum" in value:
         value = {key: one for key, one in value.items() if key != "type"}
     dropped = {"title"} | ({"default"} if value.get("default", ...) in (None, [], {}) else set())
-    found = {
+    schema = {
         key: {name: _plain(each, definitions) for name, each in one.items()}
         if key == "properties"
         else _plain(one, definitions)
         for key, one in value.items()
         if key not in dropped
     }
-    kinds = found.get("anyOf", ())
+    kinds = schema.get("anyOf", ())
     if {"type": "null"} in kinds:
         own, *others = (kind for kind in kinds if kind != {"type": "null"})
-        rest = {key: one for key, one in found.items() if key != "anyOf"}
-        found = _or_null(own | rest) if not others else found | {"anyOf": [own, *others]}
-    return {"additionalProperties": False} | found if "properties" in found else found
+        rest = {key: one for key, one in schema.items() if key != "anyOf"}
+        schema = _or_null(own | rest) if not others else schema | {"anyOf": [own, *others]}
+    return {"additionalProperties": False} | schema if "properties" in schema else schema
 
 
 def _or_null(value: dict[str, Any]) -> dict[str, Any]:

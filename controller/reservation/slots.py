@@ -100,9 +100,9 @@ class SlotReader(Keys):
         _refuse_unknown(inner, RATE_KEYS)
         if not any(value.get(key) is not None for key in RATE_KEYS):
             self.wrong("rate", "is missing", "", _WAYS_HINT)
-        found = [inner.unit(key, with_unit(parse_rate_bps, "Mbit/s"), 0) for key in RATE_KEYS]
+        rates = [inner.unit(key, with_unit(parse_rate_bps, "Mbit/s"), 0) for key in RATE_KEYS]
         if self._given("direction"):
-            for way, rate_bps in zip(Direction.BOTH.ways, found, strict=True):
+            for way, rate_bps in zip(Direction.BOTH.ways, rates, strict=True):
                 if rate_bps and way not in self._stated_direction().ways:
                     inner.wrong(
                         way.value, f"is given, but direction is {self.data['direction']}", value[way.value],
@@ -111,7 +111,7 @@ class SlotReader(Keys):
         if inner.failed or "rate" in self.failed:
             self.failed.add("rate")
             return None
-        return Rates(*(rate_bps or 0 for rate_bps in found))
+        return Rates(*(rate_bps or 0 for rate_bps in rates))
 
     def _stated_direction(self) -> Direction:
         value = self.data.get("direction")
@@ -144,14 +144,14 @@ class SlotReader(Keys):
                 "say a time with its zone",
             )
             return None
-        found: list[Slot] = []
+        slots: list[Slot] = []
         for window in windows:
             parts = expand_hours(window, hours, tuple(rates), zone)
-            found += _joined(Slot(start, end, *each) for start, end, each in parts if any(each) or not reserved)
-        if not found:
+            slots += _joined(Slot(start, end, *each) for start, end, each in parts if any(each) or not reserved)
+        if not slots:
             self.wrong("hours", "lie outside of the slot", "", "the slot must hold some of these hours")
             return None
-        return tuple(found)
+        return tuple(slots)
 
     def _windows(self, zone: tzinfo | None) -> tuple[tuple[Window, ...] | None, tzinfo | None]:
         """The windows, and the zone of their wall clock."""
@@ -225,8 +225,8 @@ class SlotReader(Keys):
             return None
         if len({bool(_RELATIVE.match(str(item.get("start")))) for item in items}) > 1:
             self.wrong("schedule", "mixes times that are relative to now with others", "", "say all of one kind")
-        found = [self._slot(number, item, reserved) for number, item in enumerate(items)]
-        slots = sorted(slot for slot in found if slot is not None)
+        read = [self._slot(number, item, reserved) for number, item in enumerate(items)]
+        slots = sorted(slot for slot in read if slot is not None)
         if len(slots) < len(items) or self.failed & {"schedule", "start", "end", "duration", "hours"}:
             return None
         for earlier, later in pairwise(slots):
@@ -272,8 +272,8 @@ class SlotReader(Keys):
         if not isinstance(items, list | tuple) or not items or not all(isinstance(one, Mapping) for one in items):
             self.wrong("hours", "is no list of hours", shown(items), hint)
             return None
-        found = [self._one_span(number, item) for number, item in enumerate(items)]
-        spans = [span for span in found if span is not None]
+        read = [self._one_span(number, item) for number, item in enumerate(items)]
+        spans = [span for span in read if span is not None]
         for number, span in enumerate(spans):
             if any(span.overlaps(other) for other in spans[:number]):
                 self.wrong(f"hours[{number}]", "overlaps other hours", "", "each hour has one rate")
@@ -301,18 +301,18 @@ class SlotReader(Keys):
 
 def _joined(slots: Iterable[Slot]) -> tuple[Slot, ...]:
     """Slots in order, those joined that touch and have the same rates."""
-    found: list[Slot] = []
+    joined: list[Slot] = []
     for slot in slots:
-        last = found[-1] if found else None
+        last = joined[-1] if joined else None
         if (
             last
             and last.end == slot.start
             and (last.forward_bps, last.reverse_bps) == (slot.forward_bps, slot.reverse_bps)
         ):
-            found[-1] = replace(last, end=slot.end)
+            joined[-1] = replace(last, end=slot.end)
         else:
-            found.append(slot)
-    return tuple(found)
+            joined.append(slot)
+    return tuple(joined)
 
 
 def _refuse_unknown(keys: Keys, known: Sequence[str]) -> None:

@@ -128,12 +128,12 @@ def transitions(entries: Sequence[Entry], times: Iterable[datetime], differences
 def said_once(boundaries: Iterable[Boundary]) -> tuple[Boundary, ...]:
     """The boundaries, each approximation of a device at the first of them that has it."""
     said: set[tuple[str, str]] = set()
-    found = []
+    shortened = []
     for boundary in boundaries:
         devices = []
         for one in boundary.devices:
             new = tuple(note for note in one.approximations if (one.device, note) not in said)
             said |= {(one.device, note) for note in new}
             devices.append(replace(one, approximations=new))
-        found.append(replace(boundary, devices=tuple(devices)))
-    return tuple(found)
+        shortened.append(replace(boundary, devices=tuple(devices)))
+    return tuple(shortened)

@@ -30,12 +30,12 @@ def reservation_document(reservation: Reservation) -> dict[str, Any]:
         "windows": [window_document(window) for window in reservation.windows],
     }
     before = {field: key for key, field in DERIVED_KEYS.items()}
-    found: dict[str, Any] = {}
+    document: dict[str, Any] = {}
     for field, value in reservation.to_document().items():
         if field in before:
-            found[before[field]] = derived[before[field]]
-        found[field] = value
-    return found
+            document[before[field]] = derived[before[field]]
+        document[field] = value
+    return document
 
 
 def path_document(path: Path) -> dict[str, Any]:

@@ -47,7 +47,7 @@ _ORDER = (Phase.STAGED, Phase.ARMED, Phase.ACTIVE)
 
 def records_of(events: Iterable[Event]) -> Records:
     """By boundary and device. `events` in the order of their numbers; others than `KINDS` are passed over."""
-    found: dict[tuple[datetime, str], Record] = {}
+    records: dict[tuple[datetime, str], Record] = {}
     revisions: dict[str, datetime] = {}
     failures: dict[str, set[datetime]] = defaultdict(set)
     for event in events:
@@ -59,15 +59,15 @@ def records_of(events: Iterable[Event]) -> Records:
         for device in devices_of(event):
             if at is not None:
                 new = Record(phase, lags.get(device), _message(event, phase))
-                found[at, device] = _later(found.get((at, device)), new)
+                records[at, device] = _later(records.get((at, device)), new)
                 (failures[device].add if phase is Phase.FAILED else failures[device].discard)(at)
             if event.kind == "push.verified":
                 # What failed at a boundary, and is verified after it, carries what that boundary wanted, late.
                 for boundary in [one for one in failures[device] if one <= event.at]:
-                    words = f"late, at {iso(event.at)}: {found[boundary, device].message}"
-                    found[boundary, device] = Record(Phase.ACTIVE, None, words)
+                    words = f"late, at {iso(event.at)}: {records[boundary, device].message}"
+                    records[boundary, device] = Record(Phase.ACTIVE, None, words)
                     failures[device].discard(boundary)
-    return found
+    return records
 
 
 def devices_of(event: Event) -> tuple[str, ...]:
@@ -100,10 +100,10 @@ def _boundary(event: Event, revisions: dict[str, datetime]) -> datetime | None:
 def instant_of(details: Mapping[str, Any], key: str) -> datetime | None:
     """An aware instant in an event's details; None where there is none."""
     try:
-        found = datetime.fromisoformat(str(details[key]))
+        instant = datetime.fromisoformat(str(details[key]))
     except (KeyError, ValueError):
         return None
-    return found if found.tzinfo is not None else None
+    return instant if instant.tzinfo is not None else None
 
 
 _SIMPLY = {

@@ -56,8 +56,8 @@ class TimelineItem:
     @property
     def phase(self) -> Phase:
         """The boundary's as a whole: of the device that is furthest behind."""
-        found = {one.phase for one in self.devices}
-        return next((phase for phase in _WORST_FIRST if phase in found), Phase.ACTIVE)
+        phases = {one.phase for one in self.devices}
+        return next((phase for phase in _WORST_FIRST if phase in phases), Phase.ACTIVE)
 
     @property
     def lags_us(self) -> tuple[int, ...]:
@@ -100,12 +100,12 @@ def timeline(
         if query.devices is not None and not names & set(query.devices):
             continue
         unheard = Phase.PLANNED if at > now else Phase.UNRECORDED
-        found = [(name, records.get((at, name))) for name in sorted(names)]
+        recorded = [(name, records.get((at, name))) for name in sorted(names)]
         devices = tuple(
             DeviceAtBoundary(name, record.phase, record.lag_us, record.message)
             if record
             else DeviceAtBoundary(name, unheard)
-            for name, record in found
+            for name, record in recorded
         )
         starting, ending, changing = (
             tuple(sorted(map(_name, those))) for those in (one.starting, one.ending, one.changing)
@@ -132,19 +132,19 @@ def _placed(events: Iterable[Event], entries: Mapping[str, Entry]) -> Iterator[E
 
 
 def _boundaries(entries: Iterable[Entry], query: TimelineQuery) -> dict[datetime, _Gathered]:
-    found: dict[datetime, _Gathered] = defaultdict(_Gathered)
+    boundaries: dict[datetime, _Gathered] = defaultdict(_Gathered)
     for entry in entries:
         if query.handle is not None and entry.handle != query.handle:
             continue
         for window in entry.reservation.windows:
             if query.since <= window.start <= query.until and _counts(entry, window.start):
-                found[window.start].starting.append(entry)
+                boundaries[window.start].starting.append(entry)
             if query.since <= window.end <= query.until and _counts(entry, window.end):
-                found[window.end].ending.append(entry)
+                boundaries[window.end].ending.append(entry)
         for instant in entry.reservation.rate_changes:
             if query.since <= instant <= query.until and _counts(entry, instant):
-                found[instant].changing.append(entry)
-    return found
+                boundaries[instant].changing.append(entry)
+    return boundaries
 
 
 def _counts(entry: Entry, at: datetime) -> bool:

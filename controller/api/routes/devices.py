@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 
-from controller.api.context import TheBroker, TheCaller, now
+from controller.api.context import TheCaller, TheContext, now
 from controller.api.models import DifferenceOfDeviceOut
 from controller.recovery.comparison import difference_document
 
@@ -19,10 +19,10 @@ Name = Annotated[str, Path(description="a device of the inventory", examples=["a
     response_model=DifferenceOfDeviceOut,
     summary="Where a device differs from what is wanted now",
 )
-def difference(device: Name, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+def difference(device: Name, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """Reads the device through Ansible, which takes seconds, and changes nothing.
 
     `state` is `equal`, `different` with a unified diff of the part that is Slotcar's, or `failed` with the reason why
     the device could not be read.
     """
-    return difference_document(device, found.broker.compare([device], caller, now()))
+    return difference_document(device, context.broker.compare([device], caller, now()))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Response
 
-from controller.api.context import TheBroker, TheCaller, now
+from controller.api.context import TheCaller, TheContext, now
 from controller.api.limits import json_only
 from controller.api.models import AppliedOut, PlanOut
 from controller.api.plan_process import PlanRequest
@@ -21,7 +21,7 @@ PAGE_LINES, MOST_LINES = 2_000, 10_000
 @router.post("/plans", response_model=PlanOut, summary="Plan", dependencies=[Depends(json_only)])
 async def plan(
     body: Annotated[dict[str, Any], Body()],
-    found: TheBroker,
+    context: TheContext,
     caller: TheCaller,
     set_name: Annotated[
         str,
@@ -43,14 +43,14 @@ async def plan(
     moment = now()
     first = page_start(start, moment) if start is not None else PageStart()
     request = PlanRequest(body, set_name, caller, moment, first, lines)
-    return Response(await found.plans.make(found.broker, request), media_type="application/json")
+    return Response(await context.plans.make(context.broker, request), media_type="application/json")
 
 
 @router.post("/applies", response_model=AppliedOut, summary="Apply a plan", dependencies=[Depends(json_only)])
-def apply(body: Annotated[dict[str, Any], Body()], found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+def apply(body: Annotated[dict[str, Any], Body()], context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """Exactly the plan, whole or not at all; refused (409) when the ledger or the inventory has changed since."""
     plan = plan_of_document(body, "request", "say what POST /v1/plans answered")
-    done = found.broker.apply(plan, caller, now())
+    done = context.broker.apply(plan, caller, now())
     return {
         "created": done.created,
         "changed": done.changed,
