@@ -91,7 +91,15 @@ def _explained(detail: dict[str, Any], key: str, field: FieldInfo) -> Iterator[t
     elif detail["type"] == "string_type" and isinstance(value, int | float):
         yield below, f"is no {key}", value, "quote it, so that it is text"
     else:
-        yield below, f"is no {key}", value, hint or str(detail["msg"]).lower()
+        yield below, f"is no {key}", value, hint or _limit(detail)
+
+
+def _limit(detail: dict[str, Any]) -> str:
+    """What would be right of a field that says nothing of its own."""
+    limits = detail.get("ctx", {})
+    if "max_length" in limits:
+        return f"at most {limits['max_length']} characters"
+    return "say one line of text" if detail["type"].startswith("string_") else str(detail["msg"]).lower()
 
 
 def _choices(field: FieldInfo) -> list[str]:
