@@ -46,6 +46,11 @@ class Loaded:
     windows: int = 0
     relative: set[tuple[str, str]] = field(default_factory=set)
 
+    def wrong(self, document: Document, key: str, message: str, value: object = "", hint: str = "") -> None:
+        """Notes a problem at a key of the document; at its first line where it has no keys."""
+        line = document.line(key) if key else 1
+        self.problems.append(Problem(document.file, line, key, message, shown(value), hint))
+
     def finished(self) -> Loaded:
         if self.problems:
             raise InvalidInput(self.problems)
@@ -145,45 +150,36 @@ def _read(document: Document, loaded: Loaded) -> None:
     if not isinstance(data, Mapping):
         message = "is empty" if data is None else "is no reservation file"
         hint = "put the list below `reservations:`, and `version: 1` above it" if isinstance(data, list) else _TOP_HINT
-        loaded.problems.append(Problem(document.file, 1, "", message, "", hint))
+        loaded.wrong(document, "", message, hint=hint)
         return
     for key in data:
         if key not in TOP:
             hint = "put it below `reservations:`" if key in KEYS else _TOP_HINT
-            loaded.problems.append(
-                Problem(document.file, document.line(key), key, "is no key that is known here", "", hint)
-            )
+            loaded.wrong(document, key, "is no key that is known here", hint=hint)
     version = data.get("version")
     if version != VERSION or isinstance(version, bool):
-        value = shown(version)
         message = "is missing" if version is None else "is no version that is known here"
-        loaded.problems.append(
-            Problem(document.file, document.line("version"), "version", message, value, "say `version: 1`")
-        )
+        loaded.wrong(document, "version", message, version, "say `version: 1`")
     defaults = _defaults(document, data.get("defaults"), loaded)
     entries = data.get("reservations")
     if not isinstance(entries, list):
         hint = "say a list: each reservation begins with `- name: …`"
         message = "is missing" if entries is None else "is no list"
-        line = document.line("reservations")
-        loaded.problems.append(Problem(document.file, line, "reservations", message, shown(entries), hint))
+        loaded.wrong(document, "reservations", message, entries, hint)
         return
     for index, entry in enumerate(entries):
         _read_entry(document, index, entry, defaults, loaded)
         if loaded.max_windows is not None and loaded.windows > loaded.max_windows:
             key, message, hint = windows_problem(f"reservations[{index}]", loaded.windows, loaded.max_windows)
-            loaded.problems.append(Problem(document.file, document.line(key), key, message, "", hint))
+            loaded.wrong(document, key, message, hint=hint)
             return
 
 
 def _defaults(document: Document, value: Any, loaded: Loaded) -> Mapping[str, Any]:
     if value is None:
         return {}
-    line = document.line("defaults")
     if not isinstance(value, Mapping):
-        loaded.problems.append(
-            Problem(document.file, line, "defaults", "is no mapping", shown(value), "say `KEY: VALUE` lines")
-        )
+        loaded.wrong(document, "defaults", "is no mapping", value, "say `KEY: VALUE` lines")
         return {}
     for key in value:
         if key == "name":
@@ -194,8 +190,7 @@ def _defaults(document: Document, value: Any, loaded: Loaded) -> Mapping[str, An
             words = unknown_key(key)
         else:
             continue
-        place = f"defaults.{key}"
-        loaded.problems.append(Problem(document.file, document.line(place), place, *words))
+        loaded.wrong(document, f"defaults.{key}", *words)
     known = {key: one for key, one in value.items() if key in KEYS and key != "name" and one is not None}
     for key in known:
         _check_default(document, key, known, loaded)
@@ -207,8 +202,7 @@ def _check_default(document: Document, key: str, defaults: Mapping[str, Any], lo
 
     def complain(wrong: str, message: str, value: str, hint: str) -> None:
         if wrong.partition(".")[0] == key:  # what else a reservation needs is no matter here
-            place = f"defaults.{wrong}"
-            loaded.problems.append(Problem(document.file, document.line(place), place, message, value, hint))
+            loaded.wrong(document, f"defaults.{wrong}", message, value, hint)
 
     Reader({key: defaults[key]}, complain, loaded.now).reservation()
     if key == "end" and "duration" in defaults:
@@ -219,15 +213,13 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
     above = f"reservations[{index}]"
     if not isinstance(entry, Mapping):
         hint = "each reservation is a mapping that begins with `- name: …`"
-        loaded.problems.append(
-            Problem(document.file, document.line(above), above, "is no reservation", shown(entry), hint)
-        )
+        loaded.wrong(document, above, "is no reservation", entry, hint)
         return
 
     def complain(key: str, message: str, value: str, hint: str) -> None:
         top = key.partition(".")[0]
         place = f"defaults.{key}" if top not in entry and top in defaults else f"{above}.{key}" if key else above
-        loaded.problems.append(Problem(document.file, document.line(place), place, message, value, hint))
+        loaded.wrong(document, place, message, value, hint)
 
     # An end in an entry speaks against a default duration, and the other way round.
     rest = {key: one for key, one in defaults.items() if entry.get(_OPPOSITE.get(key)) is None}
@@ -238,9 +230,10 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
     owner, name = whole.get("owner"), whole.get("name")
     if isinstance(owner, str) and isinstance(name, str):
         # Also of a reservation that is wrong otherwise, so that mending it brings no new complaint.
-        place = f"{document.file}:{document.line(f'{above}.name')}"
-        first = loaded.places.setdefault((owner, name), place)
-        if first != place:
+        first = loaded.places.get((owner, name))
+        line = document.line(f"{above}.name")
+        loaded.places.setdefault((owner, name), f"{document.file}:{line}" if line else above)
+        if first is not None:
             hint = f"{owner} has one of this name at {first}; names are unique per owner"
             complain("name", "is given twice", shown(name), hint)
             return
