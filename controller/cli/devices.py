@@ -12,11 +12,12 @@ from controller.cli import ERROR
 from controller.cli.confirmation import confirm
 from controller.cli.options import Devices, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, coloured_diff, complain, emit, print_table, progress, stdout
-from controller.cli.session import broker, now, settings
+from controller.cli.session import broker, caller, now, settings
 from controller.stopping import PROCESS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from controller.network.model import Network
     from controller.recovery.comparison import Comparison
@@ -52,14 +53,10 @@ def diff(
         raise typer.Exit(DIFFERENT)
 
 
-def _compare(inventory: object, device: list[str] | None) -> Comparison:
-    from controller.recovery.comparison import compare
-    from controller.wiring import pusher_for
-
-    with broker(inventory) as opened:  # type: ignore[arg-type]
+def _compare(inventory: Path | None, device: list[str] | None) -> Comparison:
+    with broker(inventory) as opened:
         progress("reading the devices")
-        pusher = pusher_for(opened.network, opened.settings, None)
-        return compare(opened.ledger, opened.network, pusher, now(), device)
+        return opened.compare(device, caller(), now())
 
 
 def _print(comparison: Comparison) -> None:
@@ -131,8 +128,8 @@ def rollback(
 ) -> None:
     """Give the routers what they had before a revision or a reservation, or what --to says. Needs no database.
 
-    `baseline` is the standing configuration without any reservation. Which reservations a router carries, and since
-    when, the archive tells; others that the rollback takes away, changes or brings back are named before it asks. A slot
+    `baseline` is the configuration without any reservation. Which reservations a router carries, and since when, is in
+    the archive; others that the rollback takes away, changes or brings back are named before it asks. A slot
     that has ended does not come back. Slots that this leaves open are ended by the routers that act by themselves; the
     others are named. Routers that do not answer are named (exit code 1) and the others are done. A controller that runs
     will push what its ledger wants again: stop it first, or cancel the reservation instead.

@@ -84,8 +84,8 @@ def render(
     """
     from controller.planning.offline import entries_of
     from controller.reservation import parse_time
-    from controller.timebase import iso
     from controller.views.configurations import configurations_at
+    from controller.views.documents import configurations_document
 
     moment = now()
     instant = parsed("--at", lambda text: parse_time(text, moment), at)
@@ -93,16 +93,13 @@ def render(
         from controller.planning.source import read_source
 
         network = network_of(settings(inventory=inventory))
-        entries = entries_of(read_source(files, moment, network).reservations, network, moment)
+        source = read_source(files, moment, network)
+        entries = entries_of(source.reservations, network, moment, source.paths)
         configurations = configurations_at(entries, network, instant, device)
     else:
         with broker(inventory) as opened:
             configurations = opened.configurations(instant, caller(), device)
-    data = [
-        {"device": name, "platform": one.platform, "at": iso(instant), "lines": list(one.lines)}
-        for name, one in configurations.items()
-    ]
-    emit(data, form, lambda: _print(configurations))
+    emit(configurations_document(configurations, instant), form, lambda: _print(configurations))
 
 
 def _print(configurations: dict[str, Configuration]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from controller.admission import SlotTables, capacities
 from controller.ledger.model import Entry
 from controller.network.model import Network
+from controller.path.model import Path
 from controller.planning.matching import match
 from controller.planning.plan import Plan, make_plan
 from controller.planning.routing import route
@@ -33,9 +34,14 @@ def plan_offline(source: Source, network: Network, settings: Settings, now: date
     )
 
 
-def entries_of(reservations: Sequence[Reservation], network: Network, now: datetime) -> tuple[Entry, ...]:
+def entries_of(
+    reservations: Sequence[Reservation],
+    network: Network,
+    now: datetime,
+    paths: Mapping[tuple[str, str], Sequence[Path]] | None = None,
+) -> tuple[Entry, ...]:
     """Reservations as if all were committed, numbered in the files' order: what `render` shows offline."""
     return tuple(
-        route(reservation, network).entry(f"offline-{number}", number, now)
+        route(reservation, network, (paths or {}).get(reservation.key)).entry(f"offline-{number}", number, now)
         for number, reservation in enumerate(reservations, 1)
     )

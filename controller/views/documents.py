@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from controller.admission.model import Demand, Refused
 from controller.admission.resource_id import describe
 from controller.ledger.model import Entry, Event, Proposal
 from controller.path.model import Path
+from controller.platforms.model import Configuration
 from controller.reservation.model import Reservation
 from controller.timebase import Window, iso
 
@@ -115,6 +118,13 @@ def refusal_document(refused: Refused) -> dict[str, Any]:
         "highest_rate_bps": refused.highest_rate_bps,
         "highest_share_permille": refused.highest_share_permille,
     }
+
+
+def configurations_document(configurations: Mapping[str, Configuration], at: datetime) -> list[dict[str, Any]]:
+    return [
+        {"device": name, "platform": one.platform, "at": iso(at), "lines": list(one.lines)}
+        for name, one in configurations.items()
+    ]
 
 
 def timeline_document(item: TimelineItem) -> dict[str, Any]:

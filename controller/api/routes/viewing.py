@@ -11,8 +11,7 @@ from controller.api.context import Line, TheCaller, TheContext, Time, now
 from controller.api.loop import controller_document
 from controller.api.models import ConfigurationsOut, ControllerOut, TimelineOut
 from controller.auth.access import require_overview
-from controller.timebase import iso
-from controller.views.documents import timeline_document
+from controller.views.documents import configurations_document, timeline_document
 from controller.views.timeline import LOOK_BACK, TimelineQuery
 
 router = APIRouter(prefix="/v1", tags=["views"])
@@ -67,12 +66,7 @@ def configurations(
     """The part of each device's configuration that is Slotcar's, at an instant: the bytes that a push compares with."""
     instant = _sane(at) if at else now()
     wanted = context.broker.configurations(instant, caller, device)
-    return {
-        "items": [
-            {"device": name, "platform": one.platform, "at": iso(instant), "lines": list(one.lines)}
-            for name, one in wanted.items()
-        ]
-    }
+    return {"items": configurations_document(wanted, instant)}
 
 
 def _sane(at: datetime) -> datetime:
