@@ -70,10 +70,10 @@ def _parameter(key: str, field: FieldInfo, default: str | None, required: bool) 
 
 def _help(field: FieldInfo, many: bool) -> str:
     words = (field.description or "").rstrip(".")
-    words = words[:1].lower() + words[1:] if words[1:2].islower() else words
+    words = words if words[1:2].isupper() else words[:1].lower() + words[1:]
     kind = field.annotation
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         words += f" (one of {', '.join(kind)})"
     elif field.examples and "`" not in words:
-        words += f", such as `{field.examples[0]}`"
+        words += f" (such as `{field.examples[0]}`)"
     return f"{words}; may be repeated" if many else words

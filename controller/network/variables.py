@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from controller.network.model import InterfaceId
 from controller.registry import FOLDERS
-from controller.reservation.checks import OWNER
+from controller.reservation.model import OWNER
 from controller.timebase import Window
 from controller.units import UnitError, format_rate, parse_duration, parse_rate_bps, parse_size_bytes
 from controller.vocabulary import RESERVED_SERVICES, InterfaceRole, Scheduler, Service

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,7 +31,8 @@ def _storable(text: str) -> str:
 
 Text = Annotated[str, AfterValidator(_storable)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$")]
-Owner = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9@._-]{0,126}[A-Za-z0-9])?$")]
+OWNER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9@._-]{0,126}[A-Za-z0-9])?")
+Owner = Annotated[str, StringConstraints(pattern=f"^{OWNER.pattern}$")]
 
 #: Ethernet's common payload-carrying packet when the operator states none: a 1500-byte IP packet.
 DEFAULT_PACKET_SIZE_BYTES = 1500
@@ -156,12 +158,9 @@ class Reservation(ReservationFields[Slot]):
 
     Attributes:
         slots: when it is wanted and how much, ascending and disjoint. One constant rate over one window is one slot.
-        packet_size_bytes: size of a whole IP packet, headers included (GARA §5.1 needs it to count headers).
-        rtt_us: the longest round-trip time to be expected, microseconds (GARA §5.1, burst size).
+        packet_size_bytes, rtt_us: GARA §5.1 needs them to count headers and for the size of bursts.
         recurrence: the RRULE (RFC 5545) that `slots` was expanded from.
         timezone: where recurrence and hours of the day were expanded, `Europe/Zurich` or `+01:00`; None without either.
-        via: device names that the path must cross, in order; empty for the shortest path.
-        if_unready: what becomes of a slot when a device of the path cannot be made ready; `refuse` only for one slot.
     """
 
     @model_validator(mode="after")
