@@ -327,8 +327,18 @@ class Broker:
     def cancel(
         self, which: str, caller: Caller, now: datetime, expected_version: int | None = None, reason: str = ""
     ) -> Entry:
-        """Gives it back, at once; routers follow at the reconcile loop's next turn."""
-        return self._move(self._changeable(which, caller), State.CANCELLED, caller, now, expected_version, reason)
+        """Gives it back, at once; routers follow at the reconcile loop's next turn.
+
+        Raises:
+            InvalidInput: the reason is not one line.
+        """
+        entry = self._changeable(which, caller)
+        if not is_line(reason, LONGEST_REASON):
+            hint = f"say one line of at most {LONGEST_REASON} characters"
+            raise InvalidInput([Problem("request", 0, "reason", "is no reason", reason[:60], hint)])
+        return self.ledger.transition(
+            entry.handle, State.CANCELLED, now, actor=caller.name, expected_version=expected_version, reason=reason
+        )
 
     def approve(self, which: str, expected_version: int, caller: Caller, now: datetime) -> Entry:
         """Lets what waits of it into force as it was at `expected_version`: the reservation, or the change of it.
@@ -380,22 +390,3 @@ class Broker:
         entry = self.status(which, caller)
         access.require_change(caller, entry)
         return entry
-
-    def _move(
-        self, entry: Entry, to: State, caller: Caller, now: datetime, expected_version: int | None, reason: str = ""
-    ) -> Entry:
-        """
-        Raises:
-            InvalidInput: the reason is not one line.
-        """
-        if not is_line(reason, LONGEST_REASON):
-            hint = f"say one line of at most {LONGEST_REASON} characters"
-            raise InvalidInput([Problem("request", 0, "reason", "is no reason", reason[:60], hint)])
-        return self.ledger.transition(
-            entry.handle,
-            to,
-            now,
-            actor=caller.name,
-            expected_version=expected_version,
-            reason=reason,
-        )

@@ -199,6 +199,12 @@ def at(entry: Body, verb: str = "") -> str:
     return f"/v1/reservations/{entry['handle']}" + (f"/{verb}" if verb else "")
 
 
+def slotted(reservation: dict[str, Any], **changes: object) -> dict[str, Any]:
+    """The reservation of a plan's document with another slot."""
+    asked = {key: one for key, one in reservation.items() if key not in ("rate_bps", "windows")}
+    return asked | {"slots": [reservation["slots"][0] | changes]}
+
+
 def problem(answer: httpx.Response, status: int, kind: str) -> Body:
     """The problem details of a refused request, which must be what RFC 9457 and this API's document say."""
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.integration.api.conftest import START, Serve, at, body, created, live, problem
+from tests.integration.api.conftest import START, Serve, at, body, created, live, problem, slotted
 
 JSON = {"Content-Type": "application/json"}
 
@@ -214,12 +214,6 @@ def test_labels_keep_every_letter_on_both_ways_in(api: httpx.Client, text: str) 
 def test_there_is_no_path_to_what_is_not_in_the_network(api: httpx.Client) -> None:
     found = problem(api.post("/v1/reservations", json=body(destination="nowhere")), 422, "no-path")
     assert "nowhere" in found["detail"]
-
-
-def slotted(reservation: dict[str, Any], **changes: object) -> dict[str, Any]:
-    """The reservation of a plan's document with another slot."""
-    asked = {key: one for key, one in reservation.items() if key not in ("rate_bps", "windows")}
-    return asked | {"slots": [reservation["slots"][0] | changes]}
 
 
 def _broken(plan: dict[str, Any], **step: Any) -> dict[str, Any]:
