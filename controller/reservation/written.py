@@ -32,8 +32,6 @@ from controller.units import parse_latency_us, parse_size_bytes
 _MODEL = Reservation.model_fields
 RATE_EXAMPLES = ["36 Mbit/s", "1.5 Gbit/s"]
 RATE_KEYS = ("forward", "reverse")
-SCHEDULE_KEYS = ("start", "end", "duration", "rate")
-HOURS_KEYS = ("from", "to", "rate")
 #: What these texts begin with at least; a sentence says the rest.
 TIME_PATTERN = r"^\s*([Nn][Oo][Ww]\s*(\+[\s\S]*)?|[0-9][^\n]*)\s*$"
 DURATION_PATTERN = r"^\s*(P[0-9WDTHMS.]+|[0-9][0-9.\sA-Za-zµμ]*)\s*$"
@@ -202,8 +200,8 @@ class WrittenHours(BaseModel):
 class Written(WrittenTimes):
     """Keys of a file that are no field of the model, or are written in another form. `SlotReader` reads rates and times."""
 
-    source: Host = Field(description=f"Where the traffic comes from. {_WHERE}", examples=_EXAMPLES)
-    destination: Host = Field(description=f"Where it goes. {_WHERE}", examples=_EXAMPLES)
+    source: Host = Field(description=f"{_MODEL['source'].description} {_WHERE}", examples=_EXAMPLES)
+    destination: Host = Field(description=f"{_MODEL['destination'].description} {_WHERE}", examples=_EXAMPLES)
     rate: Rate | None = Field(
         default=None,
         description="Payload rate of each reserved direction, or one each; headers are added by admission.",
@@ -243,10 +241,12 @@ class Written(WrittenTimes):
         default=(), description=_MODEL["via"].description
     )
     labels: Annotated[dict[str, str], BeforeValidator(_read_labels), WithJsonSchema(_LABELS)] = Field(
-        default_factory=dict
+        default_factory=dict, description=_MODEL["labels"].description
     )
 
 
+SCHEDULE_KEYS = tuple(WrittenSlot.model_fields)
+HOURS_KEYS = tuple(field.alias or key for key, field in WrittenHours.model_fields.items())
 #: Which keys stand in a file in the place of a field of the model, where not that field itself.
 INSTEAD: dict[str, tuple[str, ...]] = {
     "packet_size_bytes": ("rate", "packet_size"),
