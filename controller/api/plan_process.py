@@ -26,6 +26,7 @@ from controller.auth.tokens import Caller
 from controller.broker import Broker
 from controller.ledger import Ledger, open_ledger
 from controller.network.model import Network
+from controller.path.topology import topology_of
 from controller.planning.plan_page import PageStart, page_document
 from controller.planning.request_limits import PlanTooLarge
 from controller.planning.source import source_of_body
@@ -117,6 +118,8 @@ def _serve(pipe: Connection, workplace: Workplace) -> None:
                 if ledger is None or broker is None:
                     ledger = open_ledger(workplace.ledger_url, Path(workplace.settings.state_dir))
                     broker = Broker(ledger, workplace.network, workplace.settings)
+                    # Before the memory is limited: a library that runs out of it while it is imported raises anything.
+                    topology_of(workplace.network)
                 # The controller ends a plan in time; an alarm ends it where the controller was killed, and the thread
                 # that would notice does not get its turn.
                 signal.alarm(int(workplace.settings.plan_timeout.total_seconds()) + ALARM_MARGIN_S)
