@@ -27,6 +27,7 @@ from benchmarks.push.fleet import Fleet
 from benchmarks.push.world import World
 from controller.network import load_network
 from controller.network.model import Network
+from controller.planning.offline import entries_of
 from controller.reservation.model import Endpoint, Reservation
 from controller.rollout.model import PushFailed
 from controller.rollout.program import WantedFor
@@ -34,9 +35,8 @@ from controller.rollout.pusher import Pusher
 from controller.settings import load_settings
 from controller.timebase import Window
 from controller.timeline import Active
-from controller.verbs.offline import entries_of
-from controller.verbs.rolling import pusher_for, wanted_for
 from controller.vocabulary import Protocol, Service
+from controller.wiring import pusher_for, wanted_for
 from lab.control import Lab
 from lab.experiments.bench import wait_until
 from lab.lateness import lags_cs

@@ -15,13 +15,13 @@ from benchmarks.render import NOW, network_of
 from controller.admission import SlotTables, capacities
 from controller.ledger.model import Entry
 from controller.network.model import Network
+from controller.planning.matching import Scope, match
+from controller.planning.offline import entries_of
+from controller.planning.plan import MAX_BOUNDARIES, Plan, make_plan
 from controller.policy.policy import Policy
 from controller.reservation.model import Endpoint, Reservation
 from controller.timebase import MICROSECOND, Window
-from controller.verbs.configurations import Boundary, DeviceDiff, configurations_at
-from controller.verbs.matching import Scope, match
-from controller.verbs.offline import entries_of
-from controller.verbs.plan import MAX_BOUNDARIES, Plan, make_plan
+from controller.views.configurations import Boundary, DeviceDiff, configurations_at
 from controller.vocabulary import Protocol, Service
 
 SIZES, QUICK_SIZES = (100, 1_000), (100,)

@@ -22,11 +22,11 @@ import yaml
 from benchmarks.common import Figure, Say
 from controller.intent import intents_at
 from controller.network.model import Device, Domain, Host, Interface, InterfaceId, Network
+from controller.planning.offline import entries_of
 from controller.platforms import renderer_of
 from controller.reservation.model import Endpoint, Reservation
 from controller.timebase import Window
 from controller.timeline import active_at
-from controller.verbs.offline import entries_of
 from controller.vocabulary import InterfaceRole, Protocol, Service
 
 FLOWS = 50

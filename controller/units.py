@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from fractions import Fraction
 
-#: Above any link there is, and below PostgreSQL's bigint in bytes, bits and their products with a thousand.
+#: Above any link there is, and below PostgreSQL's bigint in bytes, bits and their products with a thousand: thousands of
+#: such rates at once still fit 64 bits, so that the slot tables' sums need no check.
 MAX_RATE_BPS = 10**15
 MAX_SIZE_BYTES = 10**18
 MAX_DURATION = timedelta(days=3660)

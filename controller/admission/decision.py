@@ -101,12 +101,12 @@ def _absent(tables: SlotTables, demands: Sequence[Demand], without: Sequence[Adm
 
 def _invalid(demands: Sequence[Demand], windows: Sequence[Window], sls: Mapping[str, Sls]) -> list[tuple[Sls, Window]]:
     """Demanded SLSs that do not hold over some window, with the first such window."""
-    found = []
+    outside = []
     for agreement in _demanded(demands, sls):
         window = next((window for window in windows if not agreement.valid_over(window)), None)
         if window:
-            found.append((agreement, window))
-    return found
+            outside.append((agreement, window))
+    return outside
 
 
 def _demanded(demands: Sequence[Demand], sls: Mapping[str, Sls]) -> list[Sls]:
@@ -120,7 +120,7 @@ def _not_valid(agreement: Sls, window: Window) -> str:
 
 def _shortfalls(tables: SlotTables, asked: Sequence[Demand], windows: Sequence[Window]) -> tuple[Shortfall, ...]:
     """Every short resource at its worst moment of all windows, the first of equals."""
-    found = []
+    shortfalls = []
     for demand in asked:
         cases = [
             (case[0] + amount, case, amount)
@@ -130,8 +130,8 @@ def _shortfalls(tables: SlotTables, asked: Sequence[Demand], windows: Sequence[W
         if cases:
             _, (peak, window), amount = max(cases, key=lambda case: case[0])
             capacity = tables.capacity(demand.resource)
-            found.append(Shortfall(demand.resource, window, amount, max(0, capacity - peak), capacity))
-    return tuple(found)
+            shortfalls.append(Shortfall(demand.resource, window, amount, max(0, capacity - peak), capacity))
+    return tuple(shortfalls)
 
 
 def _highest(tables: SlotTables, demands: Sequence[Demand], windows: Sequence[Window]) -> Enquiry:

@@ -49,11 +49,11 @@ def demands(reservation: Reservation, paths: Sequence[Path], network: Network) -
 
 def _amounts(rates_bps: Sequence[tuple[int, int]], wire_bytes: tuple[int, int], payload: int) -> tuple[int, ...]:
     """The wire's rate for each forward and reverse payload rate, rounded up; one alone where all are the same."""
-    found = tuple(
+    amounts = tuple(
         scaled_up(1, forward_bps * wire_bytes[0] + reverse_bps * wire_bytes[1], payload)
         for forward_bps, reverse_bps in rates_bps
     )
-    return found[:1] if len(set(found)) == 1 else found
+    return amounts[:1] if len(set(amounts)) == 1 else amounts
 
 
 def _crossed(path: Path, service: Service, network: Network) -> Iterator[tuple[ResourceId, int]]:
@@ -73,10 +73,10 @@ def capacities(network: Network) -> dict[ResourceId, int]:
     Of an interface, the service's configured share of the link in each direction (0 where it has none); of an SLS, its
     agreed rate. When an SLS holds is for `decide` to see to.
     """
-    found: dict[ResourceId, int] = {}
+    shares: dict[ResourceId, int] = {}
     for device in network.devices.values():
         for interface in device.interfaces.values():
             for direction in ("in", "out"):
                 for service in RESERVED_SERVICES:
-                    found[interface_resource(interface.id, direction, service)] = interface.share_bps(service)
-    return found | {sls_resource(sls.name): sls.rate_bps for sls in network.sls.values()}
+                    shares[interface_resource(interface.id, direction, service)] = interface.share_bps(service)
+    return shares | {sls_resource(sls.name): sls.rate_bps for sls in network.sls.values()}

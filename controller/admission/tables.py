@@ -17,9 +17,8 @@ from controller.admission.kernels import Ints
 from controller.admission.model import Demand
 from controller.admission.resource_id import ResourceId
 from controller.timebase import EPOCH, MICROSECOND, Window, to_us
+from controller.units import MAX_RATE_BPS
 
-#: 1 Pbit/s. Thousands of such rates at once still fit 64 bits, so that sums need no check.
-MAX_RATE_BPS = 10**15
 #: What a resource is that the tables have never heard of: capacity 0, nothing reserved.
 NOWHERE = 0
 

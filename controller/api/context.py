@@ -15,12 +15,12 @@ from pydantic import AwareDatetime, BeforeValidator, StringConstraints
 from controller.api.figures import LogFigures
 from controller.api.plan_workers import PlanWorkers
 from controller.api.streaming import Streams
+from controller.auth.tokens import Caller, Role, TokenStore
+from controller.broker import Broker
 from controller.notify.dispatching import DeliveryCounts
 from controller.problems import LINE_PATTERN, InvalidInput
 from controller.rollout.status import LoopStatus
 from controller.timebase import RFC_3339
-from controller.verbs import Broker
-from controller.verbs.tokens import Caller, Role, TokenStore
 
 #: A version; proxies that compress an answer make its ETag a weak one.
 IF_MATCH = r'^(\*|(W/)?"[0-9]{1,9}")$'
@@ -50,13 +50,13 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def context(request: Request) -> Context:
-    found: Context = request.app.state.context
-    return found
+def context_of(request: Request) -> Context:
+    context: Context = request.app.state.context
+    return context
 
 
 def caller(
-    found: Annotated[Context, Depends(context)],
+    context: Annotated[Context, Depends(context_of)],
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> Caller:
     """Whoever the bearer token stands for; the operator of an open API where there is none.
@@ -65,12 +65,12 @@ def caller(
         HTTPException: 401, no token, or one that is not known or has expired. 503, the token file cannot be used.
     """
     if credentials is None:
-        settings = found.broker.settings
+        settings = context.broker.settings
         if settings.open and settings.loopback:
             return LOCAL
         raise HTTPException(401, f"say `Authorization: Bearer TOKEN`; {HOW_TO_GET_ONE}")
     try:
-        who = found.tokens.caller(credentials.credentials, now())
+        who = context.tokens.caller(credentials.credentials, now())
     except InvalidInput as error:
         # Whom to trust is not known: nobody, until the operator has mended the file.
         log.error("the token file is not in order", problem=str(error))
@@ -81,12 +81,12 @@ def caller(
 
 
 def caller_if_known(
-    found: Annotated[Context, Depends(context)],
+    context: Annotated[Context, Depends(context_of)],
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> Caller | None:
     """As `caller`, for what everybody may ask and some are told more; None for who is not known."""
     try:
-        return caller(found, credentials)
+        return caller(context, credentials)
     except HTTPException:
         return None
 
@@ -106,10 +106,10 @@ def if_match(
     text = value.strip()
     if text == "*":
         return None
-    found = _ETAG.fullmatch(text)
-    if found is None:
+    etag = _ETAG.fullmatch(text)
+    if etag is None:
         raise HTTPException(412, f"{text[:40]} is no ETag of a reservation")
-    return int(found[1])
+    return int(etag[1])
 
 
 def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:
@@ -125,7 +125,7 @@ def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:
     return version
 
 
-TheBroker = Annotated[Context, Depends(context)]
+TheContext = Annotated[Context, Depends(context_of)]
 KnownCaller = Annotated[Caller | None, Depends(caller_if_known)]
 TheCaller = Annotated[Caller, Depends(caller)]
 

@@ -5,9 +5,12 @@ A test holds every example against its schema.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from controller.api.webhook_examples import WEBHOOK_EXAMPLES
+from controller.reservation import from_mapping
+from controller.views.documents import reservation_document
 
 Json = dict[str, Any]
 HANDLE = "r-7q2m5k3c9d4e8f1a"
@@ -28,25 +31,7 @@ RESERVATION_IN: Json = {
 }
 ENQUIRY_IN: Json = {key: RESERVATION_IN[key] for key in RESERVATION_IN if key not in ("name", "owner", "rate", "rtt")}
 
-RESERVATION: Json = {
-    "name": "tonight-cms",
-    "owner": "hep",
-    "source": {"host": "anl-premium", "port": None},
-    "destination": {"host": "lbnl-premium", "port": 5001},
-    "protocol": "tcp",
-    "direction": "forward",
-    "service": "ip-premium",
-    "rate_bps": 36_000_000,
-    "packet_size_bytes": 1500,
-    "rtt_us": 50_000,
-    "windows": [WINDOW],
-    "slots": [{**WINDOW, "forward_bps": 36_000_000, "reverse_bps": 0}],
-    "recurrence": None,
-    "timezone": None,
-    "via": [],
-    "if_unready": "delay",
-    "labels": {},
-}
+RESERVATION: Json = reservation_document(from_mapping(RESERVATION_IN, datetime(2027, 3, 1, 12, tzinfo=UTC)))
 _HOPS = [
     ("anl-7507-1", "FastEthernet4/0/0", "ATM1/0/0"),
     ("anl-7507-2", "ATM1/0/0", "ATM2/0/0.60"),
@@ -125,7 +110,7 @@ _REFUSAL: Json = {
     "highest_share_permille": None,
 }
 _PLAN: Json = {
-    "format": "slotcar-plan/1",
+    "format": "slotcar-plan/2",
     "made_at": "2027-03-01T12:00:00Z",
     "ledger_sequence": 6,
     "network": "sha256:6599c560a2f7ad89572ab25b3cf60c50150dceeaf387aa05fdab320fc1f82e02",

@@ -16,7 +16,7 @@ from prometheus_client.metrics_core import Metric
 from controller.ledger import Ledger
 from controller.ledger.model import Event
 from controller.ledger.queries import EventFilter
-from controller.verbs.phases import instant_of, lags_us
+from controller.views.phases import instant_of, lags_us
 
 #: When each series was made is of no use here, and as many series again.
 disable_created_metrics()  # type: ignore[no-untyped-call]

@@ -12,8 +12,8 @@ from controller.timebase import iso
 
 def phases_of(loop: LoopStatus) -> dict[str, str]:
     """How far each device is, by its name."""
-    found: dict[str, str] = getattr(loop, "phases", {})
-    return {name: str(phase) for name, phase in sorted(found.items())}
+    phases: dict[str, str] = getattr(loop, "phases", {})
+    return {name: str(phase) for name, phase in sorted(phases.items())}
 
 
 def controller_document(context: Context, now: datetime) -> dict[str, Any]:

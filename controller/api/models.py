@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from controller.ledger.model import State
 from controller.problems import LINE_PATTERN
-from controller.reservation.schema import DURATION_PATTERN, QUANTITY_PATTERN, TIME_PATTERN
-from controller.vocabulary import Direction, IfUnready, Protocol, Service
+from controller.reservation.model import ReservationFields
+from controller.reservation.written import DURATION_PATTERN, QUANTITY_PATTERN, TIME_PATTERN
 
 
 class Answer(BaseModel):
@@ -31,31 +31,13 @@ class SlotOut(WindowOut):
     reverse_bps: int
 
 
-class EndpointOut(Answer):
-    host: str
-    port: int | None = Field(description="None until it is bound")
-
-
-class ReservationOut(Answer):
+class ReservationOut(ReservationFields[SlotOut]):
     """What was asked for; integers with their units in their names."""
 
-    name: str
-    owner: str
-    source: EndpointOut
-    destination: EndpointOut
-    protocol: Protocol
-    direction: Direction
-    service: Service
+    model_config = Answer.model_config
+
     rate_bps: int | None = Field(description="payload rate, bits per second; null where `slots` have several")
-    packet_size_bytes: int
-    rtt_us: int
     windows: list[WindowOut]
-    slots: list[SlotOut]
-    recurrence: str | None
-    timezone: str | None = Field(description="where recurrence and hours of the day were expanded")
-    via: list[str]
-    if_unready: IfUnready
-    labels: dict[str, str]
 
 
 class HopOut(Answer):

@@ -8,9 +8,9 @@ from controller.api.context import IF_MATCH
 from controller.api.examples import EXAMPLES, PROBLEMS
 from controller.api.models import ProblemOut
 from controller.api.problems import MEDIA_TYPE
+from controller.planning.plan_file import PlanFile
 from controller.reservation import json_schema, reservation_schema
 from controller.reservation.schema import ONE_END
-from controller.verbs.plan_file import PlanFile
 
 DESCRIPTION = """Reserve bandwidth for a time slot and have the routers do it.
 
@@ -113,14 +113,14 @@ def _file_schema() -> dict[str, Any]:
     With defaults, what is required may stand there or in the reservation; `schemas/reservation.schema.json` says that
     in conditions, which no generator of requests can solve.
     """
-    found = {key: value for key, value in json_schema().items() if not key.startswith("$") and key != "allOf"}
-    with_defaults = found | {"required": [*found["required"], "defaults"], "title": "With defaults"}
-    alone = {key: value for key, value in found["properties"].items() if key != "defaults"}
+    schema = {key: value for key, value in json_schema().items() if not key.startswith("$") and key != "allOf"}
+    with_defaults = schema | {"required": [*schema["required"], "defaults"], "title": "With defaults"}
+    alone = {key: value for key, value in schema["properties"].items() if key != "defaults"}
     alone["reservations"] = alone["reservations"] | {"items": reservation_schema() | ONE_END}
     return {
-        "title": found["title"],
-        "description": found["description"],
-        "anyOf": [found | {"title": "Without defaults", "properties": alone}, with_defaults],
+        "title": schema["title"],
+        "description": schema["description"],
+        "anyOf": [schema | {"title": "Without defaults", "properties": alone}, with_defaults],
     }
 
 
@@ -170,13 +170,13 @@ def _is_limit(key: str, value: Any) -> bool:
 
 
 def _problem(status: int) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    response: dict[str, Any] = {
         "description": PROBLEMS[status]["title"],
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemOut"}, "example": PROBLEMS[status]}},
     }
     if status in _PROBLEM_HEADERS:
-        found["headers"] = _headers(_PROBLEM_HEADERS[status])
-    return found
+        response["headers"] = _headers(_PROBLEM_HEADERS[status])
+    return response
 
 
 def _headers(*names: str) -> dict[str, Any]:

@@ -6,9 +6,7 @@ document or with the error that refuses it. It ends when the other side is gone,
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import resource
 import select
 import signal
@@ -24,16 +22,16 @@ from pathlib import Path
 from typing import Any
 
 from controller.api.models import PlanOut
+from controller.auth.tokens import Caller
+from controller.broker import Broker
 from controller.ledger import Ledger, open_ledger
 from controller.network.model import Network
+from controller.path.topology import topology_of
+from controller.planning.plan_page import PageStart, page_document
+from controller.planning.request_limits import PlanTooLarge
+from controller.planning.source import source_of_body
 from controller.problems import SlotcarError
-from controller.reservation import load_text
 from controller.settings import Settings
-from controller.verbs import Broker
-from controller.verbs.limits import PlanTooLarge
-from controller.verbs.plan_page import PageStart, page_document
-from controller.verbs.source import source_of
-from controller.verbs.tokens import Caller
 
 #: The API and the reconcile loop come first.
 NICE = 5
@@ -41,8 +39,6 @@ NICE = 5
 MAX_ANSWER_BYTES = 10_000_000
 #: What a plan may take beyond `Settings.plan_timeout` before the process ends by itself.
 ALARM_MARGIN_S = 10
-#: Characters that YAML folds, refuses or takes for halves of others unless they are escaped.
-_UNLIKE_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +76,7 @@ def answer(request: PlanRequest, broker: Broker) -> bytes:
     Raises:
         SlotcarError: the plan is refused, or its answer is too large.
     """
-    reservations = load_text(_yaml(request.body), "request", request.now, broker.settings.max_windows)
-    source = source_of(reservations, request.set_name)
+    source = source_of_body(request.body, request.now, request.set_name, broker.settings.max_windows)
     plan = broker.plan(source, request.caller, request.now, request.start.at)
     document = PlanOut.model_validate(page_document(plan, request.start, request.max_lines))
     text = document.model_dump_json().encode("utf-8", "replace")
@@ -91,12 +86,6 @@ def answer(request: PlanRequest, broker: Broker) -> bytes:
             " reservations at a time, or ask for fewer `lines`"
         )
     return text
-
-
-def _yaml(body: dict[str, Any]) -> str:
-    """As YAML, which the reader of reservation files takes, and which is JSON but for a few characters."""
-    text = json.dumps(body, ensure_ascii=False)
-    return _UNLIKE_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def main(descriptor: int) -> None:
@@ -129,6 +118,8 @@ def _serve(pipe: Connection, workplace: Workplace) -> None:
                 if ledger is None or broker is None:
                     ledger = open_ledger(workplace.ledger_url, Path(workplace.settings.state_dir))
                     broker = Broker(ledger, workplace.network, workplace.settings)
+                    # Before the memory is limited: a library that runs out of it while it is imported raises anything.
+                    topology_of(workplace.network)
                 # The controller ends a plan in time; an alarm ends it where the controller was killed, and the thread
                 # that would notice does not get its turn.
                 signal.alarm(int(workplace.settings.plan_timeout.total_seconds()) + ALARM_MARGIN_S)

@@ -20,8 +20,8 @@ from anyio import to_thread
 from fastapi import HTTPException
 
 from controller.api.plan_process import PlanAnswer, PlanRequest, Workplace
-from controller.verbs import Broker
-from controller.verbs.limits import PlanTooLarge
+from controller.broker import Broker
+from controller.planning.request_limits import PlanTooLarge
 
 log = structlog.get_logger("slotcar.api")
 #: Plans that wait for each process; more are asked to come again.

@@ -12,18 +12,20 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from controller.auth.access import NotAllowed
 from controller.ledger import errors as ledger_errors
 from controller.notify.sending import WrongUrl
 from controller.notify.signing import SecretUnusable
 from controller.notify.webhooks import UnknownWebhook, WrongKind, WrongWebhook
 from controller.path import NoPath
+from controller.planning import errors
+from controller.planning.request_limits import PlanTooLarge
 from controller.platforms.model import Unrenderable
 from controller.policy import errors as policy_errors
 from controller.problems import InvalidInput, Problem, SlotcarError
 from controller.units import UnitError
-from controller.verbs import errors
-from controller.verbs.documents import refusal_document
-from controller.verbs.limits import PlanTooLarge
+from controller.views.devices import NoSuchDevice
+from controller.views.documents import refusal_document
 
 MEDIA_TYPE = "application/problem+json"
 PREFIX = "urn:slotcar:problem:"
@@ -48,8 +50,8 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (ledger_errors.NameTaken, 409, "name-taken", "The name is taken"),
     (ledger_errors.IdempotencyConflict, 409, "idempotency-conflict", "The idempotency key was used otherwise"),
     (ledger_errors.LedgerUnavailable, 503, "ledger-unavailable", "The ledger's database does not answer"),
-    (errors.NotAllowed, 403, "not-allowed", "Not allowed"),
-    (errors.NoSuchDevice, 404, "unknown-device", "There is no such device"),
+    (NotAllowed, 403, "not-allowed", "Not allowed"),
+    (NoSuchDevice, 404, "unknown-device", "There is no such device"),
     (errors.NotPossible, 409, "not-possible", "This makes no sense for the reservation"),
     (UnknownWebhook, 404, "unknown-webhook", "There is no such webhook"),
     (WrongUrl, 422, "invalid-input", "The request is wrong"),
@@ -82,6 +84,8 @@ _TITLES = {
 MOST_PROBLEMS = 100
 #: Of a problem's key, which may be one that the request made up.
 LONGEST_KEY = 200
+#: What pydantic names in the place of an error, of a value that may be of several kinds (`ModifyIn.rate`).
+UNION_ARMS = ("constrained-str", "RatesIn")
 
 
 class ProblemResponse(JSONResponse):
@@ -95,11 +99,11 @@ class ProblemResponse(JSONResponse):
 
 def known_types() -> dict[str, tuple[frozenset[int], str]]:
     """Every `type` that this API answers with, without its prefix: its statuses, and its title."""
-    found: dict[str, tuple[frozenset[int], str]] = {}
+    types: dict[str, tuple[frozenset[int], str]] = {}
     listed = [(status, kind, title) for _, status, kind, title in _KINDS]
     for status, kind, title in [*listed, *((status, *words) for status, words in _TITLES.items()), INTERNAL]:
-        found[kind] = (found.get(kind, (frozenset(), ""))[0] | {status}, title)
-    return found
+        types[kind] = (types.get(kind, (frozenset(), ""))[0] | {status}, title)
+    return types
 
 
 def problem(request: Request, status: int, kind: str, title: str, detail: str, **more: Any) -> ProblemResponse:
@@ -151,7 +155,7 @@ async def _slotcar(request: Request, error: Exception) -> JSONResponse:
     words = str(error)
     if isinstance(error, InvalidInput):
         more["errors"] = [_error(one) for one in error.problems[:MOST_PROBLEMS]]
-        words = _told([str(one) for one in error.problems[:MOST_PROBLEMS]], len(error.problems), "\n")
+        words = _first_of([str(one) for one in error.problems[:MOST_PROBLEMS]], len(error.problems), "\n")
     elif isinstance(error, errors.RefusedByAdmission):
         more["refusal"] = refusal_document(error.refused)
     elif isinstance(error, ledger_errors.StaleVersion):
@@ -167,10 +171,10 @@ async def _slotcar(request: Request, error: Exception) -> JSONResponse:
     return problem(request, status, kind, title, words, **more)
 
 
-def _told(told: Sequence[str], count: int, between: str) -> str:
+def _first_of(words: Sequence[str], count: int, between: str) -> str:
     """The first of `count` problems, and how many more there are."""
-    rest = count - len(told)
-    return between.join([*told, *([f"and {rest} more problems"] if rest else [])])
+    rest = count - len(words)
+    return between.join([*words, *([f"and {rest} more problems"] if rest else [])])
 
 
 def _error(one: Problem) -> dict[str, str]:
@@ -179,20 +183,20 @@ def _error(one: Problem) -> dict[str, str]:
 
 async def _validation(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    found = []
+    wrong: list[dict[str, str]] = []
     details = error.errors()
     if any(detail["type"] == "json_invalid" for detail in details):
         return problem(request, 400, *_TITLES[400], "the body is no JSON")
     for detail in details[:MOST_PROBLEMS]:
-        where, *rest = [str(part) for part in detail["loc"]] or [""]
+        where, *rest = [str(part) for part in detail["loc"] if part not in UNION_ARMS] or [""]
         key = (".".join(rest) if where in ("body", "query", "path", "header") else ".".join([where, *rest]))[
             :LONGEST_KEY
         ]
         value = detail.get("input")
         shown = "" if value is None or isinstance(value, dict | list) else str(value)[:60]
-        found.append({"key": key, "message": str(detail["msg"]), "value": shown, "hint": ""})
-    words = _told([f"{one['key'] or 'body'}: {one['message']}" for one in found], len(details), "; ")
-    return problem(request, 422, "invalid-input", "The request is wrong", words, errors=found)
+        wrong.append({"key": key, "message": str(detail["msg"]), "value": shown, "hint": ""})
+    words = _first_of([f"{one['key'] or 'body'}: {one['message']}" for one in wrong], len(details), "; ")
+    return problem(request, 422, "invalid-input", "The request is wrong", words, errors=wrong)
 
 
 #: Starlette's and FastAPI's own phrases, which say less than ours.
@@ -218,11 +222,11 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
 
 def _methods(request: Request) -> list[str]:
     """What the path knows: Starlette tells of the first route alone, and here each method has its own."""
-    found = set()
+    methods = set()
     for template, operations in request.app.openapi()["paths"].items():
         if re.fullmatch(re.sub(r"\{[^}]+\}", "[^/]+", template), request.url.path):
-            found |= {method.upper() for method in operations}
-    return sorted(found or {"GET"})
+            methods |= {method.upper() for method in operations}
+    return sorted(methods or {"GET"})
 
 
 async def _too_deep(request: Request, _error: Exception) -> JSONResponse:

@@ -20,6 +20,8 @@ from controller.api.connections import connection_options, reserve_descriptors
 from controller.api.context import Context
 from controller.api.streaming import Streams
 from controller.api.supervising import keep_running
+from controller.auth.tokens import TokenStore
+from controller.broker import Broker
 from controller.ledger import Ledger, open_ledger
 from controller.ledger.errors import LedgerUnavailable
 from controller.logs import LimitRepeats, RepeatLimit
@@ -33,9 +35,7 @@ from controller.rollout.playbook import end_all_processes
 from controller.rollout.status import LoopStatus
 from controller.settings import Settings
 from controller.stopping import PROCESS
-from controller.verbs import Broker
-from controller.verbs.rolling import loop_for
-from controller.verbs.tokens import TokenStore
+from controller.wiring import loop_for
 
 log = structlog.get_logger("slotcar")
 #: What is left to end when all plays have: the lead is released, connections are closed.
@@ -132,12 +132,12 @@ def _serve(settings: Settings, network: Network, ledger: Ledger, tokens: TokenSt
         try:
             server.run()
         finally:
-            told = PROCESS.requested.is_set() and not parts.failures
+            requested = PROCESS.requested.is_set() and not parts.failures
             PROCESS.request()
             context.plans.close()
             parts.join()
             end_all_processes()  # ssh keeps connections open for a while after a play
-    if not told:
+    if not requested:
         raise ControllerFailed("; ".join(parts.failures) or "the API ended without having been told to")
     log.info("stopped", signal=PROCESS.signal_number)
     if PROCESS.at_once.is_set():

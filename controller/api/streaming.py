@@ -20,7 +20,7 @@ from controller.ledger import Ledger
 from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.model import Event
 from controller.ledger.queries import EventFilter
-from controller.verbs.documents import event_document
+from controller.views.documents import event_document
 
 #: A line that keeps proxies from hanging up.
 HEARTBEAT_S = 15.0

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from controller.cli.asking import confirm
+from controller.cli.confirmation import confirm
 from controller.cli.options import Inventory, OutputFormat, Yes, parsed
 from controller.cli.output import Format, emit, print_table, progress, stdout
 from controller.cli.session import now, settings
@@ -93,8 +93,8 @@ def token_create(
     valid: Annotated[str | None, typer.Option("--valid", help="for how long, such as `90 d`")] = None,
 ) -> None:
     """Make a token and print it once; only its hash is kept."""
+    from controller.auth.tokens import Role, create_token
     from controller.units import parse_duration
-    from controller.verbs.tokens import Role, create_token
 
     if role not in set(Role):
         raise typer.BadParameter(f"say one of {', '.join(Role)}", param_hint="--role")
@@ -107,14 +107,14 @@ def token_create(
 @token.command(name="list")
 def token_list(form: OutputFormat = Format.TABLE) -> None:
     """Names, roles and owners; never the tokens."""
+    from controller.auth.tokens import read_tokens
     from controller.timebase import iso
-    from controller.verbs.tokens import read_tokens
 
-    found = read_tokens(settings().tokens_path)
+    tokens = read_tokens(settings().tokens_path)
     data = [
         {"name": one.name, "role": one.role.value, "owner": one.owner, "created_at": iso(one.created_at),
          "expires_at": iso(one.expires_at) if one.expires_at else None}
-        for one in found
+        for one in tokens
     ]  # fmt: skip
     rows = [
         (d["name"] or "", d["role"] or "", d["owner"] or "", d["created_at"] or "", d["expires_at"] or "never")
@@ -126,7 +126,7 @@ def token_list(form: OutputFormat = Format.TABLE) -> None:
 @token.command(name="revoke")
 def token_revoke(name: str, yes: Yes = False) -> None:
     """Take a token away; a running controller sees it at its next request. Asks first."""
-    from controller.verbs.tokens import need_token, revoke_token
+    from controller.auth.tokens import need_token, revoke_token
 
     file = settings().tokens_path
     need_token(file, name)

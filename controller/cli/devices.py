@@ -9,22 +9,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from controller.cli import ERROR
-from controller.cli.asking import confirm
+from controller.cli.confirmation import confirm
 from controller.cli.options import Devices, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, coloured_diff, complain, emit, print_table, progress, stdout
-from controller.cli.session import broker, now, settings
+from controller.cli.session import broker, caller, now, settings
 from controller.stopping import PROCESS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from controller.network.model import Network
+    from controller.recovery.comparison import Comparison
+    from controller.recovery.rollback import Goal
     from controller.rollout.archive import Archive
     from controller.rollout.model import PushResult, Wanted
     from controller.rollout.pusher import Pusher, Readings
-    from controller.verbs.configurations import DeviceDiff
-    from controller.verbs.rewinding import Goal
-    from controller.verbs.rolling import Comparison
+    from controller.views.configurations import DeviceDiff
 
 #: `slotcar diff` ends with it where devices differ, as `diff` and `terraform plan -detailed-exitcode` do.
 DIFFERENT = 2
@@ -42,33 +43,30 @@ def diff(
     exit_code: Annotated[bool, typer.Option("--exit-code", help="end with 2 where a device differs")] = False,
 ) -> None:
     """Read the routers and show where they differ from what the ledger wants now. Changes nothing."""
-    from controller.verbs.documents import comparison_document
+    from controller.recovery.comparison import comparison_document
 
-    found = _compare(inventory, device)
-    emit(comparison_document(found), form, lambda: _print(found))
-    if found.failures:
+    comparison = _compare(inventory, device)
+    emit(comparison_document(comparison), form, lambda: _print(comparison))
+    if comparison.failures:
         raise typer.Exit(ERROR)
-    if exit_code and found.diffs:
+    if exit_code and comparison.diffs:
         raise typer.Exit(DIFFERENT)
 
 
-def _compare(inventory: object, device: list[str] | None) -> Comparison:
-    from controller.verbs.rolling import compare, pusher_for
-
-    with broker(inventory) as opened:  # type: ignore[arg-type]
+def _compare(inventory: Path | None, device: list[str] | None) -> Comparison:
+    with broker(inventory) as opened:
         progress("reading the devices")
-        pusher = pusher_for(opened.network, opened.settings, None)
-        return compare(opened.ledger, opened.network, pusher, now(), device)
+        return opened.compare(device, caller(), now())
 
 
-def _print(found: Comparison) -> None:
+def _print(comparison: Comparison) -> None:
     console = stdout()
-    for one in found.diffs:
+    for one in comparison.diffs:
         console.print(one.device, style="cyan")
         coloured_diff(one.diff)
-    for name in found.equal:
+    for name in comparison.equal:
         console.print(f"{name}: has what is wanted", markup=False)
-    for failure in found.failures:
+    for failure in comparison.failures:
         complain(f"{failure.device}: {failure.message}")
 
 
@@ -78,8 +76,9 @@ def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) 
     Exit code 4: a push failed and was rolled back; 5: it failed and could not be. While a controller leads, it pushes
     by itself, and this refuses.
     """
-    from controller.verbs.errors import NotPossible
-    from controller.verbs.rolling import compare, must_be_wanted_still, pusher_for
+    from controller.planning.errors import NotPossible
+    from controller.recovery.comparison import compare, must_be_wanted_still
+    from controller.wiring import pusher_for
 
     with broker(inventory) as opened:
         lease = opened.ledger.try_lead()
@@ -88,14 +87,14 @@ def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) 
         with lease:
             pusher = pusher_for(opened.network, opened.settings, opened.ledger)
             progress("reading the devices")
-            found = compare(opened.ledger, opened.network, pusher, now(), device)
-            _print(found)
-            if found.failures:
+            comparison = compare(opened.ledger, opened.network, pusher, now(), device)
+            _print(comparison)
+            if comparison.failures:
                 raise typer.Exit(ERROR)
-            if found.diffs:
-                confirm(yes, f"Push this to {', '.join(one.device for one in found.diffs)}?")
-                must_be_wanted_still(opened.ledger, opened.network, found, now())
-            result = _push(pusher, found.wanted, found.readings)
+            if comparison.diffs:
+                confirm(yes, f"Push this to {', '.join(one.device for one in comparison.diffs)}?")
+                must_be_wanted_still(opened.ledger, opened.network, comparison, now())
+            result = _push(pusher, comparison.wanted, comparison.readings)
     if result.revision:
         stdout().print(
             f"Pushed and verified: {', '.join(result.changed) or 'nothing, only armed anew'} (revision {result.revision})."
@@ -129,17 +128,17 @@ def rollback(
 ) -> None:
     """Give the routers what they had before a revision or a reservation, or what --to says. Needs no database.
 
-    `baseline` is the standing configuration without any reservation. Which reservations a router carries, and since
-    when, the archive tells; others that the rollback takes away, changes or brings back are named before it asks. A slot
+    `baseline` is the configuration without any reservation. Which reservations a router carries, and since when, is in
+    the archive; others that the rollback takes away, changes or brings back are named before it asks. A slot
     that has ended does not come back. Slots that this leaves open are ended by the routers that act by themselves; the
     others are named. Routers that do not answer are named (exit code 1) and the others are done. A controller that runs
     will push what its ledger wants again: stop it first, or cancel the reservation instead.
     """
     from controller.network import load_network
-    from controller.verbs.errors import NotPossible
-    from controller.verbs.named import named_devices
-    from controller.verbs.rewinding import Goal
-    from controller.verbs.rolling import pusher_for
+    from controller.planning.errors import NotPossible
+    from controller.recovery.rollback import Goal
+    from controller.views.devices import named_devices
+    from controller.wiring import pusher_for
 
     if to and revision:
         raise typer.BadParameter("say either a revision, for what was before it, or --to", param_hint="--to")
@@ -154,7 +153,7 @@ def rollback(
         _list(pusher.archive, form)
         return
     if to or reservation:
-        _rewind(pusher, network, Goal(to, device, reservation), yes)
+        _roll_back(pusher, network, Goal(to, device, reservation), yes)
         return
     if not known and revision is None:
         raise NotPossible(f"there is no revision in {chosen.state_dir}: nothing was pushed yet")
@@ -168,7 +167,7 @@ def rollback(
 
 
 def _list(archive: Archive, form: Format) -> None:
-    from controller.verbs.rewinding import revisions_document
+    from controller.recovery.rollback import revisions_document
 
     listed = revisions_document(archive)
     rows = [
@@ -195,30 +194,30 @@ def _push(pusher: Pusher, wanted: Mapping[str, Wanted], readings: Readings) -> P
         raise
 
 
-def _rewind(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
-    from controller.verbs.rewinding import rewind
+def _roll_back(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
+    from controller.recovery.rollback import plan_rollback
 
     progress("reading the devices")
-    found = rewind(pusher, network, goal, now())
-    for one in found.diffs:
+    rollback = plan_rollback(pusher, network, goal, now())
+    for one in rollback.diffs:
         stdout().print(one.device, style="cyan")
         coloured_diff(one.diff)
-    for failure in found.failures:
+    for failure in rollback.failures:
         complain(f"{failure.device}: {failure.message}")
-    if found.wanted:
-        question = f"Roll {', '.join(one.device for one in found.diffs)} back to {goal.words}?"
-        for note in found.notes:
+    if rollback.wanted:
+        question = f"Roll {', '.join(one.device for one in rollback.diffs)} back to {goal.words}?"
+        for note in rollback.notes:
             complain(f"note: {note}")
-        for told in found.consequences:
-            complain(f"this also {told}")
-        if found.consequences:
-            question += f" This also {'; '.join(found.consequences)}."
-        if found.diffs:
+        for sentence in rollback.consequences:
+            complain(f"this also {sentence}")
+        if rollback.consequences:
+            question += f" This also {'; '.join(rollback.consequences)}."
+        if rollback.diffs:
             confirm(yes, question)
-        found.must_be_of_now(now())
-        _push(pusher, found.wanted, found.readings)
-        stdout().print(f"Verified: {', '.join(sorted(found.wanted))}.")
-    if found.failures:
+        rollback.must_be_of_now(now())
+        _push(pusher, rollback.wanted, rollback.readings)
+        stdout().print(f"Verified: {', '.join(sorted(rollback.wanted))}.")
+    if rollback.failures:
         raise typer.Exit(ERROR)
 
 
@@ -234,22 +233,24 @@ def drift(
     Only what is Slotcar's is looked at. A controller that leads looks by itself, every SLOTCAR_CHECK_INTERVAL, writes an
     event `device.drifted` and repairs it.
     """
-    from controller.verbs.documents import comparison_document
+    from controller.recovery.comparison import comparison_document
 
-    found = _compare(inventory, device)
+    comparison = _compare(inventory, device)
     rows = [
-        *((one.device, "drifted", _count(one)) for one in found.diffs),
-        *((name, "as wanted", "") for name in found.equal),
-        *((failure.device, "unknown", failure.message) for failure in found.failures),
+        *((one.device, "drifted", _count(one)) for one in comparison.diffs),
+        *((name, "as wanted", "") for name in comparison.equal),
+        *((failure.device, "unknown", failure.message) for failure in comparison.failures),
     ]
     emit(
-        comparison_document(found), form, lambda: print_table(("device", "state", "what"), sorted(rows), "No devices.")
+        comparison_document(comparison),
+        form,
+        lambda: print_table(("device", "state", "what"), sorted(rows), "No devices."),
     )
-    if repair and found.diffs:
-        push([one.device for one in found.diffs], inventory, yes)
-    elif found.diffs and not found.failures:
+    if repair and comparison.diffs:
+        push([one.device for one in comparison.diffs], inventory, yes)
+    elif comparison.diffs and not comparison.failures:
         raise typer.Exit(DIFFERENT)
-    if found.failures:
+    if comparison.failures:
         raise typer.Exit(ERROR)
 
 

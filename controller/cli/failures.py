@@ -39,9 +39,10 @@ def _first_line(error: BaseException) -> str:
 
 def _code_of(error: SlotcarError) -> int:
     from controller.ledger.errors import PlanNotAdmitted
+    from controller.planning.errors import CannotExpress, PlanRefused, RefusedByAdmission
     from controller.policy.errors import RefusedByPolicy
+    from controller.rollout.model import PushFailed
     from controller.stopping import PROCESS, Stopping
-    from controller.verbs.errors import CannotExpress, PlanRefused, PushFailed, RefusedByAdmission
 
     if isinstance(error, Stopping):
         return 128 + PROCESS.signal_number

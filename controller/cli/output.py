@@ -42,7 +42,7 @@ _UNSHOWN = re.compile("[\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2
 def to_json(data: Any, indent: int | None = None) -> str:
     """JSON that a terminal can show: what would steer it is escaped."""
     text = json.dumps(data, indent=indent, ensure_ascii=False)
-    return _UNSHOWN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSHOWN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def to_yaml(data: Any) -> str:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from controller.cli import REFUSED
-from controller.cli.asking import confirm
+from controller.cli.confirmation import confirm
 from controller.cli.options import Files, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, coloured_diff, emit, stdout
 from controller.cli.session import broker, caller, network_of, now, settings
 from controller.problems import printable
 
 if TYPE_CHECKING:
-    from controller.verbs.plan import Plan, Step
+    from controller.planning.plan import Plan
+    from controller.planning.step import PlanStep
 
 SetName = Annotated[
     str | None,
@@ -48,7 +49,7 @@ def plan(
     Exits with 3 if anything is refused. Without a ledger yet, or with --offline, nothing but the inventory and the
     files is needed.
     """
-    from controller.verbs.plan_file import plan_document, write_plan
+    from controller.planning.plan_file import plan_document, write_plan
 
     made = _make(files, inventory, offline, set_name, owner or [])
     if output:
@@ -59,8 +60,8 @@ def plan(
 
 
 def _make(files: list[Path], inventory: Path | None, offline: bool, set_name: str | None, owners: list[str]) -> Plan:
-    from controller.verbs.offline import plan_offline
-    from controller.verbs.source import read_source
+    from controller.planning.offline import plan_offline
+    from controller.planning.source import read_source
 
     chosen = settings(inventory=inventory)
     moment = now()
@@ -84,13 +85,12 @@ def apply(
     All or nothing: if anything is refused, nothing is applied (exit code 3). Asks before it applies files; a plan's file
     is applied without a question, because it holds no more than was shown when it was made.
     """
-    from controller.verbs.plan_file import is_plan_file, read_plan, to_do
-    from controller.verbs.source import read_source
+    from controller.planning.plan_file import read_plan
+    from controller.planning.source import read_source
 
     with broker(inventory) as opened:
-        if is_plan_file(files):
-            work = read_plan(files[0])
-        else:
+        made = read_plan(files)
+        if made is None:
             moment = now()
             source = read_source(files, moment, opened.network, set_name, owner or [])
             made = opened.plan(source, caller(), moment)
@@ -100,8 +100,7 @@ def apply(
             if made.refused:
                 raise typer.Exit(REFUSED)
             confirm(yes, "Apply this?")
-            work = to_do(made)
-        result = opened.apply(work, caller(), now())
+        result = opened.apply(made, caller(), now())
     for entry in result.entries:
         reservation = entry.reservation
         waits = "; its change waits for approval" if entry.proposed else ""
@@ -130,25 +129,23 @@ def print_plan(made: Plan) -> None:
     console.print(f"\n{made.summary}", style="bold")
 
 
-def _print_step(step: Step) -> None:
+def _print_step(step: PlanStep) -> None:
     from rich.text import Text
 
-    from controller.verbs.explain import difference_sentence, refusal_sentences
-    from controller.verbs.plan import WAITS
+    from controller.views.explain import difference_sentence, refusal_sentences
 
     console = stdout()
-    owner, name = step.match.key
-    reservation = step.match.wanted or (step.match.entry.reservation if step.match.entry else None)
+    owner, name = step.key
+    reservation = step.reservation or (step.entry.reservation if step.entry else None)
     assert reservation is not None
-    if step.refused:
-        for line in refusal_sentences(reservation, step.refused):
+    if step.refusal:
+        for line in refusal_sentences(reservation, step.refusal):
             console.print(Text(("! " if not line.startswith(" ") else "  ") + line, style="bold red"))
         return
-    sign, style = SIGNS[step.act.value]
-    words = WAITS if step.waits else step.match.note
-    note = f"  ({words})" if words else ""
+    sign, style = SIGNS[step.action.value]
+    note = f"  ({step.note})" if step.note else ""
     console.print(Text(printable(f"{sign} {owner}/{name}  {summary(reservation)}{note}"), style=style))
-    for difference in step.match.differences:
+    for difference in step.differences:
         words = difference_sentence(difference.key, difference.before, difference.after)
         console.print(Text(f"    {printable(words)}", style=style))
 
@@ -157,7 +154,7 @@ def summary(reservation: object) -> str:
     """One line that a person recognises a reservation by."""
     from controller.reservation.model import Reservation
     from controller.timebase import iso
-    from controller.verbs.explain import rate_words
+    from controller.views.explain import rate_words
 
     assert isinstance(reservation, Reservation)
     times = len(reservation.windows)

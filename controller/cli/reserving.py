@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from controller.cli.asking import confirm
+from controller.cli.confirmation import confirm
 from controller.cli.options import IfVersion, Inventory, OutputFormat, Which, Yes, parsed
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
+from controller.cli.reservation_options import takes_reservation
 from controller.cli.session import broker, caller, network_of, now, settings
 from controller.problems import printable
 
@@ -17,25 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from controller.ledger.model import Entry
-    from controller.verbs.enquiring import EnquiryAnswer
-
-Source = Annotated[
-    str, typer.Option("--source", "-s", help="host of the inventory or address, with an optional :port")
-]
-Destination = Annotated[str, typer.Option("--destination", "-t", help="where to, likewise")]
-Service = Annotated[str, typer.Option("--service", help="ip-premium, assured-rate, best-effort or qbss")]
-Protocol = Annotated[str, typer.Option("--protocol", help="tcp or udp")]
-Way = Annotated[str, typer.Option("--direction", help="forward, reverse or both")]
-Start = Annotated[str, typer.Option("--start", help="`now`, `now + 10 min`, or a time with its zone")]
-End = Annotated[str | None, typer.Option("--end", help="a time with its zone; or say --duration")]
-Duration = Annotated[str | None, typer.Option("--duration", help="`2 h`, `PT90M`; or say --end")]
-PacketSize = Annotated[str | None, typer.Option("--packet-size", help="of the whole IP packet, such as `1500 B`")]
-Rtt = Annotated[str | None, typer.Option("--rtt", help="longest round-trip time, such as `50 ms`")]
-Via = Annotated[list[str] | None, typer.Option("--via", help="a router that the path must cross; may be repeated")]
-WhenUnready = Annotated[
-    str | None,
-    typer.Option("--if-unready", help="when a router cannot be made ready: delay, degrade, refuse or alarm"),
-]
+    from controller.planning.enquiry import EnquiryAnswer
 
 
 def register(app: typer.Typer) -> None:
@@ -43,18 +26,12 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
+@takes_reservation(
+    {"service": "ip-premium", "protocol": "tcp", "direction": "both", "start": "now"},
+    without=("name", "owner", "rate", "recurrence", "timezone", "if_unready"),
+)
 def enquire(
-    source: Source,
-    destination: Destination,
-    service: Service = "ip-premium",
-    protocol: Protocol = "tcp",
-    direction: Way = "both",
-    start: Start = "now",
-    end: End = None,
-    duration: Duration = None,
-    packet_size: PacketSize = None,
-    rtt: Rtt = None,
-    via: Via = None,
+    said: dict[str, object],
     inventory: Inventory = None,
     offline: Annotated[bool, typer.Option("--offline", help="ask an empty ledger, open none")] = False,
     form: OutputFormat = Format.TABLE,
@@ -63,16 +40,12 @@ def enquire(
     from controller.reservation import from_mapping
 
     moment = now()
-    data = _mapping(
-        name="enquiry", owner="enquiry", source=source, destination=destination, service=service, protocol=protocol,
-        direction=direction, start=start, end=end, duration=duration, packet_size=packet_size, rtt=rtt, via=via,
-        rate="1 bit/s",
-    )  # fmt: skip
+    data = {"name": "enquiry", "owner": "enquiry", "rate": "1 bit/s", **said}
     asked = from_mapping(data, moment, "enquire")
     chosen = settings(inventory=inventory)
     if offline or not chosen.has_ledger():
         from controller.admission import SlotTables, capacities
-        from controller.verbs.enquiring import ask_tables
+        from controller.planning.enquiry import ask_tables
 
         network = network_of(chosen)
         answer = ask_tables(asked, network, SlotTables(capacities(network)))
@@ -84,8 +57,8 @@ def enquire(
 
 def _show_enquiry(answer: EnquiryAnswer, form: Format) -> None:
     from controller.admission.resource_id import describe
+    from controller.planning.enquiry import enquiry_document
     from controller.units import format_rate
-    from controller.verbs.documents import enquiry_document
 
     rows = [
         (one.direction.value, format_rate(one.rate_bps), describe(one.limited_by) if one.limited_by else "nothing")
@@ -98,26 +71,11 @@ def _show_enquiry(answer: EnquiryAnswer, form: Format) -> None:
     )
 
 
+@takes_reservation(
+    {"service": "ip-premium", "protocol": "tcp", "direction": "forward", "start": "now"}, required=("rate",)
+)
 def create(
-    name: Annotated[str, typer.Option("--name", "-n", help="unique for its owner")],
-    owner: Annotated[str, typer.Option("--owner", "-o", help="whose reservation it is")],
-    source: Source,
-    destination: Destination,
-    rate: Annotated[str, typer.Option("--rate", "-r", help="payload rate, such as `36 Mbit/s`")],
-    service: Service = "ip-premium",
-    protocol: Protocol = "tcp",
-    direction: Way = "forward",
-    start: Start = "now",
-    end: End = None,
-    duration: Duration = None,
-    packet_size: PacketSize = None,
-    rtt: Rtt = None,
-    via: Via = None,
-    recurrence: Annotated[str | None, typer.Option("--recurrence", help="an RRULE of RFC 5545")] = None,
-    timezone: Annotated[
-        str | None, typer.Option("--timezone", help="of the recurrence, such as Europe/Zurich")
-    ] = None,
-    if_unready: WhenUnready = None,
+    data: dict[str, object],
     hold: Annotated[
         str | None,
         typer.Option(
@@ -131,22 +89,17 @@ def create(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Reserve: admitted whole, or refused with numbers (exit code 3)."""
+    from controller.broker import Options
     from controller.reservation import from_mapping
+    from controller.reservation.fingerprint import fingerprint_of
     from controller.units import parse_duration
-    from controller.verbs import Options
 
     moment = now()
-    data = _mapping(
-        name=name, owner=owner, source=source, destination=destination, rate=rate, service=service, protocol=protocol,
-        direction=direction, start=start, end=end, duration=duration, packet_size=packet_size, rtt=rtt, via=via,
-        recurrence=recurrence, timezone=timezone, if_unready=if_unready,
-    )  # fmt: skip
     reservation = from_mapping(data, moment, "create")
     held = None if hold in (None, "default") else parsed("--hold", parse_duration, hold or "")
     with broker(inventory) as opened:
         held = opened.settings.hold if hold == "default" else held
-        fingerprint = repr(sorted(data.items())) if idempotency_key else ""
-        options = Options(hold=held, idempotency_key=idempotency_key, fingerprint=fingerprint)
+        options = Options(hold=held, idempotency_key=idempotency_key, fingerprint=fingerprint_of(data, hold))
         _show(opened.create(reservation, caller(), now(), options), form)
 
 
@@ -160,16 +113,18 @@ def modify(
         str | None, typer.Option("--reverse-rate", help="new payload rate on the way back")
     ] = None,
     start: Annotated[str | None, typer.Option("--start", help="new start")] = None,
-    end: End = None,
-    duration: Duration = None,
+    end: Annotated[str | None, typer.Option("--end", help="new end; or say --duration")] = None,
+    duration: Annotated[
+        str | None, typer.Option("--duration", help="new length, `2 h` or `PT90M`; or say --end")
+    ] = None,
     if_version: IfVersion = None,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Change a rate or a window. If the new one is refused, the old one stays (exit code 3)."""
+    from controller.planning.modification import Modification
     from controller.reservation import parse_time
     from controller.units import parse_duration, parse_rate_bps
-    from controller.verbs import Modification
 
     moment = now()
     change = Modification(
@@ -293,7 +248,7 @@ def status(
         return
     from controller.ledger.model import OCCUPYING
     from controller.ledger.queries import Filter
-    from controller.verbs.documents import entry_document
+    from controller.views.documents import entry_document
 
     with broker(inventory) as opened:
         if which:
@@ -319,7 +274,7 @@ def _watch(which: str | None, form: Format, api: str | None, token_file: Path | 
 
 def _print_list(entries: tuple[Entry, ...]) -> None:
     from controller.timebase import iso
-    from controller.verbs.explain import rate_words
+    from controller.views.explain import rate_words
 
     rows = [
         (
@@ -339,7 +294,7 @@ def _print_list(entries: tuple[Entry, ...]) -> None:
 
 
 def _show(entry: Entry, form: Format) -> None:
-    from controller.verbs.documents import entry_document
+    from controller.views.documents import entry_document
 
     emit(entry_document(entry), form, lambda: _print_entry(entry))
 
@@ -373,9 +328,9 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
 
 def _change_lines(entry: Entry) -> list[str]:
     """The change that waits for approval, one line for each key."""
+    from controller.planning.matching import compare
     from controller.timebase import iso
-    from controller.verbs.explain import difference_sentence
-    from controller.verbs.matching import compare
+    from controller.views.explain import difference_sentence
 
     change = entry.proposed
     if change is None:
@@ -387,8 +342,3 @@ def _change_lines(entry: Entry) -> list[str]:
         f"change   waits for approval, asked by {change.actor} at {iso(change.at)}",
         *(f"         {one}" for one in sentences),
     ]
-
-
-def _mapping(**given: Any) -> dict[str, object]:
-    """What was said, in the keys of a reservation file."""
-    return {key: list(value) if isinstance(value, list) else value for key, value in given.items() if value}

@@ -12,10 +12,10 @@ from controller.cli.options import actor
 from controller.cli.output import progress
 
 if TYPE_CHECKING:
+    from controller.auth.tokens import Caller
+    from controller.broker import Broker
     from controller.network.model import Network
     from controller.settings import Settings
-    from controller.verbs import Broker
-    from controller.verbs.tokens import Caller
 
 
 def now() -> datetime:
@@ -37,7 +37,7 @@ def network_of(chosen: Settings) -> Network:
 
 def caller() -> Caller:
     """Whoever may open the ledger's database is an operator: the database is what is protected."""
-    from controller.verbs.tokens import Caller, Role
+    from controller.auth.tokens import Caller, Role
 
     return Caller(name=actor(), role=Role.OPERATOR)
 
@@ -45,8 +45,8 @@ def caller() -> Caller:
 @contextmanager
 def broker(inventory: Path | None = None) -> Iterator[Broker]:
     """The verbs over the ledger that the settings name."""
+    from controller.broker import Broker
     from controller.ledger import open_ledger
-    from controller.verbs import Broker
 
     chosen = settings(inventory=inventory)
     network = network_of(chosen)

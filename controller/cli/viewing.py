@@ -40,8 +40,8 @@ def timeline(
     """Slot boundaries, past and coming: what starts and ends when, and how far each device got with it."""
     from controller.cli.watching import lag, names, relative
     from controller.reservation import parse_time
-    from controller.verbs.documents import timeline_document
-    from controller.verbs.viewing import LOOK_BACK, TimelineQuery
+    from controller.views.documents import timeline_document
+    from controller.views.timeline import LOOK_BACK, TimelineQuery
 
     moment = now()
     begin = parsed("--from", lambda text: parse_time(text, moment), since) if since else moment - LOOK_BACK
@@ -62,11 +62,11 @@ def timeline(
 
 def _phases(item: dict[str, Any]) -> str:
     """`armed: r1 r2; failed: r3 (why)`."""
-    found: dict[str, list[str]] = {}
+    devices: dict[str, list[str]] = {}
     for one in item["devices"]:
         words = f" ({one['message']})" if one["message"] else ""
-        found.setdefault(one["phase"], []).append(one["device"] + words)
-    return "; ".join(f"{phase}: {' '.join(listed)}" for phase, listed in found.items())
+        devices.setdefault(one["phase"], []).append(one["device"] + words)
+    return "; ".join(f"{phase}: {' '.join(listed)}" for phase, listed in devices.items())
 
 
 def render(
@@ -82,31 +82,28 @@ def render(
 
     With FILES everything in them counts as admitted, and no server or database is needed; without, the ledger is read.
     """
+    from controller.planning.offline import entries_of
     from controller.reservation import parse_time
-    from controller.timebase import iso
-    from controller.verbs.configurations import configurations_at
-    from controller.verbs.offline import entries_of
+    from controller.views.configurations import configurations_at
+    from controller.views.documents import configurations_document
 
     moment = now()
     instant = parsed("--at", lambda text: parse_time(text, moment), at)
     if files:
-        from controller.verbs.source import read_source
+        from controller.planning.source import read_source
 
         network = network_of(settings(inventory=inventory))
-        entries = entries_of(read_source(files, moment, network).reservations, network, moment)
-        found = configurations_at(entries, network, instant, device)
+        source = read_source(files, moment, network)
+        entries = entries_of(source.reservations, network, moment, source.paths)
+        configurations = configurations_at(entries, network, instant, device)
     else:
         with broker(inventory) as opened:
-            found = opened.configurations(instant, caller(), device)
-    data = [
-        {"device": name, "platform": one.platform, "at": iso(instant), "lines": list(one.lines)}
-        for name, one in found.items()
-    ]
-    emit(data, form, lambda: _print(found))
+            configurations = opened.configurations(instant, caller(), device)
+    emit(configurations_document(configurations, instant), form, lambda: _print(configurations))
 
 
-def _print(found: dict[str, Configuration]) -> None:
-    for name, one in found.items():
+def _print(configurations: dict[str, Configuration]) -> None:
+    for name, one in configurations.items():
         stdout().print(f"# {name} ({one.platform})", style="bold cyan", markup=False)
         for line in one.lines:
             stdout().print(printable(line), markup=False, soft_wrap=True)
@@ -132,7 +129,7 @@ def events(
 ) -> None:
     """The audit log: every transition and every push, in order."""
     from controller.cli.following import cells, follow_events
-    from controller.verbs.documents import event_document
+    from controller.views.documents import event_document
 
     if follow:
         asked = {"reservation": reservation or "", "kind": list(kind or ()), "device": device or ""}
@@ -140,13 +137,13 @@ def events(
             follow_events(far, after, asked, form)
         return
     from controller.ledger.queries import EventFilter
-    from controller.verbs.named import named_devices
+    from controller.views.devices import named_devices
 
     with broker(inventory) as opened:
         handle = None if reservation is None else opened.status(reservation, caller()).handle
         if device is not None:
             named_devices(opened.network, [device])
-        found = opened.ledger.events_of(EventFilter(tuple(kind or ()), handle, device), after, limit)
-    data = [event_document(event) for event in found]
+        listed = opened.ledger.events_of(EventFilter(tuple(kind or ()), handle, device), after, limit)
+    data = [event_document(event) for event in listed]
     columns = ("event", "at", "what", "of", "details")
     emit(data, form, lambda: print_table(columns, [cells(one) for one in data], "No events."))

@@ -144,10 +144,10 @@ def _phases(picture: Picture) -> Counter[str]:
 
 def _failures(picture: Picture) -> list[tuple[str, str]]:
     assert picture.controller is not None
-    found = dict(picture.controller["troubles"])
+    failures = dict(picture.controller["troubles"])
     for item in [picture.last] if picture.last else []:
-        found |= {one["device"]: one["message"] for one in item["devices"] if one["phase"] == "failed"}
-    return sorted((printable(name), printable(why)) for name, why in found.items())
+        failures |= {one["device"]: one["message"] for one in item["devices"] if one["phase"] == "failed"}
+    return sorted((printable(name), printable(why)) for name, why in failures.items())
 
 
 def _counted(phases: Counter[str]) -> str:

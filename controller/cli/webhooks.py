@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from controller.cli import ERROR
-from controller.cli.asking import confirm
+from controller.cli.confirmation import confirm
 from controller.cli.options import OutputFormat, Yes
 from controller.cli.output import Format, complain, emit, print_table, progress, stdout
 from controller.cli.session import caller, now, settings
@@ -96,8 +96,8 @@ def remove(which: Id, yes: Yes = False) -> None:
     """Send it nothing any more; what waits for it is forgotten. Asks first."""
     with webhooks() as opened:
         confirm(yes, f"Remove the webhook {which}, with all that waits for it?")
-        found = opened.remove(which, caller())
-    stdout().print(f"{found.id} gets nothing any more.", markup=False)
+        removed = opened.remove(which, caller())
+    stdout().print(f"{removed.id} gets nothing any more.", markup=False)
 
 
 @webhook.command()

@@ -46,7 +46,7 @@ def intents_at(
 
 def _aggregates(device: Device, network: Network, at: datetime | None) -> tuple[AggregatePolicer, ...]:
     """SLSs whose ingress is on this device, at their agreed rate: static SLAs (GARA §4.1, §4.2)."""
-    found = [
+    policers = [
         AggregatePolicer(
             interface=sls.ingress,
             sls=sls.name,
@@ -58,7 +58,7 @@ def _aggregates(device: Device, network: Network, at: datetime | None) -> tuple[
         for sls in network.sls.values()
         if sls.ingress.device == device.name and (at is None or sls.validity is None or sls.validity.contains(at))
     ]
-    return tuple(sorted(found, key=lambda one: (one.interface.name, one.sls)))
+    return tuple(sorted(policers, key=lambda one: (one.interface.name, one.sls)))
 
 
 def _untrusted(device: Device, network: Network) -> Iterable[InterfaceId]:

@@ -175,14 +175,14 @@ def reading(engine: Engine) -> Iterator[Connection]:
 def schema_state(engine: Engine) -> SchemaState:
     """Whether the database has the revision that this version was made for."""
     with reading(engine) as connection:
-        found = MigrationContext.configure(connection).get_current_revision()
-    if found is None:
+        revision = MigrationContext.configure(connection).get_current_revision()
+    if revision is None:
         return SchemaState.EMPTY
     script = ScriptDirectory.from_config(_alembic())
-    if found == script.get_current_head():
+    if revision == script.get_current_head():
         return SchemaState.CURRENT
-    known = {revision.revision for revision in script.walk_revisions()}
-    return SchemaState.BEHIND if found in known else SchemaState.AHEAD
+    known = {one.revision for one in script.walk_revisions()}
+    return SchemaState.BEHIND if revision in known else SchemaState.AHEAD
 
 
 def upgrade(engine: Engine) -> tuple[str, str]:

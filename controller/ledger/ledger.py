@@ -19,7 +19,7 @@ from controller.ledger.approving import Approve, Commit, Reject
 from controller.ledger.database import SchemaState
 from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.listening import Lease, Listener, try_lead
-from controller.ledger.model import AdmissionRequest, Condition, Entry, Event, PlanStep, State, Terms
+from controller.ledger.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
 from controller.ledger.operations import Admit, AppendEvent, ApplyPlan, Expire, ExtendHold, Move, Rebind
 from controller.ledger.queries import EventFilter, Filter
 from controller.ledger.transaction import Transaction
@@ -92,14 +92,21 @@ class Ledger:
         return self._writer.submit(Admit(now, request))
 
     def apply(
-        self, steps: Sequence[PlanStep], now: datetime, *, actor: str, sequence: int | None = None
+        self,
+        changes: Sequence[AdmissionRequest | Cancellation],
+        now: datetime,
+        *,
+        actor: str,
+        sequence: int | None = None,
     ) -> tuple[Entry, ...]:
-        """All steps in one transaction.
+        """All changes of a plan in one transaction.
 
         Raises:
-            StaleLedger: the ledger is not at `sequence` any more. PlanNotAdmitted: a step is refused.
+            StaleLedger: the ledger is not at `sequence` any more. PlanNotAdmitted: a change is refused.
         """
-        return self._writer.submit(ApplyPlan(now, tuple(steps), actor, sequence))
+        cancellations = tuple(one for one in changes if isinstance(one, Cancellation))
+        requests = tuple(one for one in changes if isinstance(one, AdmissionRequest))
+        return self._writer.submit(ApplyPlan(now, cancellations, requests, actor, sequence))
 
     def ask(self, question: Callable[[SlotTables], T], now: datetime) -> tuple[T, int]:
         """The answer of a question to the tables as they are now, and the sequence that they were at.

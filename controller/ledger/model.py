@@ -200,10 +200,8 @@ class AdmissionRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanStep:
-    """One step of a plan that is applied whole: a cancel (`request` is None), a change or a create."""
+class Cancellation:
+    """The end of an entry, as one change of a plan; `expected_version` is the one that the plan saw."""
 
-    key: tuple[str, str]
-    request: AdmissionRequest | None = None
-    cancel: str | None = None
+    handle: str
     expected_version: int | None = None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,9 +15,9 @@ from controller.ledger.model import (
     OCCUPYING,
     TRANSITIONS,
     AdmissionRequest,
+    Cancellation,
     Condition,
     Entry,
-    PlanStep,
     Proposal,
     State,
 )
@@ -28,6 +26,7 @@ from controller.ledger.transaction import Needs, Remembered, Transaction
 from controller.path.flow import flow_matches
 from controller.path.model import Path
 from controller.policy.gate import needs_approval
+from controller.reservation.fingerprint import fingerprint_of
 from controller.reservation.model import Reservation
 
 T = TypeVar("T")
@@ -151,7 +150,7 @@ class Admit(Operation[Entry | Refused]):
             )  # fmt: skip
         transaction.take(entry)
         if old is None and request.idempotency_key:
-            remembered = Remembered(fingerprint(request), entry.handle)
+            remembered = Remembered(_fingerprint(request), entry.handle)
             transaction.remember((request.actor, request.idempotency_key), remembered, self.now)
         return entry
 
@@ -168,7 +167,7 @@ class Admit(Operation[Entry | Refused]):
         remembered = transaction.remembered((self.request.actor, key)) if key else None
         if key is None or remembered is None:
             return None
-        if remembered.request != fingerprint(self.request):
+        if remembered.request != _fingerprint(self.request):
             raise IdempotencyConflict(key, remembered.handle)
         return transaction.entry(remembered.handle)
 
@@ -293,48 +292,49 @@ class Expire(Operation[tuple[Entry, ...]]):
 
 @dataclass(frozen=True)
 class ApplyPlan(Operation[tuple[Entry, ...]]):
-    """All steps of a plan or none: cancels and changes give back first, then everything is decided in order."""
+    """All changes of a plan or none: what is cancelled or changed gives back first, then everything is decided in order."""
 
-    steps: tuple[PlanStep, ...]
+    cancellations: tuple[Cancellation, ...]
+    requests: tuple[AdmissionRequest, ...]
     actor: str
     sequence: int | None
 
     @property
     def needs(self) -> Needs:
-        found = [Admit(self.now, step.request).needs for step in self.steps if step.request]
-        handles = tuple(handle for need in found for handle in need.handles)
+        needs = [Admit(self.now, request).needs for request in self.requests]
+        handles = tuple(handle for need in needs for handle in need.handles)
         return Needs(
-            handles=handles + tuple(step.cancel for step in self.steps if step.cancel),
-            keys=tuple(key for need in found for key in need.keys),
-            flows=tuple(flow for need in found for flow in need.flows),
+            handles=handles + tuple(one.handle for one in self.cancellations),
+            keys=tuple(key for need in needs for key in need.keys),
+            flows=tuple(flow for need in needs for flow in need.flows),
         )
 
     def run(self, transaction: Transaction) -> tuple[Entry, ...]:
         """
         Raises:
-            StaleLedger: something was written since the plan was made. PlanNotAdmitted: a step is refused.
-            RefusedByPolicy; what a step's condition raises.
+            StaleLedger: something was written since the plan was made. PlanNotAdmitted: a change is refused.
+            RefusedByPolicy; what a change's condition raises.
         """
         if self.sequence is not None and transaction.head.sequence != self.sequence:
             raise StaleLedger(self.sequence, transaction.head.sequence)
-        before = owners_usage(transaction, {step.key[0] for step in self.steps}, self.now)
-        cancelled = [self._cancel(transaction, step) for step in self.steps if step.cancel]
-        asked = [(step, Admit(self.now, step.request)) for step in self.steps if step.request]
+        before = owners_usage(transaction, {request.reservation.owner for request in self.requests}, self.now)
+        cancelled = [self._cancel(transaction, one) for one in self.cancellations]
+        asked = [Admit(self.now, request) for request in self.requests]
         # Everything that changes leaves first, so that two may take each other's place.
-        olds = [admit.opened(transaction) for _, admit in asked]
+        olds = [admit.opened(transaction) for admit in asked]
         # ... but what waits for approval keeps what it has until then.
         staying = [
-            old if old and admit.waits(transaction, old) else None for (_, admit), old in zip(asked, olds, strict=True)
+            old if old and admit.waits(transaction, old) else None for admit, old in zip(asked, olds, strict=True)
         ]
         for old, stays in zip(olds, staying, strict=True):
             if old is not None and stays is None:
                 transaction.give_back(old)
         refused: list[tuple[tuple[str, str], Refused]] = []
         done: list[tuple[Admit, Entry]] = []
-        for (step, admit), old, stays in zip(asked, olds, staying, strict=True):
+        for admit, old, stays in zip(asked, olds, staying, strict=True):
             answer = admit.decided(transaction, without=stays)
             if isinstance(answer, Refused):
-                refused.append((step.key, answer))
+                refused.append((admit.request.reservation.key, answer))
             else:
                 if stays is not None:
                     transaction.give_back(stays)
@@ -346,22 +346,17 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
         check_quotas(transaction, before, self.now)
         return (*cancelled, *(entry for _, entry in done))
 
-    def _cancel(self, transaction: Transaction, step: PlanStep) -> Entry:
-        assert step.cancel is not None
-        entry = transaction.entry(step.cancel, step.expected_version)
+    def _cancel(self, transaction: Transaction, one: Cancellation) -> Entry:
+        entry = transaction.entry(one.handle, one.expected_version)
         return move(transaction, entry, State.CANCELLED, self.actor, self.now, "no longer in the files")
+
+
+def _fingerprint(request: AdmissionRequest) -> str:
+    return request.fingerprint or fingerprint_of(request.reservation.to_document())
 
 
 def _flows(reservation: Reservation, paths: Sequence[Path]) -> tuple[tuple[str, str], ...]:
     return tuple((match.pair, reservation.owner) for match in flow_matches(reservation, paths))
-
-
-def fingerprint(request: AdmissionRequest) -> str:
-    """What a repeated idempotency key must repeat."""
-    if request.fingerprint:
-        return request.fingerprint
-    text = json.dumps(request.reservation.to_document(), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def expire(transaction: Transaction, entry: Entry, now: datetime) -> Entry:

@@ -100,8 +100,8 @@ def events(connection: Connection, after: int | None, limit: int, wanted: EventF
         statement = statement.order_by(_event.sequence.desc())
     else:
         statement = statement.where(_event.sequence > after).order_by(_event.sequence)
-    found = [rows.event_from_row(row) for row in connection.execute(statement)]
-    return tuple(reversed(found) if after is None else found)
+    events = [rows.event_from_row(row) for row in connection.execute(statement)]
+    return tuple(reversed(events) if after is None else events)
 
 
 def _events_of(wanted: EventFilter) -> Select[Any]:
@@ -147,5 +147,5 @@ def counters(connection: Connection) -> tuple[int, int]:
 
 def states(connection: Connection) -> dict[State, int]:
     """How many entries there are in each state."""
-    found = connection.execute(select(_entry.state, func.count()).group_by(_entry.state))
-    return {State(state): count for state, count in found}
+    counts = connection.execute(select(_entry.state, func.count()).group_by(_entry.state))
+    return {State(state): count for state, count in counts}

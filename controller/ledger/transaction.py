@@ -170,21 +170,21 @@ class Transaction:
         """Entries whose hold has run out, or whose slot ended before somebody committed them; with `ended`, also
         committed ones whose last slot is over."""
         states = [State.HELD.value, State.AWAITING_APPROVAL.value] + ([State.COMMITTED.value] if ended else [])
-        found = self.connection.execute(
+        rows_read = self.connection.execute(
             text(
                 "SELECT * FROM entry WHERE state = ANY(:states) AND (hold_until <= :now OR end_us <= :now_us)"
                 " ORDER BY number"
             ),
             {"states": states, "now": now, "now_us": to_us(now)},
         )
-        return tuple(self._note_read(rows.entry_from_row(row)) for row in found)
+        return tuple(self._note_read(rows.entry_from_row(row)) for row in rows_read)
 
     def beside(self, entry: Entry, devices: Collection[str]) -> tuple[Entry, ...]:
         """Other live entries that cross one of the devices and may be open while the entry is, by number."""
         start, end = entry.reservation.start, entry.reservation.end
         asked = {"start_us": to_us(start), "end_us": to_us(end), "devices": sorted(devices)}
-        found = [rows.entry_from_row(row) for row in self.connection.execute(_READ_BESIDE, asked)]
-        known = {one.handle: one for one in found} | self._entries  # what the batch has changed already is newer
+        entries = [rows.entry_from_row(row) for row in self.connection.execute(_READ_BESIDE, asked)]
+        known = {one.handle: one for one in entries} | self._entries  # what the batch has changed already is newer
         return tuple(
             sorted(
                 (
@@ -227,7 +227,7 @@ class Transaction:
         self._flows_read |= set(flows)
 
     def _read_entries(self, handles: Collection[str], keys: Collection[Key]) -> None:
-        found = self.connection.execute(
+        rows_read = self.connection.execute(
             _READ_ENTRIES,
             {
                 "handles": list(handles),
@@ -235,7 +235,7 @@ class Transaction:
                 "names": [name for _, name in keys],
             },
         )
-        for row in found:
+        for row in rows_read:
             self._note_read(rows.entry_from_row(row))
         for key in keys:
             self._live.setdefault(key, None)
@@ -250,14 +250,14 @@ class Transaction:
         return known
 
     def _read_remembered(self, keys: Collection[Key]) -> None:
-        found = self.connection.execute(
+        rows_read = self.connection.execute(
             text(
                 "SELECT actor, key, request, handle FROM idempotency WHERE (actor, key) IN"
                 " (SELECT * FROM unnest(CAST(:actors AS text[]), CAST(:keys AS text[])))"
             ),
             {"actors": [actor for actor, _ in keys], "keys": [key for _, key in keys]},
         )
-        for row in found:
+        for row in rows_read:
             self._remembered.setdefault((row.actor, row.key), Remembered(row.request, row.handle))
         for key in keys:
             self._remembered.setdefault(key, None)
@@ -388,14 +388,14 @@ class Transaction:
         writing.copy_rows(cursor, writing.COPY_FLOW, added)
 
     def _occupancy_rows(self) -> list[tuple[Any, ...]]:
-        found = []
+        occupancy = []
         for sequence, entry, part, sign in self._notes.occupancy:
             starts, ends = rows.window_rows(part.windows)
             numbers = self._cache.numbers(self.connection, [demand.resource for demand in part.demands])
             amounts = rows.amounts_of(part.demands, len(starts))
             columns = tuple(writing.array(one) for one in (numbers, amounts, starts, ends))
-            found.append((sequence, entry.number, sign, *columns, max(ends)))
-        return found
+            occupancy.append((sequence, entry.number, sign, *columns, max(ends)))
+        return occupancy
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,8 +86,8 @@ class WebhookStore:
 
     def all(self) -> tuple[Webhook, ...]:
         with database.reading(self._engine) as connection:
-            found = connection.execute(select(schema.webhook).order_by(_hook.created_at, _hook.id))
-            return tuple(_webhook(row) for row in found)
+            hooks = connection.execute(select(schema.webhook).order_by(_hook.created_at, _hook.id))
+            return tuple(_webhook(row) for row in hooks)
 
     def get(self, webhook_id: str) -> Webhook | None:
         with database.reading(self._engine) as connection:
@@ -135,14 +135,14 @@ class WebhookStore:
     def due(self, now: datetime) -> tuple[tuple[str, str], ...]:
         """Webhook and lane of what may be sent now: each lane's first, so that a reservation's events keep their order."""
         with database.reading(self._engine) as connection:
-            found = connection.execute(text(_DUE), {"now": now, "lanes": LANES})
-            return tuple((row.webhook, row.lane) for row in found)
+            lanes = connection.execute(text(_DUE), {"now": now, "lanes": LANES})
+            return tuple((row.webhook, row.lane) for row in lanes)
 
     def first_of(self, webhook_id: str, lane: str) -> Delivery | None:
         """The lane's earliest event that waits."""
         where = (_waiting.webhook == webhook_id, _waiting.lane == lane, _waiting.dead_at.is_(None))
-        found = self._deliveries(*where, limit=1)
-        return found[0] if found else None
+        first = self._deliveries(*where, limit=1)
+        return first[0] if first else None
 
     def dead(self, webhook_id: str, limit: int) -> tuple[Delivery, ...]:
         """What was given up, by number."""
@@ -151,8 +151,8 @@ class WebhookStore:
     def delivered(self, webhook_id: str, sequence: int, now: datetime) -> None:
         with database.answering(), self._engine.begin() as connection:
             connection.execute(_one(schema.webhook_delivery.delete(), webhook_id, sequence))
-            told = schema.webhook.update().where(_hook.id == webhook_id)
-            connection.execute(told.values(delivered_at=now, last_error=""))
+            statement = schema.webhook.update().where(_hook.id == webhook_id)
+            connection.execute(statement.values(delivered_at=now, last_error=""))
 
     def failed(
         self, webhook_id: str, sequence: int, attempts: int, next_at: datetime | None, now: datetime, why: str

@@ -23,8 +23,8 @@ def load_network(inventory: Path, vault_password_file: Path | None = None) -> Ne
     from controller.network.findings import Findings
     from controller.network.reading import read_inventory
 
-    found = Findings()
-    draft = build(read_inventory(inventory, vault_password_file), found)
-    check(draft, found)
-    found.refuse()
+    findings = Findings()
+    draft = build(read_inventory(inventory, vault_password_file), findings)
+    check(draft, findings)
+    findings.refuse()
     return draft.network()

@@ -51,7 +51,7 @@ def read(inventory: str, vault_password_files: list[str]) -> dict[str, Any]:
 
 def _best(errors: list[BaseException]) -> dict[str, Any]:
     """The first error that names a line, or else the first; of an error and its causes, the innermost that has one."""
-    found = []
+    variables = []
     for error in errors:
         chain: list[BaseException] = []
         cause: BaseException | None = error
@@ -60,9 +60,9 @@ def _best(errors: list[BaseException]) -> dict[str, Any]:
             cause = cause.__cause__ or cause.__context__
         for one in chain:
             file, line = _origin(getattr(one, "obj", None))
-            found.append({"message": _sentence(one), "file": file, "line": line, "outer": one is error})
-    lined = (one for one in found if one["line"])
-    outer = [one for one in found if one["outer"]]
+            variables.append({"message": _sentence(one), "file": file, "line": line, "outer": one is error})
+    lined = (one for one in variables if one["line"])
+    outer = [one for one in variables if one["outer"]]
     # Every YAML file that is no inventory draws this one beside the one that says why.
     telling = (one for one in outer if "no root 'plugin' key" not in str(one["message"]))
     # Who runs a script wants to know that it failed, whichever plugin Ansible asked before.

@@ -76,45 +76,47 @@ class Draft:
         )
 
 
-def build(inventory: Inventory, found: Findings) -> Draft:
+def build(inventory: Inventory, findings: Findings) -> Draft:
     """Every part that can be built; the rest is noted in `found`."""
     draft = Draft(inventory.source)
     for name, node in inventory.domains.items():
-        _domain(draft, name, node, found)
+        _domain(draft, name, node, findings)
     if not draft.groups:
         nowhere = Node("all", frozenset(), {}, {}, Place(inventory.source))
-        found.add(nowhere, (), f"has no domain below its group `{DOMAINS_GROUP}`", "", "make a group for each domain")
+        findings.add(
+            nowhere, (), f"has no domain below its group `{DOMAINS_GROUP}`", "", "make a group for each domain"
+        )
     for node in inventory.hosts.values():
-        _classify(draft, node, found)
+        _classify(draft, node, findings)
     for name in draft.domain_of:
-        _router(draft, draft.nodes[name], found)
+        _router(draft, draft.nodes[name], findings)
     for name, node in draft.groups.items():
-        _all_sls(draft, name, node, found)
+        _all_sls(draft, name, node, findings)
     return draft
 
 
-def _note_variables(node: Node, read: Collection[str], found: Findings) -> None:
+def _note_variables(node: Node, read: Collection[str], findings: Findings) -> None:
     """Notes which variables that are `read` of this node failed, and which others look like slips of the pen."""
     for key, message in node.problems:
         if key[0] in read:
-            found.unread(node, key, message)
+            findings.unread(node, key, message)
     for name in node.variables:
         if name in KNOWN:
             continue
         ratios = {known: SequenceMatcher(None, name[8:], known[8:]).ratio() for known in sorted(KNOWN)}
         best = max(ratios, key=ratios.__getitem__)
         if ratios[best] >= SLIP:
-            found.add(node, (name,), "is no variable that is read", "", f"did you mean `{best}`?")
+            findings.add(node, (name,), "is no variable that is read", "", f"did you mean `{best}`?")
 
 
-def _domain(draft: Draft, name: str, node: Node, found: Findings) -> None:
+def _domain(draft: Draft, name: str, node: Node, findings: Findings) -> None:
     draft.groups[name] = node
-    _note_variables(node, OF_DOMAINS, found)
-    variables = found.parse(DomainVariables, node, ("slotcar_domain",), node.variables.get("slotcar_domain", {}))
+    _note_variables(node, OF_DOMAINS, findings)
+    variables = findings.parse(DomainVariables, node, ("slotcar_domain",), node.variables.get("slotcar_domain", {}))
     draft.domains[name] = Domain(name=name, over_provisioned=variables.over_provisioned if variables else False)
 
 
-def _classify(draft: Draft, node: Node, found: Findings) -> None:
+def _classify(draft: Draft, node: Node, findings: Findings) -> None:
     """Whether a node is a router, an end system, or none of Slotcar's business."""
     domains = sorted(node.groups & set(draft.groups))
     is_host = HOSTS_GROUP in node.groups
@@ -123,42 +125,42 @@ def _classify(draft: Draft, node: Node, found: Findings) -> None:
     there = ", ".join(sorted(draft.groups))
     if is_host and domains:
         hint = f"leave it in the one group that it belongs to, `{HOSTS_GROUP}` or its domain"
-        found.add(node, (), "is both an end system and a router", f"{HOSTS_GROUP}, {', '.join(domains)}", hint)
+        findings.add(node, (), "is both an end system and a router", f"{HOSTS_GROUP}, {', '.join(domains)}", hint)
     elif is_host:
         draft.nodes[node.name] = node
-        _note_variables(node, OF_HOSTS, found)
-        variables = found.parse(HostVariables, node, (), only(HostVariables, node.variables))
+        _note_variables(node, OF_HOSTS, findings)
+        variables = findings.parse(HostVariables, node, (), only(HostVariables, node.variables))
         if variables is not None:
             draft.hosts[node.name] = variables
     elif len(domains) > 1:
-        found.add(node, (), "is a router in more than one domain", ", ".join(domains), "leave it in one of them")
+        findings.add(node, (), "is a router in more than one domain", ", ".join(domains), "leave it in one of them")
     elif domains:
         draft.nodes[node.name] = node
         draft.domain_of[node.name] = domains[0]
     elif "slotcar_interfaces" in node.variables or DOMAINS_GROUP in node.groups:
         hint = f"put it into one of the groups below `{DOMAINS_GROUP}`: {there}" if there else ""
-        found.add(node, (), "is a router in no domain", "", hint)
+        findings.add(node, (), "is a router in no domain", "", hint)
     elif "slotcar_attached_to" in node.variables:
-        found.add(node, (), f"is an end system that is not in the group `{HOSTS_GROUP}`", "", "put it there")
+        findings.add(node, (), f"is an end system that is not in the group `{HOSTS_GROUP}`", "", "put it there")
 
 
-def _router(draft: Draft, node: Node, found: Findings) -> None:
+def _router(draft: Draft, node: Node, findings: Findings) -> None:
     name, domain = node.name, draft.domain_of[node.name]
-    _note_variables(node, OF_ROUTERS, found)
+    _note_variables(node, OF_ROUTERS, findings)
     if not DEVICE_NAME.fullmatch(name):
-        found.add(node, (), "is no name for a router", "", "use letters, digits, `.`, `_` and `-`")
+        findings.add(node, (), "is no name for a router", "", "use letters, digits, `.`, `_` and `-`")
     for key in OF_DOMAINS:
         if node.variables.get(key) != draft.groups[domain].variables.get(key):
             hint = f"write it in group_vars/{domain}.yml"
-            found.add(node, (key,), f"is said for a router, but is a variable of its domain, {domain}", "", hint)
-    router = found.parse(RouterVariables, node, (), only(RouterVariables, node.variables))
+            findings.add(node, (key,), f"is said for a router, but is a variable of its domain, {domain}", "", hint)
+    router = findings.parse(RouterVariables, node, (), only(RouterVariables, node.variables))
     if router is not None and router.slotcar_burst_floor > router.slotcar_burst_ceiling:
         ceiling = f"slotcar_burst_ceiling, {router.slotcar_burst_ceiling} B"
-        found.add(node, ("slotcar_burst_floor",), f"is above {ceiling}", f"{router.slotcar_burst_floor} B")
-    interfaces = _interfaces(draft, node, router, found)
+        findings.add(node, ("slotcar_burst_floor",), f"is above {ceiling}", f"{router.slotcar_burst_floor} B")
+    interfaces = _interfaces(draft, node, router, findings)
     if router is None:
         return
-    _check_options(draft, node, router, found)
+    _check_options(draft, node, router, findings)
     draft.devices[name] = Device(
         name=name,
         domain=domain,
@@ -171,46 +173,48 @@ def _router(draft: Draft, node: Node, found: Findings) -> None:
     )
 
 
-def _check_options(draft: Draft, node: Node, router: RouterVariables, found: Findings) -> None:
+def _check_options(draft: Draft, node: Node, router: RouterVariables, findings: Findings) -> None:
     """Notes options that the router's platform does not have, and values that it does not take."""
     model = facts_of(router.slotcar_platform).options
     model = options_model(model, router.slotcar_options, draft.named[node.name])
-    found.parse(model, node, ("slotcar_options",), router.slotcar_options)
+    findings.parse(model, node, ("slotcar_options",), router.slotcar_options)
 
 
-def _interfaces(draft: Draft, node: Node, router: RouterVariables | None, found: Findings) -> dict[str, Interface]:
+def _interfaces(draft: Draft, node: Node, router: RouterVariables | None, findings: Findings) -> dict[str, Interface]:
     """The interfaces that could be built."""
     written = node.variables.get("slotcar_interfaces")
     if not isinstance(written, Mapping) or not written:
         hint = "say a mapping from each interface's name to what it is, such as `eth1: {capacity: 155 Mbit/s}`"
-        found.add(node, ("slotcar_interfaces",), "is missing" if written is None else "names no interface", "", hint)
+        findings.add(
+            node, ("slotcar_interfaces",), "is missing" if written is None else "names no interface", "", hint
+        )
         return {}
     built = {}
     for name, data in written.items():
         key = ("slotcar_interfaces", str(name))
         if not INTERFACE_NAME.fullmatch(str(name)):
             hint = "use the name that the router gives it, such as `eth1` or `ATM1/0/0`"
-            found.add(node, key, "is no name for an interface", "", hint)
-        variables = found.parse(InterfaceVariables, node, key, data)
+            findings.add(node, key, "is no name for an interface", "", hint)
+        variables = findings.parse(InterfaceVariables, node, key, data)
         if variables is None or router is None:
             continue
-        interface = _interface(draft, node, str(name), variables, router, found)
+        interface = _interface(draft, node, str(name), variables, router, findings)
         if interface is not None:
             built[str(name)] = draft.interfaces[interface.id] = interface
     return built
 
 
 def _interface(
-    draft: Draft, node: Node, name: str, own: InterfaceVariables, router: RouterVariables, found: Findings
+    draft: Draft, node: Node, name: str, own: InterfaceVariables, router: RouterVariables, findings: Findings
 ) -> Interface | None:
     """One interface; what it does not say itself comes from the router's variable of the same name."""
     key = ("slotcar_interfaces", name)
     capacity_bps = router.slotcar_capacity if own.capacity is None else own.capacity
-    if capacity_bps is None and found.is_unread(node, ("slotcar_capacity",)):
+    if capacity_bps is None and findings.is_unread(node, ("slotcar_capacity",)):
         return None
     if capacity_bps is None:
         hint = "say the link's rate, such as `155 Mbit/s`, here or as slotcar_capacity"
-        found.add(node, (*key, "capacity"), "is missing", "", hint)
+        findings.add(node, (*key, "capacity"), "is missing", "", hint)
         return None
     shares = router.slotcar_shares if own.shares is None else own.shares
     return Interface(
@@ -236,19 +240,23 @@ def _role(draft: Draft, router: str, neighbour: InterfaceId | None) -> Interface
     return InterfaceRole.CORE if same else InterfaceRole.INTER_DOMAIN
 
 
-def _all_sls(draft: Draft, domain: str, node: Node, found: Findings) -> None:
+def _all_sls(draft: Draft, domain: str, node: Node, findings: Findings) -> None:
     written = node.variables.get("slotcar_sls", {})
     if not isinstance(written, Mapping):
-        found.add(node, ("slotcar_sls",), "is no mapping", written, "say a mapping from each SLS's name to what it is")
+        findings.add(
+            node, ("slotcar_sls",), "is no mapping", written, "say a mapping from each SLS's name to what it is"
+        )
         return
     for name, data in written.items():
         key = ("slotcar_sls", str(name))
         if not SLS_NAME.fullmatch(str(name)):
-            found.add(node, key, "is no name for an SLS", "", "use letters, digits, `.`, `_` and `-`")
-        variables = found.parse(SlsVariables, node, key, data)
+            findings.add(node, key, "is no name for an SLS", "", "use letters, digits, `.`, `_` and `-`")
+        variables = findings.parse(SlsVariables, node, key, data)
         if str(name) in draft.sls:
             first = draft.sls[str(name)].downstream
-            found.add(node, key, f"is the name of an SLS of the domain {first} too", "", "every SLS has its own name")
+            findings.add(
+                node, key, f"is the name of an SLS of the domain {first} too", "", "every SLS has its own name"
+            )
         elif variables is not None:
             draft.sls[str(name)] = _sls(str(name), domain, variables)
 

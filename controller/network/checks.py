@@ -21,38 +21,38 @@ from controller.vocabulary import InterfaceRole, Scheduler
 MILLION = 1_000_000
 
 
-def check(draft: Draft, found: Findings) -> None:
+def check(draft: Draft, findings: Findings) -> None:
     """Notes everything that does not fit."""
     for interface in draft.interfaces.values():
-        _shares(draft, interface, found)
-        _role(draft, interface, found)
-        _link(draft, interface, found)
-        _scheduler(draft, interface, found)
-        _owners(draft, interface, found)
+        _shares(draft, interface, findings)
+        _role(draft, interface, findings)
+        _link(draft, interface, findings)
+        _scheduler(draft, interface, findings)
+        _owners(draft, interface, findings)
     for device in draft.devices.values():
-        _dead_man(draft, device, found)
-    _overlaps(draft, found)
-    _twin_addresses(draft, found)
+        _dead_man(draft, device, findings)
+    _overlaps(draft, findings)
+    _twin_addresses(draft, findings)
     for name in draft.hosts:
-        _host(draft, name, found)
+        _host(draft, name, findings)
     for sls in draft.sls.values():
-        _sls(draft, sls, found)
-    _sls_twins(draft, found)
-    check_markings(draft, found)
+        _sls(draft, sls, findings)
+    _sls_twins(draft, findings)
+    check_markings(draft, findings)
 
 
 def _key(interface: InterfaceId, *last: str) -> Key:
     return ("slotcar_interfaces", interface.name, *last)
 
 
-def _looked_up(draft: Draft, node: Node, key: Key, named: InterfaceId, found: Findings) -> Interface | None:
+def _looked_up(draft: Draft, node: Node, key: Key, named: InterfaceId, findings: Findings) -> Interface | None:
     """The interface that a value names; None where there is none, which is noted, or where it could not be built."""
     if named.device not in draft.named:
         hint = nearest(named.device, list(draft.named))
-        found.add(node, key, f"is unknown: there is no router {named.device}", named, hint)
+        findings.add(node, key, f"is unknown: there is no router {named.device}", named, hint)
     elif named.name not in draft.named[named.device]:
         hint = nearest(named.name, draft.named[named.device])
-        found.add(node, key, f"is unknown: {named.device} has no interface {named.name}", named, hint)
+        findings.add(node, key, f"is unknown: {named.device} has no interface {named.name}", named, hint)
     return draft.interfaces.get(named)
 
 
@@ -60,7 +60,7 @@ def _is_named(draft: Draft, interface: InterfaceId) -> bool:
     return interface.name in draft.named.get(interface.device, ())
 
 
-def _shares(draft: Draft, interface: Interface, found: Findings) -> None:
+def _shares(draft: Draft, interface: Interface, findings: Findings) -> None:
     total_ppm = sum(interface.shares_ppm.values())
     if total_ppm <= MILLION:
         return
@@ -68,10 +68,10 @@ def _shares(draft: Draft, interface: Interface, found: Findings) -> None:
     own = _key(interface.id, "shares")
     parts = " + ".join(f"{service} {format_share(share)}" for service, share in interface.shares_ppm.items())
     key = own if own in node.places else ("slotcar_shares",)
-    found.add(node, key, "is more than the whole link", f"{parts} = {format_share(total_ppm)}", "say at most 100 %")
+    findings.add(node, key, "is more than the whole link", f"{parts} = {format_share(total_ppm)}", "say at most 100 %")
 
 
-def _scheduler(draft: Draft, interface: Interface, found: Findings) -> None:
+def _scheduler(draft: Draft, interface: Interface, findings: Findings) -> None:
     """A choice that a platform does not have, and would pass over, is refused."""
     device = draft.devices.get(interface.id.device)
     if device is None or interface.scheduler in (Scheduler.HTB, *facts_of(device.platform).schedulers):
@@ -80,30 +80,32 @@ def _scheduler(draft: Draft, interface: Interface, found: Findings) -> None:
     key = own if own in node.places else ("slotcar_scheduler",)
     those = " or ".join(name for name in FOLDERS if facts_of(name).schedulers)
     hint = f"say it where slotcar_platform is {those}, or leave it out"
-    found.add(node, key, f"cannot be chosen on {device.platform}", interface.scheduler, hint)
+    findings.add(node, key, f"cannot be chosen on {device.platform}", interface.scheduler, hint)
 
 
-def _owners(draft: Draft, interface: Interface, found: Findings) -> None:
+def _owners(draft: Draft, interface: Interface, findings: Findings) -> None:
     """Only end systems have owners, and owners are named of what is behind the interface."""
     node = draft.nodes[interface.id.device]
     if interface.owners and interface.role is not InterfaceRole.EDGE:
         hint = "only behind an edge interface are there end systems"
-        found.add(node, _key(interface.id, "owners"), f"cannot be on an interface of role {interface.role}", "", hint)
+        findings.add(
+            node, _key(interface.id, "owners"), f"cannot be on an interface of role {interface.role}", "", hint
+        )
         return
     networks = ", ".join(str(network) for network in interface.behind) or "nothing: it has no address and no prefixes"
     for prefix in interface.owners:
         if not any(prefix.subnet_of(network) for network in interface.behind):
             message = f"is outside of what is behind {interface.id}, {networks}"
-            found.add(node, _key(interface.id, "owners", str(prefix)), message, prefix)
+            findings.add(node, _key(interface.id, "owners", str(prefix)), message, prefix)
 
 
-def _dead_man(draft: Draft, device: Device, found: Findings) -> None:
+def _dead_man(draft: Draft, device: Device, findings: Findings) -> None:
     """Only a router that acts by itself can fall back by itself."""
     if device.dead_man_s is not None and not facts_of(device.platform).acts(device.options):
         words = dict.fromkeys(facts_of(name).acts_words for name in FOLDERS)
         hint = f"say it for {', or for '.join(filter(None, words))}, or leave it out"
         key = ("slotcar_dead_man",)
-        found.add(draft.nodes[device.name], key, "needs a router that acts by itself", device.platform, hint)
+        findings.add(draft.nodes[device.name], key, "needs a router that acts by itself", device.platform, hint)
 
 
 def _right_role(draft: Draft, interface: Interface) -> InterfaceRole | None:
@@ -118,12 +120,12 @@ def _right_role(draft: Draft, interface: Interface) -> InterfaceRole | None:
     return InterfaceRole.CORE if theirs == ours else InterfaceRole.INTER_DOMAIN
 
 
-def _role(draft: Draft, interface: Interface, found: Findings) -> None:
+def _role(draft: Draft, interface: Interface, findings: Findings) -> None:
     """An interface's role and its neighbour must tell the same story."""
     node, key, role = draft.nodes[interface.id.device], _key(interface.id, "role"), interface.role
     if interface.prefixes and role is not InterfaceRole.EDGE:
         hint = "only behind an edge interface are there end systems"
-        found.add(node, _key(interface.id, "prefixes"), f"cannot be on an interface of role {role}", "", hint)
+        findings.add(node, _key(interface.id, "prefixes"), f"cannot be on an interface of role {role}", "", hint)
     if role is InterfaceRole.EDGE and interface.neighbour is None:
         return
     right = _right_role(draft, interface)
@@ -131,43 +133,43 @@ def _role(draft: Draft, interface: Interface, found: Findings) -> None:
         return
     if role is InterfaceRole.EDGE:
         hint = f"say `{right}`, or leave one of the two out"
-        found.add(node, key, "faces end systems, and has a neighbour", role, hint)
+        findings.add(node, key, "faces end systems, and has a neighbour", role, hint)
     elif interface.neighbour is None:
         hint = "name the interface at the other end, `neighbour: DEVICE:INTERFACE`, or make it `role: edge`"
-        found.add(node, key, "needs a neighbour", role, hint)
+        findings.add(node, key, "needs a neighbour", role, hint)
     else:
         why = f"its neighbour {interface.neighbour} is in the domain {draft.domain_of[interface.neighbour.device]}"
-        found.add(node, key, f"does not fit: {why}", role, f"say `{right}`, or leave the role out")
+        findings.add(node, key, f"does not fit: {why}", role, f"say `{right}`, or leave the role out")
 
 
-def _link(draft: Draft, interface: Interface, found: Findings) -> None:
+def _link(draft: Draft, interface: Interface, findings: Findings) -> None:
     """A link has two ends that name each other and agree."""
     other_id, node = interface.neighbour, draft.nodes[interface.id.device]
     if other_id is None:
         return
     key = _key(interface.id, "neighbour")
     if other_id.device == interface.id.device:
-        found.add(node, key, "is on the same router", other_id, "a link joins two routers")
+        findings.add(node, key, "is on the same router", other_id, "a link joins two routers")
         return
-    other = _looked_up(draft, node, key, other_id, found)
+    other = _looked_up(draft, node, key, other_id, findings)
     if other is not None:
         if other.neighbour is not None and not _is_named(draft, other.neighbour):
             return
         if other.neighbour != interface.id:
             says = f"names {other.neighbour}" if other.neighbour else "names no neighbour"
             hint = f"say `neighbour: {interface.id}` there, or mend this one"
-            found.add(node, key, f"is a link with one end: {other_id} {says}", other_id, hint)
+            findings.add(node, key, f"is a link with one end: {other_id} {says}", other_id, hint)
         elif str(interface.id) < str(other_id):
-            _agree(draft, interface, other, found)
+            _agree(draft, interface, other, findings)
 
 
-def _agree(draft: Draft, one: Interface, other: Interface, found: Findings) -> None:
+def _agree(draft: Draft, one: Interface, other: Interface, findings: Findings) -> None:
     """Capacity, layer-2 overhead and subnet are the link's, so both ends say the same; a metric is each end's own."""
     node, place = draft.nodes[one.id.device], draft.nodes[other.id.device].place(_key(other.id))
 
     def differ(name: str, here: str, there: str) -> None:
         message = f"differs from the other end's, {there} at {other.id} ({place.file}:{place.line})"
-        found.add(node, _key(one.id, name), message, here, "both ends of a link say the same")
+        findings.add(node, _key(one.id, name), message, here, "both ends of a link say the same")
 
     if one.capacity_bps != other.capacity_bps:
         differ("capacity", format_rate(one.capacity_bps), format_rate(other.capacity_bps))
@@ -175,7 +177,7 @@ def _agree(draft: Draft, one: Interface, other: Interface, found: Findings) -> N
         differ("overhead_bytes", str(one.overhead_bytes), str(other.overhead_bytes))
     if one.address and other.address and one.address.network != other.address.network:
         message = f"is in another subnet than the other end's, {other.address} at {other.id}"
-        found.add(node, _key(one.id, "address"), f"{message} ({place.file}:{place.line})", one.address)
+        findings.add(node, _key(one.id, "address"), f"{message} ({place.file}:{place.line})", one.address)
 
 
 def _networks(draft: Draft) -> Iterator[tuple[IPv4Network, InterfaceId, Key]]:
@@ -186,7 +188,7 @@ def _networks(draft: Draft) -> Iterator[tuple[IPv4Network, InterfaceId, Key]]:
             yield prefix, interface.id, _key(interface.id, "prefixes")
 
 
-def _overlaps(draft: Draft, found: Findings) -> None:
+def _overlaps(draft: Draft, findings: Findings) -> None:
     """No address is behind two interfaces; the two ends of one link share their subnet.
 
     Sorted, a network that overlaps an earlier one is inside the last of those still open, so one pass finds them.
@@ -200,7 +202,7 @@ def _overlaps(draft: Draft, found: Findings) -> None:
             around, other = strangers[-1]
             place = draft.nodes[other.device].place(_key(other))
             message = f"overlaps {around} of {other} ({place.file}:{place.line})"
-            found.add(draft.nodes[owner.device], key, message, network, "every address is behind one interface")
+            findings.add(draft.nodes[owner.device], key, message, network, "every address is behind one interface")
         open_networks.append((network, owner))
 
 
@@ -210,7 +212,7 @@ def _may_share(draft: Draft, owner: InterfaceId, other: InterfaceId) -> bool:
     return owner == other or linked
 
 
-def _twin_addresses(draft: Draft, found: Findings) -> None:
+def _twin_addresses(draft: Draft, findings: Findings) -> None:
     first: dict[IPv4Address, str] = {}
     for interface in draft.interfaces.values():
         if interface.address is None:
@@ -218,72 +220,74 @@ def _twin_addresses(draft: Draft, found: Findings) -> None:
         address = interface.address.ip
         if address in first:
             key = _key(interface.id, "address")
-            found.add(draft.nodes[interface.id.device], key, f"is the address of {first[address]} too", address)
+            findings.add(draft.nodes[interface.id.device], key, f"is the address of {first[address]} too", address)
         first.setdefault(address, str(interface.id))
     for name, variables in draft.hosts.items():
         address = variables.slotcar_address
         if address in first:
-            found.add(draft.nodes[name], ("slotcar_address",), f"is the address of {first[address]} too", address)
+            findings.add(draft.nodes[name], ("slotcar_address",), f"is the address of {first[address]} too", address)
         first.setdefault(address, name)
 
 
-def _host(draft: Draft, name: str, found: Findings) -> None:
+def _host(draft: Draft, name: str, findings: Findings) -> None:
     """An end system is behind an edge interface, with an address of what is behind it."""
     node, host = draft.nodes[name], draft.hosts[name]
     behind, key = host.slotcar_attached_to, ("slotcar_attached_to",)
-    interface = _looked_up(draft, node, key, behind, found)
+    interface = _looked_up(draft, node, key, behind, findings)
     if interface is None:
         return
     if interface.role is not InterfaceRole.EDGE:
         if interface.neighbour is not None:
             hint = "end systems are behind edge interfaces"
-            found.add(node, key, f"is no edge interface but {interface.role}", behind, hint)
+            findings.add(node, key, f"is no edge interface but {interface.role}", behind, hint)
         return
     if interface.behind and not any(host.slotcar_address in network for network in interface.behind):
         networks = ", ".join(str(network) for network in interface.behind)
         message = f"is outside of what is behind {behind}, {networks}"
-        found.add(node, ("slotcar_address",), message, host.slotcar_address)
+        findings.add(node, ("slotcar_address",), message, host.slotcar_address)
 
 
-def _sls(draft: Draft, sls: Sls, found: Findings) -> None:
+def _sls(draft: Draft, sls: Sls, findings: Findings) -> None:
     """An SLS binds two neighbours, at an inter-domain interface of the domain that accepts the traffic."""
     node, key = draft.groups[sls.downstream], ("slotcar_sls", sls.name)
     if sls.upstream not in draft.groups:
         others = [name for name in draft.groups if name != sls.downstream]
         hint = nearest(sls.upstream, others)
-        found.add(node, (*key, "upstream"), "is no domain of this inventory", sls.upstream, hint)
+        findings.add(node, (*key, "upstream"), "is no domain of this inventory", sls.upstream, hint)
     elif sls.upstream == sls.downstream:
-        found.add(node, (*key, "upstream"), "is this domain itself", sls.upstream, "say where the traffic comes from")
+        findings.add(
+            node, (*key, "upstream"), "is this domain itself", sls.upstream, "say where the traffic comes from"
+        )
         return
-    ingress = _looked_up(draft, node, (*key, "ingress"), sls.ingress, found)
+    ingress = _looked_up(draft, node, (*key, "ingress"), sls.ingress, findings)
     if ingress is not None:
-        _sls_ingress(draft, sls, ingress, found)
+        _sls_ingress(draft, sls, ingress, findings)
 
 
-def _sls_ingress(draft: Draft, sls: Sls, ingress: Interface, found: Findings) -> None:
+def _sls_ingress(draft: Draft, sls: Sls, ingress: Interface, findings: Findings) -> None:
     node, key = draft.groups[sls.downstream], ("slotcar_sls", sls.name)
     where, neighbour, at = (*key, "ingress"), ingress.neighbour, ingress.id
     owner = draft.domain_of[at.device]
     if owner != sls.downstream:
         hint = f"say an interface of {sls.downstream}, or write the SLS in group_vars/{owner}.yml"
-        found.add(node, where, f"is an interface of another domain, {owner}", at, hint)
+        findings.add(node, where, f"is an interface of another domain, {owner}", at, hint)
         return
     right = _right_role(draft, ingress)
     if right is not InterfaceRole.INTER_DOMAIN:
         if right is not None:
             hint = f"say the interface where traffic of {sls.upstream} comes in"
-            found.add(node, where, f"is no inter-domain interface but {right}", at, hint)
+            findings.add(node, where, f"is no inter-domain interface but {right}", at, hint)
         return
     peer = draft.domain_of.get(neighbour.device) if neighbour else None
     if peer is not None and sls.upstream in draft.groups and peer not in (sls.upstream, owner):
         hint = f"say where traffic of {sls.upstream} comes in, or `upstream: {peer}`"
-        found.add(node, where, f"faces the domain {peer}, not {sls.upstream}", at, hint)
+        findings.add(node, where, f"faces the domain {peer}, not {sls.upstream}", at, hint)
     if sls.rate_bps > ingress.capacity_bps:
         message = f"is more than the link carries, {format_rate(ingress.capacity_bps)} at {at}"
-        found.add(node, (*key, "rate"), message, format_rate(sls.rate_bps))
+        findings.add(node, (*key, "rate"), message, format_rate(sls.rate_bps))
 
 
-def _sls_twins(draft: Draft, found: Findings) -> None:
+def _sls_twins(draft: Draft, findings: Findings) -> None:
     """At one ingress, one service has one SLS at a time; one may follow the other."""
     seen: dict[tuple[str, InterfaceId], list[Sls]] = {}
     for sls in draft.sls.values():
@@ -294,5 +298,5 @@ def _sls_twins(draft: Draft, found: Findings) -> None:
             if other.validity is None or sls.validity is None or other.validity.overlaps(sls.validity):
                 hint = "keep one of them, or give them validities that do not overlap"
                 message = f"holds at the same time as {other.name}, for the same service at the same interface"
-                found.add(draft.groups[sls.downstream], ("slotcar_sls", sls.name), message, "", hint)
+                findings.add(draft.groups[sls.downstream], ("slotcar_sls", sls.name), message, "", hint)
         earlier.append(sls)

@@ -13,7 +13,7 @@ from controller.network.reading import Key, Node, Place, vault_hint
 from controller.problems import InvalidInput, Problem
 from controller.registry import FOLDERS
 from controller.units import UnitError
-from controller.vocabulary import InterfaceRole, Scheduler, Service
+from controller.vocabulary import RESERVED_SERVICES, InterfaceRole, Scheduler, Service
 
 M = TypeVar("M", bound=BaseModel)
 #: More names than this in one sentence hide what it says.
@@ -159,7 +159,7 @@ _MISSING = {
     "burst": "say a size, such as `500 kB`",
     "rate": "say a layer-3 rate, such as `45 Mbit/s`",
     "upstream": "say the domain that the traffic comes from",
-    "service": f"say one of {Service.IP_PREMIUM}, {Service.ASSURED_RATE}",
+    "service": f"say one of {', '.join(RESERVED_SERVICES)}",
 }
 _CHOICES: dict[str, type[Enum]] = {
     "role": InterfaceRole,

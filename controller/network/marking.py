@@ -20,10 +20,10 @@ OPTION = "marking"
 _SERVICES = (Service.IP_PREMIUM, Service.ASSURED_RATE, Service.QBSS)
 
 
-def check_markings(draft: Draft, found: Findings) -> None:
+def check_markings(draft: Draft, findings: Findings) -> None:
     """Notes options that are no marking of their platform, and routers whose marks a later one takes for another
     service that is offered over both."""
-    markings = {name: _marking(draft, device, found) for name, device in draft.devices.items()}
+    markings = {name: _marking(draft, device, findings) for name, device in draft.devices.items()}
     configured = {
         name: marking
         for name, marking in markings.items()
@@ -38,20 +38,20 @@ def check_markings(draft: Draft, found: Findings) -> None:
                 if configured.get(marker) is marking:
                     pairs.setdefault((marker, reader), []).append(service)
     for (marker, reader), services in sorted(pairs.items()):
-        _refuse(draft, marker, reader, services, configured, found)
+        _refuse(draft, marker, reader, services, configured, findings)
 
 
-def _marking(draft: Draft, device: Device, found: Findings) -> Marking | None:
+def _marking(draft: Draft, device: Device, findings: Findings) -> Marking | None:
     """What the router marks and matches by; None where the option is none, which is noted."""
     known = facts_of(device.platform).markings
-    told = device.options.get(OPTION)
-    if told is None:
+    option = device.options.get(OPTION)
+    if option is None:
         return known[0]
-    if told in known:
-        return Marking(told)
+    if option in known:
+        return Marking(option)
     key = ("slotcar_options", OPTION)
     hint = f"say {' or '.join(known)}" if len(known) > 1 else f"leave it out: it marks by {known[0]}, and only so"
-    found.add(draft.nodes[device.name], key, f"is no marking of {device.platform}", told, hint)
+    findings.add(draft.nodes[device.name], key, f"is no marking of {device.platform}", option, hint)
     return None
 
 
@@ -129,20 +129,25 @@ def _markers(draft: Draft, service: Service, links: _Links) -> set[str]:
     for name, senders in links.into.items():
         for sender in senders:
             onwards.setdefault(sender, []).append(name)
-    found, seen, waiting = set(), set(starts), deque(starts)
+    markers, seen, waiting = set(), set(starts), deque(starts)
     while waiting:
         here = waiting.popleft()
         if not draft.domains[draft.domain_of[here]].over_provisioned:
-            found.add(here)
+            markers.add(here)
             continue
         fresh = set(onwards.get(here, ())) - seen
         seen |= fresh
         waiting.extend(fresh)
-    return found
+    return markers
 
 
 def _refuse(
-    draft: Draft, marker: str, reader: str, services: list[Service], markings: Mapping[str, Marking], found: Findings
+    draft: Draft,
+    marker: str,
+    reader: str,
+    services: list[Service],
+    markings: Mapping[str, Marking],
+    findings: Findings,
 ) -> None:
     node, ours, theirs = draft.nodes[marker], markings[marker], markings[reader]
     option = ("slotcar_options", OPTION)
@@ -155,7 +160,7 @@ def _refuse(
         f"marks {' and '.join(services)} by {_said(ours)}, and such traffic comes to {reader}, which goes by"
         f" {_said(theirs)}: {point} is {f'{taken} there, ' if taken != point else ''}served as {service}"
     )
-    found.add(node, key, message, ours, _hint(draft, marker, reader, markings, services))
+    findings.add(node, key, message, ours, _hint(draft, marker, reader, markings, services))
 
 
 def _said(marking: Marking) -> str:

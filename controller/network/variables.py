@@ -16,10 +16,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from controller.network.model import InterfaceId
 from controller.registry import FOLDERS
-from controller.reservation.checks import OWNER
+from controller.reservation.model import OWNER
 from controller.timebase import Window
 from controller.units import UnitError, format_rate, parse_duration, parse_rate_bps, parse_size_bytes
-from controller.vocabulary import InterfaceRole, Scheduler, Service
+from controller.vocabulary import RESERVED_SERVICES, InterfaceRole, Scheduler, Service
 
 #: No colon, because `device:interface` and resource names are split at colons.
 DEVICE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
@@ -212,10 +212,9 @@ class Validity(Variables):
 
 
 def _promises_a_rate(value: object) -> object:
-    if value not in (Service.IP_PREMIUM, Service.ASSURED_RATE):
-        raise UnitError(
-            "is no service that an SLS can promise", value, f"say one of {Service.IP_PREMIUM}, {Service.ASSURED_RATE}"
-        )
+    if value not in RESERVED_SERVICES:
+        hint = f"say one of {', '.join(RESERVED_SERVICES)}"
+        raise UnitError("is no service that an SLS can promise", value, hint)
     return value
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from controller.ledger.model import Event
 from controller.notify.signing import sign
 from controller.timebase import iso
-from controller.verbs.documents import event_document
+from controller.views.documents import event_document
 
 #: Larger details are left out of a message; the event's number leads to them.
 LARGEST_BODY_BYTES = 64 * 1024

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from controller.auth.access import require_operator
+from controller.auth.tokens import Caller
 from controller.ledger import Ledger
 from controller.ledger.webhooks import Backlog, Delivery, Webhook
 from controller.notify.message import trial_message
@@ -17,9 +19,7 @@ from controller.notify.sending import Outcome, Sender, checked_url
 from controller.notify.signing import keys_at
 from controller.problems import SlotcarError
 from controller.timebase import iso
-from controller.verbs.access import require_operator
-from controller.verbs.documents import event_document
-from controller.verbs.tokens import Caller
+from controller.views.documents import event_document
 
 #: Each is looked after at every event.
 MOST_WEBHOOKS = 50
@@ -76,9 +76,9 @@ class Webhooks:
 
     def remove(self, webhook_id: str, caller: Caller) -> Webhook:
         """With what waits for it."""
-        found = self._need(webhook_id, caller, "remove a webhook")
+        webhook = self._need(webhook_id, caller, "remove a webhook")
         self.ledger.webhooks.remove(webhook_id)
-        return found
+        return webhook
 
     def test(self, webhook_id: str, caller: Caller, now: datetime) -> Outcome:
         """Sends a message of the kind `webhook.test` at once, from here, once.
@@ -86,13 +86,13 @@ class Webhooks:
         Raises:
             SecretUnusable.
         """
-        found = self._need(webhook_id, caller, "test a webhook")
-        keys = keys_at(found.secret)
-        message = trial_message(found.id, secrets.token_hex(4), now)
+        webhook = self._need(webhook_id, caller, "test a webhook")
+        keys = keys_at(webhook.secret)
+        message = trial_message(webhook.id, secrets.token_hex(4), now)
 
         async def send() -> Outcome:
             async with Sender() as sender:
-                return await sender.send(found.url, message.body, message.headers(keys, now))
+                return await sender.send(webhook.url, message.body, message.headers(keys, now))
 
         return asyncio.run(send())
 
@@ -119,15 +119,15 @@ class Webhooks:
 
     def _need(self, webhook_id: str, caller: Caller, what: str) -> Webhook:
         require_operator(caller, what)
-        found = self.ledger.webhooks.get(webhook_id) if webhook_id.isprintable() else None
-        if found is None:
+        webhook = self.ledger.webhooks.get(webhook_id) if webhook_id.isprintable() else None
+        if webhook is None:
             raise UnknownWebhook(f"there is no webhook {webhook_id[:60]}: see `slotcar webhook list`")
-        return found
+        return webhook
 
 
 def _check_kind(kind: str) -> None:
-    found = _KIND.fullmatch(kind)
-    if found is None or found["family"] not in FAMILIES:
+    match = _KIND.fullmatch(kind)
+    if match is None or match["family"] not in FAMILIES:
         raise WrongKind(
             f"no event's kind begins with {kind[:60]}: say one of {', '.join(f'{one}.' for one in FAMILIES)} or a kind"
             " such as push.failed"

@@ -13,10 +13,8 @@ from controller.path.errors import NoPath
 from controller.path.model import Hop, Path
 from controller.path.topology import Step, Topology, topology_of
 from controller.reservation.model import Endpoint, Reservation
-from controller.vocabulary import Direction, Service
+from controller.vocabulary import RESERVED_SERVICES, Direction
 
-#: Services that are promised a rate, and so need an SLS wherever they enter a domain.
-PROMISED = (Service.IP_PREMIUM, Service.ASSURED_RATE)
 #: More names than this in one sentence hide what it says.
 NAMES_SHOWN = 6
 
@@ -177,23 +175,23 @@ def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology) 
         upstream, downstream = network.domain_of(left.egress), network.domain_of(entered.ingress)
         if upstream.name == downstream.name:
             continue
-        found = [
+        candidates = [
             sls
             for sls in topology.sls_at.get(entered.ingress, ())
             if sls.service is reservation.service
             and (sls.upstream, sls.downstream) == (upstream.name, downstream.name)
         ]
-        if found:
-            names.append(_fitting(found, reservation).name)
+        if candidates:
+            names.append(_fitting(candidates, reservation).name)
         elif not (upstream.over_provisioned or downstream.over_provisioned):
             missing.append(f"from {upstream.name} into {downstream.name} at {entered.ingress}")
-    if missing and reservation.service in PROMISED:
+    if missing and reservation.service in RESERVED_SERVICES:  # each needs an SLS wherever it enters a domain
         ends = f"{reservation.source.host} and {reservation.destination.host}"
         raise NoPath(f"there is no SLS for {reservation.service} {', nor '.join(missing)}, on the way between {ends}")
     return tuple(names)
 
 
-def _fitting(found: Sequence[Sls], reservation: Reservation) -> Sls:
+def _fitting(candidates: Sequence[Sls], reservation: Reservation) -> Sls:
     """Of SLSs that follow each other in time, the one that holds over all windows; admission refuses the others."""
-    holding = (sls for sls in found if all(sls.valid_over(window) for window in reservation.windows))
-    return next(holding, found[0])
+    holding = (sls for sls in candidates if all(sls.valid_over(window) for window in reservation.windows))
+    return next(holding, candidates[0])

@@ -48,8 +48,8 @@ def open_time(windows: Sequence[Window]) -> timedelta:
 
 def volume_bits(slots: Sequence[Slot]) -> int:
     """Rate times time over the slots, both directions counted; rounded up."""
-    found = sum((slot.forward_bps + slot.reverse_bps) * (slot.duration // MICROSECOND) for slot in slots)
-    return -(-found // 1_000_000)
+    scaled = sum((slot.forward_bps + slot.reverse_bps) * (slot.duration // MICROSECOND) for slot in slots)
+    return -(-scaled // 1_000_000)
 
 
 def amount_of(reservation: Reservation, paths: Sequence[Path], wire_bps: Mapping[Any, int]) -> Amount:
@@ -87,10 +87,10 @@ def _kind(reservation: Reservation, paths: Sequence[Path]) -> frozenset[str]:
 
 def _part(slots: Sequence[Slot], since: datetime | None, until: datetime | None) -> list[Slot]:
     """The slots as far as they lie in `[since, until)`."""
-    found = []
+    parts = []
     for slot in slots:
         start = slot.start if since is None else max(slot.start, since)
         end = slot.end if until is None else min(slot.end, until)
         if start < end:
-            found.append(replace(slot, start=start, end=end))
-    return found
+            parts.append(replace(slot, start=start, end=end))
+    return parts

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from controller.reservation.loading import from_mapping as from_mapping
     from controller.reservation.loading import load_files as load_files
     from controller.reservation.loading import load_text as load_text
+    from controller.reservation.loading import read_body as read_body
+    from controller.reservation.loading import read_files as read_files
     from controller.reservation.schema import json_schema as json_schema
     from controller.reservation.schema import reservation_schema as reservation_schema
     from controller.reservation.times import parse_time as parse_time
@@ -19,6 +21,8 @@ _PLACES = {
     "from_mapping": "loading",
     "load_files": "loading",
     "load_text": "loading",
+    "read_body": "loading",
+    "read_files": "loading",
     "json_schema": "schema",
     "reservation_schema": "schema",
     "parse_time": "times",

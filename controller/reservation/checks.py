@@ -19,8 +19,6 @@ from controller.timebase import iso
 from controller.units import MAX_DURATION, UnitError, format_duration
 from controller.vocabulary import IfUnready, Protocol
 
-NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?")
-OWNER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9@._-]{0,126}[A-Za-z0-9])?")
 HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 #: Digits and points are meant as an address, never as a host's name.
 NUMBERS = re.compile(r"[0-9]+(\.[0-9]+)+")

@@ -33,6 +33,7 @@ class Loaded:
     """What was read so far.
 
     Attributes:
+        relative: keys of the reservations that have a time relative to now.
         max_windows: of all reservations together; what comes after the one that passes it is not read.
     """
 
@@ -43,19 +44,30 @@ class Loaded:
     places: dict[tuple[str, str], str] = field(default_factory=dict)
     max_windows: int | None = None
     windows: int = 0
+    relative: set[tuple[str, str]] = field(default_factory=set)
 
-    def finish(self) -> tuple[Reservation, ...]:
+    def wrong(self, document: Document, key: str, message: str, value: object = "", hint: str = "") -> None:
+        """Notes a problem at a key of the document; at its first line where it has no keys."""
+        line = document.line(key) if key else 1
+        self.problems.append(Problem(document.file, line, key, message, shown(value), hint))
+
+    def finished(self) -> Loaded:
         if self.problems:
             raise InvalidInput(self.problems)
-        return tuple(self.reservations)
+        return self
 
 
-def load_files(paths: Sequence[Path], now: datetime, check: Check = _nothing_wrong) -> tuple[Reservation, ...]:
-    """All reservations of these files, and of the files in these folders, in order; each passes `check` too.
+def load_files(paths: Sequence[Path], now: datetime) -> tuple[Reservation, ...]:
+    """All reservations of these files, and of the files in these folders, in order.
 
     Raises:
         InvalidInput: anything in any of them is wrong; all of it is listed, and nothing is given.
     """
+    return tuple(read_files(paths, now).reservations)
+
+
+def read_files(paths: Sequence[Path], now: datetime, check: Check = _nothing_wrong) -> Loaded:
+    """As `load_files`, with what else was seen; each reservation passes `check` too."""
     loaded = Loaded(now, check)
     for path in _files(paths, loaded):
         try:
@@ -64,7 +76,7 @@ def load_files(paths: Sequence[Path], now: datetime, check: Check = _nothing_wro
             loaded.problems.extend(error.problems)
             continue
         _read(document, loaded)
-    return loaded.finish()
+    return loaded.finished()
 
 
 def windows_problem(place: str, windows: int, max_windows: int) -> tuple[str, str, str]:
@@ -73,15 +85,26 @@ def windows_problem(place: str, windows: int, max_windows: int) -> tuple[str, st
     return place, message, "shorten recurrences, or split the request; SLOTCAR_MAX_WINDOWS is the limit"
 
 
-def load_text(text: str, file: str, now: datetime, max_windows: int | None = None) -> tuple[Reservation, ...]:
+def load_text(text: str, file: str, now: datetime) -> tuple[Reservation, ...]:
     """All reservations of a file's text; `file` is what problems call it.
+
+    Raises:
+        InvalidInput: as `load_files`.
+    """
+    loaded = Loaded(now)
+    _read(load(text, file), loaded)
+    return tuple(loaded.finished().reservations)
+
+
+def read_body(body: Mapping[str, Any], now: datetime, max_windows: int) -> Loaded:
+    """The reservations of a file that came as a request's JSON.
 
     Raises:
         InvalidInput: as `load_files`; also where they have more windows together than `max_windows`.
     """
     loaded = Loaded(now, max_windows=max_windows)
-    _read(load(text, file), loaded)
-    return loaded.finish()
+    _read(Document("request", body, {}), loaded)
+    return loaded.finished()
 
 
 def from_mapping(data: Mapping[str, object], now: datetime, file: str = "request") -> Reservation:
@@ -102,19 +125,19 @@ def _files(paths: Sequence[Path], loaded: Loaded) -> Iterator[Path]:
     seen: set[Path] = set()
     for path in paths:
         if not path.is_dir():
-            found = [path]
+            files = [path]
         else:
-            found = sorted(
+            files = sorted(
                 one
                 for one in path.rglob("*")
                 if one.suffix.lower() in SUFFIXES
                 and not one.is_dir()  # a link to nothing is told, not passed over
                 and not any(part.startswith(".") for part in one.relative_to(path).parts)
             )
-            if not found:
+            if not files:
                 hint = f"put files that end in {', '.join(SUFFIXES)} there"
                 loaded.problems.append(Problem(str(path), 0, "", "holds no reservation files", "", hint))
-        for one in found:
+        for one in files:
             real = Path(os.path.realpath(one))  # `Path.resolve` raises at a link to itself
             if real not in seen:
                 seen.add(real)
@@ -127,45 +150,36 @@ def _read(document: Document, loaded: Loaded) -> None:
     if not isinstance(data, Mapping):
         message = "is empty" if data is None else "is no reservation file"
         hint = "put the list below `reservations:`, and `version: 1` above it" if isinstance(data, list) else _TOP_HINT
-        loaded.problems.append(Problem(document.file, 1, "", message, "", hint))
+        loaded.wrong(document, "", message, hint=hint)
         return
     for key in data:
         if key not in TOP:
             hint = "put it below `reservations:`" if key in KEYS else _TOP_HINT
-            loaded.problems.append(
-                Problem(document.file, document.line(key), key, "is no key that is known here", "", hint)
-            )
+            loaded.wrong(document, key, "is no key that is known here", hint=hint)
     version = data.get("version")
     if version != VERSION or isinstance(version, bool):
-        value = shown(version)
         message = "is missing" if version is None else "is no version that is known here"
-        loaded.problems.append(
-            Problem(document.file, document.line("version"), "version", message, value, "say `version: 1`")
-        )
+        loaded.wrong(document, "version", message, version, "say `version: 1`")
     defaults = _defaults(document, data.get("defaults"), loaded)
     entries = data.get("reservations")
     if not isinstance(entries, list):
         hint = "say a list: each reservation begins with `- name: …`"
         message = "is missing" if entries is None else "is no list"
-        line = document.line("reservations")
-        loaded.problems.append(Problem(document.file, line, "reservations", message, shown(entries), hint))
+        loaded.wrong(document, "reservations", message, entries, hint)
         return
     for index, entry in enumerate(entries):
         _read_entry(document, index, entry, defaults, loaded)
         if loaded.max_windows is not None and loaded.windows > loaded.max_windows:
             key, message, hint = windows_problem(f"reservations[{index}]", loaded.windows, loaded.max_windows)
-            loaded.problems.append(Problem(document.file, document.line(key), key, message, "", hint))
+            loaded.wrong(document, key, message, hint=hint)
             return
 
 
 def _defaults(document: Document, value: Any, loaded: Loaded) -> Mapping[str, Any]:
     if value is None:
         return {}
-    line = document.line("defaults")
     if not isinstance(value, Mapping):
-        loaded.problems.append(
-            Problem(document.file, line, "defaults", "is no mapping", shown(value), "say `KEY: VALUE` lines")
-        )
+        loaded.wrong(document, "defaults", "is no mapping", value, "say `KEY: VALUE` lines")
         return {}
     for key in value:
         if key == "name":
@@ -176,8 +190,7 @@ def _defaults(document: Document, value: Any, loaded: Loaded) -> Mapping[str, An
             words = unknown_key(key)
         else:
             continue
-        place = f"defaults.{key}"
-        loaded.problems.append(Problem(document.file, document.line(place), place, *words))
+        loaded.wrong(document, f"defaults.{key}", *words)
     known = {key: one for key, one in value.items() if key in KEYS and key != "name" and one is not None}
     for key in known:
         _check_default(document, key, known, loaded)
@@ -189,8 +202,7 @@ def _check_default(document: Document, key: str, defaults: Mapping[str, Any], lo
 
     def complain(wrong: str, message: str, value: str, hint: str) -> None:
         if wrong.partition(".")[0] == key:  # what else a reservation needs is no matter here
-            place = f"defaults.{wrong}"
-            loaded.problems.append(Problem(document.file, document.line(place), place, message, value, hint))
+            loaded.wrong(document, f"defaults.{wrong}", message, value, hint)
 
     Reader({key: defaults[key]}, complain, loaded.now).reservation()
     if key == "end" and "duration" in defaults:
@@ -201,15 +213,13 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
     above = f"reservations[{index}]"
     if not isinstance(entry, Mapping):
         hint = "each reservation is a mapping that begins with `- name: …`"
-        loaded.problems.append(
-            Problem(document.file, document.line(above), above, "is no reservation", shown(entry), hint)
-        )
+        loaded.wrong(document, above, "is no reservation", entry, hint)
         return
 
     def complain(key: str, message: str, value: str, hint: str) -> None:
         top = key.partition(".")[0]
         place = f"defaults.{key}" if top not in entry and top in defaults else f"{above}.{key}" if key else above
-        loaded.problems.append(Problem(document.file, document.line(place), place, message, value, hint))
+        loaded.wrong(document, place, message, value, hint)
 
     # An end in an entry speaks against a default duration, and the other way round.
     rest = {key: one for key, one in defaults.items() if entry.get(_OPPOSITE.get(key)) is None}
@@ -220,9 +230,10 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
     owner, name = whole.get("owner"), whole.get("name")
     if isinstance(owner, str) and isinstance(name, str):
         # Also of a reservation that is wrong otherwise, so that mending it brings no new complaint.
-        place = f"{document.file}:{document.line(f'{above}.name')}"
-        first = loaded.places.setdefault((owner, name), place)
-        if first != place:
+        first = loaded.places.get((owner, name))
+        line = document.line(f"{above}.name")
+        loaded.places.setdefault((owner, name), f"{document.file}:{line}" if line else above)
+        if first is not None:
             hint = f"{owner} has one of this name at {first}; names are unique per owner"
             complain("name", "is given twice", shown(name), hint)
             return
@@ -231,6 +242,8 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
     for wrong, why in loaded.check(reservation):
         complain(wrong, why, "", "")
     loaded.reservations.append(reservation)
+    if reader.relative:
+        loaded.relative.add(reservation.key)
 
 
 _OPPOSITE = {"end": "duration", "duration": "end"}

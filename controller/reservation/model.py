@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import pairwise
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Generic, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
@@ -30,7 +31,8 @@ def _storable(text: str) -> str:
 
 Text = Annotated[str, AfterValidator(_storable)]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$")]
-Owner = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9@._-]{0,126}[A-Za-z0-9])?$")]
+OWNER = re.compile(r"[A-Za-z0-9]([A-Za-z0-9@._-]{0,126}[A-Za-z0-9])?")
+Owner = Annotated[str, StringConstraints(pattern=f"^{OWNER.pattern}$")]
 
 #: Ethernet's common payload-carrying packet when the operator states none: a 1500-byte IP packet.
 DEFAULT_PACKET_SIZE_BYTES = 1500
@@ -39,6 +41,13 @@ DEFAULT_RTT_US = 100_000
 #: The same of TCP: behind a policer that drops, one connection needs a burst of so long to have its rate, whatever its
 #: round trip (D7.3 Figure 2; `slotcar lab run policer-burst`).
 TCP_RTT_US = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Beside a field's type: what would be right, for who wrote something else."""
+
+    text: str
 
 
 class Frozen(BaseModel):
@@ -91,34 +100,68 @@ def constant_slots(windows: Iterable[Window], rate_bps: int, direction: Directio
     return tuple(Slot(window.start, window.end, forward_bps, reverse_bps) for window in windows)
 
 
-class Reservation(Frozen):
+SlotT = TypeVar("SlotT")
+
+
+class ReservationFields(Frozen, Generic[SlotT]):
+    """The one description of a reservation: from these fields, in this order, derive the keys of a file with their errors
+    (`written.py`), its JSON Schema and the API's bodies (`schema.py`), documents, the ledger's form, the API's answers and
+    the options of `slotcar create`.
+    """
+
+    name: Annotated[
+        Name, Hint("say 1 to 63 of a-z, 0-9, `.`, `_`, `-`, beginning and ending with a letter or digit")
+    ] = Field(description="Unique for its owner; what a later apply matches.", examples=["tonight-cms"])
+    owner: Annotated[Owner, Hint("say letters, digits, `@`, `.`, `_` and `-`, at most 128")] = Field(
+        description="Whose reservation it is.", examples=["hep"]
+    )
+    source: Endpoint = Field(description="Where the traffic comes from.")
+    destination: Endpoint = Field(description="Where it goes.")
+    protocol: Protocol = Field(description="Transport protocol.")
+    direction: Direction = Field(
+        default=Direction.FORWARD, description="Which way is reserved; forward is from source to destination."
+    )
+    service: Service = Field(description="Which service it gets. best-effort and qbss need no rate.")
+    packet_size_bytes: int = Field(
+        default=DEFAULT_PACKET_SIZE_BYTES,
+        ge=64,
+        le=65535,
+        description="Size of the whole IP packet, headers included.",
+    )
+    rtt_us: int = Field(
+        default=DEFAULT_RTT_US, ge=1, le=60_000_000,
+        description="Longest round-trip time; the policer's burst follows from it. 400 ms for tcp and 100 ms otherwise,"
+        " where it is not stated.",
+    )  # fmt: skip
+    slots: tuple[SlotT, ...] = Field(min_length=1)
+    recurrence: Text | None = Field(
+        default=None, description="An RRULE (RFC 5545) that ends.", examples=["FREQ=DAILY;COUNT=14"]
+    )
+    timezone: Text | None = Field(
+        default=None,
+        description="Whose wall clock recurrence and hours follow; the start's own zone by default.",
+        examples=["Europe/Zurich", "+01:00"],
+    )
+    via: tuple[Text, ...] = Field(
+        default=(), description="Routers that the path must cross, in order; the shortest path otherwise."
+    )
+    if_unready: IfUnready = Field(
+        default=IfUnready.DELAY,
+        description="What becomes of the slot when a router of its path cannot be made ready: begin late, begin on the"
+        " others, be cancelled before it begins, or begin late with operators called.",
+    )
+    labels: dict[Text, Text] = Field(default_factory=dict, description="Texts of your own, to find it by.")
+
+
+class Reservation(ReservationFields[Slot]):
     """A request for a service between two endpoints, with a rate each way in each of its slots.
 
     Attributes:
         slots: when it is wanted and how much, ascending and disjoint. One constant rate over one window is one slot.
-        packet_size_bytes: size of a whole IP packet, headers included (GARA §5.1 needs it to count headers).
-        rtt_us: the longest round-trip time to be expected, microseconds (GARA §5.1, burst size).
+        packet_size_bytes, rtt_us: GARA §5.1 needs them to count headers and for the size of bursts.
         recurrence: the RRULE (RFC 5545) that `slots` was expanded from.
         timezone: where recurrence and hours of the day were expanded, `Europe/Zurich` or `+01:00`; None without either.
-        via: device names that the path must cross, in order; empty for the shortest path.
-        if_unready: what becomes of a slot when a device of the path cannot be made ready; `refuse` only for one slot.
     """
-
-    name: Name
-    owner: Owner
-    source: Endpoint
-    destination: Endpoint
-    protocol: Protocol
-    direction: Direction = Direction.FORWARD
-    service: Service
-    packet_size_bytes: int = Field(default=DEFAULT_PACKET_SIZE_BYTES, ge=64, le=65535)
-    rtt_us: int = Field(default=DEFAULT_RTT_US, ge=1, le=60_000_000)
-    slots: tuple[Slot, ...] = Field(min_length=1)
-    recurrence: Text | None = None
-    timezone: Text | None = None
-    via: tuple[Text, ...] = ()
-    if_unready: IfUnready = IfUnready.DELAY
-    labels: dict[Text, Text] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _slots_are_ordered(self) -> Self:
@@ -176,15 +219,15 @@ class Reservation(Frozen):
         """Each time from a start to the end of what follows it without a gap. Where slots touch only the rate changes;
         two that touch with equal rates are two occurrences of a recurrence.
         """
-        found: list[Window] = []
+        windows: list[Window] = []
         last: Slot | None = None
         for slot in self.slots:
             if last is not None and last.end == slot.start and _rates(last) != _rates(slot):
-                found[-1] = Window(found[-1].start, slot.end)
+                windows[-1] = Window(windows[-1].start, slot.end)
             else:
-                found.append(Window(slot.start, slot.end))
+                windows.append(Window(slot.start, slot.end))
             last = slot
-        return tuple(found)
+        return tuple(windows)
 
     @property
     def rate_changes(self) -> tuple[datetime, ...]:

@@ -108,7 +108,7 @@ def _occurrences(parts: Mapping[str, str], rule: object, start: datetime, zone: 
     until = _local_until(rule, parts["UNTIL"], zone) if "UNTIL" in parts else None
     text = ";".join(f"{name}={value}" for name, value in parts.items() if name != "UNTIL")
     away = (MAXYEAR - 1 - start.year - LONGEST_RECURRENCE.days // 365) // _CYCLE_YEARS * _CYCLE_YEARS
-    found = 0
+    count = 0
     try:
         # The search drops fractions of a second; every occurrence gets the start's back.
         for moment in rrulestr(text, dtstart=start.replace(year=start.year + away, microsecond=0, fold=0)):
@@ -117,8 +117,8 @@ def _occurrences(parts: Mapping[str, str], rule: object, start: datetime, zone: 
                 return
             if local - start > LONGEST_RECURRENCE:
                 raise UnitError(f"reaches further than {LONGEST_RECURRENCE.days} d", rule, "end it earlier")
-            found += 1
-            if found > MOST_OCCURRENCES:
+            count += 1
+            if count > MOST_OCCURRENCES:
                 hint = "end it earlier with COUNT or UNTIL"
                 raise UnitError(f"has more than {MOST_OCCURRENCES} occurrences", rule, hint)
             yield local

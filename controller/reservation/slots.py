@@ -12,17 +12,15 @@ from typing import Any, NamedTuple
 from controller.reservation import times
 from controller.reservation.hours import DailyHours, expand_hours, parse_time_of_day
 from controller.reservation.keys import Keys, shown, with_unit
-from controller.reservation.model import Slot
+from controller.reservation.model import Reservation, Slot
 from controller.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand
+from controller.reservation.written import HOURS_KEYS, RATE_KEYS, SCHEDULE_KEYS
 from controller.timebase import Window, iso
 from controller.units import MAX_DURATION, format_duration, parse_duration, parse_rate_bps
 from controller.vocabulary import RESERVED_SERVICES, Direction, Service
 
 #: As many as a recurrence may have: a day's and a night's rate for four years.
 MOST_SLOTS = MOST_OCCURRENCES
-SCHEDULE_KEYS = ("start", "end", "duration", "rate")
-HOURS_KEYS = ("from", "to", "rate")
-RATE_KEYS = ("forward", "reverse")
 _RATE_HINT = "say the payload rate, such as `36 Mbit/s`; best-effort and qbss need none"
 _WAYS_HINT = "say `rate: {forward: 20 Mbit/s, reverse: 1 Mbit/s}`"
 _RELATIVE = re.compile(r"\s*now\b", re.IGNORECASE)
@@ -50,13 +48,15 @@ class SlotReader(Keys):
 
     Attributes:
         slot_count: how many slots they give, also where anything else is wrong.
+        relative: whether a start or an end is written relative to now.
     """
 
     slot_count: int = 0
+    relative: bool = False
 
     def amounts(self, service: Service | None) -> Amounts | None:
         """None where anything is wrong, which was said."""
-        stated = self.enum("direction", Direction, Direction.FORWARD)
+        stated = self.field("direction", Reservation.model_fields["direction"])
         reserved = service is None or service in RESERVED_SERVICES
         zone = self.unit("timezone", times.parse_zone)
         slots = self._schedule(reserved) if self._given("schedule") else self._simple(reserved, zone)
@@ -100,9 +100,9 @@ class SlotReader(Keys):
         _refuse_unknown(inner, RATE_KEYS)
         if not any(value.get(key) is not None for key in RATE_KEYS):
             self.wrong("rate", "is missing", "", _WAYS_HINT)
-        found = [inner.unit(key, with_unit(parse_rate_bps, "Mbit/s"), 0) for key in RATE_KEYS]
+        rates = [inner.unit(key, with_unit(parse_rate_bps, "Mbit/s"), 0) for key in RATE_KEYS]
         if self._given("direction"):
-            for way, rate_bps in zip(Direction.BOTH.ways, found, strict=True):
+            for way, rate_bps in zip(Direction.BOTH.ways, rates, strict=True):
                 if rate_bps and way not in self._stated_direction().ways:
                     inner.wrong(
                         way.value, f"is given, but direction is {self.data['direction']}", value[way.value],
@@ -111,7 +111,7 @@ class SlotReader(Keys):
         if inner.failed or "rate" in self.failed:
             self.failed.add("rate")
             return None
-        return Rates(*(rate_bps or 0 for rate_bps in found))
+        return Rates(*(rate_bps or 0 for rate_bps in rates))
 
     def _stated_direction(self) -> Direction:
         value = self.data.get("direction")
@@ -144,20 +144,20 @@ class SlotReader(Keys):
                 "say a time with its zone",
             )
             return None
-        found: list[Slot] = []
+        slots: list[Slot] = []
         for window in windows:
             parts = expand_hours(window, hours, tuple(rates), zone)
-            found += _joined(Slot(start, end, *each) for start, end, each in parts if any(each) or not reserved)
-        if not found:
+            slots += _joined(Slot(start, end, *each) for start, end, each in parts if any(each) or not reserved)
+        if not slots:
             self.wrong("hours", "lie outside of the slot", "", "the slot must hold some of these hours")
             return None
-        return tuple(found)
+        return tuple(slots)
 
     def _windows(self, zone: tzinfo | None) -> tuple[tuple[Window, ...] | None, tzinfo | None]:
         """The windows, and the zone of their wall clock."""
         if not self._given("start"):
             self.wrong("start", "is missing", "", times.TIME_HINT)
-        start = self.unit("start", lambda text: times.parse_time(text, self.now))
+        start = self.unit("start", self._time)
         duration = self._duration(start)
         if start is None or duration is None or "timezone" in self.failed:
             self.unit("recurrence", check_rule)
@@ -168,6 +168,11 @@ class SlotReader(Keys):
         expanded = self.unit("recurrence", lambda text: expand(text, start, duration, local))
         return (self._not_past(expanded) if expanded else None), local
 
+    def _time(self, text: object) -> datetime:
+        moment = times.parse_time(text, self.now)
+        self.relative = self.relative or bool(_RELATIVE.match(str(text)))
+        return moment
+
     def _duration(self, start: datetime | None) -> timedelta | None:
         end_given, duration_given = (self._given(key) for key in ("end", "duration"))
         if end_given == duration_given:
@@ -176,7 +181,7 @@ class SlotReader(Keys):
             return None
         if duration_given:
             return self.unit("duration", with_unit(parse_duration, "min"))
-        end = self.unit("end", lambda text: times.parse_time(text, self.now))
+        end = self.unit("end", self._time)
         if end is None or start is None:
             return None
         if end <= start:
@@ -220,8 +225,8 @@ class SlotReader(Keys):
             return None
         if len({bool(_RELATIVE.match(str(item.get("start")))) for item in items}) > 1:
             self.wrong("schedule", "mixes times that are relative to now with others", "", "say all of one kind")
-        found = [self._slot(number, item, reserved) for number, item in enumerate(items)]
-        slots = sorted(slot for slot in found if slot is not None)
+        read = [self._slot(number, item, reserved) for number, item in enumerate(items)]
+        slots = sorted(slot for slot in read if slot is not None)
         if len(slots) < len(items) or self.failed & {"schedule", "start", "end", "duration", "hours"}:
             return None
         for earlier, later in pairwise(slots):
@@ -239,6 +244,7 @@ class SlotReader(Keys):
         _refuse_unknown(Keys(item, inner.complain, self.now, inner.failed), SCHEDULE_KEYS)
         rates = inner.rates(needed=reserved)
         windows, _ = inner._windows(None)
+        self.relative = self.relative or inner.relative
         if inner.failed or rates is None or windows is None:
             self.failed.add("schedule")
             return None
@@ -266,8 +272,8 @@ class SlotReader(Keys):
         if not isinstance(items, list | tuple) or not items or not all(isinstance(one, Mapping) for one in items):
             self.wrong("hours", "is no list of hours", shown(items), hint)
             return None
-        found = [self._one_span(number, item) for number, item in enumerate(items)]
-        spans = [span for span in found if span is not None]
+        read = [self._one_span(number, item) for number, item in enumerate(items)]
+        spans = [span for span in read if span is not None]
         for number, span in enumerate(spans):
             if any(span.overlaps(other) for other in spans[:number]):
                 self.wrong(f"hours[{number}]", "overlaps other hours", "", "each hour has one rate")
@@ -295,18 +301,18 @@ class SlotReader(Keys):
 
 def _joined(slots: Iterable[Slot]) -> tuple[Slot, ...]:
     """Slots in order, those joined that touch and have the same rates."""
-    found: list[Slot] = []
+    joined: list[Slot] = []
     for slot in slots:
-        last = found[-1] if found else None
+        last = joined[-1] if joined else None
         if (
             last
             and last.end == slot.start
             and (last.forward_bps, last.reverse_bps) == (slot.forward_bps, slot.reverse_bps)
         ):
-            found[-1] = replace(last, end=slot.end)
+            joined[-1] = replace(last, end=slot.end)
         else:
-            found.append(slot)
-    return tuple(found)
+            joined.append(slot)
+    return tuple(joined)
 
 
 def _refuse_unknown(keys: Keys, known: Sequence[str]) -> None:

@@ -35,14 +35,14 @@ class Active:
 
 def active_at(entries: Iterable[Entry], at: datetime) -> tuple[Active, ...]:
     """Committed entries whose slot holds the instant, by number. A hold is not active: it was not committed."""
-    found = [
+    open_entries = [
         Active(entry, number)
         for entry in entries
         if entry.state is State.COMMITTED
         for number, slot in enumerate(entry.reservation.slots)
         if slot.contains(at)
     ]
-    return tuple(sorted(found, key=lambda active: active.entry.number))
+    return tuple(sorted(open_entries, key=lambda active: active.entry.number))
 
 
 def boundaries(entries: Iterable[Entry], after: datetime, until: datetime) -> tuple[datetime, ...]:

@@ -27,12 +27,12 @@ import yaml
 from controller.ledger.model import Entry
 from controller.network import load_network
 from controller.network.model import Network
+from controller.planning.offline import entries_of
 from controller.platforms import renderer_of
 from controller.platforms.model import Change, Configuration
 from controller.registry import FOLDERS
 from controller.reservation import load_files
-from controller.verbs.configurations import configurations_at
-from controller.verbs.offline import entries_of
+from controller.views.configurations import configurations_at
 
 HERE = Path(__file__).parent / "render"
 INVENTORIES = (HERE / "inventories", Path(__file__).parents[2] / "inventories")

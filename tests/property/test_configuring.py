@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from controller.network import load_network
 from controller.network.model import Network
+from controller.planning.offline import entries_of
 from controller.problems import SlotcarError
 from controller.reservation.model import Endpoint, Reservation
 from controller.rollout.configuring import Configuring
 from controller.timebase import Window
 from controller.timeline import Active
-from controller.verbs.offline import entries_of
 from controller.vocabulary import Protocol, Service
 from tests.support.examples import examples
 

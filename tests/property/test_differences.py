@@ -15,7 +15,7 @@ from controller.network.model import Network
 from controller.platforms.model import Configuration
 from controller.timebase import MICROSECOND, Window
 from controller.timeline import active_at
-from controller.verbs.configurations import DeviceDiff, Differences, configurations_at, transitions
+from controller.views.configurations import DeviceDiff, Differences, configurations_at, transitions
 from tests.property.test_configuring import FLOWS, NETWORKS, NOW
 
 #: The SLS of both networks that ends does so an hour after `NOW`.
@@ -26,7 +26,7 @@ STATES = (State.COMMITTED, State.COMMITTED, State.COMMITTED, State.HELD, State.C
 def plain(before: dict[str, Configuration], after: dict[str, Configuration]) -> tuple[DeviceDiff, ...]:
     """From the configurations of all devices."""
     return tuple(
-        DeviceDiff(name, before[name], after[name])
+        DeviceDiff(name, before[name], after[name], after[name].approximations)
         for name in sorted(after)
         if name in before and before[name].lines != after[name].lines
     )
@@ -51,7 +51,7 @@ def ledgers(draw: st.DrawFn, name: str) -> tuple[Entry, ...]:
     return tuple(
         replace(
             one.entry,
-            reservation=one.entry.reservation.model_copy(update={"windows": draw(windows())}),
+            reservation=one.entry.reservation.over(draw(windows())),
             state=draw(st.sampled_from(STATES)),
         )
         for one in chosen

@@ -265,7 +265,7 @@ def written(found: Reservation) -> dict[str, Any]:
         "protocol": found.protocol.value,
         "direction": found.direction.value,
         "service": found.service.value,
-        "rate": format_rate(found.rate_bps),
+        "rate": format_rate(found.peak_rate_bps),
         "packet_size": format_bytes(found.packet_size_bytes),
         "rtt": format_latency(found.rtt_us),
         "start": iso(found.start),

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.recovery.history import History
 from controller.rollout.model import Carried
 from controller.rollout.retention import dispensable
-from controller.verbs.carrying import History
 
 DEVICES = ("a", "b", "c")
 HANDLES = ("r-1", "r-2", "r-3")

@@ -14,6 +14,7 @@ import yaml
 from controller.ledger.model import Entry
 from controller.network import load_network
 from controller.network.model import Device, Network
+from controller.planning.offline import entries_of
 from controller.registry import TransportKind, facts_of
 from controller.rollout.ios.eem import FENCE
 from controller.rollout.model import PushResult, Reading, Wanted
@@ -21,8 +22,7 @@ from controller.rollout.pusher import Pusher
 from controller.settings import load_settings
 from controller.timebase import Window
 from controller.timeline import active_at
-from controller.verbs.offline import entries_of
-from controller.verbs.rolling import pusher_for, wanted_for
+from controller.wiring import pusher_for, wanted_for
 from lab.ios import Router, Routers
 from tests.support import detached
 from tests.support.requests import reservation

@@ -21,14 +21,14 @@ from lxml import etree
 
 from controller.network import load_network
 from controller.network.model import Device, Network
+from controller.planning.offline import entries_of
 from controller.platforms.cisco_iosxe_netconf.tree import ACL, NATIVE, POLICY
 from controller.rollout.netconf import netconf_login
 from controller.rollout.netconf.session import Session
 from controller.settings import load_settings
 from controller.timebase import Window
 from controller.timeline import active_at
-from controller.verbs.offline import entries_of
-from controller.verbs.rolling import pusher_for, wanted_for
+from controller.wiring import pusher_for, wanted_for
 from lab import control, requirements
 from tests.integration.netconf.server import ROOT, Server
 from tests.support import detached

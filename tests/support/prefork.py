@@ -125,13 +125,6 @@ def serve(path: str) -> None:
     import ansible_runner
     import uvicorn
 
-    import controller.api.app
-    import controller.cli.app
-    import controller.ledger.ledger
-    import controller.platforms
-    import controller.rollout
-    import controller.verbs.broker  # noqa: F401
-
     del ansible_runner, uvicorn
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those that hand on a status are not waited for
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener, selectors.DefaultSelector() as selector:

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from controller.network import load_network
+from controller.planning.offline import entries_of
+from controller.planning.source import read_source
 from controller.settings import load_settings
 from controller.timeline import active_at
-from controller.verbs.offline import entries_of
-from controller.verbs.rolling import pusher_for, wanted_for
-from controller.verbs.source import read_source
+from controller.wiring import pusher_for, wanted_for
 
 LAB = Path(__file__).resolve().parents[2] / "inventories" / "lab"
 

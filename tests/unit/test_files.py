@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from controller.auth.tokens import TokenStore
 from controller.cli.remote import Declined, remote
 from controller.files import read_regular_file
 from controller.network.reading import read_inventory
 from controller.notify.signing import SecretUnusable, keys_at
+from controller.planning.plan_file import read_plan
 from controller.problems import InvalidInput, SlotcarError
 from controller.reservation import load_files
 from controller.settings import Settings
-from controller.verbs.plan_file import is_plan_file, read_plan
-from controller.verbs.tokens import TokenStore
 
 NOW = datetime(2027, 3, 1, tzinfo=UTC)
 GARNET = Path(__file__).resolve().parents[2] / "inventories" / "garnet"
@@ -38,8 +38,8 @@ def api_token(file: Path) -> None:
 
 
 def plan_file(file: Path) -> None:
-    assert not is_plan_file([file])
-    read_plan(file)
+    assert read_plan([file]) is None
+    load_files([file], NOW)
 
 
 #: Everything that reads a file whose name an operator or a caller gives.

@@ -6,10 +6,9 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
 
-from controller.api.context import TheBroker, TheCaller, now
+from controller.api.context import TheCaller, TheContext, now
 from controller.api.models import DifferenceOfDeviceOut
-from controller.verbs.access import require_overview
-from controller.verbs.rolling import compare, pusher_for
+from controller.recovery.comparison import difference_document
 
 router = APIRouter(prefix="/v1", tags=["devices"])
 Name = Annotated[str, Path(description="a device of the inventory", examples=["anl-7507-1"])]
@@ -20,17 +19,10 @@ Name = Annotated[str, Path(description="a device of the inventory", examples=["a
     response_model=DifferenceOfDeviceOut,
     summary="Where a device differs from what is wanted now",
 )
-def difference(device: Name, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+def difference(device: Name, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """Reads the device through Ansible, which takes seconds, and changes nothing.
 
     `state` is `equal`, `different` with a unified diff of the part that is Slotcar's, or `failed` with the reason why
     the device could not be read.
     """
-    require_overview(caller, "read a device")
-    broker = found.broker
-    seen = compare(broker.ledger, broker.network, pusher_for(broker.network, broker.settings, None), now(), [device])
-    if seen.failures:
-        return {"device": device, "state": "failed", "diff": [], "message": seen.failures[0].message}
-    if seen.diffs:
-        return {"device": device, "state": "different", "diff": list(seen.diffs[0].diff), "message": ""}
-    return {"device": device, "state": "equal", "diff": [], "message": ""}
+    return difference_document(device, context.broker.compare([device], caller, now()))

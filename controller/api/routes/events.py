@@ -7,14 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from controller.api.context import LOCAL, Context, Line, TheBroker, TheCaller
+from controller.api.context import LOCAL, Context, Line, TheCaller, TheContext
 from controller.api.models import EventsOut
+from controller.auth.access import require_overview
+from controller.auth.tokens import Caller
 from controller.ledger.queries import EventFilter
 from controller.problems import InvalidInput, Problem
-from controller.verbs.access import require_overview
-from controller.verbs.documents import event_document
-from controller.verbs.named import named_devices
-from controller.verbs.tokens import Caller
+from controller.views.devices import named_devices
+from controller.views.documents import event_document
 
 router = APIRouter(prefix="/v1", tags=["views"])
 KIND = r"^[a-z][a-z-]*(\.[a-z-]*)?$"
@@ -32,7 +32,7 @@ LastEventId = Annotated[
 
 
 def wanted_events(
-    found: TheBroker,
+    context: TheContext,
     caller: TheCaller,
     kind: Kinds = None,
     reservation: Annotated[Line | None, Query(description="only of this one: a handle, or OWNER/NAME")] = None,
@@ -44,8 +44,8 @@ def wanted_events(
     """
     require_overview(caller, "read the audit log")
     if device is not None:
-        named_devices(found.broker.network, [device])
-    handle = None if reservation is None else found.broker.status(reservation, caller).handle
+        named_devices(context.broker.network, [device])
+    handle = None if reservation is None else context.broker.status(reservation, caller).handle
     return EventFilter(tuple(kind or ()), handle, device)
 
 
@@ -60,7 +60,7 @@ Wanted = Annotated[EventFilter, Depends(wanted_events)]
 )
 async def events(
     request: Request,
-    found: TheBroker,
+    context: TheContext,
     wanted: Wanted,
     caller: TheCaller,
     after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
@@ -69,8 +69,8 @@ async def events(
 ) -> Any:
     """Every transition and every push, in order. With `Accept: text/event-stream`, as server-sent events that go on."""
     if "text/event-stream" in request.headers.get("accept", ""):
-        return await _streamed(request, found, wanted, caller, int(last_event_id) if last_event_id else after)
-    listed = await found.streams.ask(found.broker.ledger.events_of, wanted, after, limit)
+        return await _streamed(request, context, wanted, caller, int(last_event_id) if last_event_id else after)
+    listed = await context.streams.ask(context.broker.ledger.events_of, wanted, after, limit)
     return {"items": [event_document(event) for event in listed], "next": listed[-1].sequence if listed else after}
 
 
@@ -82,7 +82,7 @@ async def events(
 )
 async def event_stream(
     request: Request,
-    found: TheBroker,
+    context: TheContext,
     wanted: Wanted,
     caller: TheCaller,
     after: Annotated[
@@ -95,22 +95,24 @@ async def event_stream(
     An `EventSource` that lost its stream comes back with `Last-Event-ID` and misses nothing. A comment comes where
     nothing else does for 15 s, and where the database does not answer; the stream goes on when it does again.
     """
-    return await _streamed(request, found, wanted, caller, int(last_event_id) if last_event_id else after)
+    return await _streamed(request, context, wanted, caller, int(last_event_id) if last_event_id else after)
 
 
 async def _streamed(
-    request: Request, found: Context, wanted: EventFilter, caller: Caller, after: int | None
+    request: Request, context: Context, wanted: EventFilter, caller: Caller, after: int | None
 ) -> StreamingResponse:
     """
     Raises:
         InvalidInput: the ledger has no event of that number yet: it is another's, or was restored from a backup.
     """
-    ledger = found.broker.ledger
-    last = await found.streams.ask(ledger.last_event)
+    ledger = context.broker.ledger
+    last = await context.streams.ask(ledger.last_event)
     if after is not None and after > last:
         hint = f"say {last} for what is to come, or a number before it"
         raise InvalidInput([Problem("request", 0, "after", f"is after the last event, {last}", str(after), hint)])
-    return found.streams.respond(request, ledger, last if after is None else after, wanted, reader_of(request, caller))
+    return context.streams.respond(
+        request, ledger, last if after is None else after, wanted, reader_of(request, caller)
+    )
 
 
 def reader_of(request: Request, caller: Caller) -> str:

@@ -8,13 +8,13 @@ from typing import Any
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from controller.api.context import Context, KnownCaller, TheBroker
+from controller.api.context import Context, KnownCaller, TheContext
 from controller.api.metrics import registry_of
 from controller.api.models import HealthOut
+from controller.auth.access import may_overview
 from controller.ledger.database import SchemaState
 from controller.ledger.errors import LedgerUnavailable
 from controller.rollout.status import LoopStatus
-from controller.verbs.access import may_overview
 
 router = APIRouter(tags=["health"])
 
@@ -29,23 +29,23 @@ async def healthz() -> dict[str, Any]:
 @router.get(
     "/readyz", response_model=HealthOut, summary="Whether it can do its work", responses={503: {"model": HealthOut}}
 )
-def readyz(found: TheBroker, caller: KnownCaller, response: Response) -> dict[str, Any]:
+def readyz(context: TheContext, caller: KnownCaller, response: Response) -> dict[str, Any]:
     """The ledger answers and has this version's tables. Devices in trouble make nothing unready.
 
     Everybody is told which check fails; why it does, and which devices are in trouble, only who may see devices.
     """
     details = caller is not None and may_overview(caller)
-    checks = [_ledger(found, details)]
-    if found.loop is not None:
-        checks += _loop(found.loop, details)
+    checks = [_ledger(context, details)]
+    if context.loop is not None:
+        checks += _loop(context.loop, details)
     ready = all(check["ok"] for check in checks)
     response.status_code = 200 if ready else 503
     return {"status": "ok" if ready else "failing", "checks": checks}
 
 
-def _ledger(found: Context, details: bool) -> dict[str, Any]:
+def _ledger(context: Context, details: bool) -> dict[str, Any]:
     try:
-        state = found.broker.ledger.schema_state()
+        state = context.broker.ledger.schema_state()
     except LedgerUnavailable as error:
         return {"name": "ledger", "ok": False, "message": str(error) if details else "the database does not answer"}
     return {"name": "ledger", "ok": state is SchemaState.CURRENT, "message": f"schema is {state.value}"}
@@ -68,6 +68,6 @@ def _loop(loop: LoopStatus, details: bool) -> Iterator[dict[str, Any]]:
 
 @router.get("/metrics", summary="Prometheus metrics", response_class=Response,
             responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})  # fmt: skip
-def metrics(found: TheBroker) -> Response:
+def metrics(context: TheContext) -> Response:
     """Reservations by state, events, pushes, devices in trouble, the next boundary; in Prometheus' text form."""
-    return Response(generate_latest(registry_of(found)), media_type=CONTENT_TYPE_LATEST)
+    return Response(generate_latest(registry_of(context)), media_type=CONTENT_TYPE_LATEST)

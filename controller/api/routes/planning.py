@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Query, Response
 
-from controller.api.context import TheBroker, TheCaller, now
+from controller.api.context import TheCaller, TheContext, now
 from controller.api.limits import json_only
 from controller.api.models import AppliedOut, PlanOut
 from controller.api.plan_process import PlanRequest
-from controller.verbs.documents import entry_document
-from controller.verbs.plan_file import to_do_from
-from controller.verbs.plan_page import PageStart, page_start
+from controller.planning.plan_file import plan_of_document
+from controller.planning.plan_page import PageStart, page_start
+from controller.views.documents import entry_document
 
 router = APIRouter(prefix="/v1", tags=["plans"])
 PAGE_LINES, MOST_LINES = 2_000, 10_000
@@ -22,7 +21,7 @@ PAGE_LINES, MOST_LINES = 2_000, 10_000
 @router.post("/plans", response_model=PlanOut, summary="Plan", dependencies=[Depends(json_only)])
 async def plan(
     body: Annotated[dict[str, Any], Body()],
-    found: TheBroker,
+    context: TheContext,
     caller: TheCaller,
     set_name: Annotated[
         str,
@@ -44,14 +43,14 @@ async def plan(
     moment = now()
     first = page_start(start, moment) if start is not None else PageStart()
     request = PlanRequest(body, set_name, caller, moment, first, lines)
-    return Response(await found.plans.make(found.broker, request), media_type="application/json")
+    return Response(await context.plans.make(context.broker, request), media_type="application/json")
 
 
 @router.post("/applies", response_model=AppliedOut, summary="Apply a plan", dependencies=[Depends(json_only)])
-def apply(body: Annotated[dict[str, Any], Body()], found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+def apply(body: Annotated[dict[str, Any], Body()], context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """Exactly the plan, whole or not at all; refused (409) when the ledger or the inventory has changed since."""
-    work = to_do_from(json.dumps(body), "request", "say what POST /v1/plans answered")
-    done = found.broker.apply(work, caller, now())
+    plan = plan_of_document(body, "request", "say what POST /v1/plans answered")
+    done = context.broker.apply(plan, caller, now())
     return {
         "created": done.created,
         "changed": done.changed,

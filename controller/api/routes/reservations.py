@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 
-from controller.api.context import IfMatch, OneVersion, TheBroker, TheCaller, now
+from controller.api.context import IfMatch, OneVersion, TheCaller, TheContext, now
 from controller.api.limits import json_only
 from controller.api.models import BindIn, EnquiryOut, EntriesOut, EntryOut, ExtendIn, ModifyIn, RatesIn, ReasonIn
+from controller.auth.access import owner_for
+from controller.broker import Options
 from controller.ledger.model import Entry, State
 from controller.ledger.queries import Filter
+from controller.planning.enquiry import enquiry_document
+from controller.planning.modification import Modification
 from controller.problems import LINE_PATTERN, InvalidInput, Problem
 from controller.reservation import from_mapping, parse_time
+from controller.reservation.fingerprint import fingerprint_of
 from controller.units import UnitError, parse_duration, parse_rate_bps
-from controller.verbs import Modification, Options
-from controller.verbs.access import owner_for
-from controller.verbs.documents import enquiry_document, entry_document
+from controller.views.documents import entry_document
 
 router = APIRouter(prefix="/v1", tags=["reservations"])
 T = TypeVar("T")
@@ -48,7 +49,7 @@ def answer(entry: Entry, response: Response) -> dict[str, Any]:
 def create(
     body: Annotated[dict[str, Any], Body()],
     response: Response,
-    found: TheBroker,
+    context: TheContext,
     caller: TheCaller,
     hold: Annotated[str | None, Query(description="only hold it, for so long (`PT15M`); commit it or lose it")] = None,
     idempotency_key: Annotated[
@@ -59,20 +60,19 @@ def create(
     moment = now()
     owner = owner_for(caller, body.get("owner") if isinstance(body.get("owner"), str) else None)
     reservation = from_mapping({"owner": owner, **body}, moment)
-    text = json.dumps([{**body, "owner": owner}, hold], sort_keys=True)
     options = Options(
         hold=parsed("hold", parse_duration, hold),
         idempotency_key=idempotency_key,
-        fingerprint=hashlib.sha256(text.encode()).hexdigest(),
+        fingerprint=fingerprint_of({**body, "owner": owner}, hold),
     )
-    entry = found.broker.create(reservation, caller, moment, options)
+    entry = context.broker.create(reservation, caller, moment, options)
     response.headers["Location"] = f"/v1/reservations/{entry.handle}"
     return answer(entry, response)
 
 
 @router.get("/reservations", response_model=EntriesOut, summary="List", name="list")
 def entries(
-    found: TheBroker,
+    context: TheContext,
     caller: TheCaller,
     owner: Annotated[str | None, Query(max_length=128, pattern=LINE_PATTERN)] = None,
     name: Annotated[str | None, Query(max_length=63, pattern=LINE_PATTERN)] = None,
@@ -86,7 +86,7 @@ def entries(
     """By number; `next` is the cursor of the following page, null on the last."""
     key, _, value = (label or "").partition("=")
     wanted = Filter(owner, name, state, (key, value) if label else None, after=after, limit=limit + 1)
-    listed = found.broker.list(wanted, caller)
+    listed = context.broker.list(wanted, caller)
     page = listed[:limit]
     return {
         "items": [entry_document(entry) for entry in page],
@@ -95,14 +95,14 @@ def entries(
 
 
 @router.get("/reservations/{handle}", response_model=EntryOut, summary="Status")
-def status(handle: Handle, response: Response, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+def status(handle: Handle, response: Response, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """One reservation; its version is the ETag. A requester sees its own only: another's is as good as absent (404)."""
-    return answer(found.broker.status(handle, caller), response)
+    return answer(context.broker.status(handle, caller), response)
 
 
 @router.patch("/reservations/{handle}", response_model=EntryOut, summary="Modify", dependencies=JSON)
 def modify(
-    handle: Handle, body: ModifyIn, response: Response, found: TheBroker, caller: TheCaller, version: IfMatch
+    handle: Handle, body: ModifyIn, response: Response, context: TheContext, caller: TheCaller, version: IfMatch
 ) -> dict[str, Any]:
     """Another rate or window, atomically: if it is refused (409), the old one stays. Needs If-Match.
 
@@ -119,62 +119,64 @@ def modify(
         end=parsed("end", lambda text: parse_time(text, moment), body.end),
         duration=parsed("duration", parse_duration, body.duration),
     )
-    return answer(found.broker.modify(handle, change, caller, moment, version), response)
+    return answer(context.broker.modify(handle, change, caller, moment, version), response)
 
 
 @router.post("/reservations/{handle}/bind", response_model=EntryOut, summary="Bind ports", dependencies=JSON)
 def bind(
-    handle: Handle, body: BindIn, response: Response, found: TheBroker, caller: TheCaller, version: IfMatch
+    handle: Handle, body: BindIn, response: Response, context: TheContext, caller: TheCaller, version: IfMatch
 ) -> dict[str, Any]:
     """The ports that were not known before. Needs If-Match."""
-    entry = found.broker.bind(handle, caller, now(), body.source_port, body.destination_port, version)
+    entry = context.broker.bind(handle, caller, now(), body.source_port, body.destination_port, version)
     return answer(entry, response)
 
 
 @router.post("/reservations/{handle}/commit", response_model=EntryOut, summary="Commit a hold")
-def commit(handle: Handle, response: Response, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+def commit(handle: Handle, response: Response, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """Makes a hold firm, or leaves it to approval above the operator's gate. Refused (409) once it has run out."""
-    return answer(found.broker.commit(handle, caller, now()), response)
+    return answer(context.broker.commit(handle, caller, now()), response)
 
 
 @router.post("/reservations/{handle}/extend", response_model=EntryOut, summary="Extend a hold", dependencies=JSON)
-def extend(handle: Handle, body: ExtendIn, response: Response, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+def extend(
+    handle: Handle, body: ExtendIn, response: Response, context: TheContext, caller: TheCaller
+) -> dict[str, Any]:
     """Keeps a hold until `by` from now. Refused (409) for what is not held, or not any more."""
     by = parsed("by", parse_duration, body.by)
     assert by is not None
-    return answer(found.broker.extend(handle, by, caller, now()), response)
+    return answer(context.broker.extend(handle, by, caller, now()), response)
 
 
 @router.post("/reservations/{handle}/cancel", response_model=EntryOut, summary="Cancel", dependencies=JSON)
 def cancel(
-    handle: Handle, response: Response, found: TheBroker, caller: TheCaller, body: ReasonIn | None = None
+    handle: Handle, response: Response, context: TheContext, caller: TheCaller, body: ReasonIn | None = None
 ) -> dict[str, Any]:
     """Gives it back at once; the routers follow."""
-    return answer(found.broker.cancel(handle, caller, now(), None, body.reason if body else ""), response)
+    return answer(context.broker.cancel(handle, caller, now(), None, body.reason if body else ""), response)
 
 
 @router.post("/reservations/{handle}/approve", response_model=EntryOut, summary="Approve")
 def approve(
-    handle: Handle, response: Response, found: TheBroker, caller: TheCaller, version: OneVersion
+    handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: OneVersion
 ) -> dict[str, Any]:
     """Lets a reservation above the approval gate, or the change of one, through. Operators only; needs If-Match."""
-    return answer(found.broker.approve(handle, version, caller, now()), response)
+    return answer(context.broker.approve(handle, version, caller, now()), response)
 
 
 @router.post("/reservations/{handle}/reject", response_model=EntryOut, summary="Reject", dependencies=JSON)
 def reject(
-    handle: Handle, response: Response, found: TheBroker, caller: TheCaller, body: ReasonIn | None = None
+    handle: Handle, response: Response, context: TheContext, caller: TheCaller, body: ReasonIn | None = None
 ) -> dict[str, Any]:
     """Turns a reservation above the approval gate away, or the change of one, which stays then. Operators only."""
-    return answer(found.broker.reject(handle, caller, now(), None, body.reason if body else ""), response)
+    return answer(context.broker.reject(handle, caller, now(), None, body.reason if body else ""), response)
 
 
 @router.post("/enquiries", response_model=EnquiryOut, summary="Enquire", dependencies=JSON)
-def enquire(body: Annotated[dict[str, Any], Body()], found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+def enquire(body: Annotated[dict[str, Any], Body()], context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """The highest rate that would be admitted over a window, each way of `direction`. Changes nothing.
 
     The keys are a reservation's; `name`, `owner`, `rate` and `direction` may be left out.
     """
     moment = now()
     defaults = {"name": "enquiry", "owner": caller.owner or "enquiry", "rate": "1 bit/s", "direction": "both"}
-    return enquiry_document(found.broker.enquire(from_mapping({**defaults, **body}, moment), caller, moment))
+    return enquiry_document(context.broker.enquire(from_mapping({**defaults, **body}, moment), caller, moment))

@@ -7,13 +7,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from controller.api.context import Line, TheBroker, TheCaller, Time, now
+from controller.api.context import Line, TheCaller, TheContext, Time, now
 from controller.api.loop import controller_document
 from controller.api.models import ConfigurationsOut, ControllerOut, TimelineOut
-from controller.timebase import iso
-from controller.verbs.access import require_overview
-from controller.verbs.documents import timeline_document
-from controller.verbs.viewing import LOOK_BACK, TimelineQuery
+from controller.auth.access import require_overview
+from controller.views.documents import configurations_document, timeline_document
+from controller.views.timeline import LOOK_BACK, TimelineQuery
 
 router = APIRouter(prefix="/v1", tags=["views"])
 FIRST_YEAR, LAST_YEAR = 1970, 9000
@@ -21,7 +20,7 @@ FIRST_YEAR, LAST_YEAR = 1970, 9000
 
 @router.get("/timeline", response_model=TimelineOut, summary="Slot boundaries, past and coming")
 def timeline(
-    found: TheBroker,
+    context: TheContext,
     caller: TheCaller,
     since: Annotated[Time | None, Query(alias="from", description="an hour back, if it is left out")] = None,
     until: Annotated[Time | None, Query(description="`hours` from now, if it is left out")] = None,
@@ -42,37 +41,32 @@ def timeline(
         _sane(until) if until else moment + timedelta(hours=hours),
         limit,
         device,
-        None if reservation is None else found.broker.status(reservation, caller).handle,
+        None if reservation is None else context.broker.status(reservation, caller).handle,
     )
-    return {"items": [timeline_document(item) for item in found.broker.timeline(query, caller, moment)]}
+    return {"items": [timeline_document(item) for item in context.broker.timeline(query, caller, moment)]}
 
 
 @router.get("/controller", response_model=ControllerOut, summary="What the controller is about")
-def controller(found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+def controller(context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """Whether this controller leads, its next boundary, how far each device is, and devices in trouble.
 
     A controller that does not lead knows that only: ask the one that does, or the timeline.
     """
     require_overview(caller, "see what the controller is about")
-    return controller_document(found, now())
+    return controller_document(context, now())
 
 
 @router.get("/configurations", response_model=ConfigurationsOut, summary="What the devices are to have")
 def configurations(
-    found: TheBroker,
+    context: TheContext,
     caller: TheCaller,
     at: Annotated[Time | None, Query(description="now, if it is left out")] = None,
     device: Annotated[list[Line] | None, Query(description="only this one; may be repeated")] = None,
 ) -> dict[str, Any]:
     """The part of each device's configuration that is Slotcar's, at an instant: the bytes that a push compares with."""
     instant = _sane(at) if at else now()
-    wanted = found.broker.configurations(instant, caller, device)
-    return {
-        "items": [
-            {"device": name, "platform": one.platform, "at": iso(instant), "lines": list(one.lines)}
-            for name, one in wanted.items()
-        ]
-    }
+    wanted = context.broker.configurations(instant, caller, device)
+    return {"items": configurations_document(wanted, instant)}
 
 
 def _sane(at: datetime) -> datetime:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from controller.api.context import TheBroker, TheCaller, now
+from controller.api.context import TheCaller, TheContext, now
 from controller.api.limits import json_only
 from controller.api.models import (
     DeadLettersOut,
@@ -33,31 +33,31 @@ JSON = [Depends(json_only)]
     dependencies=JSON,
     name="webhook_add",
 )
-def add(body: WebhookIn, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+def add(body: WebhookIn, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """From now on each event of the `kinds` is sent to `url`, signed, at least once, in order per reservation.
 
     `secret` is the place of the signing secret, where the controller can read it; the secret itself is not kept here.
     """
-    made = Webhooks(found.broker.ledger).add(body.url, body.secret, body.kinds, caller, now())
+    made = Webhooks(context.broker.ledger).add(body.url, body.secret, body.kinds, caller, now())
     return webhook_document(made, Backlog())
 
 
 @router.get("/webhooks", response_model=WebhooksOut, summary="List webhooks", name="webhook_list")
-def listed(found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+def listed(context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """Each with how many events wait for it and how many were given up."""
-    return {"items": [webhook_document(*one) for one in Webhooks(found.broker.ledger).list(caller)]}
+    return {"items": [webhook_document(*one) for one in Webhooks(context.broker.ledger).list(caller)]}
 
 
 @router.delete("/webhooks/{webhook}", response_model=WebhookOut, summary="Remove a webhook", name="webhook_remove")
-def remove(webhook: Id, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+def remove(webhook: Id, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """With all that waits for it; what it was is answered."""
-    return webhook_document(Webhooks(found.broker.ledger).remove(webhook, caller), Backlog())
+    return webhook_document(Webhooks(context.broker.ledger).remove(webhook, caller), Backlog())
 
 
 @router.post("/webhooks/{webhook}/test", response_model=TestedOut, summary="Test a webhook", name="webhook_test")
-def test(webhook: Id, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+def test(webhook: Id, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """Sends a message of the kind `webhook.test` at once, and tells what became of it."""
-    outcome = Webhooks(found.broker.ledger).test(webhook, caller, now())
+    outcome = Webhooks(context.broker.ledger).test(webhook, caller, now())
     return {"delivered": outcome.ok, "status": outcome.status, "message": outcome.words}
 
 
@@ -68,10 +68,10 @@ def test(webhook: Id, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
     name="webhook_dead_letters",
 )
 def dead_letters(
-    webhook: Id, found: TheBroker, caller: TheCaller, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+    webhook: Id, context: TheContext, caller: TheCaller, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> dict[str, Any]:
     """Events that were given up after the last attempt, by number."""
-    letters = Webhooks(found.broker.ledger).dead_letters(webhook, caller, limit)
+    letters = Webhooks(context.broker.ledger).dead_letters(webhook, caller, limit)
     return {"items": [letter_document(letter) for letter in letters]}
 
 
@@ -79,6 +79,6 @@ def dead_letters(
     "/webhooks/{webhook}/redeliver", response_model=RedeliveredOut, summary="Send dead letters again", dependencies=JSON,
     name="webhook_redeliver",
 )  # fmt: skip
-def redeliver(webhook: Id, body: RedeliverIn, found: TheBroker, caller: TheCaller) -> dict[str, Any]:
+def redeliver(webhook: Id, body: RedeliverIn, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """These, or all: each goes before what still waits of its reservation."""
-    return {"waiting": Webhooks(found.broker.ledger).redeliver(webhook, body.sequences, caller, now())}
+    return {"waiting": Webhooks(context.broker.ledger).redeliver(webhook, body.sequences, caller, now())}

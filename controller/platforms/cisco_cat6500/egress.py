@@ -14,7 +14,7 @@ from controller.platforms.cisco_cat6500.limits import PortType, approximates, po
 from controller.platforms.ios.objects import CosMap, Wrr, WrrQueue
 from controller.platforms.model import Unrenderable
 from controller.platforms.weights import overestimated_ppm
-from controller.vocabulary import Service
+from controller.vocabulary import RESERVED_SERVICES, Service
 
 MILLION = 1_000_000
 #: The most that one queue can have, percent.
@@ -23,7 +23,6 @@ MOST_PERCENT = 99
 LEAST_LIMIT = 10
 #: WRED of a queue's two thresholds, percent of the queue. Out of profile as linux-tc; the second ends at 100.
 OUT_OF_PROFILE, IN_PROFILE, EARLY, LATE = (20, 40), (70, 100), (25, 100), (100, 100)
-RESERVED = (Service.IP_PREMIUM, Service.ASSURED_RATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,9 @@ def _split(classes: list[Service]) -> tuple[list[Service], list[Service]]:
     """
     if len(classes) == 2:
         return classes[1:], classes[:1]
-    return [one for one in classes if one not in RESERVED], [one for one in classes if one in RESERVED]
+    return [one for one in classes if one not in RESERVED_SERVICES], [
+        one for one in classes if one in RESERVED_SERVICES
+    ]
 
 
 def _percents(
@@ -92,7 +93,7 @@ def _percents(
         return MOST_PERCENT, 100 - MOST_PERCENT
     priority_ppm = 0 if Service.IP_PREMIUM in high else shares.get(Service.IP_PREMIUM, 0)
     left_ppm = max(1, MILLION - priority_ppm)
-    promised = high if any(one in RESERVED for one in high) else low
+    promised = high if any(one in RESERVED_SERVICES for one in high) else low
     share_ppm = -(-sum(shares[one] for one in promised) * MILLION // left_ppm)
     percent = max(1, -(-share_ppm // 10_000))
     if percent > MOST_PERCENT:

@@ -31,7 +31,7 @@ from controller.platforms.ios.order import ranked
 from controller.platforms.ios.reading import MARK
 from controller.platforms.model import Unrenderable
 from controller.platforms.options import options_of
-from controller.vocabulary import PRECEDENCE, Service
+from controller.vocabulary import PRECEDENCE, RESERVED_SERVICES, Service
 
 
 def owned_of(intent: QosIntent, device: Device) -> tuple[Ios, tuple[str, ...]]:
@@ -100,7 +100,7 @@ def _inputs(intent: QosIntent, device: Device) -> dict[str, list[PolicyClass]]:
 def _flow_class(flow: EdgeFlow, name: str, device: Device) -> PolicyClass:
     """Of RFC 2698's colours precedence can say two: committed traffic is in, all the rest is out."""
     where = f"{flow.interface.device} {flow.interface.name}, {flow.label}"
-    if flow.service not in (Service.IP_PREMIUM, Service.ASSURED_RATE):
+    if flow.service not in RESERVED_SERVICES:
         return PolicyClass(name, mark=Mark("precedence", PRECEDENCE[flow.service]))
     premium, limits = flow.service is Service.IP_PREMIUM, capability_of(device)
     police = Police(

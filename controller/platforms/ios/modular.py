@@ -28,7 +28,7 @@ from controller.platforms.ios.order import ranked
 from controller.platforms.ios.words import DSCP_NAMES
 from controller.platforms.model import Unrenderable
 from controller.platforms.options import options_of
-from controller.vocabulary import ASSURED_DSCPS, DSCP, Service
+from controller.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, Service
 
 GREEN, YELLOW, RED = (DSCP_NAMES[dscp] for dscp in ASSURED_DSCPS)
 PREMIUM, SCAVENGER, BEST_EFFORT = (
@@ -123,7 +123,7 @@ def _rate(rate_bps: int, burst_bytes: int, where: str, device: Device) -> tuple[
 
 def _flow_class(flow: EdgeFlow, name: str, device: Device) -> PolicyClass:
     where = f"{flow.interface.device} {flow.interface.name}, {flow.label}"
-    if flow.service not in (Service.IP_PREMIUM, Service.ASSURED_RATE):
+    if flow.service not in RESERVED_SERVICES:
         return PolicyClass(name, mark=Mark("dscp", DSCP_NAMES[DSCP[flow.service]]))
     cir_bps, bc_bytes = _rate(flow.cir_bps, flow.cbs_bytes, where, device)
     if flow.service is Service.IP_PREMIUM:

@@ -21,13 +21,13 @@ from controller.api.app import create_app
 from controller.api.connections import connection_options
 from controller.api.context import Context
 from controller.api.streaming import Streams
+from controller.auth.tokens import Role, TokenStore, create_token
+from controller.broker import Broker
 from controller.ledger import Ledger, open_ledger
 from controller.network import load_network
 from controller.network.model import Network
 from controller.rollout.status import LoopStatus
 from controller.settings import Settings
-from controller.verbs import Broker
-from controller.verbs.tokens import Role, TokenStore, create_token
 from tests.support.controllers import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -197,6 +197,12 @@ def created(client: httpx.Client, name: str = "cms", hold: str | None = None, **
 
 def at(entry: Body, verb: str = "") -> str:
     return f"/v1/reservations/{entry['handle']}" + (f"/{verb}" if verb else "")
+
+
+def slotted(reservation: dict[str, Any], **changes: object) -> dict[str, Any]:
+    """The reservation of a plan's document with another slot."""
+    asked = {key: one for key, one in reservation.items() if key not in ("rate_bps", "windows")}
+    return asked | {"slots": [reservation["slots"][0] | changes]}
 
 
 def problem(answer: httpx.Response, status: int, kind: str) -> Body:

@@ -15,11 +15,11 @@ from starlette.routing import Mount, Route
 
 from controller.api.app import create_app
 from controller.api.streaming import Streams
+from controller.auth.tokens import Role, create_token, revoke_token
 from controller.ledger import open_ledger
 from controller.network.model import Network
 from controller.rollout.status import LoopStatus
 from controller.settings import Settings
-from controller.verbs.tokens import Role, create_token, revoke_token
 from tests.integration.api.conftest import GARNET, ROOT, As, Running, Serve, at, body, copied, created, problem
 
 DOCUMENT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")

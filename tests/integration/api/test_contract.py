@@ -22,10 +22,10 @@ from schemathesis.specs.openapi.checks import (
 
 from controller.api.app import openapi_document
 from controller.api.streaming import Streams
+from controller.auth.tokens import Role, create_token
 from controller.ledger import open_ledger
 from controller.network.model import Network
 from controller.settings import Settings
-from controller.verbs.tokens import Role, create_token
 from tests.integration.api.conftest import GARNET, Running, copied
 
 CHECKS = [

@@ -9,15 +9,27 @@ from pathlib import Path
 import httpx
 import pytest
 
+from controller.auth.tokens import Caller, Role, create_token
+from controller.broker import Broker, Options
 from controller.ledger import Ledger, open_ledger
 from controller.network.model import Network
 from controller.policy.errors import EndpointNotAllowed
 from controller.reservation import from_mapping
 from controller.settings import Settings
 from controller.timebase import iso
-from controller.verbs import Broker, Options
-from controller.verbs.tokens import Caller, Role, create_token
-from tests.integration.api.conftest import GARNET, START, Body, Running, at, body, copied, created, live, problem
+from tests.integration.api.conftest import (
+    GARNET,
+    START,
+    Body,
+    Running,
+    at,
+    body,
+    copied,
+    created,
+    live,
+    problem,
+    slotted,
+)
 
 HOUR = timedelta(hours=1)
 
@@ -226,7 +238,8 @@ def test_nothing_ends_beyond_the_horizon_whichever_way_it_comes(world: World) ->
         answer = world.operator.patch(at(entry), json=change, headers={"If-Match": "*"})
         problem(answer, 422, "beyond-horizon")
     plan = world.operator.post("/v1/plans", json={"version": 1, "reservations": [body("b")]}).json()
-    plan["steps"][0]["reservation"]["windows"] = [{"start": far, "end": iso(START + timedelta(days=32))}]
+    step = plan["steps"][0]
+    step["reservation"] = slotted(step["reservation"], start=far, end=iso(START + timedelta(days=32)))
     problem(world.operator.post("/v1/applies", json=plan), 422, "beyond-horizon")
     assert [one["handle"] for one in live(world.operator)] == [entry["handle"]]
 

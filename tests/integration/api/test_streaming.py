@@ -21,11 +21,11 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from controller.api.streaming import MOST_STREAMS_EACH, Streams
+from controller.auth.tokens import Role
 from controller.cli.following import events_in
 from controller.ledger import Ledger
 from controller.network.model import Network
 from controller.settings import Settings
-from controller.verbs.tokens import Role
 from tests.integration.api.conftest import GARNET, As, Running, Serve, created, problem
 from tests.support.controllers import SLOTCAR, Controller, free_port, heeds_interrupts, wait_for
 

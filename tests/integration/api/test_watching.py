@@ -17,10 +17,10 @@ from typing import Any
 import httpx
 import pytest
 
+from controller.auth.tokens import Role, create_token
 from controller.cli.remote import Declined, remote
 from controller.cli.watching import line, look
 from controller.ledger import Ledger
-from controller.verbs.tokens import Role, create_token
 from tests.integration.api.conftest import Serve, created
 from tests.support.controllers import SLOTCAR, heeds_interrupts
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-from controller.verbs.phases import Phase
+from controller.views.phases import Phase
 from tests.integration.cli.conftest import ROOT
 from tests.support.command_line import Cli
 from tests.support.documents import Command, steps

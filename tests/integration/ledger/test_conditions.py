@@ -10,9 +10,9 @@ import pytest
 
 from controller.admission import capacities
 from controller.ledger import Filter, Ledger
-from controller.ledger.model import AdmissionRequest, Condition, Entry, PlanStep, State, Terms
+from controller.ledger.model import AdmissionRequest, Condition, Entry, State, Terms
+from controller.planning.routing import route
 from controller.problems import SlotcarError
-from controller.verbs.asking import ask_for
 from tests.support.networks import line_network
 from tests.support.requests import T0, reservation
 
@@ -47,7 +47,7 @@ def book(ledger: Ledger) -> Ledger:
 def asking(
     name: str, witness: Witness | None = None, start: int = 0, end: int = 60, **more: object
 ) -> AdmissionRequest:
-    ask = ask_for(reservation(name, 8_000, start, end), NETWORK)
+    ask = route(reservation(name, 8_000, start, end), NETWORK)
     condition = witness.condition if witness else None
     return AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="tester", condition=condition, **more)  # type: ignore[arg-type]
 
@@ -111,13 +111,13 @@ def test_a_plans_steps_are_beside_what_the_whole_plan_leaves(book: Ledger) -> No
     a, b = admit(book, "a", start=0, end=30), admit(book, "b", start=30, end=60)
     one, two = Witness(most=0), Witness(most=0)
     steps = [
-        PlanStep(("hep", "a"), asking("a", one, 30, 60, replaces=a.handle)),
-        PlanStep(("hep", "b"), asking("b", two, 0, 30, replaces=b.handle)),
+        asking("a", one, 30, 60, replaces=a.handle),
+        asking("b", two, 0, 30, replaces=b.handle),
     ]
     book.apply(steps, T0, actor="tester")
     assert (one.asked, two.asked) == ([[]], [[]])
     with pytest.raises(TooMany):
-        book.apply([PlanStep(("hep", name), asking(name, one)) for name in "cd"], T0, actor="tester")
+        book.apply([asking(name, one) for name in "cd"], T0, actor="tester")
     assert [entry.reservation.name for entry in book.list(Filter())] == ["a", "b"]
 
 

@@ -24,7 +24,7 @@ from controller.ledger.errors import (
     StaleVersion,
     UnknownHandle,
 )
-from controller.ledger.model import TRANSITIONS, Entry, PlanStep, State, Terms
+from controller.ledger.model import TRANSITIONS, Cancellation, Entry, State, Terms
 from controller.policy.gate import Gate
 from controller.policy.policy import Policy
 from controller.timebase import Window
@@ -197,9 +197,9 @@ def test_a_plan_is_applied_whole_or_not_at_all(book: Ledger) -> None:
     small, big = admitted(book, name="small", rate_bps=20), admitted(book, name="big", rate_bps=80)
     sequence = book.sequence()
     # `small` may only grow as `big` shrinks, whatever their order in the file.
-    grow = PlanStep(("hep", "small"), request(reservation("small", 50), replaces=small.handle))
-    shrink = PlanStep(("hep", "big"), request(reservation("big", 50), replaces=big.handle))
-    too_much = PlanStep(("hep", "new"), request(reservation("new", 1)))
+    grow = request(reservation("small", 50), replaces=small.handle)
+    shrink = request(reservation("big", 50), replaces=big.handle)
+    too_much = request(reservation("new", 1))
     with pytest.raises(PlanNotAdmitted, match="hep/new"):
         book.apply([grow, shrink, too_much], T0, actor="tester", sequence=sequence)
     assert book.sequence() == sequence
@@ -207,8 +207,8 @@ def test_a_plan_is_applied_whole_or_not_at_all(book: Ledger) -> None:
     done = book.apply([grow, shrink], T0, actor="tester", sequence=sequence)
     assert {entry.reservation.constant_rate_bps for entry in done} == {50}
     with pytest.raises(StaleLedger, match="make the plan again"):
-        book.apply([PlanStep(("hep", "big"), cancel=big.handle)], T0, actor="tester", sequence=sequence)
-    book.apply([PlanStep(("hep", "big"), cancel=big.handle)], T0, actor="tester", sequence=book.sequence())
+        book.apply([Cancellation(big.handle)], T0, actor="tester", sequence=sequence)
+    book.apply([Cancellation(big.handle)], T0, actor="tester", sequence=book.sequence())
     assert free_bps(book, 0, 60) == 50
 
 
@@ -218,8 +218,8 @@ def test_two_reservations_may_take_each_others_place(book: Ledger) -> None:
         admitted(book, name="late", rate_bps=100, start=60, end=120),
     )
     swap = [
-        PlanStep(("hep", "early"), request(reservation("early", 100, 60, 120), replaces=early.handle)),
-        PlanStep(("hep", "late"), request(reservation("late", 100, 0, 60), replaces=late.handle)),
+        request(reservation("early", 100, 60, 120), replaces=early.handle),
+        request(reservation("late", 100, 0, 60), replaces=late.handle),
     ]
     assert len(book.apply(swap, T0, actor="tester")) == 2
 

@@ -15,11 +15,11 @@ from sqlalchemy.engine import make_url
 from controller.admission import capacities
 from controller.ledger import Filter, Ledger, open_ledger
 from controller.ledger.model import AdmissionRequest, Entry, State, Terms
+from controller.planning.routing import route
 from controller.policy.errors import FlowTaken, QuotaExceeded
 from controller.policy.gate import Gate
 from controller.policy.policy import Policy
 from controller.policy.quotas import Quota
-from controller.verbs.asking import ask_for
 from controller.vocabulary import Direction
 from tests.support.networks import line_network
 from tests.support.postgres import migrate
@@ -40,7 +40,7 @@ def two(database_url: str, tmp_path: Path) -> Iterator[tuple[Ledger, Ledger]]:
 
 
 def asking(name: str, owner: str, start: int, rate_bps: int = 8_000, **more: object) -> AdmissionRequest:
-    ask = ask_for(reservation(name, rate_bps, start, start + 10, owner=owner, **more), NETWORK)
+    ask = route(reservation(name, rate_bps, start, start + 10, owner=owner, **more), NETWORK)
     return AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="tester")
 
 
@@ -108,7 +108,7 @@ def test_a_longer_slot_that_nobody_approved_gives_its_room_back_when_the_old_one
     entry = one.admit(asking("a", "hep", 0, 2_000_000), T0)
     assert isinstance(entry, Entry)
     entry = one.approve(entry.handle, T0, actor="ops", expected_version=1)
-    ask = ask_for(reservation("a", 2_000_000, 0, 60), NETWORK)
+    ask = route(reservation("a", 2_000_000, 0, 60), NETWORK)
     longer = AdmissionRequest(ask.reservation, ask.paths, ask.demands, "tester", replaces=entry.handle)
     changed = one.admit(longer, T0)
     assert isinstance(changed, Entry)
@@ -124,7 +124,7 @@ def test_a_ledger_of_the_version_before_gets_its_flows_and_usage(
 ) -> None:
     one, _ = two
     more = {"direction": Direction.BOTH, "end": 10}
-    ask = ask_for(reservation("a", 7, owner="hep", **more), NETWORK)
+    ask = route(reservation("a", 7, owner="hep", **more), NETWORK)
     one.admit(AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="tester"), T0)
     url = make_url(database_url).set(drivername="postgresql").render_as_string(hide_password=False)
     asked = ("SELECT pair, owner, entry FROM flow ORDER BY pair", "SELECT windows, volume_bits FROM entry")

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from controller.auth.tokens import Caller, Role
 from controller.ledger import Ledger
 from controller.notify.backoff import Backoff
 from controller.notify.dispatching import Dispatcher
 from controller.notify.webhooks import Webhooks
-from controller.verbs.tokens import Caller, Role
 from tests.support.receiver import SECRET
 
 OPERATOR = Caller("ops", Role.OPERATOR)

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from controller.ledger.model import Entry
+from controller.recovery.history import history_of
 from controller.rollout.model import NobodyNamed, PushFailed, Reading, Wanted
 from controller.timebase import Window, iso
 from controller.timeline import active_at
-from controller.verbs.carrying import history_of
-from controller.verbs.rolling import wanted_for
+from controller.wiring import wanted_for
 from lab.ios import DropOnCopy, DropOnLine, Fault, FullFlash, HangAfter, RefuseLine, Routers, Slow, WrongPassword
 from tests.integration.rollout.conftest import Garnet
 from tests.support.cisco import ROOT, CiscoWorld, flow_of

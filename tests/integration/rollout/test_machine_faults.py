@@ -21,7 +21,7 @@ from controller.ledger import Ledger
 from controller.ledger.model import Terms
 from controller.rollout.ios.eem import fence_line
 from controller.rollout.loop import ReconcileLoop
-from controller.verbs.rolling import loop_for
+from controller.wiring import loop_for
 from lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.controllers import wait_for

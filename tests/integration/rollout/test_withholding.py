@@ -8,9 +8,9 @@ import pytest
 
 from controller.ledger import Ledger
 from controller.ledger.model import Entry, State, Terms
+from controller.planning.offline import entries_of
 from controller.rollout.withholding import Withholding
 from controller.timeline import Active, active_at
-from controller.verbs.offline import entries_of
 from controller.vocabulary import IfUnready
 from tests.support.networks import line_network
 from tests.support.requests import RESOURCES, T0, at, request, reservation

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from controller.intent import QosIntent, intents_at
 from controller.network.model import Network
+from controller.planning.offline import entries_of
 from controller.reservation.model import Endpoint
 from controller.timebase import Window
 from controller.timeline import Active
-from controller.verbs.offline import entries_of
 from controller.vocabulary import Direction, Service
 from tests.support.networks import line_network
 from tests.support.requests import T0, at, reservation

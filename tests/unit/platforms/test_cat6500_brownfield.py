@@ -11,7 +11,7 @@ from controller.network import load_network
 from controller.network.model import Device
 from controller.platforms import Configuration, Unreadable, Unrenderable, renderer_of
 from controller.platforms.ios.configuration import ios_of, printed
-from controller.verbs.configurations import configurations_at
+from controller.views.configurations import configurations_at
 from tests.golden.test_render import Case, entries
 
 GOLDEN = Path(__file__).parents[2] / "golden"

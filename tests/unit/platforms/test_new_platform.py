@@ -14,7 +14,7 @@ from controller import platforms, registry
 from controller.network import load_network
 from controller.platforms import Configuration, Unrenderable, options, renderer_of, templates
 from controller.problems import InvalidInput
-from controller.verbs.configurations import configurations_at
+from controller.views.configurations import configurations_at
 from tests.support.networks import line_network
 from tests.unit.platforms.worlds import START, entry, intents
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from controller.network.model import Network
+from controller.planning.offline import entries_of
 from controller.platforms import renderer_of
 from controller.platforms.model import Configuration
 from controller.rollout import staging
@@ -14,8 +15,7 @@ from controller.rollout.archive import revision_id
 from controller.rollout.model import DeviceRevision, Revision, Wanted
 from controller.rollout.program import Coming
 from controller.timeline import Active
-from controller.verbs.offline import entries_of
-from controller.verbs.rolling import wanted_for
+from controller.wiring import wanted_for
 from tests.support.networks import line_network
 from tests.support.requests import T0, reservation
 

@@ -16,7 +16,7 @@ from controller.rollout.device_folder import AFTER, BEFORE, ENDS
 from controller.rollout.model import DeviceRevision, NobodyNamed, Revision, still_open
 from controller.rollout.playbook import Playbooks
 from controller.rollout.slot_ends import EndsUnknown, file_at
-from controller.verbs.rolling import wanted_for
+from controller.wiring import wanted_for
 from tests.support.networks import line_network
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, active, wanted

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from controller.network import load_network
+from controller.planning.offline import plan_offline
+from controller.planning.source import read_source
 from controller.settings import Settings
-from controller.verbs.offline import plan_offline
-from controller.verbs.source import read_source
 from lab.errors import LabError
 from lab.experiments import catalogue
 from lab.experiments.catalogue import NAMES, find

@@ -1,0 +1,1 @@
+"""From reservations to a plan, and what may be asked of the ledger: files, matching, admission, plan documents."""

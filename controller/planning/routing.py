@@ -1,0 +1,61 @@
+"""A reservation with its paths and demands, and the decision about it over given slot tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from controller.admission import SlotTables, decide, demands
+from controller.admission.model import Admitted, Demand, Refused
+from controller.ledger.model import Entry, State
+from controller.network.model import Network
+from controller.path import find_paths
+from controller.path.model import Path
+from controller.reservation.model import Reservation
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedReservation:
+    """A reservation, the paths of its directions, and what it demands of each resource on them."""
+
+    reservation: Reservation
+    paths: tuple[Path, ...]
+    demands: tuple[Demand, ...]
+
+    def decide(
+        self, tables: SlotTables, network: Network, horizon: datetime, without: Sequence[Admitted] = ()
+    ) -> Admitted | Refused:
+        return decide(
+            tables,
+            self.demands,
+            self.reservation.slots,
+            sls=network.sls,
+            horizon=horizon,
+            without=without,
+            one_rate=self.reservation.constant_rate_bps is not None,
+        )
+
+    def entry(self, handle: str, number: int, now: datetime, state: State = State.COMMITTED) -> Entry:
+        """The entry that the ledger would have of it."""
+        return Entry(
+            handle=handle,
+            number=number,
+            state=state,
+            version=1,
+            reservation=self.reservation,
+            paths=self.paths,
+            demands=self.demands,
+            created_at=now,
+            changed_at=now,
+        )
+
+
+def route(reservation: Reservation, network: Network, paths: Sequence[Path] | None = None) -> RoutedReservation:
+    """The reservation with its paths, which are found here unless the request has found them already.
+
+    Raises:
+        NoPath: the endpoints are not connected, or not known.
+    """
+    paths = tuple(paths) if paths is not None else find_paths(reservation, network)
+    return RoutedReservation(reservation, paths, demands(reservation, paths, network))

@@ -1,0 +1,75 @@
+"""Reservation files as a declarative source: what they want, and what they speak for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path as FilePath
+from typing import Any
+
+from controller.network.model import Network
+from controller.path import NoPath, find_paths
+from controller.path.model import Path
+from controller.planning.matching import Scope
+from controller.reservation import read_body, read_files
+from controller.reservation.loading import Loaded
+from controller.reservation.model import Reservation
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Attributes:
+    relative: keys of reservations of which the files give a time relative to now.
+    paths: by key, those that were found while the files were checked against the network.
+    """
+
+    reservations: tuple[Reservation, ...]
+    scope: Scope
+    relative: frozenset[Key] = frozenset()
+    paths: Mapping[Key, tuple[Path, ...]] = field(default_factory=dict)
+
+
+def read_source(
+    files: Sequence[FilePath],
+    now: datetime,
+    network: Network,
+    set_name: str | None = None,
+    owners: Iterable[str] = (),
+) -> Source:
+    """
+    Raises:
+        InvalidInput: anything in any file is wrong, or names what the network has not; all of it is listed.
+    """
+    paths: dict[Key, tuple[Path, ...]] = {}
+
+    def routed(reservation: Reservation) -> Iterator[tuple[str, str]]:
+        try:
+            paths[reservation.key] = tuple(find_paths(reservation, network))
+        except NoPath as error:
+            yield error.key, str(error)
+
+    return _source(read_files(files, now, routed), set_name or default_set_name(files), owners, paths)
+
+
+def source_of_body(body: Mapping[str, Any], now: datetime, set_name: str, max_windows: int) -> Source:
+    """Of a reservation file that came as a request's JSON.
+
+    Raises:
+        InvalidInput: anything in it is wrong, or it has more windows than `max_windows`.
+    """
+    return _source(read_body(body, now, max_windows), set_name)
+
+
+def _source(
+    loaded: Loaded, set_name: str, owners: Iterable[str] = (), paths: Mapping[Key, tuple[Path, ...]] | None = None
+) -> Source:
+    scope = Scope(set_name, frozenset(one.owner for one in loaded.reservations) | frozenset(owners))
+    return Source(tuple(loaded.reservations), scope, frozenset(loaded.relative), paths or {})
+
+
+def default_set_name(files: Sequence[FilePath]) -> str:
+    """The folder's or file's own name, whatever the way to it: the same set on every machine and from every folder."""
+    return "+".join(sorted(file.resolve().name for file in files))

@@ -1,0 +1,62 @@
+"""`PlanStep`: one reservation's fate, the same from the matching of files to the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from controller.admission.model import Refused
+from controller.ledger.model import Entry
+from controller.planning.routing import RoutedReservation
+from controller.reservation.model import Reservation
+
+
+class Action(StrEnum):
+    CREATE = "create"
+    CHANGE = "change"
+    CANCEL = "cancel"
+    NO_OP = "no-op"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One key of a reservation that the files want otherwise."""
+
+    key: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """What becomes of one reservation.
+
+    Attributes:
+        key: owner and name.
+        reservation: as it is wanted; None for a cancel.
+        handle, expected_version: of the ledger's entry, as the plan saw it; None for a create.
+        entry: that entry; None also in a plan that was read from a document.
+        routed: the reservation with its paths and demands; None until it is admitted, and in a plan that was read.
+        refusal: the numbers, where there is no room for it.
+        waits: whether it will wait for an operator's approval.
+        note: explains a no-op.
+    """
+
+    action: Action
+    key: tuple[str, str]
+    reservation: Reservation | None = None
+    handle: str | None = None
+    expected_version: int | None = None
+    entry: Entry | None = None
+    routed: RoutedReservation | None = None
+    differences: tuple[Difference, ...] = ()
+    refusal: Refused | None = None
+    waits: bool = False
+    note: str = ""
+
+    @classmethod
+    def about(cls, action: Action, entry: Entry, **fields: Any) -> PlanStep:
+        """A step that concerns an entry of the ledger."""
+        key = entry.reservation.key
+        return cls(action, key, handle=entry.handle, expected_version=entry.version, entry=entry, **fields)

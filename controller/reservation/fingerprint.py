@@ -1,0 +1,13 @@
+"""What a repeated request must equal to be the same: one short text for whichever way it came in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+
+def fingerprint_of(said: Mapping[str, object], hold: str | None = None) -> str:
+    """Of a request as it was written, so that `start: now` said twice is the same request."""
+    text = json.dumps([dict(said), hold], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

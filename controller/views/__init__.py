@@ -1,0 +1,1 @@
+"""What people and programs look at: documents, sentences, boundaries, the wanted configurations."""

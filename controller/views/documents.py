@@ -1,0 +1,144 @@
+"""JSON-ready forms of what the verbs give: one form for the API, for `--format json|yaml` and for plan files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from controller.admission.model import Demand, Refused
+from controller.admission.resource_id import describe
+from controller.ledger.model import Entry, Event, Proposal
+from controller.path.model import Path
+from controller.platforms.model import Configuration
+from controller.reservation.model import Reservation
+from controller.timebase import Window, iso
+
+if TYPE_CHECKING:
+    from controller.views.timeline import TimelineItem
+
+
+def window_document(window: Window) -> dict[str, str]:
+    return {"start": iso(window.start), "end": iso(window.end)}
+
+
+#: Keys of a reservation's document that follow from its slots, and the field before which each stands to be read.
+DERIVED_KEYS = {"rate_bps": "packet_size_bytes", "windows": "slots"}
+
+
+def reservation_document(reservation: Reservation) -> dict[str, Any]:
+    """Integers with units in their names; times in UTC. Without `DERIVED_KEYS` a `Reservation` reads it back."""
+    derived = {
+        "rate_bps": reservation.constant_rate_bps,
+        "windows": [window_document(window) for window in reservation.windows],
+    }
+    before = {field: key for key, field in DERIVED_KEYS.items()}
+    document: dict[str, Any] = {}
+    for field, value in reservation.to_document().items():
+        if field in before:
+            document[before[field]] = derived[before[field]]
+        document[field] = value
+    return document
+
+
+def path_document(path: Path) -> dict[str, Any]:
+    return {
+        "source": path.source,
+        "destination": path.destination,
+        "hops": [
+            {
+                "device": hop.device,
+                "ingress": hop.ingress.name,
+                "egress": hop.egress.name,
+                "reserved": hop.device not in path.unreserved_devices,
+            }
+            for hop in path.hops
+        ],
+        "sls": list(path.sls),
+    }
+
+
+def demand_document(demand: Demand) -> dict[str, Any]:
+    """`rate_bps` is the peak; `amounts` one for each slot, or a single one for all."""
+    return {"resource": str(demand.resource), "rate_bps": demand.peak, "amounts": list(demand.amounts)}
+
+
+def entry_document(entry: Entry) -> dict[str, Any]:
+    return {
+        "handle": entry.handle,
+        "number": entry.number,
+        "state": entry.state.value,
+        "version": entry.version,
+        "reservation": reservation_document(entry.reservation),
+        "paths": [path_document(path) for path in entry.paths],
+        "demands": [demand_document(demand) for demand in entry.demands],
+        "created_at": iso(entry.created_at),
+        "changed_at": iso(entry.changed_at),
+        "hold_until": iso(entry.hold_until) if entry.hold_until else None,
+        "proposed": proposal_document(entry.proposed) if entry.proposed else None,
+    }
+
+
+def proposal_document(change: Proposal) -> dict[str, Any]:
+    return {
+        "reservation": reservation_document(change.reservation),
+        "paths": [path_document(path) for path in change.paths],
+        "demands": [demand_document(demand) for demand in change.demands],
+        "proposed_by": change.actor,
+        "proposed_at": iso(change.at),
+    }
+
+
+def event_document(event: Event) -> dict[str, Any]:
+    return {
+        "sequence": event.sequence,
+        "at": iso(event.at),
+        "kind": event.kind,
+        "handle": event.handle,
+        "device": event.device,
+        "details": event.details,
+    }
+
+
+def refusal_document(refused: Refused) -> dict[str, Any]:
+    return {
+        "reason": refused.reason,
+        "shortfalls": [
+            {
+                "resource": str(shortfall.resource),
+                "place": describe(shortfall.resource),
+                "window": window_document(shortfall.window),
+                "requested_bps": shortfall.requested,
+                "free_bps": shortfall.free,
+                "capacity_bps": shortfall.capacity,
+            }
+            for shortfall in refused.shortfalls
+        ],
+        "nearest_window": window_document(refused.nearest_window) if refused.nearest_window else None,
+        "highest_rate_bps": refused.highest_rate_bps,
+        "highest_share_permille": refused.highest_share_permille,
+    }
+
+
+def configurations_document(configurations: Mapping[str, Configuration], at: datetime) -> list[dict[str, Any]]:
+    return [
+        {"device": name, "platform": one.platform, "at": iso(at), "lines": list(one.lines)}
+        for name, one in configurations.items()
+    ]
+
+
+def timeline_document(item: TimelineItem) -> dict[str, Any]:
+    return {
+        "at": iso(item.at),
+        "starting": list(item.starting),
+        "ending": list(item.ending),
+        "changing": list(item.changing),
+        "active": item.active,
+        "phase": item.phase.value,
+        "lag_us": item.lag_us,
+        "skew_us": item.skew_us,
+        "devices": [
+            {"device": one.device, "phase": one.phase.value, "lag_us": one.lag_us, "message": one.message}
+            for one in item.devices
+        ],
+    }

@@ -1,0 +1,129 @@
+"""What the settings and the inventory make together: the operator's policy, the pusher, the reconcile loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from controller.ledger import Ledger
+from controller.network.model import Network
+from controller.path.model import crossed
+from controller.policy.endpoints import endpoint_owners
+from controller.policy.gate import Gate
+from controller.policy.policy import Policy
+from controller.policy.quotas import Quota
+from controller.rollout.archive import Archive
+from controller.rollout.configuring import Configuring
+from controller.rollout.loop import ReconcileLoop
+from controller.rollout.model import Carried, Outlook
+from controller.rollout.playbook import Playbooks
+from controller.rollout.program import Coming, WantedFor, acts, wanted_with_programs
+from controller.rollout.pusher import Pusher
+from controller.rollout.retention import Retention
+from controller.rollout.schedule import Pace, armed_until
+from controller.settings import OwnerQuota, Settings
+from controller.timeline import Active
+
+
+def wanted_for(network: Network) -> WantedFor:
+    """Configurations and programs of all devices, as a function of what is active and of the instant."""
+    acting = frozenset(name for name, device in network.devices.items() if acts(device))
+    configure = Configuring(network)
+
+    def wanted(active: Sequence[Active], at: datetime, coming: Sequence[Coming] = ()) -> Outlook:
+        deadlines = {
+            name: armed_until(at, timedelta(seconds=device.dead_man_s))
+            for name, device in network.devices.items()
+            if device.dead_man_s is not None
+        }
+        outlook = wanted_with_programs(active, at, configure, acting, coming, deadlines)
+        return _with_carried(outlook, active, network)
+
+    return wanted
+
+
+def _with_carried(outlook: Outlook, active: Sequence[Active], network: Network) -> Outlook:
+    """Each device told whom its configuration is for, so that the archive knows it with the database dead."""
+    carried: dict[str, list[Carried]] = {}
+    configured = _configured(network)
+    for one in {one.entry.number: one for one in active}.values():
+        entry = one.entry
+        names = sorted(crossed(entry.paths) & configured)
+        reservation = Carried(
+            entry.handle, "/".join(entry.reservation.key), entry.version, tuple(names), one.window.end
+        )
+        for name in names:
+            carried.setdefault(name, []).append(reservation)
+    wanted = {name: replace(each, carried=tuple(carried.get(name, ()))) for name, each in outlook.wanted.items()}
+    return replace(outlook, wanted=wanted)
+
+
+def _configured(network: Network) -> set[str]:
+    return {name for name, device in network.devices.items() if not network.domains[device.domain].over_provisioned}
+
+
+def instants_of(network: Network) -> tuple[datetime, ...]:
+    """When the network itself changes what is wanted: the edges of the validity of its SLSs."""
+    windows = [sls.validity for sls in network.sls.values() if sls.validity is not None]
+    return tuple(sorted({instant for window in windows for instant in (window.start, window.end)}))
+
+
+def pusher_for(network: Network, settings: Settings, ledger: Ledger | None) -> Pusher:
+    """Records what it does in the ledger's audit log, where there is a ledger."""
+
+    def record(kind: str, device: str | None, details: Mapping[str, Any]) -> None:
+        if ledger is not None:
+            ledger.append_event(kind, datetime.now(UTC), device=device, details=details)
+
+    return Pusher(
+        Playbooks(
+            settings.home,
+            settings.need_inventory(),
+            settings.vault_password_file,
+            stop_timeout_s=settings.stop_timeout.total_seconds(),
+        ),
+        Archive(settings.state_dir),
+        network.devices,
+        record,
+    )
+
+
+def loop_for(network: Network, settings: Settings, ledger: Ledger) -> ReconcileLoop:
+    devices = network.devices.values()
+    return ReconcileLoop(
+        ledger=ledger,
+        pusher=pusher_for(network, settings, ledger),
+        wanted_for=wanted_for(network),
+        pace=Pace(settings.stage_lead, settings.arm_ahead, settings.check_interval, all(map(acts, devices))),
+        retention=Retention(Archive(settings.state_dir), settings.keep_revisions),
+        clock=lambda: datetime.now(UTC),
+        instants=instants_of(network),
+    )
+
+
+def policy_of(settings: Settings, network: Network) -> Policy:
+    usual = OwnerQuota(
+        reservations=settings.quota_reservations,
+        windows=settings.quota_windows,
+        holds=settings.quota_holds,
+        volume=settings.quota_volume_bytes,
+    )
+    return Policy(
+        gate=Gate(settings.approval_rate_bps, settings.approval_duration),
+        horizon=settings.horizon,
+        longest_hold=settings.longest_hold,
+        quota=_quota(usual, usual),
+        owner_quotas={owner: _quota(own, usual) for owner, own in settings.owner_quotas.items()},
+        endpoints=endpoint_owners(network),
+    )
+
+
+def _quota(own: OwnerQuota, usual: OwnerQuota) -> Quota:
+    """What an owner's entry leaves out is as for everybody."""
+    said = usual.model_dump() | own.model_dump(exclude_unset=True)
+    volume_bytes = said["volume"]
+    return Quota(
+        said["reservations"], said["windows"], said["holds"], volume_bytes * 8 if volume_bytes is not None else None
+    )

@@ -1,0 +1,144 @@
+"""What the archive tells of reservations when the ledger is dead: which routers carry them, since when, and whom else it
+would concern to go back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from controller.planning.errors import NotPossible
+from controller.problems import InvalidInput
+from controller.recovery.history import Before, consequences, history_of
+from controller.rollout.archive import Archive
+from controller.rollout.device_folder import RESERVATIONS
+from controller.rollout.model import Carried, Revision
+from controller.wiring import wanted_for
+from tests.support.networks import line_network
+from tests.support.requests import T0
+from tests.unit.rollout.support import active, revision
+
+NETWORK = line_network()
+FIRST, *MIDDLE, LAST = sorted(NETWORK.devices)
+PATH = tuple(sorted(NETWORK.devices))
+#: What a push of nothing but the standing configuration carries.
+STANDING = revision(T0)
+
+
+def carried(name: str, version: int = 1, devices: tuple[str, ...] = PATH) -> Carried:
+    return Carried(f"r-{name}", f"hep/{name}", version, devices)
+
+
+CMS, ATLAS = carried("cms"), carried("atlas")
+
+
+def archive_of(folder: Path, *revisions: Mapping[str, tuple[Carried, ...]]) -> tuple[Archive, list[str]]:
+    """An archive of these revisions, a minute apart: for each of its routers whom its configuration is for."""
+    archive = Archive(folder)
+    for minute, told in enumerate(revisions):
+        at = T0 + timedelta(minutes=minute)
+        parts = {name: replace(STANDING.devices[name], carried=some) for name, some in told.items()}
+        archive.write(Revision(f"{at:%Y%m%dT%H%M%S.%fZ}-{minute:08x}", at, parts))
+    return archive, list(archive.revisions())
+
+
+def test_what_is_wanted_says_whom_it_is_for() -> None:
+    """On every router of the path, so that the archive can tell it of each by itself."""
+    wanted = wanted_for(NETWORK)([active(1, 10), active(2, 20)], T0).wanted
+    assert {name: [one.handle for one in target.carried] for name, target in wanted.items()} == {
+        name: ["h1", "h2"] for name in PATH
+    }
+    assert all(one.devices == PATH for target in wanted.values() for one in target.carried)
+    assert wanted_for(NETWORK)((), T0).wanted[FIRST].carried == ()
+
+
+def test_routers_go_back_to_the_last_that_they_had_without_the_reservation(tmp_path: Path) -> None:
+    standing = dict.fromkeys(PATH, ())
+    archive, known = archive_of(
+        tmp_path, standing, dict.fromkeys(PATH, (CMS,)), dict.fromkeys(PATH, (CMS, ATLAS)), dict.fromkeys(PATH, (CMS,))
+    )
+    history = history_of(archive)
+    assert history.before(history.find("hep/cms")) == dict.fromkeys(PATH, Before(known[0]))
+    assert history.find("r-cms") == history.find("hep/cms") == CMS
+
+
+def test_a_router_that_had_nothing_before_goes_back_to_before_its_first_push(tmp_path: Path) -> None:
+    archive, known = archive_of(tmp_path, dict.fromkeys(PATH, (CMS,)))
+    assert history_of(archive).before(CMS) == dict.fromkeys(PATH, Before(known[0], first=True))
+
+
+def test_a_router_that_the_reservation_changed_nothing_on_keeps_what_it_had(tmp_path: Path) -> None:
+    """As in the core of Cisco routers, whose queues follow the shares: only the edges are pushed to at a boundary."""
+    edges = {FIRST: (CMS,), LAST: (CMS,)}
+    archive, known = archive_of(tmp_path, dict.fromkeys(PATH, ()), edges)
+    assert history_of(archive).before(CMS) == dict.fromkeys(PATH, Before(known[0]))
+
+
+def test_one_that_came_again_goes_to_before_it_came_the_last_time(tmp_path: Path) -> None:
+    with_it, without = dict.fromkeys(PATH, (CMS,)), dict.fromkeys(PATH, ())
+    archive, known = archive_of(tmp_path, without, with_it, without, with_it)
+    assert history_of(archive).before(CMS) == dict.fromkeys(PATH, Before(known[2]))
+
+
+def test_a_router_that_it_was_taken_from_already_is_left_alone(tmp_path: Path) -> None:
+    archive, known = archive_of(tmp_path, dict.fromkeys(PATH, ()), dict.fromkeys(PATH, (CMS,)), {FIRST: ()})
+    assert history_of(archive).before(CMS) == dict.fromkeys([*MIDDLE, LAST], Before(known[0]))
+
+
+def test_one_that_is_over_is_told_with_the_revision_that_ended_it(tmp_path: Path) -> None:
+    archive, known = archive_of(tmp_path, dict.fromkeys(PATH, (CMS,)), dict.fromkeys(PATH, ()))
+    with pytest.raises(NotPossible, match=rf"no router carries hep/cms any more: revision {known[1]} took it away"):
+        history_of(archive).before(CMS)
+
+
+def test_of_one_name_the_latest_is_meant(tmp_path: Path) -> None:
+    again = replace(CMS, handle="r-again")
+    archive, _ = archive_of(tmp_path, {FIRST: (CMS,)}, {FIRST: (again,)})
+    assert history_of(archive).find("hep/cms") == again
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("hep/cmz", "carried a reservation hep/cmz; did you mean hep/cms?"),
+        ("r-cns", "did you mean r-cms?"),
+        ("astro/vlbi", "the latest are hep/cms, hep/atlas"),
+    ],
+)
+def test_an_unknown_one_is_told_with_what_is_like_it(tmp_path: Path, asked: str, words: str) -> None:
+    archive, _ = archive_of(tmp_path, {FIRST: (CMS,)}, {FIRST: (CMS, ATLAS)})
+    with pytest.raises(NotPossible) as unknown:
+        history_of(archive).find(asked)
+    assert words in str(unknown.value)
+
+
+def test_an_archive_of_before_knows_no_reservations(tmp_path: Path) -> None:
+    archive, (known,) = archive_of(tmp_path, {FIRST: (CMS,)})
+    (archive.folder(known) / FIRST / RESERVATIONS).unlink()
+    with pytest.raises(NotPossible, match="it tells of no reservation at all; name routers with --device"):
+        history_of(archive).find("hep/cms")
+
+
+def test_a_broken_file_of_the_archive_is_named(tmp_path: Path) -> None:
+    archive, (known,) = archive_of(tmp_path, {FIRST: (CMS,)})
+    file = archive.folder(known) / FIRST / RESERVATIONS
+    for text in ("{", '["cms"]', "7", '[{"handle": "r-cms"}]'):
+        file.write_text(text)
+        with pytest.raises(InvalidInput, match="is no list of reservations; restore it") as broken:
+            history_of(archive)
+        assert str(file) in str(broken.value)
+
+
+def test_whom_else_it_concerns_is_said_by_router() -> None:
+    lhcb, later = carried("lhcb"), carried("atlas", version=2)
+    now = {FIRST: {one.handle: one for one in (CMS, later)}, LAST: {one.handle: one for one in (CMS, later)}}
+    then: dict[str, tuple[Carried, ...]] = {FIRST: (ATLAS, lhcb), LAST: ()}
+    assert consequences(now, then, but=CMS.handle) == (
+        f"takes away hep/atlas on {LAST}",
+        f"gives an earlier form of hep/atlas on {FIRST}",
+        f"brings back hep/lhcb on {FIRST}",
+    )
+    assert consequences(now, {FIRST: (CMS, later)}, but="") == ()
