@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from types import TracebackType
 
 import psycopg
@@ -93,6 +95,20 @@ class Lease:
         except SQLAlchemyError:
             return False
         return True
+
+    def ahead_of_database(self, clock: Callable[[], datetime]) -> timedelta:
+        """How far a clock (aware UTC) is ahead of the database's, or (below zero) behind it.
+
+        Zero where the two agree within the time that the question takes, and where the connection is gone, as `held`
+        says.
+        """
+        before = clock()
+        try:
+            there: datetime = self._connection.execute(text("SELECT clock_timestamp()")).scalar_one()
+            self._connection.rollback()
+        except SQLAlchemyError:
+            return timedelta()
+        return max(before - there, min(clock() - there, timedelta()))
 
     def release(self) -> None:
         try:

@@ -31,6 +31,9 @@ from controller.timeline import boundaries, next_boundary
 log = structlog.get_logger("slotcar.loop")
 #: How long another controller may lead before this one asks again.
 FOLLOW_S = 2.0
+#: A controller whose clock differs from the database's by more does not lead: it would end slots before their time, and for
+#: good (ADR 22). The precision of boundaries is finer by far; it is kept by time servers, and told of by `clocks.py`.
+CLOCK_LIMIT = timedelta(seconds=30)
 #: So often, in seconds, a sleep is looked up from: a stop is heard, and a clock that was set is seen.
 NAP_S = 0.5
 
@@ -74,7 +77,10 @@ class ReconcileLoop:
                     stopping.wait(FOLLOW_S)
                     continue
                 with lease:
-                    self._lead(lease, stopping)
+                    if agrees := self._clock_agrees(lease):
+                        self._lead(lease, stopping)
+                if not agrees:
+                    stopping.wait(FOLLOW_S)
             except Stopping:
                 log.info("stopping")
                 return
@@ -95,9 +101,26 @@ class ReconcileLoop:
         self.status.leading, self.status.error = True, ""
         self._progress = self._progress.of_new_lead(self.clock())
         self._clock_watch.accept()
-        while not stopping.is_set() and lease.held():
+        while not stopping.is_set() and lease.held() and self._clock_agrees(lease):
             last_event = self.ledger.last_event()
             self._sleep(last_event, self.turn(), stopping)
+
+    def _clock_agrees(self, lease: Lease) -> bool:
+        """Whether this controller's clock may be gone by. Two controllers of one ledger meet in the database's clock."""
+        ahead = lease.ahead_of_database(self.clock)
+        if abs(ahead) <= CLOCK_LIMIT:
+            return True
+        side = "ahead of" if ahead > timedelta() else "behind"
+        why = (
+            f"this controller's clock is {abs(ahead).total_seconds():,.0f} s {side} the database's: it does not lead"
+            f" until they differ by at most {CLOCK_LIMIT.total_seconds():.0f} s"
+        )
+        if not self.status.error.startswith("this controller's clock"):
+            log.error("the clock is wrong", ahead_s=ahead.total_seconds())
+            details = {"ahead_of_database_us": round(ahead.total_seconds() * 1_000_000)}
+            self.ledger.append_event("controller.clock-off", self.clock(), details=details)
+        self.status.error = why
+        return False
 
     def _sleep(self, last_event: int, until: datetime, stopping: threading.Event) -> None:
         """Until the instant, an event after the last, a stop, or until the clock is set: then all is computed again."""

@@ -145,12 +145,35 @@ def test_a_clock_that_is_set_back_is_told_and_nobody_sleeps_by_it(world: CiscoWo
     off = [timedelta()]
     with leading(world, ledger, clock=lambda: datetime.now(UTC) + off[0]) as (loop, failures):
         wait_for(settled(loop), "the routers to have what is wanted")
-        off[0] = -timedelta(hours=1)
+        off[0] = -timedelta(seconds=20)
         wait_for(lambda: bool(events(ledger, "controller.clock-set")), "it to be told")
         (told,) = events(ledger, "controller.clock-set")
-        assert told["by_s"] == pytest.approx(-3600, abs=1)
+        assert told["by_s"] == pytest.approx(-20, abs=1)
         ledger.append_event("test.wakes", datetime.now(UTC))
         wait_for(settled(loop), "all to be looked at again")
+    assert failures == []
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_whose_clock_is_not_the_database_s_leads_no_more_until_it_is(
+    world: CiscoWorld, ledger: Ledger, hours: int
+) -> None:
+    """A leader an hour ahead would end every slot of the next hour, for good."""
+    off = [timedelta()]
+    with leading(world, ledger, clock=lambda: datetime.now(UTC) + off[0]) as (loop, failures):
+        wait_for(settled(loop), "the routers to have what is wanted")
+        leads = len(events(ledger, "controller.leading"))
+        off[0] = timedelta(hours=hours)
+        wait_for(lambda: not loop.status.leading, "it to give up the lead")
+        wait_for(lambda: "the database's" in loop.status.error, "it to be told why")
+        assert ("3,600 s ahead of" if hours > 0 else "3,600 s behind") in loop.status.error
+        with ledger.try_lead() or pytest.fail("another controller cannot lead"):
+            (told,) = events(ledger, "controller.clock-off")
+            assert told["ahead_of_database_us"] == pytest.approx(hours * 3_600_000_000, abs=5_000_000)
+        off[0] = timedelta()
+        wait_for(settled(loop), "it to lead again")
+        assert len(events(ledger, "controller.leading")) == leads + 1
+        assert loop.status.error == ""
     assert failures == []
 
 
