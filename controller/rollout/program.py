@@ -1,8 +1,7 @@
-"""The program of each device: the changes that it makes by itself at coming instants, without a controller (docs/design.md
-rule 9).
+"""The program of each device: the changes that it makes by itself at coming instants (docs/design.md rule 9). Pure.
 
 A slot ends at its instant whether or not a controller lives: its end is in the program before its first packet is let in.
-A slot begins at its instant because the coming boundaries are in the program some time before them (`schedule.py`). Pure.
+A slot begins at its instant because the coming boundaries are in the program some time before them (`schedule.py`).
 """
 
 from __future__ import annotations
