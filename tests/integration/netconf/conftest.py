@@ -42,7 +42,7 @@ class Peer:
     _observer: Session | None = None
 
     def case(self, name: str, device: str = NAME) -> Change:
-        return change_of(RENDER / f"netconf-{name}", device)
+        return change_of(RENDER / f"cisco-iosxe-netconf-{name}", device)
 
     def revision(self, change: Change) -> Path:
         """The folder of a revision that carries this change."""
