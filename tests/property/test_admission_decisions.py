@@ -122,7 +122,7 @@ def test_the_highest_rate_fits_and_one_more_does_not(
         return {name: scaled_up(rate, wire[name], payload) for name in names}
 
     def demands_of(rate: int) -> list[Demand]:
-        return [Demand.constant(name, wire_rate, wire[name], payload) for name, wire_rate in needed(rate).items()]
+        return [Demand(name, (wire_rate,), wire[name], payload) for name, wire_rate in needed(rate).items()]
 
     answer = enquire(tables, demands_of(0), windows(pairs))
     if answer.rate_bps:

@@ -326,7 +326,7 @@ class Past:
         (self.one,) = flow_of(self.world)
         window = Window(self.ended - timedelta(minutes=30), self.ended)
         port = self.one.reservation.destination.model_copy(update={"port": 5002})
-        other = self.one.reservation.model_copy(update={"name": "atlas", "destination": port, "windows": (window,)})
+        other = self.one.reservation.over([window]).model_copy(update={"name": "atlas", "destination": port})
         self.two = replace(self.one, handle="r-two", number=2, reservation=other)
         self._had = self._wanted()
 
