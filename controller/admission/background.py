@@ -114,31 +114,53 @@ def _fill(
     """The rates of all shares that a full resource stopped. As many rounds as resources, at most."""
     top = max((-(-share.at_most_bps * _LEVEL_PER_BPS // share.weight) for share in shares), default=0)
     stopped: dict[str, int] = {}
-
-    def highest(resource: ResourceId) -> int:
-        return _highest_level(crossing_it[resource], stopped, pools[resource], top)
-
-    levels = {resource: highest(resource) for resource in crossing_it}
-    while levels and (level := min(levels.values())) < top:
-        full = {resource for resource, highest_there in levels.items() if highest_there == level}
-        newly = {share.name: share for one in full for share, _ in crossing_it[one] if share.name not in stopped}
-        stopped |= {name: share.rate_bps(level) for name, share in newly.items()}
-        touched = {crossing.resource for share in newly.values() for crossing in share.crossings} - full
-        levels = {one: highest(one) if one in touched else at for one, at in levels.items() if one not in full}
+    levels = dict.fromkeys(
+        crossing_it, 0
+    )  # each at most the highest that its resource carries, and exactly so if fresh
+    fresh: set[ResourceId] = set()
+    while levels:
+        resource = min(levels, key=lambda one: levels[one])
+        if resource not in fresh:
+            levels[resource] = _highest_level(crossing_it[resource], stopped, pools[resource], levels[resource], top)
+            fresh.add(resource)
+            continue
+        level = levels.pop(resource)
+        if level >= top:
+            break
+        for share, _ in crossing_it[resource]:
+            if share.name not in stopped:
+                stopped[share.name] = share.rate_bps(level)
+                # Who stops leaves the others more.
+                fresh.difference_update(crossing.resource for crossing in share.crossings)
     return stopped
 
 
-def _highest_level(crossed: Sequence[tuple[Share, Crossing]], stopped: Mapping[str, int], pool: int, top: int) -> int:
-    """The highest level at which one resource carries all that cross it; `top` where it never stops them."""
-    rising = [(share, crossing) for share, crossing in crossed if share.name not in stopped]
+def _highest_level(
+    crossed: Sequence[tuple[Share, Crossing]], stopped: Mapping[str, int], pool: int, low: int, top: int
+) -> int:
+    """The highest level at which one resource carries all that cross it; `top` where it never stops them.
+
+    `low`: a level that it carries.
+    """
+    rising = [
+        (share.weight, share.at_least_bps, share.at_most_bps, crossing.wire_bytes, crossing.payload_bytes)
+        for share, crossing in crossed
+        if share.name not in stopped
+    ]
     rest = pool - sum(crossing.amount(stopped[share.name]) for share, crossing in crossed if share.name in stopped)
 
-    def carries(level: int) -> bool:
-        return sum(crossing.amount(share.rate_bps(level)) for share, crossing in rising) <= rest
+    def carries(level: int) -> bool:  # `Share.rate_bps` and `Crossing.amount`, without a call: this is the inner loop
+        load = 0
+        for weight, least, most, wire, payload in rising:
+            load -= -min(most, max(least, weight * level // _LEVEL_PER_BPS)) * wire // payload
+        return load <= rest
 
     if carries(top):
         return top
-    low, high = 0, top  # at level 0 each has its `at_least`, which the pool holds
+    high, step = top, _LEVEL_PER_BPS
+    while low + step < high and carries(low + step):
+        low, step = low + step, 4 * step
+    high = min(high, low + step)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if carries(middle) else (low, middle)

@@ -83,10 +83,10 @@ class Transfer:
 
     def usable(self, free: Sequence[RateStep]) -> Profile:
         """What it can use of free rates, within its window: min(at_most, free), and nothing under `at_least`."""
-        inside = clipped(free, self.window.start_us, self.window.end_us)
+        low, high = self.at_least_bps, self.at_most_bps
         return tuple(
-            step._replace(rate_bps=min(step.rate_bps, self.at_most_bps) if step.rate_bps >= self.at_least_bps else 0)
-            for step in inside
+            RateStep(start_us, end_us, min(rate_bps, high) if rate_bps >= low else 0)
+            for start_us, end_us, rate_bps in clipped(free, self.window.start_us, self.window.end_us)
         )
 
 

@@ -9,7 +9,7 @@ doi 10.1002/net.22202), and moving what was admitted is what makes deadline syst
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -53,7 +53,7 @@ class PlacedTransfer:
 
     Attributes:
         transfer: with the volume that remains now.
-        profile: from now on.
+        profile: what of it has passed by now does not matter.
     """
 
     handle: str
@@ -96,13 +96,18 @@ def make_room(
     if profile is not None:
         return Room(profile)
     frozen_until_us = to_us(now + frozen)
-    component = connected(request, placed, frozen_until_us)[:most_movable]
+    component = [
+        replace(one, profile=clipped(one.profile, to_us(now), one.transfer.window.end_us))
+        for one in connected(request, placed, frozen_until_us, most_movable)
+    ]
     crossed = _resources(request)
     crossed |= {crossing.resource for one in component for crossing in one.transfer.crossings}
-    plan = _Plan(tables.excerpt(crossed), frozen_until_us, sls)
-    return plan.one_after_another(request, component) or (
-        _Plan(tables.excerpt(crossed), frozen_until_us, sls).together(request, component, solver) if solver else None
-    )
+    if not _Plan(tables.excerpt(_resources(request)), frozen_until_us, sls).can_fit(request, component):
+        return None
+    room = _Plan(tables.excerpt(crossed), frozen_until_us, sls).one_after_another(request, component)
+    if room is not None or solver is None:
+        return room
+    return _Plan(tables.excerpt(crossed), frozen_until_us, sls).together(request, component, solver)
 
 
 def _placed(tables: SlotTables, request: Transfer | FixedRequest, sls: Mapping[str, Sls] | None) -> Profile | None:
@@ -119,36 +124,36 @@ def _resources(request: Transfer | FixedRequest) -> set[ResourceId]:
 
 
 def connected(
-    request: Transfer | FixedRequest, placed: Sequence[PlacedTransfer], frozen_until_us: int
+    request: Transfer | FixedRequest, placed: Sequence[PlacedTransfer], frozen_until_us: int, most: int
 ) -> list[PlacedTransfer]:
     """All that a request can touch, directly or through others: they share a resource and their windows overlap.
 
-    Nearest first, and among equals whoever has the most time left.
+    Nearest first, and among equals whoever has the most time left; `most` of them.
     """
+    spans = {one.handle: _movable_window(one, frozen_until_us) for one in placed}
+    crossing_it: dict[ResourceId, dict[str, PlacedTransfer]] = {}
+    for one in placed:
+        if spans[one.handle][0] < spans[one.handle][1]:
+            for crossing in one.transfer.crossings:
+                crossing_it.setdefault(crossing.resource, {})[one.handle] = one
     windows = request.windows if isinstance(request, FixedRequest) else (request.window,)
-    border = [(_resources(request), [(window.start_us, window.end_us) for window in windows])]
-    rest = sorted(placed, key=lambda one: (-one.transfer.window.end_us, one.handle))
-    rest = [one for one in rest if one.transfer.window.end_us > frozen_until_us]
+    border = [(resource, window.start_us, window.end_us) for resource in _resources(request) for window in windows]
     reached: list[PlacedTransfer] = []
-    while border:
-        beside = [one for one in rest if any(_touches(one, *place, frozen_until_us) for place in border)]
-        handles = {one.handle for one in beside}
-        rest = [one for one in rest if one.handle not in handles]
-        reached += beside
+    while border and len(reached) < most:
+        beside: dict[str, PlacedTransfer] = {}
+        for resource, first_us, last_us in border:
+            for handle, one in crossing_it.get(resource, {}).items():
+                start_us, end_us = spans[handle]
+                if start_us < last_us and first_us < end_us:
+                    beside[handle] = one
+        for one in beside.values():
+            for crossing in one.transfer.crossings:
+                del crossing_it[crossing.resource][one.handle]
+        reached += sorted(beside.values(), key=lambda one: (-spans[one.handle][1], one.handle))
         border = [
-            ({crossing.resource for crossing in one.transfer.crossings}, [_movable_window(one, frozen_until_us)])
-            for one in beside
+            (crossing.resource, *spans[one.handle]) for one in beside.values() for crossing in one.transfer.crossings
         ]
-    return reached
-
-
-def _touches(
-    one: PlacedTransfer, resources: set[ResourceId], spans: Iterable[tuple[int, int]], frozen_until_us: int
-) -> bool:
-    start_us, end_us = _movable_window(one, frozen_until_us)
-    return any(crossing.resource in resources for crossing in one.transfer.crossings) and any(
-        start_us < last_us and first_us < end_us for first_us, last_us in spans
-    )
+    return reached[:most]
 
 
 def _movable_window(one: PlacedTransfer, frozen_until_us: int) -> tuple[int, int]:
@@ -166,6 +171,14 @@ class _Plan:
     def __init__(self, tables: SlotTables, frozen_until_us: int, sls: Mapping[str, Sls] | None) -> None:
         self.tables, self.frozen_until_us, self.sls = tables, frozen_until_us, sls
 
+    def can_fit(self, request: Transfer | FixedRequest, component: Sequence[PlacedTransfer]) -> bool:
+        """Whether the request fits if nobody stands in its way. Takes all that may be moved out."""
+        for one in component:
+            self._remove(
+                [each for each in one.transfer.crossings if each.resource in self.tables], self._parts(one)[1]
+            )
+        return _placed(self.tables, request, self.sls) is not None
+
     # One after another
 
     def one_after_another(self, request: Transfer | FixedRequest, component: Sequence[PlacedTransfer]) -> Room | None:
@@ -176,7 +189,10 @@ class _Plan:
         if isinstance(request, FixedRequest):
             self.tables.add(request.demands, request.windows)
         moved: dict[str, Profile] = {}
+        resources = _resources(request)
         for one in component:
+            if not any(crossing.resource in resources for crossing in one.transfer.crossings):
+                continue  # it is in the way of others only, who had their turn
             profile = self._as_late_as_possible(one)
             if profile is None or profile == one.profile:
                 continue
@@ -233,11 +249,9 @@ class _Plan:
         self, request: Transfer | FixedRequest, component: Sequence[PlacedTransfer], solver: LinearSolver
     ) -> Room | None:
         """Moves all at once, as a linear program proposes."""
-        for one in component:
-            self._remove(one.transfer.crossings, self._parts(one)[1])
+        if not self.can_fit(request, component):
+            return None
         if isinstance(request, FixedRequest):
-            if not self.tables.fits(request.demands, request.windows):
-                return None
             self.tables.add(request.demands, request.windows)
         movables = self._movables(component)
         asked = [Movable(request, request.window)] if isinstance(request, Transfer) else []

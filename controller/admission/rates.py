@@ -145,11 +145,10 @@ def _at(times: Ints, levels: Ints, moments: Ints) -> Ints:
 
 
 def _free_on(tables: SlotTables, crossing: Crossing, window: Window, sls: Mapping[str, Sls]) -> tuple[Ints, Ints]:
-    steps = tables.steps(crossing.resource, window) or ((window.start_us, 0),)
-    table = np.array(steps, dtype=np.int64)
-    # Before the tables' floor nothing is kept, and counts as free.
-    times, reserved = table[:, 0], table[:, 1]
-    times[0] = window.start_us
+    times, reserved = tables.step_columns(crossing.resource, window)
+    if not times.size:
+        times, reserved = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    times[0] = window.start_us  # before the tables' floor nothing is kept, and counts as free
     free = np.maximum(0, tables.capacity(crossing.resource) - reserved)
     # free * payload // wire, in two parts that stay inside 64 bits.
     whole, rest = np.divmod(free, crossing.wire_bytes)

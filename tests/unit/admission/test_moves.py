@@ -113,6 +113,14 @@ def test_nothing_moves_within_the_frozen_horizon_or_past_a_deadline() -> None:
     assert make_room(tables, in_time, [running], now=T0, solver=Simplex()) is None
 
 
+def test_what_of_a_profile_has_passed_counts_for_nothing() -> None:
+    tables = book()
+    running = placed(tables, "running", transfer(1, 0, 4), steps((0, 2, 1)))
+    now = from_us(span(0, 1).end_us)
+    room = make_room(tables, fixed(1, 2, 1), [running], now=now, frozen=NONE_FROZEN)
+    assert room == Room((), {"running": steps((3, 4, 1))})
+
+
 def test_the_tables_are_as_before() -> None:
     tables = book()
     both = chain(tables)
@@ -160,8 +168,9 @@ def test_a_component_reaches_through_others_nearest_first_and_not_beyond() -> No
     far = placed(tables, "far", transfer(1, 3, 6, FAR), steps((3, 4, 1)))
     longer = placed(tables, "longer", transfer(1, 0, 5), steps((0, 1, 1)))
     apart = placed(tables, "apart", transfer(1, 6, 9, FAR), steps((6, 7, 1)))
-    found = connected(transfer(1, 0, 1), [apart, far, near, longer], to_us(T0))
+    found = connected(transfer(1, 0, 1), [apart, far, near, longer], to_us(T0), most=9)
     assert [one.handle for one in found] == ["longer", "near", "far"]
+    assert connected(transfer(1, 0, 1), [apart, far, near, longer], to_us(T0), most=2) == found[:2]
 
 
 def test_a_profile_is_filled_up_earliest_first_and_cut_where_it_has_too_much() -> None:
