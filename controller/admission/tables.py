@@ -180,10 +180,13 @@ class SlotTables:
 
     def steps(self, resource: ResourceId, window: Window) -> tuple[tuple[int, int], ...]:
         """Reserved rate over the window: (time in us, rate in bps) of its start and of each change in it."""
-        times, levels = storage.segment(
-            self._state, self._ids.get(resource, NOWHERE), max(window.start_us, self.floor_us), window.end_us
-        )
+        times, levels = self.step_columns(resource, window)
         return tuple(zip(times.tolist(), levels.tolist(), strict=True))
+
+    def step_columns(self, resource: ResourceId, window: Window) -> storage.Steps:
+        """`steps` as two arrays of the caller's own: times in us, rates in bps."""
+        start_us = max(window.start_us, self.floor_us)
+        return storage.segment(self._state, self._ids.get(resource, NOWHERE), start_us, window.end_us)
 
     def worst(self, resource: ResourceId, window: Window, rate_bps: int) -> tuple[int, Window] | None:
         """Where in the window `rate_bps` more does not fit: the peak, and the period around its first moment.

@@ -1,0 +1,235 @@
+"""Deadline transfers: a profile of rates that moves a volume in time over what the slot tables leave.
+
+On a fixed path the volume can be moved by the deadline exactly when the sum of min(at_most, free) over the window
+reaches it; filling earliest first shows it, and ends earliest (Chen & Primet, doi 10.1109/CCGRID.2007.102). Earliest
+completion is the test and need not be the promise: three shapes of profile are offered. The rate that a transfer needs
+is its remaining volume / its remaining time, computed anew at every report (NICT, deadline transfers over AF).
+
+Rates are payload rates: `arithmetic` counts the headers on every resource, as it does for a fixed request. A step has
+`at_least` or nothing: where less is free, the transfer pauses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from controller.admission.arithmetic import scaled_up
+from controller.admission.rates import (
+    MICROBITS_PER_BYTE,
+    Crossing,
+    Profile,
+    RateStep,
+    clipped,
+    excess,
+    free_rates,
+    merged,
+    microbits,
+)
+from controller.admission.resource_id import ResourceId
+from controller.admission.steady import steady_profile
+from controller.admission.tables import SlotTables
+from controller.network.model import Sls
+from controller.timebase import Window, from_us, to_us
+from controller.units import MAX_RATE_BPS
+
+#: A profile whose rest moves what remains and at most this much more stays as it is, in thousandths.
+KEPT_ABOVE_PERMILLE = 10
+
+
+class Shape(StrEnum):
+    """What a transfer's profile looks like where there is a choice."""
+
+    STEADY = "steady"
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A volume of payload to be moved within a window, whose end is the deadline.
+
+    Attributes:
+        crossings: the resources of its path, each once; each direction that is reserved moves the volume.
+        at_least_bps: no step is slower. at_most_bps: none is faster.
+
+    Raises:
+        ValueError: no volume, or bounds that no rate meets.
+    """
+
+    volume_bytes: int
+    window: Window
+    crossings: tuple[Crossing, ...]
+    at_least_bps: int = 0
+    at_most_bps: int = MAX_RATE_BPS
+    shape: Shape = Shape.STEADY
+
+    def __post_init__(self) -> None:
+        if self.volume_bytes < 1:
+            raise ValueError(f"a volume is at least 1 byte (got {self.volume_bytes})")
+        if not 0 <= self.at_least_bps <= self.at_most_bps or not self.at_most_bps:
+            raise ValueError(f"at_least {self.at_least_bps} is above at_most {self.at_most_bps}, or both are 0")
+
+    @property
+    def microbits(self) -> int:
+        return self.volume_bytes * MICROBITS_PER_BYTE
+
+    @property
+    def needed_bps(self) -> int:
+        """Volume / time, rounded up: the constant rate that ends at the deadline."""
+        return scaled_up(1, self.microbits, self.window.end_us - self.window.start_us)
+
+    def usable(self, free: Sequence[RateStep]) -> Profile:
+        """What it can use of free rates, within its window: min(at_most, free), and nothing under `at_least`."""
+        low, high = self.at_least_bps, self.at_most_bps
+        return tuple(
+            RateStep(start_us, end_us, min(rate_bps, high) if rate_bps >= low else 0)
+            for start_us, end_us, rate_bps in clipped(free, self.window.start_us, self.window.end_us)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TransferRefused:
+    """The volume cannot be moved by the deadline (docs/design.md rule 5).
+
+    Attributes:
+        most_bytes: the most that can be, by the same deadline.
+        earliest_deadline: by when the whole volume can be; None: not before the horizon.
+        tightest: the resource that alone leaves the least volume; None where `at_most` does, or no resource is short.
+        tightest_bytes: what that resource alone, or `at_most`, leaves.
+    """
+
+    asked_bytes: int
+    most_bytes: int
+    earliest_deadline: datetime | None
+    tightest: ResourceId | None
+    tightest_bytes: int
+    horizon: datetime
+
+
+def plan_transfer(
+    tables: SlotTables, transfer: Transfer, *, horizon: datetime, sls: Mapping[str, Sls] | None = None
+) -> Profile | TransferRefused:
+    """A profile of the asked shape that moves the volume by the deadline, or why there is none. Changes nothing.
+
+    Args:
+        horizon: until when an earliest deadline is looked for.
+        sls: the network's SLSs, by name; outside its validity one leaves nothing.
+    """
+    free = free_rates(tables, transfer.crossings, transfer.window, sls)
+    return shaped(transfer, free) or refusal(tables, transfer, horizon=horizon, sls=sls)
+
+
+def shaped(transfer: Transfer, free: Sequence[RateStep]) -> Profile | None:
+    """A profile of the transfer's shape over free rates; None where its volume does not fit (exactly then)."""
+    usable = transfer.usable(free)
+    if microbits(usable) < transfer.microbits:
+        return None
+    if transfer.shape is Shape.LATEST:
+        return latest(usable, transfer.microbits)
+    steady = transfer.shape is Shape.STEADY
+    found = steady_profile(usable, transfer.microbits, transfer.at_least_bps) if steady else None
+    return found or earliest(usable, transfer.microbits)
+
+
+def earliest(usable: Sequence[RateStep], needed_microbits: int) -> Profile:
+    """Fills from the beginning; all that is usable where that does not suffice. The last step ends when it is done."""
+    return merged(_filled(usable, needed_microbits))
+
+
+def latest(usable: Sequence[RateStep], needed_microbits: int) -> Profile:
+    """Fills from the end; the first step begins as late as may be."""
+    mirror = [RateStep(-end_us, -start_us, rate_bps) for start_us, end_us, rate_bps in reversed(usable)]
+    back = reversed(list(_filled(mirror, needed_microbits)))
+    return merged(RateStep(-end_us, -start_us, rate_bps) for start_us, end_us, rate_bps in back)
+
+
+def _filled(usable: Sequence[RateStep], needed_microbits: int) -> Iterator[RateStep]:
+    for step in usable:
+        if needed_microbits <= 0:
+            return
+        if step.rate_bps:
+            length_us = min(step.end_us - step.start_us, -(-needed_microbits // step.rate_bps))
+            yield step._replace(end_us=step.start_us + length_us)
+            needed_microbits -= length_us * step.rate_bps
+
+
+def refusal(
+    tables: SlotTables, transfer: Transfer, *, horizon: datetime, sls: Mapping[str, Sls] | None = None
+) -> TransferRefused:
+    """The numbers of a transfer that does not fit."""
+
+    def most(crossings: Sequence[Crossing]) -> int:
+        volume = microbits(transfer.usable(free_rates(tables, crossings, transfer.window, sls)))
+        return volume // MICROBITS_PER_BYTE
+
+    alone = [(most((crossing,)), crossing.resource) for crossing in transfer.crossings]
+    unlimited = most(())
+    tightest_bytes, tightest = min(alone, key=lambda one: one[0], default=(unlimited, None))
+    return TransferRefused(
+        asked_bytes=transfer.volume_bytes,
+        most_bytes=most(transfer.crossings),
+        earliest_deadline=_earliest_deadline(tables, transfer, horizon, sls),
+        tightest=tightest if tightest_bytes < unlimited else None,
+        tightest_bytes=tightest_bytes,
+        horizon=horizon,
+    )
+
+
+def _earliest_deadline(
+    tables: SlotTables, transfer: Transfer, horizon: datetime, sls: Mapping[str, Sls] | None
+) -> datetime | None:
+    if horizon <= transfer.window.start:
+        return None
+    longer = replace(transfer, window=Window(transfer.window.start, horizon))
+    usable = longer.usable(free_rates(tables, longer.crossings, longer.window, sls))
+    if microbits(usable) < longer.microbits:
+        return None
+    return from_us(earliest(usable, longer.microbits)[-1].end_us)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What becomes of a transfer at a report of its remaining volume.
+
+    Attributes:
+        needed_bps: remaining volume / remaining time (NICT).
+        profile: from now on. raised, given_back: where and by how much it is above and below the one before.
+        missing_bytes: what the profile does not move by the deadline; it takes all that is free then.
+    """
+
+    needed_bps: int
+    profile: Profile
+    raised: Profile
+    given_back: Profile
+    missing_bytes: int = 0
+
+
+def progress(
+    transfer: Transfer, profile: Profile, remaining_bytes: int, now: datetime, free: Sequence[RateStep]
+) -> Progress:
+    """The transfer's new profile: what is done early is given back, what has fallen behind asks for more.
+
+    Args:
+        profile: its present one.
+        free: payload rates that the tables leave it from `now` to the deadline, without its present profile.
+
+    Raises:
+        ValueError: the deadline has passed, or a negative volume remains.
+    """
+    now_us, by_us = to_us(now), transfer.window.end_us
+    if now_us >= by_us or remaining_bytes < 0:
+        raise ValueError(f"{remaining_bytes} bytes cannot remain at {now.isoformat()}")
+    before = clipped(profile, now_us, by_us)
+    if not remaining_bytes:
+        return Progress(0, (), (), before)
+    start = max(now, transfer.window.start)
+    rest = replace(transfer, volume_bytes=remaining_bytes, window=Window(start, transfer.window.end))
+    after, missing = before, 0
+    if not 0 <= (microbits(before) - rest.microbits) * 1000 <= rest.microbits * KEPT_ABOVE_PERMILLE:
+        usable = rest.usable(free)
+        after = shaped(rest, free) or merged(usable)
+        missing = max(0, -((microbits(after) - rest.microbits) // MICROBITS_PER_BYTE))
+    return Progress(rest.needed_bps, after, excess(after, before), excess(before, after), missing)

@@ -1,0 +1,163 @@
+"""Rates over time: what the slot tables leave on a path, and the profile of rates that a need is given.
+
+A rate is a payload rate, integer bits per second; a volume is counted in microbits, so that rate times microseconds is
+a volume without rounding. Headers are counted by `arithmetic`, as those of a fixed request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from controller.admission.arithmetic import payload_rate_bps, scaled_up
+from controller.admission.kernels import Ints
+from controller.admission.model import Demand
+from controller.admission.resource_id import SLS, ResourceId
+from controller.admission.tables import SlotTables
+from controller.network.model import Sls
+from controller.timebase import Window
+from controller.units import MAX_RATE_BPS
+
+MICROBITS_PER_BYTE = 8_000_000
+
+
+class RateStep(NamedTuple):
+    """One rate over `[start_us, end_us)`."""
+
+    start_us: int
+    end_us: int
+    rate_bps: int
+
+    @property
+    def microbits(self) -> int:
+        return (self.end_us - self.start_us) * self.rate_bps
+
+
+#: Steps, ascending and disjoint. Of a need, those with a rate above 0 only; of what is free, without a gap.
+Profile: TypeAlias = tuple[RateStep, ...]
+
+
+class Crossing(NamedTuple):
+    """A resource that a flow crosses, and what `payload_bytes` of payload take there."""
+
+    resource: ResourceId
+    wire_bytes: int = 1
+    payload_bytes: int = 1
+
+    @classmethod
+    def of(cls, demand: Demand) -> Crossing:
+        """Whatever the demand's own amounts are."""
+        return cls(demand.resource, demand.wire_bytes, demand.payload_bytes)
+
+    def amount(self, rate_bps: int) -> int:
+        """What a payload rate takes, rounded up."""
+        return scaled_up(rate_bps, self.wire_bytes, self.payload_bytes)
+
+    def rate_bps(self, free: int) -> int:
+        """The highest payload rate that takes at most `free`; 0 at least."""
+        return payload_rate_bps(free, self.wire_bytes, self.payload_bytes)
+
+
+def microbits(steps: Iterable[RateStep]) -> int:
+    """The volume that steps move."""
+    return sum(step.microbits for step in steps)
+
+
+def merged(steps: Iterable[RateStep]) -> Profile:
+    """The same without steps of rate 0 and without borders between equal rates."""
+    kept: list[RateStep] = []
+    for step in steps:
+        if not step.rate_bps or step.start_us >= step.end_us:
+            continue
+        if kept and kept[-1].end_us == step.start_us and kept[-1].rate_bps == step.rate_bps:
+            kept[-1] = RateStep(kept[-1].start_us, step.end_us, step.rate_bps)
+        else:
+            kept.append(step)
+    return tuple(kept)
+
+
+def clipped(steps: Iterable[RateStep], start_us: int, end_us: int) -> Profile:
+    """What lies in `[start_us, end_us)`, steps of rate 0 too."""
+    cut = (RateStep(max(step.start_us, start_us), min(step.end_us, end_us), step.rate_bps) for step in steps)
+    return tuple(step for step in cut if step.start_us < step.end_us)
+
+
+def aligned(first: Sequence[RateStep], second: Sequence[RateStep]) -> list[tuple[int, int, int, int]]:
+    """`(start_us, end_us, rate of first, rate of second)` between all borders of both; 0 where one has no step."""
+    borders = sorted({border for steps in (first, second) for step in steps for border in step[:2]})
+    rows, places = [], [0, 0]
+    for start_us, end_us in pairwise(borders):
+        rates = []
+        for number, steps in enumerate((first, second)):
+            while places[number] < len(steps) and steps[places[number]].end_us <= start_us:
+                places[number] += 1
+            step = steps[places[number]] if places[number] < len(steps) else None
+            rates.append(step.rate_bps if step and step.start_us <= start_us else 0)
+        rows.append((start_us, end_us, rates[0], rates[1]))
+    return rows
+
+
+def excess(first: Sequence[RateStep], second: Sequence[RateStep]) -> Profile:
+    """Where and by how much the first is above the second."""
+    return merged(RateStep(start, end, max(0, one - other)) for start, end, one, other in aligned(first, second))
+
+
+def profile_demands(crossings: Sequence[Crossing], profile: Profile) -> tuple[tuple[Demand, ...], tuple[Window, ...]]:
+    """A profile as the slot tables take it: demands, and windows one for each step."""
+    demands = tuple(
+        Demand(
+            crossing.resource,
+            tuple(crossing.amount(step.rate_bps) for step in profile),
+            crossing.wire_bytes,
+            crossing.payload_bytes,
+        )
+        for crossing in crossings
+    )
+    return demands, tuple(Window.of_us(step.start_us, step.end_us) for step in profile)
+
+
+def free_rates(
+    tables: SlotTables, crossings: Sequence[Crossing], window: Window, sls: Mapping[str, Sls] | None = None
+) -> Profile:
+    """The highest payload rate that every crossed resource leaves at every moment of the window, without a gap.
+
+    `sls`: the network's SLSs, by name; outside its validity one leaves nothing. A path without a resource leaves
+    `MAX_RATE_BPS`.
+    """
+    times = np.array([window.start_us], dtype=np.int64)
+    levels = np.array([MAX_RATE_BPS], dtype=np.int64)
+    for crossing in crossings:
+        others, rates = _free_on(tables, crossing, window, sls or {})
+        union = np.union1d(times, others)
+        levels = np.minimum(_at(times, levels, union), _at(others, rates, union))
+        times = union
+    changes = np.concatenate(([True], levels[1:] != levels[:-1]))
+    starts = times[changes].tolist()
+    ends = [*starts[1:], window.end_us]
+    return tuple(map(RateStep, starts, ends, levels[changes].tolist()))
+
+
+def _at(times: Ints, levels: Ints, moments: Ints) -> Ints:
+    return levels[np.searchsorted(times, moments, "right") - 1]
+
+
+def _free_on(tables: SlotTables, crossing: Crossing, window: Window, sls: Mapping[str, Sls]) -> tuple[Ints, Ints]:
+    times, reserved = tables.step_columns(crossing.resource, window)
+    if not times.size:
+        times, reserved = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    times[0] = window.start_us  # before the tables' floor nothing is kept, and counts as free
+    free = np.maximum(0, tables.capacity(crossing.resource) - reserved)
+    # free * payload // wire, in two parts that stay inside 64 bits.
+    whole, rest = np.divmod(free, crossing.wire_bytes)
+    rates = whole * crossing.payload_bytes + rest * crossing.payload_bytes // crossing.wire_bytes
+    agreement = sls.get(crossing.resource.place) if crossing.resource.kind == SLS else None
+    if agreement is None or agreement.validity is None:
+        return times, rates
+    start_us, end_us = agreement.validity.start_us, agreement.validity.end_us
+    borders = [time for time in (start_us, end_us) if window.start_us < time < window.end_us]
+    union = np.union1d(times, np.array(borders, dtype=np.int64))
+    valid = (start_us <= union) & (union < end_us)
+    return union, np.where(valid, _at(times, rates, union), 0)

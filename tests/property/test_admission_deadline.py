@@ -1,0 +1,196 @@
+"""Deadline profiles agree with brute force on small grids."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from itertools import groupby, pairwise, product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.admission import Demand, ResourceId, SlotTables
+from controller.admission.deadline import (
+    Shape,
+    Transfer,
+    TransferRefused,
+    earliest,
+    latest,
+    plan_transfer,
+    progress,
+)
+from controller.admission.rates import (
+    MICROBITS_PER_BYTE,
+    Crossing,
+    Profile,
+    RateStep,
+    excess,
+    free_rates,
+    microbits,
+    profile_demands,
+)
+from controller.admission.steady import MINUTE_US, on_grid, steady_profile
+from controller.timebase import Window, to_us
+from tests.unit.admission.support import T0, at, window
+
+BASE_US = to_us(T0)
+NAMES = (ResourceId("sls", "a"), ResourceId("if", "r1:eth1", "in:ip-premium"))
+few_rates = st.lists(st.integers(0, 6), min_size=1, max_size=8)
+
+
+def each(rates: list[int], length_us: int = 1) -> Profile:
+    return tuple(
+        RateStep(BASE_US + n * length_us, BASE_US + (n + 1) * length_us, rate) for n, rate in enumerate(rates)
+    )
+
+
+@settings(deadline=None, max_examples=300)
+@given(few_rates, st.integers(1, 40))
+def test_earliest_and_latest_fill_every_microsecond_from_their_end(rates: list[int], needed: int) -> None:
+    usable = each(rates)
+    first, last = earliest(usable, needed), latest(usable, needed)
+    if sum(rates) < needed:
+        assert microbits(first) == microbits(last) == sum(rates)
+        return
+    end = min(n for n in range(len(rates) + 1) if sum(rates[:n]) >= needed)
+    start = max(n for n in range(len(rates) + 1) if sum(rates[n:]) >= needed)
+    assert microbits(first) == sum(rates[:end])
+    assert first[-1].end_us == BASE_US + end
+    assert microbits(last) == sum(rates[start:])
+    assert last[0].start_us == BASE_US + start
+
+
+def fewest(rates: list[int], needed_per_minute: int) -> int:
+    """Of all profiles of whole minutes that move the volume, the fewest steps."""
+    best = len(rates)
+    for profile in product(*[[level for level in {0, *rates} if level <= rate] for rate in rates]):
+        if sum(profile) >= needed_per_minute:
+            best = min(best, sum(1 for rate, _ in groupby(profile) if rate))
+    return best
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.data())
+def test_a_steady_profile_has_the_fewest_steps(rates: list[int], data: st.DataObject) -> None:
+    needed = data.draw(st.integers(1, max(1, sum(rates))))
+    profile = steady_profile(each(rates, MINUTE_US), needed * MINUTE_US)
+    if sum(rates) < needed:
+        assert profile is None
+        return
+    assert profile is not None
+    assert microbits(profile) >= needed * MINUTE_US
+    assert not excess(profile, each(rates, MINUTE_US))
+    assert len(profile) <= fewest(rates, needed)
+    if min(rates) * len(rates) >= needed:
+        assert len(profile) == 1
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.tuples(st.integers(1, 150), st.integers(0, 5)), min_size=1, max_size=12), st.integers(0, 59))
+def test_the_grid_never_has_more_than_is_usable(parts: list[tuple[int, int]], offset_s: int) -> None:
+    usable, time_us = [], BASE_US + offset_s * 1_000_000
+    for seconds, rate in parts:
+        usable.append(RateStep(time_us, time_us := time_us + seconds * 1_000_000, rate))
+    cells = on_grid(usable, MINUTE_US)
+    assert (cells[0].start_us, cells[-1].end_us) == (usable[0].start_us, usable[-1].end_us)
+    assert all(cell.start_us % MINUTE_US == 0 for cell in cells[1:])
+    assert all(one.end_us == other.start_us for one, other in pairwise(cells))
+    assert not excess(cells, usable)
+
+
+@st.composite
+def books(draw: st.DrawFn) -> SlotTables:
+    tables = SlotTables({name: draw(st.integers(0, 40)) for name in NAMES})
+    for name, start, length, rate in draw(
+        st.lists(
+            st.tuples(st.sampled_from(NAMES), st.integers(0, 10), st.integers(1, 6), st.integers(1, 15)), max_size=8
+        )
+    ):
+        tables.add([Demand.constant(name, rate)], [window(start, start + length)])
+    return tables
+
+
+@st.composite
+def transfers(draw: st.DrawFn) -> Transfer:
+    payload = draw(st.integers(1, 9))
+    wire = [payload + draw(st.integers(0, 4)) for _ in NAMES]
+    low, high = draw(st.sampled_from([(0, 1000), (0, 9), (3, 12), (5, 5)]))
+    return Transfer(
+        volume_bytes=draw(st.integers(1, 1200)),
+        window=Window(at(draw(st.integers(0, 5))), at(draw(st.integers(6, 12)))),
+        crossings=tuple(Crossing(name, size, payload) for name, size in zip(NAMES, wire, strict=True)),
+        at_least_bps=low,
+        at_most_bps=high,
+        shape=draw(st.sampled_from(Shape)),
+    )
+
+
+def most_microbits(tables: SlotTables, transfer: Transfer) -> int:
+    """Minute by minute, rate by rate: the highest whole payload rate that the tables would take."""
+    total = 0
+    for start in range(20):
+        if not transfer.window.contains(at(start)):
+            continue
+        minute = window(start, start + 1)
+        highest = 0
+        for rate in range(1, 42):
+            asked = [Demand.constant(one.resource, one.amount(rate)) for one in transfer.crossings]
+            if rate <= transfer.at_most_bps and tables.fits(asked, [minute]):
+                highest = rate
+        total += highest * MINUTE_US if highest >= transfer.at_least_bps else 0
+    return total
+
+
+def check_profile(tables: SlotTables, transfer: Transfer, profile: Profile) -> None:
+    assert microbits(profile) >= transfer.microbits
+    assert profile[0].start_us >= transfer.window.start_us
+    assert profile[-1].end_us <= transfer.window.end_us
+    assert all(max(1, transfer.at_least_bps) <= step.rate_bps <= transfer.at_most_bps for step in profile)
+    assert tables.fits(*profile_demands(transfer.crossings, profile))
+
+
+@settings(deadline=None, max_examples=200)
+@given(books(), transfers())
+def test_a_transfer_is_refused_exactly_where_no_profile_moves_it(tables: SlotTables, transfer: Transfer) -> None:
+    most = most_microbits(tables, transfer)
+    answer = plan_transfer(tables, transfer, horizon=at(40))
+    if not isinstance(answer, TransferRefused):
+        assert most >= transfer.microbits
+        check_profile(tables, transfer, answer)
+        return
+    assert most < transfer.microbits
+    assert answer.most_bytes == most // MICROBITS_PER_BYTE
+    if answer.most_bytes:
+        fitting = replace(transfer, volume_bytes=answer.most_bytes)
+        assert not isinstance(plan_transfer(tables, fitting, horizon=at(40)), TransferRefused)
+    if answer.earliest_deadline is None:
+        longest = replace(transfer, window=Window(transfer.window.start, at(40)))
+        assert isinstance(plan_transfer(tables, longest, horizon=at(40)), TransferRefused)
+        return
+    in_time = replace(transfer, window=Window(transfer.window.start, answer.earliest_deadline))
+    check_profile(tables, in_time, plan_transfer(tables, in_time, horizon=at(40)))  # type: ignore[arg-type]
+    sooner = replace(
+        transfer, window=Window(transfer.window.start, answer.earliest_deadline - timedelta(microseconds=1))
+    )
+    assert isinstance(plan_transfer(tables, sooner, horizon=at(40)), TransferRefused)
+
+
+@settings(deadline=None, max_examples=150)
+@given(books(), transfers(), st.integers(0, 2000), st.integers(0, 11))
+def test_progress_moves_what_remains_and_says_what_is_missing(
+    tables: SlotTables, transfer: Transfer, remaining: int, minute: int
+) -> None:
+    profile = plan_transfer(tables, transfer, horizon=at(40))
+    if isinstance(profile, TransferRefused) or not transfer.window.contains(at(minute)):
+        return
+    free = free_rates(tables, transfer.crossings, Window(at(minute), transfer.window.end))
+    answer = progress(transfer, profile, remaining, at(minute), free)
+    moved = microbits(answer.profile)
+    assert moved + answer.missing_bytes * MICROBITS_PER_BYTE >= remaining * MICROBITS_PER_BYTE
+    rest = replace(transfer, volume_bytes=max(1, remaining), window=Window(at(minute), transfer.window.end))
+    assert bool(answer.missing_bytes) == (most_microbits(tables, rest) < remaining * MICROBITS_PER_BYTE)
+    assert not excess(answer.profile, rest.usable(free))
+    before = [step for step in profile if step.end_us > rest.window.start_us]
+    difference = microbits(answer.raised) - microbits(answer.given_back)
+    clipped_before = sum(step.rate_bps * (step.end_us - max(step.start_us, rest.window.start_us)) for step in before)
+    assert difference == moved - clipped_before

@@ -1,0 +1,193 @@
+"""Moves that make room, in the order: nobody, others as late as possible, all together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from controller.admission import Demand, ResourceId, SlotTables
+from controller.admission.deadline import Shape, Transfer, earliest
+from controller.admission.moves import FixedRequest, PlacedTransfer, Room, connected, filled_up, make_room
+from controller.admission.program import LinearProgram, Movable, joint_profiles
+from controller.admission.rates import Crossing, Profile, RateStep, free_rates, microbits, profile_demands
+from controller.timebase import Window, from_us, to_us
+from tests.unit.admission.simplex import Simplex
+from tests.unit.admission.support import LINK, T0
+
+#: Times in the cases count tens of minutes, rates Mbit/s: one for one is 75 MB.
+PART_US, MBPS, UNIT_BYTES = 600_000_000, 1_000_000, 75_000_000
+FAR = ResourceId("if", "r2:eth1", "out:ip-premium")
+NONE_FROZEN = timedelta(0)
+
+
+def span(start: float, end: float) -> Window:
+    return Window.of_us(to_us(T0) + round(start * PART_US), to_us(T0) + round(end * PART_US))
+
+
+def steps(*rows: tuple[float, float, int]) -> Profile:
+    return tuple(RateStep(span(a, b).start_us, span(a, b).end_us, rate * MBPS) for a, b, rate in rows)
+
+
+def transfer(volume: int, start: float, end: float, *resources: ResourceId, at_most: int = 1, **more: Any) -> Transfer:
+    crossings = tuple(Crossing(one) for one in resources or (LINK,))
+    return Transfer(volume * UNIT_BYTES, span(start, end), crossings, at_most_bps=at_most * MBPS, **more)
+
+
+def fixed(start: float, end: float, rate: int, resource: ResourceId = LINK) -> FixedRequest:
+    return FixedRequest((Demand.constant(resource, rate * MBPS),), (span(start, end),))
+
+
+def placed(tables: SlotTables, handle: str, one: Transfer, profile: Profile) -> PlacedTransfer:
+    tables.add(*profile_demands(one.crossings, profile))
+    return PlacedTransfer(handle, one, profile)
+
+
+def book(capacity: int = 1) -> SlotTables:
+    return SlotTables({LINK: capacity * MBPS, FAR: capacity * MBPS})
+
+
+def test_nobody_moves_where_the_request_fits() -> None:
+    tables = book(2)
+    one = placed(tables, "one", transfer(1, 0, 4), steps((0, 1, 1)))
+    assert make_room(tables, transfer(1, 0, 1), [one], now=T0) == Room(steps((0, 1, 1)))
+
+
+@pytest.mark.parametrize("solver", [None, Simplex()])
+def test_what_earliest_deadline_first_misses_has_a_schedule(solver: Simplex | None) -> None:
+    """Volumes 1, 1, 2 by 2, 2, 2.001, each capped at 1, on a capacity of 2: the first two must follow one another."""
+    tables = book(2)
+    first, second, third = transfer(1, 0, 2), transfer(1, 0, 2), transfer(2, 0, 2.001)
+    both = [placed(tables, "a", first, steps((0, 1, 1))), placed(tables, "b", second, steps((0, 1, 1)))]
+    after_edf = third.usable(free_rates(tables, third.crossings, third.window))
+    assert microbits(earliest(after_edf, third.microbits)) < third.microbits, "earliest deadline first misses it"
+    room = make_room(tables, third, both, now=T0, frozen=NONE_FROZEN, solver=solver)
+    assert room is not None
+    assert microbits(room.profile) >= third.microbits
+    assert list(room.moved.values()) == [steps((1, 2, 1))]
+
+
+def test_the_linear_program_alone_finds_that_schedule() -> None:
+    asked = [transfer(1, 0, 2), transfer(1, 0, 2), transfer(2, 0, 2.001)]
+    profiles = joint_profiles(book(2), [Movable(one, one.window) for one in asked], Simplex())
+    assert profiles is not None
+    assert all(microbits(profile) >= one.microbits for profile, one in zip(profiles, asked, strict=True))
+
+
+def test_a_fixed_request_moves_whoever_stands_in_its_way_and_nobody_else() -> None:
+    tables = book()
+    early = placed(tables, "early", transfer(1, 0, 9), steps((0, 1, 1)))
+    there = placed(tables, "there", transfer(1, 0, 8), steps((4, 5, 1)))
+    room = make_room(tables, fixed(4, 5, 1), [early, there], now=T0)
+    assert room == Room((), {"there": steps((7, 8, 1))})
+
+
+def chain(tables: SlotTables) -> list[PlacedTransfer]:
+    """`a` can only go where `b` is, and `b` is as late as it can be."""
+    return [
+        placed(tables, "a", transfer(1, 2, 4), steps((3, 4, 1))),
+        placed(tables, "b", transfer(1, 0, 3), steps((2, 3, 1))),
+    ]
+
+
+def test_a_chain_needs_the_linear_program() -> None:
+    tables, solver = book(), Simplex()
+    both = chain(tables)
+    assert make_room(tables, fixed(3, 4, 1), both, now=T0, frozen=NONE_FROZEN) is None
+    room = make_room(tables, fixed(3, 4, 1), both, now=T0, frozen=NONE_FROZEN, solver=solver)
+    assert solver.asked == 1
+    assert room == Room((), {"a": steps((2, 3, 1)), "b": steps((0, 1, 1))})
+
+
+def test_nothing_moves_within_the_frozen_horizon_or_past_a_deadline() -> None:
+    tables = book()
+    running = placed(tables, "running", transfer(1, 0, 2), steps((0, 1, 1)))
+    request = fixed(0, 1, 1)
+    assert make_room(tables, request, [running], now=T0, solver=Simplex()) is None
+    later = fixed(0.5, 1, 1)
+    room = make_room(tables, later, [running], now=T0)
+    assert room == Room((), {"running": steps((0, 0.1, 1), (1.1, 2, 1))}), "its first minute stays"
+    in_time = fixed(0.5, 2, 1)
+    assert make_room(tables, in_time, [running], now=T0, solver=Simplex()) is None
+
+
+def test_what_of_a_profile_has_passed_counts_for_nothing() -> None:
+    tables = book()
+    running = placed(tables, "running", transfer(1, 0, 4), steps((0, 2, 1)))
+    now = from_us(span(0, 1).end_us)
+    room = make_room(tables, fixed(1, 2, 1), [running], now=now, frozen=NONE_FROZEN)
+    assert room == Room((), {"running": steps((3, 4, 1))})
+
+
+def test_the_tables_are_as_before() -> None:
+    tables = book()
+    both = chain(tables)
+    before = tables.steps(LINK, span(0, 10))
+    make_room(tables, fixed(3, 4, 1), both, now=T0, frozen=NONE_FROZEN, solver=Simplex())
+    assert tables.steps(LINK, span(0, 10)) == before
+
+
+def test_the_exact_tables_judge_what_a_solver_proposes() -> None:
+    class Liar:
+        def solve(self, program: LinearProgram) -> list[float]:
+            return [1000.0] * len(program.cost)
+
+    class Helpless:
+        def solve(self, program: LinearProgram) -> None:
+            return None
+
+    tables = book()
+    both = chain(tables)
+    request = fixed(3, 4, 1)
+    room = make_room(tables, request, both, now=T0, frozen=NONE_FROZEN, solver=Liar())
+    check(tables, request, both, room)
+    assert make_room(tables, request, both, now=T0, frozen=NONE_FROZEN, solver=Helpless()) is None
+
+
+def check(tables: SlotTables, request: FixedRequest, everybody: list[PlacedTransfer], room: Room | None) -> None:
+    if room is None:
+        return
+    after = tables.copy()
+    moved: Mapping[str, Profile] = room.moved
+    for one in everybody:
+        if one.handle in moved:
+            after.remove(*profile_demands(one.transfer.crossings, one.profile))
+    for one in everybody:
+        if one.handle in moved:
+            assert after.fits(*profile_demands(one.transfer.crossings, moved[one.handle]))
+            after.add(*profile_demands(one.transfer.crossings, moved[one.handle]))
+            assert microbits(moved[one.handle]) >= one.transfer.microbits
+    assert after.fits(request.demands, request.windows)
+
+
+def test_a_component_reaches_through_others_nearest_first_and_not_beyond() -> None:
+    tables = book(9)
+    near = placed(tables, "near", transfer(1, 0, 4, LINK, FAR), steps((0, 1, 1)))
+    far = placed(tables, "far", transfer(1, 3, 6, FAR), steps((3, 4, 1)))
+    longer = placed(tables, "longer", transfer(1, 0, 5), steps((0, 1, 1)))
+    apart = placed(tables, "apart", transfer(1, 6, 9, FAR), steps((6, 7, 1)))
+    found = connected(transfer(1, 0, 1), [apart, far, near, longer], to_us(T0), most=9)
+    assert [one.handle for one in found] == ["longer", "near", "far"]
+    assert connected(transfer(1, 0, 1), [apart, far, near, longer], to_us(T0), most=2) == found[:2]
+
+
+def test_a_profile_is_filled_up_earliest_first_and_cut_where_it_has_too_much() -> None:
+    profile, usable = steps((1, 3, 1)), steps((0, 1, 0), (1, 2, 1), (2, 4, 3))
+    unit = PART_US * MBPS
+    assert filled_up(profile, usable, 4 * unit) == steps((1, 2, 1), (2, 3, 3))
+    assert filled_up(profile, usable, 1 * unit) == steps((1, 2, 1))
+    assert microbits(filled_up(profile, usable, 99 * unit)) == 7 * unit
+
+
+def test_a_moved_transfer_keeps_its_least_rate() -> None:
+    tables = book(4)
+    tables.add([Demand.constant(LINK, 3 * MBPS)], [span(6, 8)])
+    crawling = transfer(4, 0, 8, at_most=4, at_least_bps=2 * MBPS, shape=Shape.EARLIEST)
+    one = placed(tables, "one", crawling, steps((0, 1, 4)))
+    room = make_room(tables, fixed(0.5, 1, 2), [one], now=T0)
+    assert room is not None
+    assert all(step.rate_bps >= 2 * MBPS for step in room.moved["one"])
+    assert room.moved["one"][-1].end_us <= span(0, 6).end_us
+    assert from_us(room.moved["one"][0].start_us) == T0
