@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from controller.cli import ERROR
 from controller.cli.confirmation import confirm
+from controller.cli.exit_codes import ExitCode
 from controller.cli.options import Devices, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, coloured_diff, complain, emit, print_table, progress, stdout
 from controller.cli.session import broker, caller, now, settings
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from controller.rollout.pusher import Pusher, Readings
     from controller.views.configurations import DeviceDiff
 
-#: `slotcar diff` ends with it where devices differ, as `diff` and `terraform plan -detailed-exitcode` do.
-DIFFERENT = 2
-
 
 def register(app: typer.Typer) -> None:
     for command in (diff, drift, push, rollback):
@@ -40,7 +37,7 @@ def diff(
     device: Devices = None,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="end with 2 where a device differs")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="end with 7 where a device differs")] = False,
 ) -> None:
     """Read the routers and show where they differ from what the ledger wants now. Changes nothing."""
     from controller.recovery.comparison import comparison_document
@@ -48,9 +45,9 @@ def diff(
     comparison = _compare(inventory, device)
     emit(comparison_document(comparison), form, lambda: _print(comparison))
     if comparison.failures:
-        raise typer.Exit(ERROR)
+        raise typer.Exit(ExitCode.ERROR)
     if exit_code and comparison.diffs:
-        raise typer.Exit(DIFFERENT)
+        raise typer.Exit(ExitCode.DIFFERENT)
 
 
 def _compare(inventory: Path | None, device: list[str] | None) -> Comparison:
@@ -90,7 +87,7 @@ def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) 
             comparison = compare(opened.ledger, opened.network, pusher, now(), device)
             _print(comparison)
             if comparison.failures:
-                raise typer.Exit(ERROR)
+                raise typer.Exit(ExitCode.ERROR)
             if comparison.diffs:
                 confirm(yes, f"Push this to {', '.join(one.device for one in comparison.diffs)}?")
                 must_be_wanted_still(opened.ledger, opened.network, comparison, now())
@@ -218,7 +215,7 @@ def _roll_back(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
         _push(pusher, rollback.wanted, rollback.readings)
         stdout().print(f"Verified: {', '.join(sorted(rollback.wanted))}.")
     if rollback.failures:
-        raise typer.Exit(ERROR)
+        raise typer.Exit(ExitCode.ERROR)
 
 
 def drift(
@@ -228,7 +225,7 @@ def drift(
     yes: Yes = False,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Which routers no longer have what they should have now. Ends with 2 where one differs, 1 where one does not answer.
+    """Which routers no longer have what they should have now. Ends with 7 where one differs, 1 where one does not answer.
 
     Only what is Slotcar's is looked at. A controller that leads looks by itself, every SLOTCAR_CHECK_INTERVAL, writes an
     event `device.drifted` and repairs it.
@@ -249,9 +246,9 @@ def drift(
     if repair and comparison.diffs:
         push([one.device for one in comparison.diffs], inventory, yes)
     elif comparison.diffs and not comparison.failures:
-        raise typer.Exit(DIFFERENT)
+        raise typer.Exit(ExitCode.DIFFERENT)
     if comparison.failures:
-        raise typer.Exit(ERROR)
+        raise typer.Exit(ExitCode.ERROR)
 
 
 def _count(one: DeviceDiff) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from controller.cli import REFUSED
 from controller.cli.confirmation import confirm
+from controller.cli.exit_codes import ExitCode
 from controller.cli.options import Files, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, coloured_diff, emit, stdout
 from controller.cli.session import broker, caller, network_of, now, settings
@@ -56,7 +56,7 @@ def plan(
         write_plan(made, output)
     emit(plan_document(made), form, lambda: print_plan(made))
     if made.refused:
-        raise typer.Exit(REFUSED)
+        raise typer.Exit(ExitCode.REFUSED)
 
 
 def _make(files: list[Path], inventory: Path | None, offline: bool, set_name: str | None, owners: list[str]) -> Plan:
@@ -98,7 +98,7 @@ def apply(
             if made.changes_nothing:
                 return
             if made.refused:
-                raise typer.Exit(REFUSED)
+                raise typer.Exit(ExitCode.REFUSED)
             confirm(yes, "Apply this?")
         result = opened.apply(made, caller(), now())
     for entry in result.entries:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from controller.cli import ERROR
 from controller.cli.confirmation import confirm
+from controller.cli.exit_codes import ExitCode
 from controller.cli.options import OutputFormat, Yes
 from controller.cli.output import Format, complain, emit, print_table, progress, stdout
 from controller.cli.session import caller, now, settings
@@ -107,7 +107,7 @@ def test(which: Id) -> None:
         outcome = opened.test(which, caller(), now())
     if not outcome.ok:
         complain(f"{which}: {outcome.words}")
-        raise SystemExit(ERROR)
+        raise SystemExit(ExitCode.ERROR)
     stdout().print(f"{which} answered {outcome.status}.", markup=False)
 
 
