@@ -13,6 +13,7 @@ from controller.cli.exit_codes import ExitCode
 from controller.cli.options import Devices, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, coloured_diff, complain, emit, print_table, progress, stdout
 from controller.cli.session import broker, caller, now, settings
+from controller.cli.tables import Column
 from controller.stopping import PROCESS
 
 if TYPE_CHECKING:
@@ -174,7 +175,10 @@ def _list(archive: Archive, form: Format) -> None:
         )
         for one in listed
     ]  # fmt: skip
-    columns = ("revision", "at", "why", "devices", "reservations", "rollback of")
+    columns = (
+        Column("revision"), Column("at"), Column("why", leave_out=3, wraps=True), Column("devices", wraps=True),
+        Column("reservations", leave_out=2, wraps=True), Column("rollback of", leave_out=1),
+    )  # fmt: skip
     emit(listed, form, lambda: print_table(columns, rows, "No revisions."))
 
 

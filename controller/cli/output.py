@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from controller.cli.tables import Column, Row, fits, table_lines
 from controller.problems import printable
 
 if TYPE_CHECKING:
@@ -63,33 +64,28 @@ def emit(data: Any, form: Format, table: Callable[[], None]) -> None:
         sys.stdout.write(to_yaml(data))
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], empty: str) -> None:
-    """A table without a frame, one line a row; `empty` where there are none."""
-    from rich.table import Table
+def print_table(
+    columns: Sequence[str | Column], rows: Iterable[Row], empty: str, *, narrow: Sequence[Row] | None = None
+) -> None:
+    """A table without a frame; `empty` where there are no rows.
+
+    On a terminal it is no wider than that, as far as its columns can be left out or wrapped (a column that is a text
+    wraps); `narrow` are the rows in fewer words, for where the whole ones do not fit.
+    """
     from rich.text import Text
 
+    parts = [one if isinstance(one, Column) else Column(one, wraps=True) for one in columns]
     listed = [[printable(cell) for cell in row] for row in rows]
     console = stdout()
     if not listed:
         console.print(empty)
         return
-    if not sys.stdout.isatty():
-        _plain_table(columns, listed)
-        return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in listed:
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
-
-
-def _plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Aligned, whole, one line a row: for `grep` and `awk`."""
-    widths = [max(len(row[index]) for row in (columns, *rows)) for index in range(len(columns))]
-    for row in (columns, *rows):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        sys.stdout.write(line.rstrip() + "\n")
+    width = console.width if sys.stdout.isatty() else None
+    if width is not None and narrow is not None and not fits(parts, listed, width):
+        listed = [[printable(cell) for cell in row] for row in narrow]
+    header, *lines = table_lines(parts, listed, width)
+    console.print(Text(header, style="bold" if width else ""), soft_wrap=True)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
 def progress(message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -38,7 +38,7 @@ def timeline(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Slot boundaries, past and coming: what starts and ends when, and how far each device got with it."""
-    from controller.cli.watching import lag, names, relative
+    from controller.cli.listing import BOUNDARIES, boundary_row
     from controller.reservation import parse_time
     from controller.views.documents import timeline_document
     from controller.views.timeline import LOOK_BACK, TimelineQuery
@@ -52,21 +52,9 @@ def timeline(
         handle = None if reservation is None else opened.status(reservation, caller()).handle
         query = TimelineQuery(begin, end, limit, device, handle)
         data = [timeline_document(item) for item in opened.timeline(query, caller(), moment)]
-    rows = [
-        (item["at"], relative(item["at"], moment), names(item), str(item["active"]), _phases(item), lag(item))
-        for item in data
-    ]
-    columns = ("at", "when", "starts (+) and ends (-)", "active then", "devices", "lag")
-    emit(data, form, lambda: print_table(columns, rows, "No slot begins or ends in that time."))
-
-
-def _phases(item: dict[str, Any]) -> str:
-    """`armed: r1 r2; failed: r3 (why)`."""
-    devices: dict[str, list[str]] = {}
-    for one in item["devices"]:
-        words = f" ({one['message']})" if one["message"] else ""
-        devices.setdefault(one["phase"], []).append(one["device"] + words)
-    return "; ".join(f"{phase}: {' '.join(listed)}" for phase, listed in devices.items())
+    rows = [boundary_row(item, moment) for item in data]
+    narrow = [boundary_row(item, moment, narrow=True) for item in data]
+    emit(data, form, lambda: print_table(BOUNDARIES, rows, "No slot begins or ends in that time.", narrow=narrow))
 
 
 def render(

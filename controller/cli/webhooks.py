@@ -15,6 +15,7 @@ from controller.cli.options import OutputFormat, Yes
 from controller.cli.output import Format, complain, emit, print_table, progress, stdout
 from controller.cli.session import caller, now, settings
 from controller.cli.strict import App
+from controller.cli.tables import Column
 
 if TYPE_CHECKING:
     from controller.notify.webhooks import Webhooks
@@ -87,7 +88,10 @@ def list_webhooks(form: OutputFormat = Format.TABLE) -> None:
          one["delivered_at"] or "never", one["last_error"])
         for one in data
     ]  # fmt: skip
-    columns = ("webhook", "url", "kinds", "secret", "waiting", "dead", "delivered", "last error")
+    columns = (
+        Column("webhook"), Column("url"), Column("kinds", leave_out=2, wraps=True), Column("secret", leave_out=1),
+        Column("waiting"), Column("dead"), Column("delivered", leave_out=3), Column("last error", leave_out=4, wraps=True),
+    )  # fmt: skip
     emit(data, form, lambda: print_table(columns, rows, "No webhooks."))
 
 
@@ -127,7 +131,10 @@ def dead_letters(
          one["last_error"])
         for one in data
     ]  # fmt: skip
-    columns = ("event", "at", "what", "attempts", "given up", "last error")
+    columns = (
+        Column("event"), Column("at", leave_out=2), Column("what"), Column("attempts", leave_out=3),
+        Column("given up", leave_out=1), Column("last error", wraps=True),
+    )  # fmt: skip
     emit(data, form, lambda: print_table(columns, rows, "No dead letters."))
 
 
