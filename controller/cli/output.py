@@ -65,12 +65,16 @@ def emit(data: Any, form: Format, table: Callable[[], None]) -> None:
 
 
 def print_table(
-    columns: Sequence[str | Column], rows: Iterable[Row], empty: str, *, narrow: Sequence[Row] | None = None
+    columns: Sequence[str | Column],
+    rows: Iterable[Row],
+    empty: str,
+    *,
+    narrow: tuple[Sequence[Column], Sequence[Row]] | None = None,
 ) -> None:
     """A table without a frame; `empty` where there are no rows.
 
     On a terminal it is no wider than that, as far as its columns can be left out or wrapped (a column that is a text
-    wraps); `narrow` are the rows in fewer words, for where the whole ones do not fit.
+    wraps); `narrow` has columns and rows of fewer words, for where the whole ones do not fit.
     """
     from rich.text import Text
 
@@ -82,7 +86,7 @@ def print_table(
         return
     width = console.width if sys.stdout.isatty() else None
     if width is not None and narrow is not None and not fits(parts, listed, width):
-        listed = [[printable(cell) for cell in row] for row in narrow]
+        parts, listed = list(narrow[0]), [[printable(cell) for cell in row] for row in narrow[1]]
     header, *lines = table_lines(parts, listed, width)
     console.print(Text(header, style="bold" if width else ""), soft_wrap=True)
     sys.stdout.writelines(f"{line}\n" for line in lines)

@@ -54,7 +54,11 @@ def timeline(
         data = [timeline_document(item) for item in opened.timeline(query, caller(), moment)]
     rows = [boundary_row(item, moment) for item in data]
     narrow = [boundary_row(item, moment, narrow=True) for item in data]
-    emit(data, form, lambda: print_table(BOUNDARIES, rows, "No slot begins or ends in that time.", narrow=narrow))
+    emit(
+        data,
+        form,
+        lambda: print_table(BOUNDARIES, rows, "No slot begins or ends in that time.", narrow=(BOUNDARIES, narrow)),
+    )
 
 
 def render(
@@ -107,6 +111,7 @@ def events(
         list[str] | None, typer.Option("--kind", help="only what begins so, such as `push.`; may be repeated")
     ] = None,
     device: Annotated[str | None, typer.Option("--device", "-d", help="only of this device")] = None,
+    long: Annotated[bool, typer.Option("--long", help="each event by itself, with its revision")] = False,
     follow: Annotated[
         bool, typer.Option("--follow", help="print what comes, as it comes, until Ctrl-C; asks the API")
     ] = False,
@@ -115,14 +120,15 @@ def events(
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """The audit log: every transition and every push, in order."""
-    from controller.cli.following import cells, follow_events
+    """The audit log: every transition and every push, in order. --follow says one line for each push."""
+    from controller.cli.event_lines import COLUMNS, NARROW, cells, narrow_cells
+    from controller.cli.following import follow_events
     from controller.views.documents import event_document
 
     if follow:
         asked = {"reservation": reservation or "", "kind": list(kind or ()), "device": device or ""}
         with remote(api, token_file) as far:
-            follow_events(far, after, asked, form)
+            follow_events(far, after, asked, form, long=long)
         return
     from controller.ledger.queries import EventFilter
     from controller.views.devices import named_devices
@@ -133,5 +139,6 @@ def events(
             named_devices(opened.network, [device])
         listed = opened.ledger.events_of(EventFilter(tuple(kind or ()), handle, device), after, limit)
     data = [event_document(event) for event in listed]
-    columns = ("event", "at", "what", "of", "details")
-    emit(data, form, lambda: print_table(columns, [cells(one) for one in data], "No events."))
+    rows = [cells(one, long=long) for one in data]
+    narrow = None if long else (NARROW, [narrow_cells(one) for one in data])
+    emit(data, form, lambda: print_table(COLUMNS, rows, "No events.", narrow=narrow))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,10 @@ from tests.unit.views.test_timeline import entry, log
 FOLDER = Path(__file__).parent / "terminal"
 NOW = at(70)
 DAY = 24 * 60
-ENDS = {"source": Endpoint(host="anl-premium"), "destination": Endpoint(host="lbnl-premium", port=5001)}
+ENDS: dict[str, Any] = {
+    "source": Endpoint(host="anl-premium"),
+    "destination": Endpoint(host="lbnl-premium", port=5001),
+}
 ROUTERS = "anl-edge anl-border esnet-core lbnl-border lbnl-edge"
 
 
