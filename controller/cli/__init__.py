@@ -18,6 +18,10 @@ def main() -> None:
     try:
         from controller.cli.app import app
 
+        if "_SLOTCAR_COMPLETE" in os.environ:
+            from typer._completion_classes import completion_init
+
+            completion_init()
         code = app(arguments, standalone_mode=False)
     except BaseException as error:
         if debug and not isinstance(error, SystemExit | KeyboardInterrupt):

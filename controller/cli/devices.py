@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +10,7 @@ import typer
 
 from controller.cli.confirmation import confirm
 from controller.cli.exit_codes import ExitCode
-from controller.cli.options import Devices, Inventory, OutputFormat, Yes
+from controller.cli.options import Devices, Inventory, OutputFormat, Yes, complete_reservation
 from controller.cli.output import Format, coloured_diff, complain, emit, print_table, progress, stdout
 from controller.cli.session import broker, caller, now, settings
 from controller.cli.tables import Column
@@ -116,6 +116,7 @@ def rollback(
         str | None,
         typer.Option(
             "--reservation",
+            autocompletion=complete_reservation,
             help="only routers of this reservation (a handle, or OWNER/NAME); without --to, to what each had before it",
         ),
     ] = None,
@@ -148,7 +149,7 @@ def rollback(
     pusher = pusher_for(network, chosen, None)
     known = pusher.archive.revisions()
     if show:
-        _list(pusher.archive, form)
+        _list(pusher.archive, form, named_devices(network, device))
         return
     if to or reservation:
         _roll_back(pusher, network, Goal(to, device, reservation), yes)
@@ -164,10 +165,10 @@ def rollback(
     stdout().print(f"Rolled back and verified: {', '.join(names)}.")
 
 
-def _list(archive: Archive, form: Format) -> None:
+def _list(archive: Archive, form: Format, names: Collection[str]) -> None:
     from controller.recovery.rollback import revisions_document
 
-    listed = revisions_document(archive)
+    listed = [one for one in revisions_document(archive) if not one["devices"] or set(one["devices"]) & set(names)]
     rows = [
         (
             one["revision"], one["at"], one["why"], " ".join(one["devices"]),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from controller.cli.confirmation import confirm
-from controller.cli.options import IfVersion, Inventory, OutputFormat, Which, Yes, parsed
+from controller.cli.options import IfVersion, Inventory, MaybeWhich, OutputFormat, Which, Yes, parsed
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
 from controller.cli.reservation_options import takes_reservation
@@ -226,7 +226,7 @@ def reject(
 
 
 def status(
-    which: Annotated[str | None, typer.Argument(metavar="[RESERVATION]", help="a handle, or OWNER/NAME")] = None,
+    which: MaybeWhich = None,
     owner: Annotated[str | None, typer.Option("--owner", help="only of this owner")] = None,
     name: Annotated[str | None, typer.Option("--name", help="only of this name")] = None,
     label: Annotated[str | None, typer.Option("--label", help="only with this label: KEY or KEY=VALUE")] = None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from controller.cli.options import At, Devices, Inventory, OutputFormat, parsed
+from controller.cli.options import At, Device, Devices, Inventory, OfReservation, OutputFormat, parsed
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
 from controller.cli.session import broker, caller, network_of, now, settings
@@ -32,7 +32,7 @@ def timeline(
         float, typer.Option("--hours", min=0.01, max=24 * 366, help="how far ahead, without --until")
     ] = 24.0,
     device: Devices = None,
-    reservation: Annotated[str | None, typer.Option("--reservation", help="a handle, or OWNER/NAME")] = None,
+    reservation: OfReservation = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
@@ -106,11 +106,11 @@ def events(
         int | None, typer.Option("--after", min=0, help="from the one after this number on; the last ones by default")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
-    reservation: Annotated[str | None, typer.Option("--reservation", help="a handle, or OWNER/NAME")] = None,
+    reservation: OfReservation = None,
     kind: Annotated[
         list[str] | None, typer.Option("--kind", help="only what begins so, such as `push.`; may be repeated")
     ] = None,
-    device: Annotated[str | None, typer.Option("--device", "-d", help="only of this device")] = None,
+    device: Device = None,
     long: Annotated[bool, typer.Option("--long", help="each event by itself, with its revision")] = False,
     follow: Annotated[
         bool, typer.Option("--follow", help="print what comes, as it comes, until Ctrl-C; asks the API")
