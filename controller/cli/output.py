@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -90,6 +91,15 @@ def print_table(
     header, *lines = table_lines(parts, listed, width)
     console.print(Text(header, style="bold" if width else ""), soft_wrap=True)
     sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+def hanging(text: str, indent: int) -> str:
+    """A long text in lines as wide as the terminal, those after the first indented; a pipe gets it as it is."""
+    if not sys.stdout.isatty():
+        return text
+    width = max(stdout().width, 2 * indent)
+    lines = textwrap.wrap(text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines) or text
 
 
 def progress(message: str) -> None:

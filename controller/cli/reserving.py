@@ -8,7 +8,7 @@ import typer
 
 from controller.cli.confirmation import confirm
 from controller.cli.options import IfVersion, Inventory, MaybeWhich, OutputFormat, Which, Yes, parsed
-from controller.cli.output import Format, emit, print_table, stdout
+from controller.cli.output import Format, emit, hanging, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
 from controller.cli.reservation_options import takes_reservation
 from controller.cli.session import broker, caller, network_of, now, settings
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from controller.ledger.model import Entry
     from controller.planning.enquiry import EnquiryAnswer
+
+#: Where the values of one reservation begin.
+VALUES_AT = 11
 
 
 def register(app: typer.Typer) -> None:
@@ -317,7 +320,7 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
         lines.append(f"labels   {', '.join(f'{key}={value}' for key, value in reservation.labels.items())}")
     lines += _change_lines(entry)
     for line in lines:
-        console.print(f"  {printable(line)}", markup=False)
+        console.print(hanging(f"  {printable(line)}", VALUES_AT), markup=False, soft_wrap=True)
 
 
 def _change_lines(entry: Entry) -> list[str]:
