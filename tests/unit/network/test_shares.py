@@ -10,7 +10,10 @@ from controller.units import UnitError
 
 @pytest.mark.parametrize(
     ("said", "meant"),
-    [(0.3, "30 %"), ("0.3", "30 %"), (0.005, "0.5 %"), (0.45, "45 %"), (45, "45 %"), ("45", "45 %"), (1, "1 %"), (1.5, "1.5 %"), (0, "0 %")],
+    [
+        (0.3, "30 %"), ("0.3", "30 %"), (0.005, "0.5 %"), (0.45, "45 %"), (45, "45 %"), ("45", "45 %"), (1, "1 %"),
+        (1.5, "1.5 %"), (0, "0 %"),
+    ],
 )  # fmt: skip
 def test_a_fraction_is_meant_as_a_part_of_the_link(said: object, meant: str) -> None:
     with pytest.raises(UnitError, match=f"did you mean `{meant}`"):
