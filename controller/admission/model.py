@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from fractions import Fraction
 from itertools import pairwise
 
 from controller.admission.resource_id import ResourceId, describe
@@ -125,7 +126,11 @@ class Refused:
     def explain(self) -> tuple[str, ...]:
         """The refusal in lines for people: the reason, each shortage, and what would be admitted."""
         lines = [self.reason] if self.reason else []
-        lines += [_shortage(shortfall) for shortfall in self.shortfalls]
+        tightest = self._tightest()
+        lines += [
+            f"{_shortage(shortfall)}{' (the tightest)' if shortfall in tightest else ''}"
+            for shortfall in self.shortfalls
+        ]
         if self.nearest_window:
             lines.append(f"the nearest window in which the whole request fits is {self.nearest_window}")
         else:
@@ -133,6 +138,13 @@ class Refused:
             lines.append(f"no later window{until} fits the whole request")
         lines.append(self._what_fits())
         return tuple(lines)
+
+    def _tightest(self) -> tuple[Shortfall, ...]:
+        """Those that leave the smallest part of what was asked; none where all leave the same."""
+        parts = {one: Fraction(one.free, one.requested) for one in self.shortfalls if one.requested}
+        least = min(parts.values(), default=Fraction(0))
+        tightest = tuple(one for one, part in parts.items() if part == least)
+        return tightest if len(tightest) < len(self.shortfalls) else ()
 
     def _what_fits(self) -> str:
         if self.highest_rate_bps:

@@ -16,8 +16,9 @@ import structlog
 import uvicorn
 
 from controller.api.app import create_app
-from controller.api.connections import connection_options, reserve_descriptors
+from controller.api.connections import BACKLOG, connection_options, reserve_descriptors
 from controller.api.context import Context
+from controller.api.listening import bound, listen
 from controller.api.streaming import Streams
 from controller.api.supervising import keep_running
 from controller.auth.tokens import TokenStore
@@ -78,7 +79,7 @@ def serve(settings: Settings) -> None:
 
     Raises:
         OpenToAll: it would listen wider than this machine, and no token exists or none is needed.
-        InvalidInput, LedgerUnavailable: before anything is served.
+        CannotListen, InvalidInput, LedgerUnavailable: before anything is served.
         ControllerFailed: it ended without having been told to.
     """
     _configure_logs()
@@ -100,16 +101,20 @@ def serve(settings: Settings) -> None:
         log.warning(
             "there is no token yet, so nobody may ask", make_one_with="slotcar token create NAME --role operator"
         )
-    network = load_network(settings.need_inventory(), settings.vault_password_file)
-    with open_ledger(settings.ledger_url(), settings.state_dir) as ledger:
-        _serve(settings, network, ledger, tokens)
+    with bound(settings.listen_host, settings.listen_port) as sockets:
+        network = load_network(settings.need_inventory(), settings.vault_password_file)
+        with open_ledger(settings.ledger_url(), settings.state_dir) as ledger:
+            _serve(settings, network, ledger, tokens, sockets)
 
 
-def _serve(settings: Settings, network: Network, ledger: Ledger, tokens: TokenStore) -> None:
+def _serve(
+    settings: Settings, network: Network, ledger: Ledger, tokens: TokenStore, sockets: list[socket.socket]
+) -> None:
     """
     Raises:
-        ControllerFailed: it ended without having been told to.
+        PortInUse: another program has begun to listen meanwhile. ControllerFailed: it ended without having been told to.
     """
+    listen(sockets, BACKLOG)
     loop = loop_for(network, settings, ledger) if settings.reconcile else None
     context = Context(Broker(ledger, network, settings), tokens, loop.status if loop else None)
     app = create_app(context)
@@ -128,9 +133,10 @@ def _serve(settings: Settings, network: Network, ledger: Ledger, tokens: TokenSt
     with PROCESS.serving(on_signal):
         if loop:
             parts.start_all(loop, context)
-        log.info("serving", address=f"http://{settings.listen_host}:{settings.listen_port}", inventory=network.source)
+        port = sockets[0].getsockname()[1]
+        log.info("serving", address=f"http://{settings.listen_host}:{port}", inventory=network.source)
         try:
-            server.run()
+            server.run(sockets)
         finally:
             requested = PROCESS.requested.is_set() and not parts.failures
             PROCESS.request()

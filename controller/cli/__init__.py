@@ -8,9 +8,6 @@ import sys
 from controller.private_files import UMASK
 from controller.stopping import PROCESS
 
-#: Exit codes; `app.root` explains them.
-OK, ERROR, USAGE, REFUSED, ROLLED_BACK, NOT_ROLLED_BACK, DECLINED = range(7)
-
 
 def main() -> None:
     """Entry point of the console script; never shows a traceback unless --debug or SLOTCAR_DEBUG asks for it."""
@@ -21,6 +18,10 @@ def main() -> None:
     try:
         from controller.cli.app import app
 
+        if "_SLOTCAR_COMPLETE" in os.environ:
+            from typer._completion_classes import completion_init
+
+            completion_init()
         code = app(arguments, standalone_mode=False)
     except BaseException as error:
         if debug and not isinstance(error, SystemExit | KeyboardInterrupt):
@@ -31,7 +32,7 @@ def main() -> None:
 
         code = exit_code(error, debug)
     _flush()
-    sys.exit(code if isinstance(code, int) else OK)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _flush() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -21,6 +22,7 @@ token = App(help="Bearer tokens of the API.", no_args_is_help=True)
 def register(app: typer.Typer) -> None:
     app.command()(serve)
     app.command()(schema)
+    app.command()(completion)
     app.add_typer(database, name="db")
     app.add_typer(token, name="token")
 
@@ -83,6 +85,26 @@ def schema(
     else:
         raise typer.BadParameter("say reservation or openapi", param_hint="WHICH")
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+class Shell(StrEnum):
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+def completion(shell: Annotated[Shell, typer.Argument(help="the shell that completes", show_default=False)]) -> None:
+    """Print the script by which a shell completes commands, options, reservations and devices.
+
+    bash: `source <(slotcar completion bash)` in ~/.bashrc; zsh: the same with zsh, after compinit, in ~/.zshrc; fish:
+    `slotcar completion fish > ~/.config/fish/completions/slotcar.fish`.
+    """
+    from typer._completion_shared import get_completion_script
+
+    from controller.cli.completing import VARIABLE
+
+    script = get_completion_script(prog_name="slotcar", complete_var=VARIABLE, shell=shell.value)
+    sys.stdout.write(script + "\n")
 
 
 @token.command(name="create")

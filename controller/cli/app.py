@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from controller.cli import admin, devices, planning, reserving, viewing, webhooks
+from controller.cli.exit_codes import ExitCode, markdown_table
 from controller.cli.installed import WithInstalled
 from controller.cli.strict import App
 
+
+class Program(WithInstalled):
+    """All commands, and how they end."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code.value), code.meaning) for code in ExitCode])
+
+
 app = App(
     name="slotcar",
-    cls=WithInstalled,
+    cls=Program,
     help="Reserve bandwidth for a time slot and have the routers do it.",
+    epilog=markdown_table(),
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -37,9 +48,7 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
     ] = False,
 ) -> None:
-    """Exit codes: 0 ok, 1 error, 2 usage (also: it must ask, there is no terminal and no --yes), 3 refused by admission,
-    4 push failed and rolled back, 5 push failed and not rolled back, 6 the answer to a question was no,
-    130 interrupted."""
+    """What all commands have."""
 
 
 for module in (planning, reserving, viewing, devices, webhooks, admin):

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from controller.cli import DECLINED
+from controller.cli.exit_codes import ExitCode
 from controller.cli.output import complain
 
 
@@ -30,4 +30,4 @@ def confirm(yes: bool, question: str) -> None:
         )
     if not typer.confirm(question, err=sys.stderr.isatty()):
         complain("nothing was done: the answer was no")
-        raise typer.Exit(DECLINED)
+        raise typer.Exit(ExitCode.DECLINED)

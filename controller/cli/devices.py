@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from controller.cli import ERROR
 from controller.cli.confirmation import confirm
-from controller.cli.options import Devices, Inventory, OutputFormat, Yes
+from controller.cli.exit_codes import ExitCode
+from controller.cli.options import Devices, Inventory, OutputFormat, Yes, complete_reservation
 from controller.cli.output import Format, coloured_diff, complain, emit, print_table, progress, stdout
 from controller.cli.session import broker, caller, now, settings
+from controller.cli.tables import Column
 from controller.stopping import PROCESS
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from controller.rollout.pusher import Pusher, Readings
     from controller.views.configurations import DeviceDiff
 
-#: `slotcar diff` ends with it where devices differ, as `diff` and `terraform plan -detailed-exitcode` do.
-DIFFERENT = 2
-
 
 def register(app: typer.Typer) -> None:
     for command in (diff, drift, push, rollback):
@@ -40,7 +38,7 @@ def diff(
     device: Devices = None,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="end with 2 where a device differs")] = False,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="end with 7 where a device differs")] = False,
 ) -> None:
     """Read the routers and show where they differ from what the ledger wants now. Changes nothing."""
     from controller.recovery.comparison import comparison_document
@@ -48,9 +46,9 @@ def diff(
     comparison = _compare(inventory, device)
     emit(comparison_document(comparison), form, lambda: _print(comparison))
     if comparison.failures:
-        raise typer.Exit(ERROR)
+        raise typer.Exit(ExitCode.ERROR)
     if exit_code and comparison.diffs:
-        raise typer.Exit(DIFFERENT)
+        raise typer.Exit(ExitCode.DIFFERENT)
 
 
 def _compare(inventory: Path | None, device: list[str] | None) -> Comparison:
@@ -90,7 +88,7 @@ def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) 
             comparison = compare(opened.ledger, opened.network, pusher, now(), device)
             _print(comparison)
             if comparison.failures:
-                raise typer.Exit(ERROR)
+                raise typer.Exit(ExitCode.ERROR)
             if comparison.diffs:
                 confirm(yes, f"Push this to {', '.join(one.device for one in comparison.diffs)}?")
                 must_be_wanted_still(opened.ledger, opened.network, comparison, now())
@@ -118,6 +116,7 @@ def rollback(
         str | None,
         typer.Option(
             "--reservation",
+            autocompletion=complete_reservation,
             help="only routers of this reservation (a handle, or OWNER/NAME); without --to, to what each had before it",
         ),
     ] = None,
@@ -150,7 +149,7 @@ def rollback(
     pusher = pusher_for(network, chosen, None)
     known = pusher.archive.revisions()
     if show:
-        _list(pusher.archive, form)
+        _list(pusher.archive, form, named_devices(network, device))
         return
     if to or reservation:
         _roll_back(pusher, network, Goal(to, device, reservation), yes)
@@ -166,10 +165,10 @@ def rollback(
     stdout().print(f"Rolled back and verified: {', '.join(names)}.")
 
 
-def _list(archive: Archive, form: Format) -> None:
+def _list(archive: Archive, form: Format, names: Collection[str]) -> None:
     from controller.recovery.rollback import revisions_document
 
-    listed = revisions_document(archive)
+    listed = [one for one in revisions_document(archive) if not one["devices"] or set(one["devices"]) & set(names)]
     rows = [
         (
             one["revision"], one["at"], one["why"], " ".join(one["devices"]),
@@ -177,7 +176,10 @@ def _list(archive: Archive, form: Format) -> None:
         )
         for one in listed
     ]  # fmt: skip
-    columns = ("revision", "at", "why", "devices", "reservations", "rollback of")
+    columns = (
+        Column("revision"), Column("at"), Column("why", leave_out=3, wraps=True), Column("devices", wraps=True),
+        Column("reservations", leave_out=2, wraps=True), Column("rollback of", leave_out=1),
+    )  # fmt: skip
     emit(listed, form, lambda: print_table(columns, rows, "No revisions."))
 
 
@@ -218,7 +220,7 @@ def _roll_back(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
         _push(pusher, rollback.wanted, rollback.readings)
         stdout().print(f"Verified: {', '.join(sorted(rollback.wanted))}.")
     if rollback.failures:
-        raise typer.Exit(ERROR)
+        raise typer.Exit(ExitCode.ERROR)
 
 
 def drift(
@@ -228,7 +230,7 @@ def drift(
     yes: Yes = False,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Which routers no longer have what they should have now. Ends with 2 where one differs, 1 where one does not answer.
+    """Which routers no longer have what they should have now. Ends with 7 where one differs, 1 where one does not answer.
 
     Only what is Slotcar's is looked at. A controller that leads looks by itself, every SLOTCAR_CHECK_INTERVAL, writes an
     event `device.drifted` and repairs it.
@@ -249,9 +251,9 @@ def drift(
     if repair and comparison.diffs:
         push([one.device for one in comparison.diffs], inventory, yes)
     elif comparison.diffs and not comparison.failures:
-        raise typer.Exit(DIFFERENT)
+        raise typer.Exit(ExitCode.DIFFERENT)
     if comparison.failures:
-        raise typer.Exit(ERROR)
+        raise typer.Exit(ExitCode.ERROR)
 
 
 def _count(one: DeviceDiff) -> str:

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import typer
 
-from controller.cli import ERROR, NOT_ROLLED_BACK, REFUSED, ROLLED_BACK, USAGE
+from controller.cli.exit_codes import ExitCode
 from controller.cli.output import complain
 from controller.problems import SlotcarError
-
-INTERRUPTED = 130
 
 
 def exit_code(error: BaseException, debug: bool = False) -> int:
     """Says what went wrong, once, and gives the exit code for it."""
     if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else ERROR
+        return error.code if isinstance(error.code, int) else ExitCode.ERROR
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         complain("interrupted")
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     if isinstance(error, BrokenPipeError):
-        return ERROR
+        return ExitCode.ERROR
     if isinstance(error, typer.TyperException):
         error.show()  # type: ignore[attr-defined]
-        return USAGE
+        return ExitCode.USAGE
     if isinstance(error, SlotcarError):
         complain(str(error))
         return _code_of(error)
     complain(f"unexpected error: {type(error).__name__}: {_first_line(error)}")
     if not debug:
         complain("this is a fault in Slotcar; say the command again with --debug to see where")
-    return ERROR
+    return ExitCode.ERROR
 
 
 def _first_line(error: BaseException) -> str:
@@ -38,6 +36,7 @@ def _first_line(error: BaseException) -> str:
 
 
 def _code_of(error: SlotcarError) -> int:
+    from controller.api.listening import PortInUse
     from controller.ledger.errors import PlanNotAdmitted
     from controller.planning.errors import CannotExpress, PlanRefused, RefusedByAdmission
     from controller.policy.errors import RefusedByPolicy
@@ -47,7 +46,9 @@ def _code_of(error: SlotcarError) -> int:
     if isinstance(error, Stopping):
         return 128 + PROCESS.signal_number
     if isinstance(error, RefusedByAdmission | RefusedByPolicy | PlanRefused | PlanNotAdmitted | CannotExpress):
-        return REFUSED
+        return ExitCode.REFUSED
+    if isinstance(error, PortInUse):
+        return ExitCode.PORT_IN_USE
     if isinstance(error, PushFailed):
-        return ROLLED_BACK if error.rolled_back else NOT_ROLLED_BACK
-    return ERROR
+        return ExitCode.ROLLED_BACK if error.rolled_back else ExitCode.NOT_ROLLED_BACK
+    return ExitCode.ERROR

@@ -12,17 +12,48 @@ import typer
 from controller.cli.output import Format
 from controller.problems import printable
 
+
+def complete_device(incomplete: str) -> list[tuple[str, str]]:
+    from controller.cli.completing import devices
+
+    return devices(incomplete)
+
+
+def complete_reservation(incomplete: str) -> list[tuple[str, str]]:
+    from controller.cli.completing import reservations
+
+    return reservations(incomplete)
+
+
 Inventory = Annotated[
     Path | None,
     typer.Option("--inventory", "-i", help="Ansible inventory of the network [env: SLOTCAR_INVENTORY]"),
 ]
 OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="how to print it")]
 At = Annotated[str, typer.Option("--at", help="a time with its zone, `now`, or `now + 10 min`")]
-Devices = Annotated[list[str] | None, typer.Option("--device", "-d", help="only this device; may be repeated")]
+Devices = Annotated[
+    list[str] | None,
+    typer.Option("--device", "-d", help="only this device; may be repeated", autocompletion=complete_device),
+]
+Device = Annotated[
+    str | None, typer.Option("--device", "-d", help="only of this device", autocompletion=complete_device)
+]
+OfReservation = Annotated[
+    str | None, typer.Option("--reservation", help="a handle, or OWNER/NAME", autocompletion=complete_reservation)
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="do not ask")]
 IfVersion = Annotated[int | None, typer.Option("--if-version", help="only if the reservation still has this version")]
 Files = Annotated[list[Path], typer.Argument(help="reservation files, or folders of them", show_default=False)]
-Which = Annotated[str, typer.Argument(metavar="RESERVATION", help="a handle, or OWNER/NAME", show_default=False)]
+Which = Annotated[
+    str,
+    typer.Argument(
+        metavar="RESERVATION", help="a handle, or OWNER/NAME", show_default=False, autocompletion=complete_reservation
+    ),
+]
+MaybeWhich = Annotated[
+    str | None,
+    typer.Argument(metavar="[RESERVATION]", help="a handle, or OWNER/NAME", autocompletion=complete_reservation),
+]
 
 Value = TypeVar("Value")
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from controller.cli.tables import Column, Row, fits, table_lines
 from controller.problems import printable
 
 if TYPE_CHECKING:
@@ -63,33 +65,41 @@ def emit(data: Any, form: Format, table: Callable[[], None]) -> None:
         sys.stdout.write(to_yaml(data))
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], empty: str) -> None:
-    """A table without a frame, one line a row; `empty` where there are none."""
-    from rich.table import Table
+def print_table(
+    columns: Sequence[str | Column],
+    rows: Iterable[Row],
+    empty: str,
+    *,
+    narrow: tuple[Sequence[Column], Sequence[Row]] | None = None,
+) -> None:
+    """A table without a frame; `empty` where there are no rows.
+
+    On a terminal it is no wider than that, as far as its columns can be left out or wrapped (a column that is a text
+    wraps); `narrow` has columns and rows of fewer words, for where the whole ones do not fit.
+    """
     from rich.text import Text
 
+    parts = [one if isinstance(one, Column) else Column(one, wraps=True) for one in columns]
     listed = [[printable(cell) for cell in row] for row in rows]
     console = stdout()
     if not listed:
         console.print(empty)
         return
+    width = console.width if sys.stdout.isatty() else None
+    if width is not None and narrow is not None and not fits(parts, listed, width):
+        parts, listed = list(narrow[0]), [[printable(cell) for cell in row] for row in narrow[1]]
+    header, *lines = table_lines(parts, listed, width)
+    console.print(Text(header, style="bold" if width else ""), soft_wrap=True)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+def hanging(text: str, indent: int) -> str:
+    """A long text in lines as wide as the terminal, those after the first indented; a pipe gets it as it is."""
     if not sys.stdout.isatty():
-        _plain_table(columns, listed)
-        return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in listed:
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
-
-
-def _plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Aligned, whole, one line a row: for `grep` and `awk`."""
-    widths = [max(len(row[index]) for row in (columns, *rows)) for index in range(len(columns))]
-    for row in (columns, *rows):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        sys.stdout.write(line.rstrip() + "\n")
+        return text
+    width = max(stdout().width, 2 * indent)
+    lines = textwrap.wrap(text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines) or text
 
 
 def progress(message: str) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from controller.cli import REFUSED
 from controller.cli.confirmation import confirm
+from controller.cli.exit_codes import ExitCode
 from controller.cli.options import Files, Inventory, OutputFormat, Yes
-from controller.cli.output import Format, coloured_diff, emit, stdout
+from controller.cli.output import Format, coloured_diff, emit, hanging, stdout
 from controller.cli.session import broker, caller, network_of, now, settings
 from controller.problems import printable
 
@@ -28,6 +28,8 @@ Owners = Annotated[
 ]
 
 SIGNS = {"create": ("+", "green"), "change": ("~", "yellow"), "cancel": ("-", "red"), "no-op": (" ", "dim")}
+#: Where a line of a plan goes on that is longer than the terminal is wide.
+CONTINUED_AT = 6
 
 
 def register(app: typer.Typer) -> None:
@@ -56,7 +58,7 @@ def plan(
         write_plan(made, output)
     emit(plan_document(made), form, lambda: print_plan(made))
     if made.refused:
-        raise typer.Exit(REFUSED)
+        raise typer.Exit(ExitCode.REFUSED)
 
 
 def _make(files: list[Path], inventory: Path | None, offline: bool, set_name: str | None, owners: list[str]) -> Plan:
@@ -98,7 +100,7 @@ def apply(
             if made.changes_nothing:
                 return
             if made.refused:
-                raise typer.Exit(REFUSED)
+                raise typer.Exit(ExitCode.REFUSED)
             confirm(yes, "Apply this?")
         result = opened.apply(made, caller(), now())
     for entry in result.entries:
@@ -140,11 +142,13 @@ def _print_step(step: PlanStep) -> None:
     assert reservation is not None
     if step.refusal:
         for line in refusal_sentences(reservation, step.refusal):
-            console.print(Text(("! " if not line.startswith(" ") else "  ") + line, style="bold red"))
+            marked = ("! " if not line.startswith(" ") else "  ") + line
+            console.print(Text(hanging(marked, CONTINUED_AT), style="bold red"), soft_wrap=True)
         return
     sign, style = SIGNS[step.action.value]
     note = f"  ({step.note})" if step.note else ""
-    console.print(Text(printable(f"{sign} {owner}/{name}  {summary(reservation)}{note}"), style=style))
+    asked = hanging(printable(f"{sign} {owner}/{name}  {summary(reservation)}{note}"), CONTINUED_AT)
+    console.print(Text(asked, style=style), soft_wrap=True)
     for difference in step.differences:
         words = difference_sentence(difference.key, difference.before, difference.after)
         console.print(Text(f"    {printable(words)}", style=style))

@@ -14,7 +14,7 @@ from controller.reservation.written import FIELDS
 
 #: What is written as lists of mappings, or as a mapping, is written in a file.
 IN_FILES_ONLY = frozenset({"schedule", "hours", "labels"})
-_SHORT = {"name": "-n", "owner": "-o", "source": "-s", "destination": "-t", "rate": "-r"}
+_SHORT = {"name": "-n", "source": "-s", "destination": "-t", "rate": "-r"}
 
 
 def takes_reservation(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from controller.cli.confirmation import confirm
-from controller.cli.options import IfVersion, Inventory, OutputFormat, Which, Yes, parsed
-from controller.cli.output import Format, emit, print_table, stdout
+from controller.cli.options import IfVersion, Inventory, MaybeWhich, OutputFormat, Which, Yes, parsed
+from controller.cli.output import Format, emit, hanging, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
 from controller.cli.reservation_options import takes_reservation
 from controller.cli.session import broker, caller, network_of, now, settings
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from controller.ledger.model import Entry
     from controller.planning.enquiry import EnquiryAnswer
+
+#: Where the values of one reservation begin.
+VALUES_AT = 11
 
 
 def register(app: typer.Typer) -> None:
@@ -226,7 +229,7 @@ def reject(
 
 
 def status(
-    which: Annotated[str | None, typer.Argument(metavar="[RESERVATION]", help="a handle, or OWNER/NAME")] = None,
+    which: MaybeWhich = None,
     owner: Annotated[str | None, typer.Option("--owner", help="only of this owner")] = None,
     name: Annotated[str | None, typer.Option("--name", help="only of this name")] = None,
     label: Annotated[str | None, typer.Option("--label", help="only with this label: KEY or KEY=VALUE")] = None,
@@ -273,24 +276,10 @@ def _watch(which: str | None, form: Format, api: str | None, token_file: Path | 
 
 
 def _print_list(entries: tuple[Entry, ...]) -> None:
-    from controller.timebase import iso
-    from controller.views.explain import rate_words
+    from controller.cli.listing import RESERVATIONS, reservation_row
 
-    rows = [
-        (
-            f"{e.reservation.owner}/{e.reservation.name}",
-            e.handle,
-            f"{e.state.value}, change waits" if e.proposed else e.state.value,
-            rate_words(e.reservation),
-            e.reservation.service.value,
-            f"{e.reservation.source} > {e.reservation.destination}",
-            iso(e.reservation.start),
-            iso(e.reservation.end),
-        )
-        for e in entries
-    ]
-    columns = ("reservation", "handle", "state", "rate", "service", "flow", "start", "end")
-    print_table(columns, rows, "No reservations.")
+    moment = now()
+    print_table(RESERVATIONS, [reservation_row(entry, moment) for entry in entries], "No reservations.")
 
 
 def _show(entry: Entry, form: Format) -> None:
@@ -301,6 +290,7 @@ def _show(entry: Entry, form: Format) -> None:
 
 def _print_entry(entry: Entry, *, err: bool = False) -> None:
     from controller.admission.resource_id import describe
+    from controller.cli.listing import present_slot, state_words
     from controller.cli.output import stderr
     from controller.cli.planning import summary
     from controller.timebase import iso
@@ -311,7 +301,14 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
     reservation = entry.reservation
     console.print(f"{reservation.owner}/{reservation.name}  {entry.handle}", style="bold")
     until = f" until {iso(entry.hold_until)}" if entry.hold_until else ""
-    lines = [f"state    {entry.state.value}{until}, version {entry.version}", f"asks     {summary(reservation)}"]
+    moment = now()
+    number, window = present_slot(entry, moment)
+    lines = [
+        f"state    {state_words(entry, moment)}{until}, version {entry.version}",
+        f"asks     {summary(reservation)}",
+    ]
+    if len(reservation.windows) > 1:
+        lines.append(f"slot     {number} of {len(reservation.windows)}, {iso(window.start)} to {iso(window.end)}")
     for path in entry.paths:
         ways = [path.source, *(hop.device for hop in path.hops), path.destination]
         lines.append(f"path     {' > '.join(ways)}")
@@ -323,7 +320,7 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
         lines.append(f"labels   {', '.join(f'{key}={value}' for key, value in reservation.labels.items())}")
     lines += _change_lines(entry)
     for line in lines:
-        console.print(f"  {printable(line)}", markup=False)
+        console.print(hanging(f"  {printable(line)}", VALUES_AT), markup=False, soft_wrap=True)
 
 
 def _change_lines(entry: Entry) -> list[str]:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from controller.network.model import Network
     from controller.settings import Settings
 
+#: Reservations among which a near name is looked for.
+MOST_NAMES = 10_000
+
 
 def now() -> datetime:
     return datetime.now(UTC)
@@ -47,9 +50,24 @@ def broker(inventory: Path | None = None) -> Iterator[Broker]:
     """The verbs over the ledger that the settings name."""
     from controller.broker import Broker
     from controller.ledger import open_ledger
+    from controller.ledger.errors import UnknownHandle
 
     chosen = settings(inventory=inventory)
     network = network_of(chosen)
     progress("opening the ledger")
     with open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
-        yield Broker(ledger, network, chosen)
+        opened = Broker(ledger, network, chosen)
+        try:
+            yield opened
+        except UnknownHandle as error:
+            raise UnknownHandle(error.handle, _near(opened, error.handle)) from error
+
+
+def _near(opened: Broker, which: str) -> str:
+    """The reservations that may be meant: by `OWNER/NAME`, name or handle, those that live first."""
+    from controller.ledger.model import OCCUPYING
+    from controller.ledger.queries import Filter
+    from controller.views.naming import near_reservations
+
+    living = opened.list(Filter(states=OCCUPYING, limit=MOST_NAMES), caller())
+    return near_reservations(which, living or opened.list(Filter(limit=MOST_NAMES), caller()))

@@ -24,6 +24,8 @@ class StrictCommand(TyperCommand):
         Raises:
             typer.BadParameter: an option or an argument is empty; it is named.
         """
+        if ctx.resilient_parsing:  # a shell completes what is not whole yet
+            return super().parse_args(ctx, args)
         given, _, order = self.make_parser(ctx).parse_args(args=list(args))
         for parameter in order:
             value = given.get(parameter.name)

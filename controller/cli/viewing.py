@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from controller.cli.options import At, Devices, Inventory, OutputFormat, parsed
+from controller.cli.options import At, Device, Devices, Inventory, OfReservation, OutputFormat, parsed
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
 from controller.cli.session import broker, caller, network_of, now, settings
@@ -32,13 +32,13 @@ def timeline(
         float, typer.Option("--hours", min=0.01, max=24 * 366, help="how far ahead, without --until")
     ] = 24.0,
     device: Devices = None,
-    reservation: Annotated[str | None, typer.Option("--reservation", help="a handle, or OWNER/NAME")] = None,
+    reservation: OfReservation = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Slot boundaries, past and coming: what starts and ends when, and how far each device got with it."""
-    from controller.cli.watching import lag, names, relative
+    from controller.cli.listing import BOUNDARIES, boundary_row
     from controller.reservation import parse_time
     from controller.views.documents import timeline_document
     from controller.views.timeline import LOOK_BACK, TimelineQuery
@@ -52,21 +52,13 @@ def timeline(
         handle = None if reservation is None else opened.status(reservation, caller()).handle
         query = TimelineQuery(begin, end, limit, device, handle)
         data = [timeline_document(item) for item in opened.timeline(query, caller(), moment)]
-    rows = [
-        (item["at"], relative(item["at"], moment), names(item), str(item["active"]), _phases(item), lag(item))
-        for item in data
-    ]
-    columns = ("at", "when", "starts (+) and ends (-)", "active then", "devices", "lag")
-    emit(data, form, lambda: print_table(columns, rows, "No slot begins or ends in that time."))
-
-
-def _phases(item: dict[str, Any]) -> str:
-    """`armed: r1 r2; failed: r3 (why)`."""
-    devices: dict[str, list[str]] = {}
-    for one in item["devices"]:
-        words = f" ({one['message']})" if one["message"] else ""
-        devices.setdefault(one["phase"], []).append(one["device"] + words)
-    return "; ".join(f"{phase}: {' '.join(listed)}" for phase, listed in devices.items())
+    rows = [boundary_row(item, moment) for item in data]
+    narrow = [boundary_row(item, moment, narrow=True) for item in data]
+    emit(
+        data,
+        form,
+        lambda: print_table(BOUNDARIES, rows, "No slot begins or ends in that time.", narrow=(BOUNDARIES, narrow)),
+    )
 
 
 def render(
@@ -114,11 +106,12 @@ def events(
         int | None, typer.Option("--after", min=0, help="from the one after this number on; the last ones by default")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
-    reservation: Annotated[str | None, typer.Option("--reservation", help="a handle, or OWNER/NAME")] = None,
+    reservation: OfReservation = None,
     kind: Annotated[
         list[str] | None, typer.Option("--kind", help="only what begins so, such as `push.`; may be repeated")
     ] = None,
-    device: Annotated[str | None, typer.Option("--device", "-d", help="only of this device")] = None,
+    device: Device = None,
+    long: Annotated[bool, typer.Option("--long", help="each event by itself, with its revision")] = False,
     follow: Annotated[
         bool, typer.Option("--follow", help="print what comes, as it comes, until Ctrl-C; asks the API")
     ] = False,
@@ -127,14 +120,15 @@ def events(
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """The audit log: every transition and every push, in order."""
-    from controller.cli.following import cells, follow_events
+    """The audit log: every transition and every push, in order. --follow says one line for each push."""
+    from controller.cli.event_lines import COLUMNS, NARROW, cells, narrow_cells
+    from controller.cli.following import follow_events
     from controller.views.documents import event_document
 
     if follow:
         asked = {"reservation": reservation or "", "kind": list(kind or ()), "device": device or ""}
         with remote(api, token_file) as far:
-            follow_events(far, after, asked, form)
+            follow_events(far, after, asked, form, long=long)
         return
     from controller.ledger.queries import EventFilter
     from controller.views.devices import named_devices
@@ -145,5 +139,6 @@ def events(
             named_devices(opened.network, [device])
         listed = opened.ledger.events_of(EventFilter(tuple(kind or ()), handle, device), after, limit)
     data = [event_document(event) for event in listed]
-    columns = ("event", "at", "what", "of", "details")
-    emit(data, form, lambda: print_table(columns, [cells(one) for one in data], "No events."))
+    rows = [cells(one, long=long) for one in data]
+    narrow = None if long else (NARROW, [narrow_cells(one) for one in data])
+    emit(data, form, lambda: print_table(COLUMNS, rows, "No events.", narrow=narrow))

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from controller.cli import ERROR
 from controller.cli.confirmation import confirm
+from controller.cli.exit_codes import ExitCode
 from controller.cli.options import OutputFormat, Yes
 from controller.cli.output import Format, complain, emit, print_table, progress, stdout
 from controller.cli.session import caller, now, settings
 from controller.cli.strict import App
+from controller.cli.tables import Column
 
 if TYPE_CHECKING:
     from controller.notify.webhooks import Webhooks
@@ -87,7 +88,10 @@ def list_webhooks(form: OutputFormat = Format.TABLE) -> None:
          one["delivered_at"] or "never", one["last_error"])
         for one in data
     ]  # fmt: skip
-    columns = ("webhook", "url", "kinds", "secret", "waiting", "dead", "delivered", "last error")
+    columns = (
+        Column("webhook"), Column("url"), Column("kinds", leave_out=2, wraps=True), Column("secret", leave_out=1),
+        Column("waiting"), Column("dead"), Column("delivered", leave_out=3), Column("last error", leave_out=4, wraps=True),
+    )  # fmt: skip
     emit(data, form, lambda: print_table(columns, rows, "No webhooks."))
 
 
@@ -107,7 +111,7 @@ def test(which: Id) -> None:
         outcome = opened.test(which, caller(), now())
     if not outcome.ok:
         complain(f"{which}: {outcome.words}")
-        raise SystemExit(ERROR)
+        raise SystemExit(ExitCode.ERROR)
     stdout().print(f"{which} answered {outcome.status}.", markup=False)
 
 
@@ -127,7 +131,10 @@ def dead_letters(
          one["last_error"])
         for one in data
     ]  # fmt: skip
-    columns = ("event", "at", "what", "attempts", "given up", "last error")
+    columns = (
+        Column("event"), Column("at", leave_out=2), Column("what"), Column("attempts", leave_out=3),
+        Column("given up", leave_out=1), Column("last error", wraps=True),
+    )  # fmt: skip
     emit(data, form, lambda: print_table(columns, rows, "No dead letters."))
 
 

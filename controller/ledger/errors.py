@@ -12,10 +12,11 @@ class LedgerUnavailable(SlotcarError):
 
 
 class UnknownHandle(SlotcarError):
-    """No reservation has this handle."""
+    """No reservation has this handle, or this `OWNER/NAME`; `hint` says which are near."""
 
-    def __init__(self, handle: str) -> None:
-        super().__init__(f"no reservation has the handle {handle}")
+    def __init__(self, handle: str, hint: str = "") -> None:
+        words = "is named" if "/" in handle else "has the handle"
+        super().__init__(f"no reservation {words} {handle}{'; ' if hint else ''}{hint}")
         self.handle = handle
 
 

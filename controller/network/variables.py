@@ -26,6 +26,7 @@ DEVICE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 INTERFACE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
 SLS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?)\s*%")
+_BARE_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _SHARE_HINT = "say a percentage of the link, such as `45 %`"
 
 
@@ -37,13 +38,21 @@ def parse_share_ppm(text: object) -> int:
     """
     match = _SHARE.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
-        bare = isinstance(text, int | float) and not isinstance(text, bool)
-        hint = f"did you mean `{text} %`? {_SHARE_HINT}" if bare else _SHARE_HINT
-        raise UnitError("is not a share", "" if text is None else text, hint)
+        raise UnitError("is not a share", "" if text is None else text, _share_hint(text))
     share_ppm = int(Decimal(match[1]) * 10_000)
     if share_ppm > 1_000_000:
         raise UnitError("is more than the whole link", text, _SHARE_HINT)
     return share_ppm
+
+
+def _share_hint(text: object) -> str:
+    """`0.3` is meant as a fraction, `45` as a percentage."""
+    number = "" if isinstance(text, bool) else str(text).strip()
+    if not _BARE_NUMBER.fullmatch(number):
+        return _SHARE_HINT
+    guess = Decimal(number) * 100 if 0 < Decimal(number) < 1 else Decimal(number)
+    shown = f"{guess:f}".rstrip("0").rstrip(".") if "." in f"{guess:f}" else f"{guess:f}"
+    return f"did you mean `{shown} %`? {_SHARE_HINT}"
 
 
 def format_share(share_ppm: int) -> str:

@@ -56,7 +56,7 @@ def test_drift_and_rollback_by_hand(lab: Lab, state_dir: Path, alone: None) -> N
     revisions = [one["revision"] for one in json.loads(run("rollback", "--list", "--format", "json"))]
     lab.check("anl-edge", ["tc", "filter", "del", *FILTER])
 
-    found = run("drift", "--device", "anl-edge", code=2)
+    found = run("drift", "--device", "anl-edge", code=7)
     assert "drifted" in found
     assert "1 lines missing or changed, 0 that should not be there" in found
     run("drift", "--repair", "--yes")

@@ -11,7 +11,7 @@ from tests.integration.cli.conftest import ROOT
 from tests.support.command_line import Cli
 
 Write = Callable[..., Path]
-FLOW = ("-s", "anl-premium", "-t", "lbnl-premium", "-n", "cms", "-o", "hep")
+FLOW = ("-s", "anl-premium", "-t", "lbnl-premium", "-n", "cms", "--owner", "hep")
 
 
 def says(done: object, code: int, *words: str) -> None:
@@ -79,6 +79,24 @@ def test_a_mistake_in_an_argument(cli: Cli, arguments: tuple[str, ...], words: t
     says(done, done.code, *words)
 
 
+@pytest.mark.parametrize("verb", ["cancel", "status", "modify", "approve"])
+@pytest.mark.parametrize("which", ["nope", "cns", "hep/csm", "r-zz"], ids=lambda which: which)
+def test_an_unknown_reservation_suggests_those_that_are_near(
+    cli: Cli, reservations: Write, verb: str, which: str
+) -> None:
+    assert cli("apply", reservations(), "--yes").code == 0
+    done = cli(verb, which)
+    near = "did you mean hep/cms (r-" if which in ("cns", "hep/csm") else "there is hep/cms"
+    says(done, 1, f"no reservation {'is named' if '/' in which else 'has the handle'} {which}; {near}")
+
+
+@pytest.mark.parametrize(
+    "verb", ["timeline", "render", "events", "diff", "drift", "push", "rollback --to baseline", "rollback --list"]
+)
+def test_an_unknown_device_is_an_error_that_names_those_there_are(cli: Cli, verb: str) -> None:
+    says(cli(*verb.split(), "--device", "nosuch"), 1, "no managed device nosuch; there is anl-border, anl-edge")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("plan",), ("bogus",), ("enquire", "--sorce", "a"), ("schema", "rservation"), ("status", "--limit", "0")],
@@ -142,3 +160,13 @@ def test_each_inventory_answers_what_it_has_room_for(offline: Cli, name: str) ->
     assert done.code == 0, done.err
     assert [one["direction"] for one in done.data["directions"]] == ["forward", "reverse"]
     assert all(one["highest_rate_bps"] > 1_000_000 for one in done.data["directions"])
+
+
+def test_the_tab_key_offers_what_lives(cli: Cli, reservations: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    from controller.cli import completing
+
+    monkeypatch.setattr(completing, "PATIENCE_S", 60.0)
+    assert cli("apply", reservations(), "--yes").code == 0
+    ((name, beside),) = completing.reservations("hep/")
+    assert (name, beside.split()[0]) == ("hep/cms", "committed")
+    assert completing.reservations("r-") == [(beside.split()[1], "hep/cms")]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.cli import DECLINED
+from controller.cli.exit_codes import ExitCode
 from tests.support.command_line import Cli, terminal
 
 Write = Callable[..., Path]
@@ -133,14 +133,14 @@ def test_files_are_applied_only_when_somebody_said_so(
     assert (done.code, names(cli)) == (2, []), done
     assert "--yes" in done.err
     with terminal(monkeypatch, "n\n"):
-        assert cli("apply", file).code == DECLINED
+        assert cli("apply", file).code == ExitCode.DECLINED
     assert names(cli) == []
     with terminal(monkeypatch, "y\n"):
         assert cli("apply", file).code == 0
     assert names(cli) == ["cms"]
     assert cli("cancel", "hep/cms").code == 2
     with terminal(monkeypatch, "n\n"):
-        assert cli("cancel", "hep/cms").code == DECLINED
+        assert cli("cancel", "hep/cms").code == ExitCode.DECLINED
     assert names(cli) == ["cms"]
     assert cli("cancel", "hep/cms", "--yes").code == 0
     assert names(cli) == []

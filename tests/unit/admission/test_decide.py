@@ -163,6 +163,21 @@ def test_every_short_resource_is_named_in_the_order_of_the_path() -> None:
     assert refused.nearest_window == window(30, 90)
 
 
+def test_a_refusal_marks_the_tightest_of_what_it_lists() -> None:
+    book = tables()
+    admit(book, 50, window(0, 10), resources=(SLS,))
+    admit(book, 80, window(20, 30))
+    lines = refuse(book, 30, window(0, 60), resources=(LINK, SLS)).explain()
+    assert [line.endswith("(the tightest)") for line in lines[:2]] == [False, True]
+    alone = refuse(book, 30, window(0, 60), resources=(LINK,)).explain()
+    assert not any("tightest" in line for line in alone)
+
+
+def test_a_refusal_marks_none_where_all_are_as_tight() -> None:
+    shortfalls = tuple(Shortfall(resource, window(0, 1), 30, 10, 60) for resource in (LINK, SLS))
+    assert "tightest" not in Refused(shortfalls).sentence()
+
+
 def test_the_nearest_window_may_lie_between_two_reservations() -> None:
     book = tables()
     admit(book, 100, window(0, 60))

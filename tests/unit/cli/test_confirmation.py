@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.cli import DECLINED
+from controller.cli.exit_codes import ExitCode
 from tests.support.command_line import Cli, in_this_process, terminal
 
 SLOTCAR = Path(sys.executable).with_name("slotcar")
@@ -36,7 +36,7 @@ def test_the_answer_at_a_terminal_counts(
 ) -> None:
     with terminal(monkeypatch, f"{answer}\n"):
         done = cli("token", "revoke", "cms")
-    assert (done.code, left(tmp_path)) == ((0, []) if answer == "y" else (DECLINED, ["cms"])), done
+    assert (done.code, left(tmp_path)) == ((0, []) if answer == "y" else (ExitCode.DECLINED, ["cms"])), done
     if answer != "y":
         assert "nothing was done: the answer was no" in done.err
 

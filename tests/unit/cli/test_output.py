@@ -7,7 +7,8 @@ import json
 import pytest
 
 from controller.cli.options import actor
-from controller.cli.output import Format, coloured_diff, complain, emit, print_table
+from controller.cli.output import Format, coloured_diff, complain, emit, hanging, print_table
+from tests.support.command_line import terminal
 
 EVIL = "a\x1b[2J\x9b1mb\u202ec\x07"
 
@@ -26,6 +27,19 @@ def test_no_way_of_printing_lets_terminal_codes_through(
     assert printed.err.startswith("first line\na")
     monkeypatch.setenv("SUDO_USER", EVIL)
     assert actor().isprintable()
+
+
+def test_a_long_line_goes_on_indented_at_a_terminal_and_is_whole_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"  path     {' > '.join(['anl-border'] * 12)}"
+    assert hanging(text, 11) == text
+    monkeypatch.setenv("COLUMNS", "80")
+    with terminal(monkeypatch, ""):
+        lines = hanging(text, 11).split("\n")
+    assert len(lines) == 3
+    assert all(len(line) <= 80 and line.startswith(" " * 11) for line in lines[1:])
+    assert " ".join(" ".join(lines).split()) == " ".join(text.split())
 
 
 def test_json_still_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,92 @@
+"""Tables for people: one line a row where that fits; else columns are left out in a stated order. No word is broken."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+GAP = "  "
+#: A column that wraps is not made narrower than this; it is left out before.
+NARROWEST = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """
+    Attributes:
+        leave_out: its turn to be left out where the terminal is too narrow, 1 first; None: never.
+        wraps: whether it may take several lines, between words.
+    """
+
+    title: str
+    leave_out: int | None = None
+    wraps: bool = False
+
+
+Row = Sequence[str]
+
+
+def table_lines(columns: Sequence[Column], rows: Sequence[Row], width: int | None) -> list[str]:
+    """The header and the rows; `width` in characters, None for a pipe: all of it, one line a row."""
+    kept = list(range(len(columns))) if width is None else _kept(columns, rows, width)
+    widths = {index: _longest(columns, rows, index) for index in kept}
+    if width is not None:
+        _narrow(columns, rows, widths, width)
+    lines = []
+    for row in ([column.title for column in columns], *rows):
+        parts = {index: _wrapped(row[index], widths[index], columns[index].wraps, width) for index in kept}
+        for number in range(max(map(len, parts.values()))):
+            cells = (
+                (parts[index][number] if number < len(parts[index]) else "").ljust(widths[index]) for index in kept
+            )
+            lines.append(GAP.join(cells).rstrip())
+    return lines
+
+
+def fits(columns: Sequence[Column], rows: Sequence[Row], width: int) -> bool:
+    """Whether every column has its place, each row in one line."""
+    return _total(_longest(columns, rows, index) for index in range(len(columns))) <= width
+
+
+def _kept(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[int]:
+    kept = list(range(len(columns)))
+    in_turn = sorted((column.leave_out, index) for index, column in enumerate(columns) if column.leave_out is not None)
+    for _, index in in_turn:
+        if _total(_least(columns, rows, one) for one in kept) <= width:
+            break
+        kept.remove(index)
+    return kept
+
+
+def _narrow(columns: Sequence[Column], rows: Sequence[Row], widths: dict[int, int], width: int) -> None:
+    """Takes what is too much from the columns that wrap, the widest first."""
+    over = _total(widths.values()) - width
+    for index in sorted((index for index in widths if columns[index].wraps), key=lambda index: -widths[index]):
+        spare = min(max(over, 0), widths[index] - _least(columns, rows, index))
+        widths[index] -= spare
+        over -= spare
+
+
+def _longest(columns: Sequence[Column], rows: Sequence[Row], index: int) -> int:
+    return max(len(columns[index].title), *(len(row[index]) for row in rows))
+
+
+def _least(columns: Sequence[Column], rows: Sequence[Row], index: int) -> int:
+    """The width in which no word of the column is broken."""
+    whole = _longest(columns, rows, index)
+    if not columns[index].wraps:
+        return whole
+    cells = (columns[index].title, *(row[index] for row in rows))
+    return min(whole, max(NARROWEST, *(len(word) for cell in cells for word in cell.split())))
+
+
+def _wrapped(cell: str, width: int, wraps: bool, terminal: int | None) -> list[str]:
+    if terminal is None or not wraps or len(cell) <= width:
+        return [cell]
+    return textwrap.wrap(cell, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _total(widths: Iterable[int]) -> int:
+    listed = list(widths)
+    return sum(listed) + len(GAP) * (len(listed) - 1)

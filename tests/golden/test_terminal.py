@@ -1,0 +1,87 @@
+"""What a terminal of 80 columns shows, and a pipe, word for word: `tests/golden/terminal/CASE.txt`.
+
+After a wanted change: `UPDATE_GOLDEN=1 .venv/bin/pytest tests/golden/test_terminal.py`, then read the diff.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.cli.listing import BOUNDARIES, RESERVATIONS, boundary_row, reservation_row
+from controller.cli.tables import Column, Row, table_lines
+from controller.ledger.model import Entry, State
+from controller.reservation.model import Endpoint
+from controller.views.documents import timeline_document
+from controller.views.timeline import TimelineQuery, timeline
+from tests.support.requests import T0, at, reservation
+from tests.unit.views.test_timeline import entry, log
+
+FOLDER = Path(__file__).parent / "terminal"
+NOW = at(70)
+DAY = 24 * 60
+ENDS: dict[str, Any] = {
+    "source": Endpoint(host="anl-premium"),
+    "destination": Endpoint(host="lbnl-premium", port=5001),
+}
+ROUTERS = "anl-edge anl-border esnet-core lbnl-border lbnl-edge"
+
+
+def _entry(number: int, name: str, rate_bps: int, *slots: tuple[int, int], state: State = State.COMMITTED) -> Entry:
+    made = entry(number, *slots, devices=ROUTERS)
+    asked = reservation(name, rate_bps, **ENDS).over(made.reservation.windows)
+    return replace(made, handle=f"r-0123456789abcde{number}", reservation=asked, state=state)
+
+
+ENTRIES = (
+    _entry(1, "cms-tonight", 36_000_000, (60, 180)),
+    _entry(2, "atlas", 20_500_000, (0, 60), (DAY, DAY + 60), (2 * DAY, 2 * DAY + 60)),
+    _entry(3, "lhcb", 1_000_000, (-60, 60), (60, 120), state=State.HELD),
+)
+ITEMS = [
+    timeline_document(one)
+    for one in timeline(
+        ENTRIES,
+        log(
+            *(
+                ("boundary.active", 3600, router, {"at": at(60).isoformat(), "lag_us": 40_000})
+                for router in ROUTERS.split()[1:]
+            ),
+            ("boundary.failed", 3600, "anl-edge", {"at": at(60).isoformat(), "message": "it does not answer"}),
+        ),
+        TimelineQuery(T0 - timedelta(hours=2), at(2 * DAY + 100)),
+        NOW,
+    )
+]  # fmt: skip
+
+CASES: dict[str, tuple[Sequence[Column], Sequence[Row], int | None]] = {
+    "status-80": (RESERVATIONS, [reservation_row(one, NOW) for one in ENTRIES], 80),
+    "status-160": (RESERVATIONS, [reservation_row(one, NOW) for one in ENTRIES], 160),
+    "status-pipe": (RESERVATIONS, [reservation_row(one, NOW) for one in ENTRIES], None),
+    "timeline-80": (BOUNDARIES, [boundary_row(one, NOW, narrow=True) for one in ITEMS], 80),
+    "timeline-pipe": (BOUNDARIES, [boundary_row(one, NOW) for one in ITEMS], None),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_shown(case: str) -> None:
+    columns, rows, width = CASES[case]
+    shown = "".join(f"{line}\n" for line in table_lines(columns, rows, width))
+    if os.environ.get("UPDATE_GOLDEN"):
+        (FOLDER / f"{case}.txt").write_text(shown, encoding="utf-8")
+    assert shown == (FOLDER / f"{case}.txt").read_text(encoding="utf-8")
+    if width is not None:
+        assert all(len(line) <= width for line in shown.splitlines())
+
+
+@pytest.mark.parametrize("columns", [RESERVATIONS, BOUNDARIES], ids=["status", "timeline"])
+def test_the_order_in_which_columns_are_left_out_is_as_documented(columns: Sequence[Column]) -> None:
+    in_turn = sorted((one.leave_out, one.title) for one in columns if one.leave_out is not None)
+    document = (FOLDER.parents[2] / "docs" / "howto" / "operate.md").read_text(encoding="utf-8")
+    assert f"leaves out {', '.join(title for _, title in in_turn)}, " in " ".join(document.split())
