@@ -19,6 +19,9 @@ from lab.errors import LabError
 from lab.metrics.model import Stamp
 
 READY_TIMEOUT_S = 20.0
+#: The kernel hands packets to tcpdump in blocks, each after a second at the latest. Those of a block that is still open
+#: when tcpdump is ended are in no file, and in no count of what was dropped.
+OPEN_BLOCK_S = 2.0
 #: Ethernet, IP and UDP headers with the sequence number behind; of TCP the ports are enough.
 SNAP_BYTES = 50
 PCAP_HEADER = struct.Struct("<IHHiIII")
@@ -69,6 +72,7 @@ class Capture:
         Raises:
             LabError: tcpdump failed, or the kernel dropped packets before it saw them.
         """
+        time.sleep(OPEN_BLOCK_S)
         self._process.send_signal(signal.SIGINT)
         self._process.wait(20.0)
         said = self._process.stderr

@@ -56,7 +56,6 @@ def shown(ready: Bench, experiment: Experiment, *figures: str) -> Result:
     return found
 
 
-@pytest.mark.slow  # until it was seen to pass beside the others in one quiet run
 def test_a_foreground_loses_less_with_its_reservation_than_congested(ready: Bench) -> None:
     found = shown(
         ready, emerge_1.EXPERIMENT,

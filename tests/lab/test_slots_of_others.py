@@ -17,7 +17,7 @@ from tests.lab.slots import armed_ahead, wait_not_policed, wait_policed
 from tests.support.controllers import Controller, wait_for
 from tests.support.postgres import pull_the_plug
 
-pytestmark = [pytest.mark.lab, pytest.mark.slow]  # until it was seen to pass beside the others in one quiet run
+pytestmark = pytest.mark.lab
 PORT, PAYLOAD_BYTES = 5001, 64
 #: An emulated machine of two cores forwards some 5,000 packets a second over four routers, and has pushes to do beside.
 PACKETS_PS = 1_500

@@ -21,7 +21,6 @@ FLOW = (*slots.FLOW, "--owner", "drift")
 FILTER = ("dev", "eth2", "ingress", "protocol", "ip", "pref", "20813")
 
 
-@pytest.mark.slow  # until it was seen to pass beside the others in one quiet run
 def test_a_controller_sees_drift_tells_it_and_repairs_it(lab: Lab, controllers: Controllers) -> None:
     controller = controllers.settled(SLOTCAR_CHECK_INTERVAL="8 s")
     controller.slotcar("create", "--name", "seen", *FLOW, "--rate", "10 Mbit/s", "--duration", "1 h")
