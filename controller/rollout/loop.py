@@ -60,6 +60,7 @@ class ReconcileLoop:
     _pushing: Pushing = field(init=False)
     _clock_watch: ClockWatch = field(init=False)
     _progress: Progress = field(default_factory=Progress, init=False)
+    _clock_is_off: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._clock_watch = ClockWatch(self.clock, self.monotonic)
@@ -74,6 +75,7 @@ class ReconcileLoop:
             try:
                 lease = self.ledger.try_lead()
                 if lease is None:
+                    self.status.error = ""  # the database answers, and another controller leads
                     stopping.wait(FOLLOW_S)
                     continue
                 with lease:
@@ -109,17 +111,18 @@ class ReconcileLoop:
         """Whether this controller's clock may be gone by. Two controllers of one ledger meet in the database's clock."""
         ahead = lease.ahead_of_database(self.clock)
         if abs(ahead) <= CLOCK_LIMIT:
+            self._clock_is_off = False
             return True
         side = "ahead of" if ahead > timedelta() else "behind"
         why = (
             f"this controller's clock is {abs(ahead).total_seconds():,.0f} s {side} the database's: it does not lead"
             f" until they differ by at most {CLOCK_LIMIT.total_seconds():.0f} s"
         )
-        if not self.status.error.startswith("this controller's clock"):
+        if not self._clock_is_off:
             log.error("the clock is wrong", ahead_s=ahead.total_seconds())
             details = {"ahead_of_database_us": round(ahead.total_seconds() * 1_000_000)}
             self.ledger.append_event("controller.clock-off", self.clock(), details=details)
-        self.status.error = why
+        self.status.error, self._clock_is_off = why, True
         return False
 
     def _sleep(self, last_event: int, until: datetime, stopping: threading.Event) -> None:
