@@ -46,6 +46,16 @@ class IfUnready(StrEnum):
     ALARM = "alarm"
 
 
+class Shape(StrEnum):
+    """What a deadline transfer's profile looks like where there is a choice: as few and as low steps as move the volume,
+    or all that is free from the beginning, or from the end.
+    """
+
+    STEADY = "steady"
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
 class Protocol(StrEnum):
     TCP = "tcp"
     UDP = "udp"

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 
 from controller.admission.arithmetic import scaled_up
 from controller.admission.rates import (
@@ -34,17 +33,10 @@ from controller.admission.tables import SlotTables
 from controller.network.model import Sls
 from controller.timebase import Window, from_us, to_us
 from controller.units import MAX_RATE_BPS
+from controller.vocabulary import Shape
 
 #: A profile whose rest moves what remains and at most this much more stays as it is, in thousandths.
 KEPT_ABOVE_PERMILLE = 10
-
-
-class Shape(StrEnum):
-    """What a transfer's profile looks like where there is a choice."""
-
-    STEADY = "steady"
-    EARLIEST = "earliest"
-    LATEST = "latest"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,9 @@ from controller.admission.model import Demand
 from controller.admission.resource_id import SLS, ResourceId
 from controller.admission.tables import SlotTables
 from controller.network.model import Sls
+from controller.reservation.need import MICROBITS_PER_BYTE as MICROBITS_PER_BYTE
 from controller.timebase import Window
 from controller.units import MAX_RATE_BPS
-
-MICROBITS_PER_BYTE = 8_000_000
 
 
 class RateStep(NamedTuple):

@@ -10,7 +10,7 @@ from controller.path.flow import FlowMatch, flow_matches
 from controller.path.model import Path
 from controller.policy.errors import FlowTaken
 from controller.reservation.model import Reservation
-from controller.timebase import common_windows
+from controller.timebase import Window, common_windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,12 @@ class Claim:
     @property
     def matches(self) -> tuple[FlowMatch, ...]:
         return flow_matches(self.reservation, self.paths)
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """When; of a volume by a deadline the whole time up to it, in which its profile may move."""
+        asked = self.reservation
+        return asked.windows if asked.need is None else (Window(asked.need.start or asked.start, asked.end),)
 
 
 def check_flows(own: Claim, others: Iterable[Claim], now: datetime, *, name_other: bool) -> None:
@@ -41,7 +47,7 @@ def check_flows(own: Claim, others: Iterable[Claim], now: datetime, *, name_othe
         match = next((one for one in matches if any(one.overlaps(theirs) for theirs in other.matches)), None)
         if match is None:
             continue
-        common = common_windows(own.reservation.windows, other.reservation.windows)
+        common = common_windows(own.windows, other.windows)
         if any(window.end > now for window in common):
             name = "/".join(other.reservation.key) if name_other else ""
             raise FlowTaken("/".join(own.reservation.key), _words(match), name)

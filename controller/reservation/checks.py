@@ -28,6 +28,7 @@ MOST_LABELS = 64
 LONGEST_LABEL_KEY, LONGEST_LABEL = 63, 255
 LONGEST_RULE = 1000
 LARGEST_PACKET_BYTES = 65535
+NO_REFUSAL_HINT = "a profile may have pauses, and a refusal would cancel what follows; say `delay`, `degrade` or `alarm`"
 
 
 class Wrong(NamedTuple):
@@ -117,7 +118,9 @@ def _recurrence(reservation: Reservation) -> Iterator[Wrong]:
             parse_zone(reservation.timezone)
     except UnitError as error:
         yield Wrong("timezone", error.message, error.value, error.hint)
-    if reservation.if_unready is IfUnready.REFUSE and len(reservation.windows) > 1:
+    if reservation.if_unready is IfUnready.REFUSE and reservation.need is not None:
+        yield Wrong("if_unready", "does not go with a volume", IfUnready.REFUSE.value, NO_REFUSAL_HINT)
+    elif reservation.if_unready is IfUnready.REFUSE and len(reservation.windows) > 1:
         hint = "a refusal would cancel the later ones too; say `delay`, `degrade` or `alarm`"
         yield Wrong("if_unready", "does not go with several windows", IfUnready.REFUSE.value, hint)
     if rule is None:

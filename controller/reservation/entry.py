@@ -10,8 +10,9 @@ from pydantic import ValidationError
 from controller.reservation.checks import LARGEST_PACKET_BYTES, headers_bytes, least_packet_bytes, problems_of
 from controller.reservation.keys import Keys
 from controller.reservation.model import DEFAULT_RTT_US, TCP_RTT_US, Reservation
+from controller.reservation.need_reader import NeedReader
 from controller.reservation.slots import SlotReader
-from controller.reservation.written import FIELDS, SLOT_KEYS
+from controller.reservation.written import FIELDS, SLOT_KEYS, VOLUME_KEYS
 from controller.vocabulary import IfUnready, Protocol
 
 KEYS = tuple(FIELDS)
@@ -19,7 +20,7 @@ KEYS = tuple(FIELDS)
 _MEANT = {
     "bandwidth": "rate", "from": "source", "src": "source", "to": "destination", "dst": "destination", "mtu": "packet_size",
     "id": "name", "user": "owner", "class": "service", "rrule": "recurrence", "repeat": "recurrence", "tz": "timezone",
-    "path": "via", "until": "end", "length": "duration", "delay": "rtt", "tags": "labels",
+    "path": "via", "until": "end", "deadline": "by", "size": "volume", "length": "duration", "delay": "rtt", "tags": "labels",
 }  # fmt: skip
 #: More keys that are none are counted, not told one by one: what is meant by each takes a search.
 MOST_UNKNOWN_KEYS = 50
@@ -40,13 +41,15 @@ class Reader(Keys):
     def reservation(self) -> Reservation | None:
         """The reservation, or None where anything is wrong."""
         self._unknown_keys()
-        fields = {key: self.field(key, field) for key, field in FIELDS.items() if key not in SLOT_KEYS}
+        read_together = SLOT_KEYS | VOLUME_KEYS
+        fields = {key: self.field(key, field) for key, field in FIELDS.items() if key not in read_together}
         service = fields["service"]
         protocol = fields["protocol"]
         fields["packet_size_bytes"] = self._packet_size(fields.pop("packet_size"), protocol)
         fields["rtt_us"] = fields.pop("rtt") or (TCP_RTT_US if protocol is Protocol.TCP else DEFAULT_RTT_US)
         self._refusal_with_recurrence(fields["if_unready"])
-        reader = SlotReader(self.data, self.complain, self.now, self.failed)
+        by_volume = any(self.data.get(key) is not None for key in VOLUME_KEYS)
+        reader = (NeedReader if by_volume else SlotReader)(self.data, self.complain, self.now, self.failed)
         amounts = reader.amounts(service)
         self.slot_count, self.relative = reader.slot_count, reader.relative
         if self.failed or amounts is None:
@@ -60,6 +63,7 @@ class Reader(Keys):
                     "slots": amounts.slots,
                     "recurrence": recurrence if recurrence is None else str(recurrence).strip(),
                     "timezone": amounts.timezone,
+                    "need": amounts.need,
                 }
             )
         except ValidationError as error:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Generic, Self, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
+from controller.reservation.need import VolumeByDeadline
 from controller.timebase import Window
 from controller.units import MAX_RATE_BPS
 from controller.vocabulary import RESERVED_SERVICES, Direction, IfUnready, Protocol, Service
@@ -134,6 +135,9 @@ class ReservationFields(Frozen, Generic[SlotT]):
         " where it is not stated.",
     )  # fmt: skip
     slots: tuple[SlotT, ...] = Field(min_length=1)
+    need: VolumeByDeadline | None = Field(
+        default=None, description="A volume by a deadline, where that is asked for; `slots` are its present profile then."
+    )
     recurrence: Text | None = Field(
         default=None, description="An RRULE (RFC 5545) that ends.", examples=["FREQ=DAILY;COUNT=14"]
     )
@@ -158,6 +162,8 @@ class Reservation(ReservationFields[Slot]):
 
     Attributes:
         slots: when it is wanted and how much, ascending and disjoint. One constant rate over one window is one slot.
+        need: what is asked for by volume; its slots are the present profile, chosen by admission (before that, the
+            constant rate that would do).
         packet_size_bytes, rtt_us: GARA §5.1 needs them to count headers and for the size of bursts.
         recurrence: the RRULE (RFC 5545) that `slots` was expanded from.
         timezone: where recurrence and hours of the day were expanded, `Europe/Zurich` or `+01:00`; None without either.
@@ -178,6 +184,16 @@ class Reservation(ReservationFields[Slot]):
                     raise ValueError(f"a rate is given for {way.value}, which is not reserved")
             if self.service in RESERVED_SERVICES and not (slot.forward_bps or slot.reverse_bps):
                 raise ValueError(f"{self.service.value} needs a rate above 0 in every slot")
+        return self
+
+    @model_validator(mode="after")
+    def _need_stands_alone(self) -> Self:
+        if self.need is None:
+            return self
+        if self.service not in RESERVED_SERVICES:
+            raise ValueError(f"{self.service.value} is promised no rate, and so no volume")
+        if self.recurrence is not None or self.timezone is not None:
+            raise ValueError("a volume by a deadline does not recur")
         return self
 
     @classmethod
@@ -212,7 +228,8 @@ class Reservation(ReservationFields[Slot]):
 
     @property
     def end(self) -> datetime:
-        return self.slots[-1].end
+        """When nothing of it is to come any more: of a need its deadline, until which it may ask for more."""
+        return self.slots[-1].end if self.need is None else max(self.need.by, self.slots[-1].end)
 
     @property
     def windows(self) -> tuple[Window, ...]:

@@ -47,7 +47,11 @@ _ENDS = tuple(
     {"type": "object", "required": [key], "properties": {key: {"type": "string"}}} for key in ("end", "duration")
 )
 _BOTH_ENDS = {"allOf": list(_ENDS)}
-_AN_END = {"anyOf": [*_ENDS, {"required": ["schedule"], "properties": {"schedule": {"type": "array"}}}]}
+_A_VOLUME = {
+    "required": ["volume", "by"],
+    "properties": {"volume": {"type": "string"}, "by": {"type": "string"}},
+}
+_AN_END = {"anyOf": [*_ENDS, {"required": ["schedule"], "properties": {"schedule": {"type": "array"}}}, _A_VOLUME]}
 #: Of one reservation that has no defaults beside it: its one window ends in one way, or a schedule says them all.
 ONE_END = {
     "oneOf": [
@@ -56,6 +60,7 @@ ONE_END = {
             "required": ["schedule"],
             "properties": {"schedule": {"type": "array"}, "end": {"type": "null"}, "duration": {"type": "null"}},
         },
+        _A_VOLUME,
     ]
 }
 
@@ -96,7 +101,7 @@ def reservation_schema() -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "required": [key for key in FIELDS if key not in (*optional, "start")],
-        "anyOf": [{"required": ["start"]}, {"required": ["schedule"]}],
+        "anyOf": [{"required": ["start"]}, {"required": ["schedule"]}, {"required": ["volume"]}],
         "properties": properties,
     }
 

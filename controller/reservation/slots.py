@@ -13,6 +13,7 @@ from controller.reservation import times
 from controller.reservation.hours import DailyHours, expand_hours, parse_time_of_day
 from controller.reservation.keys import Keys, shown, with_unit
 from controller.reservation.model import Reservation, Slot
+from controller.reservation.need import VolumeByDeadline
 from controller.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand
 from controller.reservation.written import HOURS_KEYS, RATE_KEYS, SCHEDULE_KEYS
 from controller.timebase import Window, iso
@@ -35,11 +36,14 @@ class Rates(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """What the keys of time and rate say together. `timezone` is None where no wall clock was used."""
+    """What the keys of time and rate say together. `timezone` is None where no wall clock was used; `need` is what was
+    asked by volume, and the slots the constant rate that would do.
+    """
 
     slots: tuple[Slot, ...]
     direction: Direction
     timezone: str | None
+    need: VolumeByDeadline | None = None
 
 
 @dataclass(slots=True)

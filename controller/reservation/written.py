@@ -28,6 +28,7 @@ from controller.reservation.keys import Mistakes, with_unit
 from controller.reservation.model import DEFAULT_PACKET_SIZE_BYTES, Endpoint, Hint, Reservation
 from controller.reservation.recurrence import MOST_OCCURRENCES
 from controller.units import parse_latency_us, parse_size_bytes
+from controller.vocabulary import Shape
 
 _MODEL = Reservation.model_fields
 RATE_EXAMPLES = ["36 Mbit/s", "1.5 Gbit/s"]
@@ -232,6 +233,29 @@ class Written(WrittenTimes):
         min_length=1,
         description="Other rates at some hours of the day, on the wall clock of `timezone`.",
     )
+    volume: Annotated[str, WithJsonSchema(_text(QUANTITY_PATTERN))] | None = Field(
+        default=None,
+        description="Payload to be moved by a deadline, instead of a rate and an end: admission finds the rates.",
+        examples=["2 TB"],
+    )
+    by: Time | None = Field(
+        default=None,
+        description="The deadline of a volume, a time with its zone.",
+        examples=["2027-03-02T06:00:00+01:00"],
+    )
+    at_most: Annotated[str, WithJsonSchema(_text(QUANTITY_PATTERN))] | None = Field(
+        default=None, description="No payload rate of a volume's profile is above this one.", examples=["400 Mbit/s"]
+    )
+    at_least: Annotated[str, WithJsonSchema(_text(QUANTITY_PATTERN))] | None = Field(
+        default=None,
+        description="No payload rate of a volume's profile is below this one; it pauses instead.",
+        examples=["10 Mbit/s"],
+    )
+    shape: Shape = Field(
+        default=Shape.STEADY,
+        description="Of a volume's profile where there is a choice: few and low steps, or all that is free from the"
+        " beginning, or from the end.",
+    )
     recurrence: Annotated[str, WithJsonSchema(_RULE)] | None = Field(
         default=None,
         description=f"An RRULE (RFC 5545) that ends, of at most {MOST_OCCURRENCES} occurrences.",
@@ -245,6 +269,8 @@ class Written(WrittenTimes):
     )
 
 
+#: What stands for a model's `need`, beside `start`.
+NEED_KEYS = ("volume", "by", "at_most", "at_least", "shape")
 SCHEDULE_KEYS = tuple(WrittenSlot.model_fields)
 HOURS_KEYS = tuple(field.alias or key for key, field in WrittenHours.model_fields.items())
 #: Which keys stand in a file in the place of a field of the model, where not that field itself.
@@ -252,9 +278,12 @@ INSTEAD: dict[str, tuple[str, ...]] = {
     "packet_size_bytes": ("rate", "packet_size"),
     "rtt_us": ("rtt",),
     "slots": ("start", "end", "duration", "schedule", "hours"),
+    "need": NEED_KEYS,
 }
 #: What `SlotReader` reads, all together.
 SLOT_KEYS = frozenset({"direction", "rate", *INSTEAD["slots"], "recurrence", "timezone"})
+#: What `NeedReader` reads instead, `start` and `direction` beside it.
+VOLUME_KEYS = frozenset(NEED_KEYS)
 #: Every key of a file, in order, with what it reads and what is said of it.
 FIELDS: dict[str, FieldInfo] = {
     key: Written.model_fields.get(key) or _MODEL[key] for name in _MODEL for key in INSTEAD.get(name, (name,))
