@@ -12,18 +12,20 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from controller.admission import capacities
+from controller.admission.highs import HighsSolver
 from controller.admission.model import Refused
 from controller.auth import access
 from controller.auth.tokens import Caller
 from controller.ledger import Filter, Ledger
 from controller.ledger.errors import UnknownHandle
-from controller.ledger.model import AdmissionRequest, Cancellation, Entry, State, Terms
+from controller.ledger.model import AdmissionRequest, Cancellation, Condition, Entry, State, Terms
 from controller.ledger.queries import EventFilter
 from controller.network.model import Network
 from controller.planning.enquiry import EnquiryAnswer, ask_tables
 from controller.planning.errors import NotPossible, RefusedByAdmission, StalePlan, require_no_refusal
 from controller.planning.matching import match
 from controller.planning.modification import Modification, modified, with_ports
+from controller.planning.never_fits import require_it_may_fit
 from controller.planning.plan import Applied, Plan, make_plan, network_digest
 from controller.planning.platform_limits import PlatformLimits
 from controller.planning.request_limits import require_few_windows
@@ -46,6 +48,8 @@ from controller.wiring import policy_of, pusher_for
 #: A boundary is prepared at most so long before it, and its failures are recorded no longer than so after it.
 EVENTS_WITHIN = timedelta(hours=1)
 LONGEST_REASON = 500
+#: Of joint moves.
+SOLVER = HighsSolver()
 #: Of what the audit log says about boundaries; with more, the earliest are left out.
 MOST_EVENTS = 20_000
 
@@ -71,7 +75,8 @@ class Broker:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_platform_limits", PlatformLimits(self.network))
         policy = policy_of(self.settings, self.network)
-        self.ledger.set_terms(Terms(capacities(self.network), self.network.sls, policy))
+        terms = Terms(capacities(self.network), self.network.sls, policy, SOLVER, self._condition_of)
+        self.ledger.set_terms(terms)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -182,6 +187,24 @@ class Broker:
             expected_version=expected_version if expected_version is not None else entry.version,
         )
 
+    def report(
+        self,
+        which: str,
+        remaining_bytes: int,
+        caller: Caller,
+        now: datetime,
+        expected_version: int | None = None,
+    ) -> Entry:
+        """What remains of a volume by a deadline; its rates are found again, and 0 ends it.
+
+        Raises:
+            ProgressRefused: more remains than before, or it is no such reservation, or not in force. StaleVersion.
+        """
+        entry = self._changeable(which, caller)
+        return self.ledger.report(
+            entry.handle, remaining_bytes, now, actor=caller.name, expected_version=expected_version
+        )
+
     def bind(
         self,
         which: str,
@@ -216,10 +239,15 @@ class Broker:
     def _admit(self, reservation: Reservation, caller: Caller, now: datetime, **how: Any) -> Entry:
         require_few_windows([("", reservation)], self.settings.max_windows)
         routed = route(require_valid(reservation), self.network)
+        require_it_may_fit(routed, self.ledger.terms.capacities, now)
         answer = self.ledger.admit(self._request(routed, caller, **how), now)
         if isinstance(answer, Refused):
             raise RefusedByAdmission(reservation, answer)
         return answer
+
+    def _condition_of(self, entry: Entry) -> Condition | None:
+        """What must hold of a reservation that is moved, beside room in the tables."""
+        return self._platform_limits.condition(RoutedReservation(entry.reservation, entry.paths, entry.demands))
 
     def _request(self, routed: RoutedReservation, caller: Caller, **how: Any) -> AdmissionRequest:
         return AdmissionRequest(
@@ -272,6 +300,7 @@ class Broker:
             names_others=access.may_see_all(caller),
             paths=source.paths,
             show_from=show_from,
+            solver=SOLVER,
         )
         return made if access.may_overview(caller) else made.without_devices()
 

@@ -106,6 +106,7 @@ class Settings(BaseSettings):
         hold: how long a hold lasts unless the caller says otherwise (issue: 15 minutes).
         longest_hold: how long a hold may last at most, extensions included.
         horizon: how far ahead the search for a nearest window looks, and how far from now reservations may end.
+        frozen_horizon: what of deadline transfers' rates begins sooner than this is not moved to make room for others.
         quota_reservations, quota_windows, quota_holds: how many live reservations, slots of them and holds an owner may
             have; None for any number.
         quota_volume_bytes: rate times time of an owner's live reservations together; None for any.
@@ -151,6 +152,7 @@ class Settings(BaseSettings):
     hold: Duration = timedelta(minutes=15)
     longest_hold: Duration = timedelta(days=1)
     horizon: Duration = timedelta(days=366)
+    frozen_horizon: Duration = timedelta(seconds=60)
     quota_reservations: Count = None
     quota_windows: Count = None
     quota_holds: Count = None

@@ -23,6 +23,7 @@ _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _QUANTITY = re.compile(
     r"(?P<sign>[+-]?)(?P<number>[0-9]{1,24}(?:\.[0-9]{1,24})?)\s*(?P<unit>[^0-9\s.,+-].*)?", re.DOTALL
 )
+_NOTHING = re.compile(r"0(?:\.0{1,24})?\s*(?:[kKMGTP]i?)?(?:B|bytes?)")
 _ISO_DURATION = re.compile(
     r"P(?:(?P<w>[0-9]{1,9})W)?(?:(?P<d>[0-9]{1,9})D)?"
     r"(?:T(?=[0-9])(?:(?P<h>[0-9]{1,9})H)?(?:(?P<m>[0-9]{1,9})M)?(?:(?P<s>[0-9]{1,12}(?:\.[0-9]{1,6})?)S)?)?"
@@ -98,6 +99,15 @@ def parse_size_bytes(text: str | int) -> int:
         UnitError: as `parse_rate_bps`.
     """
     return _parse(text, "size", _SIZES, ("B", "B"), _SIZE_HINT, MAX_SIZE_BYTES)
+
+
+def parse_remaining_bytes(text: str | int) -> int:
+    """As `parse_size_bytes`, and nothing at all may remain: `0 B`.
+
+    Raises:
+        UnitError: as `parse_rate_bps`.
+    """
+    return 0 if isinstance(text, str) and _NOTHING.fullmatch(text.strip()) else parse_size_bytes(text)
 
 
 def parse_latency_us(text: str) -> int:

@@ -114,6 +114,7 @@ def policy_of(settings: Settings, network: Network) -> Policy:
         gate=Gate(settings.approval_rate_bps, settings.approval_duration),
         horizon=settings.horizon,
         longest_hold=settings.longest_hold,
+        frozen=settings.frozen_horizon,
         quota=_quota(usual, usual),
         owner_quotas={owner: _quota(own, usual) for owner, own in settings.owner_quotas.items()},
         endpoints=endpoint_owners(network),

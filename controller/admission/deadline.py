@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from controller.admission.arithmetic import scaled_up
+from controller.admission.model import TransferRefused
 from controller.admission.rates import (
     MICROBITS_PER_BYTE,
     Crossing,
@@ -26,9 +27,9 @@ from controller.admission.rates import (
     free_rates,
     merged,
     microbits,
+    whole_seconds,
 )
-from controller.admission.resource_id import ResourceId
-from controller.admission.steady import steady_profile
+from controller.admission.steady import GRIDS_US, on_grid, steady_profile
 from controller.admission.tables import SlotTables
 from controller.network.model import Sls
 from controller.timebase import Window, from_us, to_us
@@ -37,6 +38,8 @@ from controller.vocabulary import Shape
 
 #: A profile whose rest moves what remains and at most this much more stays as it is, in thousandths.
 KEPT_ABOVE_PERMILLE = 10
+#: Each step is a boundary on every device of a path.
+MANY_STEPS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +85,6 @@ class Transfer:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class TransferRefused:
-    """The volume cannot be moved by the deadline (docs/design.md rule 5).
-
-    Attributes:
-        most_bytes: the most that can be, by the same deadline.
-        earliest_deadline: by when the whole volume can be; None: not before the horizon.
-        tightest: the resource that alone leaves the least volume; None where `at_most` does, or no resource is short.
-        tightest_bytes: what that resource alone, or `at_most`, leaves.
-    """
-
-    asked_bytes: int
-    most_bytes: int
-    earliest_deadline: datetime | None
-    tightest: ResourceId | None
-    tightest_bytes: int
-    horizon: datetime
-
-
 def plan_transfer(
     tables: SlotTables, transfer: Transfer, *, horizon: datetime, sls: Mapping[str, Sls] | None = None
 ) -> Profile | TransferRefused:
@@ -119,11 +103,22 @@ def shaped(transfer: Transfer, free: Sequence[RateStep]) -> Profile | None:
     usable = transfer.usable(free)
     if microbits(usable) < transfer.microbits:
         return None
-    if transfer.shape is Shape.LATEST:
-        return latest(usable, transfer.microbits)
     steady = transfer.shape is Shape.STEADY
     found = steady_profile(usable, transfer.microbits, transfer.at_least_bps) if steady else None
-    return found or earliest(usable, transfer.microbits)
+    return whole_seconds(found or _with_few_steps(usable, transfer), usable)
+
+
+def _with_few_steps(usable: Profile, transfer: Transfer) -> Profile:
+    """Filled from one end, on the finest grid that needs few steps; as exactly as need be where none has room."""
+    fill = latest if transfer.shape is Shape.LATEST else earliest
+    exact = fill(usable, transfer.microbits)
+    if len(exact) <= MANY_STEPS:
+        return exact
+    for grid_us in GRIDS_US:
+        filled = fill(on_grid(usable, grid_us), transfer.microbits)
+        if len(filled) <= MANY_STEPS and microbits(filled) >= transfer.microbits:
+            return filled
+    return exact
 
 
 def earliest(usable: Sequence[RateStep], needed_microbits: int) -> Profile:
@@ -162,6 +157,7 @@ def refusal(
     tightest_bytes, tightest = min(alone, key=lambda one: one[0], default=(unlimited, None))
     return TransferRefused(
         asked_bytes=transfer.volume_bytes,
+        deadline=transfer.window.end,
         most_bytes=most(transfer.crossings),
         earliest_deadline=_earliest_deadline(tables, transfer, horizon, sls),
         tightest=tightest if tightest_bytes < unlimited else None,
@@ -222,6 +218,6 @@ def progress(
     after, missing = before, 0
     if not 0 <= (microbits(before) - rest.microbits) * 1000 <= rest.microbits * KEPT_ABOVE_PERMILLE:
         usable = rest.usable(free)
-        after = shaped(rest, free) or merged(usable)
+        after = shaped(rest, free) or merged(usable)  # or all that there is
         missing = max(0, -((microbits(after) - rest.microbits) // MICROBITS_PER_BYTE))
     return Progress(rest.needed_bps, after, excess(after, before), excess(before, after), missing)

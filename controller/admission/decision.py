@@ -43,7 +43,7 @@ def decide(
         ValueError: a rate that no sane network has, or something in `without` that the tables do not hold.
     """
     if without:
-        with _absent(tables, demands, without):
+        with absent(tables, demands, without):
             return decide(tables, demands, windows, sls=sls, horizon=horizon, one_rate=one_rate)
     asked = [demand for demand in demands if demand.peak]
     invalid = _invalid(asked, windows, sls) if sls else []
@@ -73,12 +73,12 @@ def enquire(
     """
     for agreement, _ in _invalid(demands, windows, sls or {}):
         return Enquiry(0, sls_resource(agreement.name))
-    with _absent(tables, demands, without):
+    with absent(tables, demands, without):
         return _highest(tables, demands, windows)
 
 
 @contextmanager
-def _absent(tables: SlotTables, demands: Sequence[Demand], without: Sequence[Admitted]) -> Iterator[None]:
+def absent(tables: SlotTables, demands: Sequence[Demand], without: Sequence[Admitted]) -> Iterator[None]:
     """Some reservations taken out of the demanded resources, and put back whatever happens.
 
     A copy of six resources takes 20 ms at a million live; this, 40 us. Equal tables have equal steps, so nobody can

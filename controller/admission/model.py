@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from controller.admission.resource_id import ResourceId, describe
 from controller.timebase import Window, iso
-from controller.units import format_rate
+from controller.units import format_bytes, format_rate
 
 #: `Refused.highest_share_permille` counts thousandths.
 PERMILLE = 1000
@@ -101,6 +101,43 @@ def _amounts_in(part: Admitted, span: Window) -> dict[ResourceId, int] | None:
 
 
 @dataclass(frozen=True, slots=True)
+class TransferRefused:
+    """A volume cannot be moved by its deadline (docs/design.md rule 5).
+
+    Attributes:
+        most_bytes: the most that can be, by the same deadline.
+        earliest_deadline: by when the whole volume can be; None: not before the horizon.
+        tightest: the resource that alone leaves the least volume; None where `at_most` does, or no resource is short.
+        tightest_bytes: what that resource alone, or `at_most`, leaves.
+    """
+
+    asked_bytes: int
+    deadline: datetime
+    most_bytes: int
+    earliest_deadline: datetime | None
+    tightest: ResourceId | None
+    tightest_bytes: int
+    horizon: datetime
+
+    def explain(self) -> tuple[str, ...]:
+        """What is short, and what would be admitted, in lines for people."""
+        asked, by = format_bytes(self.asked_bytes), iso(self.deadline)
+        where = describe(self.tightest) if self.tightest else "the time with the highest rate that it may have"
+        lines = [f"{where}: {asked} requested, room for {format_bytes(self.tightest_bytes)} by {by}"]
+        if self.tightest_bytes >= self.asked_bytes:
+            lines = ["each resource of the path has room for it, but not at the same times"]
+        if self.most_bytes:
+            lines.append(f"the most volume that fits by {by} is {format_bytes(self.most_bytes)}")
+        else:
+            lines.append(f"no volume fits by {by}")
+        if self.earliest_deadline:
+            lines.append(f"the earliest deadline for the whole volume is {iso(self.earliest_deadline)}")
+        else:
+            lines.append(f"no deadline before {iso(self.horizon)} is late enough for the whole volume")
+        return tuple(lines)
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """The request does not fit (docs/design.md rule 5).
 
@@ -113,6 +150,7 @@ class Refused:
         highest_share_permille: of a request with more than one rate, the share of all its rates that fits, thousandths.
         reason: set where numbers are not the reason (an SLS not valid then, no such path).
         horizon: until when a nearest window was looked for; None without end.
+        transfer: of a volume by a deadline, the numbers in the place of all others.
     """
 
     shortfalls: tuple[Shortfall, ...] = ()
@@ -122,10 +160,13 @@ class Refused:
     reason: str = ""
     details: dict[str, str] = field(default_factory=dict)
     horizon: datetime | None = None
+    transfer: TransferRefused | None = None
 
     def explain(self) -> tuple[str, ...]:
         """The refusal in lines for people: the reason, each shortage, and what would be admitted."""
         lines = [self.reason] if self.reason else []
+        if self.transfer is not None:
+            return (*lines, *self.transfer.explain())
         tightest = self._tightest()
         lines += [
             f"{_shortage(shortfall)}{' (the tightest)' if shortfall in tightest else ''}"

@@ -27,6 +27,7 @@ from controller.admission.rates import (
     merged,
     microbits,
     profile_demands,
+    whole_seconds,
 )
 from controller.admission.resource_id import ResourceId
 from controller.admission.tables import SlotTables
@@ -239,7 +240,7 @@ class _Plan:
         if microbits(usable) < needed:
             self._add(one.transfer.crossings, moves)
             return None
-        late = latest(usable, needed)
+        late = whole_seconds(latest(usable, needed), usable)
         self._add(one.transfer.crossings, late)
         return merged((*stays, *late))
 
@@ -289,10 +290,11 @@ class _Plan:
         for number in order:
             transfer, window = movables[number]
             self._remove(transfer.crossings, exact[number])
-            free = free_rates(self.tables, transfer.crossings, window, self.sls)
-            exact[number] = filled_up(exact[number], transfer.usable(free), transfer.microbits)
+            usable = transfer.usable(free_rates(self.tables, transfer.crossings, window, self.sls))
+            exact[number] = filled_up(exact[number], usable, transfer.microbits)
             if microbits(exact[number]) < transfer.microbits:
                 return None
+            exact[number] = whole_seconds(exact[number], usable)
             self._add(transfer.crossings, exact[number])
         return exact
 

@@ -6,8 +6,9 @@ a volume without rounding. Headers are counted by `arithmetic`, as those of a fi
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,6 +22,8 @@ from controller.network.model import Sls
 from controller.reservation.need import MICROBITS_PER_BYTE as MICROBITS_PER_BYTE
 from controller.timebase import Window
 from controller.units import MAX_RATE_BPS
+
+SECOND_US = 1_000_000
 
 
 class RateStep(NamedTuple):
@@ -78,6 +81,32 @@ def merged(steps: Iterable[RateStep]) -> Profile:
     return tuple(kept)
 
 
+def whole_seconds(steps: Profile, usable: Sequence[RateStep]) -> Profile:
+    """The same with borders on whole seconds where that takes no more than is usable: each step only grows.
+
+    `usable`: without a gap, and nowhere below the steps. Devices act at borders, and people read them.
+    """
+    starts = [step.start_us for step in usable]
+
+    def is_usable(start_us: int, end_us: int, rate_bps: int) -> bool:
+        number = bisect_right(starts, start_us) - 1
+        if number < 0 or usable[-1].end_us < end_us:
+            return False
+        return all(step.rate_bps >= rate_bps for step in takewhile(lambda one: one.start_us < end_us, usable[number:]))
+
+    grown: list[RateStep] = []
+    for number, (start_us, end_us, rate_bps) in enumerate(steps):
+        before_us = grown[-1].end_us if grown else usable[0].start_us
+        after_us = steps[number + 1].start_us if number + 1 < len(steps) else usable[-1].end_us
+        first_us, last_us = start_us - start_us % SECOND_US, end_us + -end_us % SECOND_US
+        if before_us > first_us or not is_usable(first_us, start_us, rate_bps):
+            first_us = start_us
+        if last_us > after_us or not is_usable(end_us, last_us, rate_bps):
+            last_us = end_us
+        grown.append(RateStep(first_us, last_us, rate_bps))
+    return tuple(grown)
+
+
 def clipped(steps: Iterable[RateStep], start_us: int, end_us: int) -> Profile:
     """What lies in `[start_us, end_us)`, steps of rate 0 too."""
     cut = (RateStep(max(step.start_us, start_us), min(step.end_us, end_us), step.rate_bps) for step in steps)
@@ -107,13 +136,9 @@ def excess(first: Sequence[RateStep], second: Sequence[RateStep]) -> Profile:
 def profile_demands(crossings: Sequence[Crossing], profile: Profile) -> tuple[tuple[Demand, ...], tuple[Window, ...]]:
     """A profile as the slot tables take it: demands, and windows one for each step."""
     demands = tuple(
-        Demand(
-            crossing.resource,
-            tuple(crossing.amount(step.rate_bps) for step in profile),
-            crossing.wire_bytes,
-            crossing.payload_bytes,
-        )
+        Demand(crossing.resource, amounts[:1] if len(set(amounts)) == 1 else amounts, *crossing[1:])
         for crossing in crossings
+        for amounts in [tuple(crossing.amount(step.rate_bps) for step in profile)]
     )
     return demands, tuple(Window.of_us(step.start_us, step.end_us) for step in profile)
 

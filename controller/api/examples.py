@@ -70,6 +70,7 @@ ENTRY: Json = {
     "changed_at": "2027-03-01T12:00:00Z",
     "hold_until": None,
     "proposed": None,
+    "progress": None,
 }
 
 
@@ -108,6 +109,7 @@ _REFUSAL: Json = {
     "nearest_window": {"start": "2027-03-01T23:00:00Z", "end": "2027-03-02T01:00:00Z"},
     "highest_rate_bps": 2_738_262,
     "highest_share_permille": None,
+    "transfer": None,
 }
 _PLAN: Json = {
     "format": "slotcar-plan/2",
@@ -186,6 +188,30 @@ EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
     "list": (None, {_JSON: {"items": [ENTRY], "next": "7"}}),
     "status": (None, {_JSON: ENTRY}),
     "modify": ({"rate": "40 Mbit/s"}, {_JSON: _later("committed", rate_bps=40_000_000)}),
+    "progress": (
+        {"remaining": "16 GB"},
+        {
+            _JSON: _later(
+                "committed",
+                need={
+                    "volume_bytes": 32_400_000_000,
+                    "by": WINDOW["end"],
+                    "start": WINDOW["start"],
+                    "at_most_bps": None,
+                    "at_least_bps": 0,
+                    "shape": "steady",
+                },
+            )
+            | {
+                "progress": {
+                    "remaining_bytes": 16_000_000_000,
+                    "at": "2027-03-01T22:00:00Z",
+                    "needed_bps": 35_555_556,
+                    "missing_bytes": 0,
+                }
+            }
+        },
+    ),
     "bind": (
         {"source_port": 40_000},
         {_JSON: _later("committed", source={"host": "anl-premium", "port": 40_000})},

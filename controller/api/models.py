@@ -70,6 +70,15 @@ class ProposedOut(Answer):
     proposed_at: datetime
 
 
+class ProgressOut(Answer):
+    """What was last said of a volume by a deadline."""
+
+    remaining_bytes: int
+    at: datetime
+    needed_bps: int = Field(description="remaining volume / remaining time then: the payload rate that ends in time")
+    missing_bytes: int = Field(description="what could not be promised by the deadline; all that was free is taken")
+
+
 class EntryOut(Answer):
     """A reservation as the ledger holds it. `version` is the ETag."""
 
@@ -84,6 +93,7 @@ class EntryOut(Answer):
     changed_at: datetime
     hold_until: datetime | None
     proposed: ProposedOut | None = Field(description="a change that an operator must approve first")
+    progress: ProgressOut | None = Field(description="of a volume by a deadline, the last report")
 
 
 class EntriesOut(Answer):
@@ -129,12 +139,25 @@ class ShortfallOut(Answer):
     capacity_bps: int
 
 
+class TransferRefusalOut(Answer):
+    """Why a volume cannot be moved by its deadline, and what would fit."""
+
+    asked_bytes: int
+    deadline: datetime
+    most_bytes: int = Field(description="the most that fits by the same deadline")
+    earliest_deadline: datetime | None = Field(description="for all of it; null where none is near enough")
+    tightest: str | None = Field(description="the resource that alone leaves the least; null where `at_most` does")
+    place: str | None
+    tightest_bytes: int = Field(description="what that resource alone, or `at_most`, leaves")
+
+
 class RefusalOut(Answer):
     reason: str
     shortfalls: list[ShortfallOut]
     nearest_window: WindowOut | None
     highest_rate_bps: int | None = Field(description="null where several rates were asked for")
     highest_share_permille: int | None = Field(description="then: how much of all of them fits, in thousandths")
+    transfer: TransferRefusalOut | None = Field(description="of a volume by a deadline; the others are empty then")
 
 
 class DifferenceOut(Answer):
@@ -237,6 +260,13 @@ class ModifyIn(Answer):
     )
     end: str | None = Field(default=None, max_length=100, pattern=TIME_PATTERN, examples=["2027-03-02T06:00:00+01:00"])
     duration: str | None = Field(default=None, max_length=100, pattern=DURATION_PATTERN, examples=["PT3H"])
+
+
+class ProgressIn(Answer):
+    remaining: str = Field(
+        max_length=100, pattern=QUANTITY_PATTERN, examples=["1.2 TB"],
+        description="what of the volume remains to be moved; `0 B` ends the reservation",
+    )  # fmt: skip
 
 
 class BindIn(Answer):

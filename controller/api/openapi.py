@@ -40,6 +40,7 @@ ERRORS: dict[str, tuple[int, ...]] = {
     "status": (401, 403, 404, 503),
     "modify": (*_CHANGE, *_BODY, 412, 428),
     "bind": (*_CHANGE, *_BODY, 412, 428),
+    "progress": (*_CHANGE, *_BODY),
     "commit": _CHANGE,
     "extend": (*_CHANGE, *_BODY),
     "cancel": (*_CHANGE, *_BODY),
@@ -65,7 +66,7 @@ ERRORS: dict[str, tuple[int, ...]] = {
     "metrics": (),
 }
 _MORE_WITH_A_TOKEN = ("readyz",)
-_WITH_ETAG = ("create", "status", "modify", "bind", "commit", "extend", "cancel", "approve", "reject")
+_WITH_ETAG = ("create", "status", "modify", "progress", "bind", "commit", "extend", "cancel", "approve", "reject")
 _HEADERS = {
     "ETag": {"description": "The reservation's version; say it as `If-Match`", "pattern": '^"[0-9]+"$'},
     "Location": {"description": "Where the new reservation is", "pattern": "^/v1/reservations/"},

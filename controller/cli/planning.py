@@ -134,7 +134,8 @@ def print_plan(made: Plan) -> None:
 def _print_step(step: PlanStep) -> None:
     from rich.text import Text
 
-    from controller.views.explain import difference_sentence, refusal_sentences
+    from controller.planning.step import Action
+    from controller.views.explain import difference_sentence, profile_lines, refusal_sentences
 
     console = stdout()
     owner, name = step.key
@@ -149,6 +150,9 @@ def _print_step(step: PlanStep) -> None:
     note = f"  ({step.note})" if step.note else ""
     asked = hanging(printable(f"{sign} {owner}/{name}  {summary(reservation)}{note}"), CONTINUED_AT)
     console.print(Text(asked, style=style), soft_wrap=True)
+    if step.action in (Action.CREATE, Action.CHANGE):
+        for line in profile_lines(reservation):
+            console.print(Text(f"    {line}", style=style))
     for difference in step.differences:
         words = difference_sentence(difference.key, difference.before, difference.after)
         console.print(Text(f"    {printable(words)}", style=style))
@@ -158,14 +162,16 @@ def summary(reservation: object) -> str:
     """One line that a person recognises a reservation by."""
     from controller.reservation.model import Reservation
     from controller.timebase import iso
-    from controller.views.explain import rate_words
+    from controller.views.explain import need_words, rate_words
 
     assert isinstance(reservation, Reservation)
+    flow = (
+        f"{reservation.service.value} {reservation.protocol.value}"
+        f" {reservation.source} to {reservation.destination} ({reservation.direction.value})"
+    )
+    if reservation.need is not None:
+        return f"{need_words(reservation.need)}: {flow}"
     times = len(reservation.windows)
     first = reservation.windows[0]
     repeated = f", {times} times until {iso(reservation.end)}" if times > 1 else ""
-    return (
-        f"{rate_words(reservation)} {reservation.service.value} {reservation.protocol.value}"
-        f" {reservation.source} to {reservation.destination} ({reservation.direction.value}),"
-        f" {iso(first.start)} to {iso(first.end)}{repeated}"
-    )
+    return f"{rate_words(reservation)} {flow}, {iso(first.start)} to {iso(first.end)}{repeated}"

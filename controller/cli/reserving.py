@@ -13,6 +13,7 @@ from controller.cli.remote import Api, TokenFile, remote
 from controller.cli.reservation_options import takes_reservation
 from controller.cli.session import broker, caller, network_of, now, settings
 from controller.problems import printable
+from controller.reservation.written import NEED_KEYS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 @takes_reservation(
     {"service": "ip-premium", "protocol": "tcp", "direction": "both", "start": "now"},
-    without=("name", "owner", "rate", "recurrence", "timezone", "if_unready"),
+    without=("name", "owner", "rate", "recurrence", "timezone", "if_unready", *NEED_KEYS),
 )
 def enquire(
     said: dict[str, object],
@@ -74,9 +75,7 @@ def _show_enquiry(answer: EnquiryAnswer, form: Format) -> None:
     )
 
 
-@takes_reservation(
-    {"service": "ip-premium", "protocol": "tcp", "direction": "forward", "start": "now"}, required=("rate",)
-)
+@takes_reservation({"service": "ip-premium", "protocol": "tcp", "direction": "forward", "start": "now"})
 def create(
     data: dict[str, object],
     hold: Annotated[
@@ -120,14 +119,20 @@ def modify(
     duration: Annotated[
         str | None, typer.Option("--duration", help="new length, `2 h` or `PT90M`; or say --end")
     ] = None,
+    remaining: Annotated[
+        str | None,
+        typer.Option("--remaining", help="what of a volume remains to be moved, such as `1.2 TB`; `0 B` ends it"),
+    ] = None,
     if_version: IfVersion = None,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Change a rate or a window. If the new one is refused, the old one stays (exit code 3)."""
+    """Change a rate or a window, or say what remains of a volume. If the new one is refused, the old one stays (exit
+    code 3).
+    """
     from controller.planning.modification import Modification
     from controller.reservation import parse_time
-    from controller.units import parse_duration, parse_rate_bps
+    from controller.units import parse_duration, parse_rate_bps, parse_remaining_bytes
 
     moment = now()
     change = Modification(
@@ -138,8 +143,14 @@ def modify(
         end=parsed("--end", lambda text: parse_time(text, moment), end) if end else None,
         duration=parsed("--duration", parse_duration, duration) if duration else None,
     )
+    left = parsed("--remaining", parse_remaining_bytes, remaining) if remaining else None
+    if left is not None and change != Modification():
+        raise typer.BadParameter("it goes with no other change", param_hint="--remaining")
     with broker(inventory) as opened:
-        _show(opened.modify(which, change, caller(), now(), if_version), form)
+        if left is None:
+            _show(opened.modify(which, change, caller(), now(), if_version), form)
+        else:
+            _show(opened.report(which, left, caller(), now(), if_version), form)
 
 
 def bind(
@@ -295,6 +306,7 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
     from controller.cli.planning import summary
     from controller.timebase import iso
     from controller.units import format_rate
+    from controller.views.explain import profile_lines
     from controller.vocabulary import IfUnready
 
     console = stderr() if err else stdout()
@@ -307,7 +319,9 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
         f"state    {state_words(entry, moment)}{until}, version {entry.version}",
         f"asks     {summary(reservation)}",
     ]
-    if len(reservation.windows) > 1:
+    lines += _progress_lines(entry)
+    lines += [f"{'' if number else 'profile':<9}{line}" for number, line in enumerate(profile_lines(reservation))]
+    if reservation.need is None and len(reservation.windows) > 1:
         lines.append(f"slot     {number} of {len(reservation.windows)}, {iso(window.start)} to {iso(window.end)}")
     for path in entry.paths:
         ways = [path.source, *(hop.device for hop in path.hops), path.destination]
@@ -321,6 +335,21 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
     lines += _change_lines(entry)
     for line in lines:
         console.print(hanging(f"  {printable(line)}", VALUES_AT), markup=False, soft_wrap=True)
+
+
+def _progress_lines(entry: Entry) -> list[str]:
+    """What was last said of a volume by a deadline, and what it needs."""
+    from controller.timebase import iso
+    from controller.units import format_bytes, format_rate
+
+    told = entry.progress
+    if told is None:
+        return []
+    needs = f", which needs {format_rate(told.needed_bps)}" if told.needed_bps else ""
+    lines = [f"remains  {format_bytes(told.remaining_bytes)} at {iso(told.at)}{needs}"]
+    if told.missing_bytes:
+        lines.append(f"{'':<9}{format_bytes(told.missing_bytes)} of it cannot be moved in time: nothing more is free")
+    return lines
 
 
 def _change_lines(entry: Entry) -> list[str]:

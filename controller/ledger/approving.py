@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from controller.ledger.errors import ForbiddenTransition
 from controller.ledger.model import Condition, Entry, State
-from controller.ledger.operations import Operation, ask, document, move, record, require_state
+from controller.ledger.operations import Operation, move, require_state
+from controller.ledger.recording import ask, document, record
 from controller.ledger.rights import as_asked, check_flows, firm_state
 from controller.ledger.transaction import Needs, Transaction
+from controller.ledger.transfers import progress_after
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Approve(_OnEntry):
     def _change(self, transaction: Transaction, entry: Entry, asked: Entry) -> Entry:
         transaction.give_back(entry)
         form = {"reservation": asked.reservation, "paths": asked.paths, "demands": asked.demands}
+        form["progress"] = progress_after(entry, asked.reservation, self.now)
         changed = transaction.change(entry, entry.state, self.now, proposed=None, **form)
         transaction.take(changed)
         record(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from sqlalchemy import Connection, Row, text
 
 from controller.admission import SlotTables
 from controller.admission.resource_id import ResourceId
-from controller.ledger.model import Terms
-from controller.ledger.rows import demands_of
+from controller.ledger.model import Entry, Terms
+from controller.ledger.rows import demands_of, entry_from_row
 from controller.timebase import Window, from_us
 
 #: One row of the binary COPY below: a count of fields, then each field behind its length.
@@ -57,6 +58,8 @@ _IS_LIVE = """
 _SINCE = text(
     "SELECT sign, resources, amounts, starts_us, ends_us FROM occupancy WHERE sequence > :s ORDER BY sequence"
 )
+_TRANSFERS = text("SELECT number, version FROM entry WHERE deadline_us > :now_us AND state = 'committed'")
+_ENTRIES = text("SELECT * FROM entry WHERE number = ANY(CAST(:numbers AS bigint[]))")
 
 
 class TableCache:
@@ -67,11 +70,12 @@ class TableCache:
         self._terms: Terms | None = None
         self._names: dict[int, ResourceId] = {}
         self._numbers: dict[ResourceId, int] = {}
+        self._transfers: dict[int, Entry] = {}
         self.sequence = 0
 
     def drop(self) -> None:
         """Forgets everything; the next `caught_up` loads again."""
-        self._tables = None
+        self._tables, self._transfers = None, {}
 
     def caught_up(self, connection: Connection, sequence: int, terms: Terms, now_us: int) -> SlotTables:
         """The tables as of `sequence`, which the connection's transaction must see."""
@@ -87,6 +91,18 @@ class TableCache:
             self._follow(connection, self._tables)
             self.sequence = sequence
         return self._tables
+
+    def transfers(self, connection: Connection, now_us: int) -> Sequence[Entry]:
+        """Committed volumes by a deadline after `now_us`; those that have not changed since they were read are not read
+        again.
+        """
+        listed = connection.execute(_TRANSFERS, {"now_us": now_us}).all()
+        known = {row.number: self._transfers.get(row.number) for row in listed}
+        new = [row.number for row in listed if (have := known[row.number]) is None or have.version != row.version]
+        for row in connection.execute(_ENTRIES, {"numbers": new}) if new else ():
+            known[row.number] = entry_from_row(row)
+        self._transfers = {number: entry for number, entry in known.items() if entry is not None}
+        return tuple(self._transfers.values())
 
     def numbers(self, connection: Connection, names: list[ResourceId]) -> list[int]:
         """The ledger's numbers of resources, given to those that have none yet."""

@@ -57,6 +57,10 @@ class NameTaken(SlotcarError):
         self.handle = handle
 
 
+class ProgressRefused(SlotcarError):
+    """What was said of a transfer's progress cannot be; the message says what would do."""
+
+
 class IdempotencyConflict(SlotcarError):
     """The idempotency key was used for a different request."""
 

@@ -15,13 +15,15 @@ from sqlalchemy import Engine, text
 from controller.admission import SlotTables
 from controller.admission.model import Refused
 from controller.ledger import database, embedded, queries
+from controller.ledger.applying import ApplyPlan
 from controller.ledger.approving import Approve, Commit, Reject
 from controller.ledger.database import SchemaState
 from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.listening import Lease, Listener, try_lead
 from controller.ledger.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
-from controller.ledger.operations import Admit, AppendEvent, ApplyPlan, Expire, ExtendHold, Move, Rebind
+from controller.ledger.operations import Admit, AppendEvent, Expire, ExtendHold, Move, Rebind
 from controller.ledger.queries import EventFilter, Filter
+from controller.ledger.reporting import Report
 from controller.ledger.transaction import Transaction
 from controller.ledger.webhooks import WebhookStore
 from controller.ledger.writer import Writer
@@ -171,6 +173,16 @@ class Ledger:
             UnknownHandle, StaleVersion, ForbiddenTransition.
         """
         return self._writer.submit(Reject(now, handle, actor, expected_version, reason))
+
+    def report(
+        self, handle: str, remaining_bytes: int, now: datetime, *, actor: str, expected_version: int | None = None
+    ) -> Entry:
+        """So much of a volume by a deadline remains: its profile is found again.
+
+        Raises:
+            UnknownHandle, StaleVersion, ProgressRefused; CannotExpress, of one that would make room.
+        """
+        return self._writer.submit(Report(now, handle, remaining_bytes, actor, expected_version))
 
     def extend_hold(
         self, handle: str, hold_until: datetime, now: datetime, *, actor: str, expected_version: int | None = None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from controller.admission.model import Admitted, Demand, covering, highest_bps
 from controller.admission.resource_id import ResourceId
@@ -17,6 +17,9 @@ from controller.policy.flows import Claim
 from controller.policy.policy import Policy
 from controller.policy.quotas import Usage, greater, usage_of
 from controller.reservation.model import Reservation
+
+if TYPE_CHECKING:
+    from controller.admission.program import LinearSolver
 
 
 class State(StrEnum):
@@ -63,6 +66,21 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
+class Progress:
+    """What was last said of a volume by a deadline.
+
+    Attributes:
+        at: when it was said. needed_bps: remaining volume / remaining time at that moment (NICT).
+        missing_bytes: what the profile did not move by the deadline; it took all that was free then.
+    """
+
+    remaining_bytes: int
+    at: datetime
+    needed_bps: int
+    missing_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One reservation as the ledger holds it.
 
@@ -73,6 +91,7 @@ class Entry:
         paths: one per reserved direction, forward first.
         hold_until: when a held entry expires by itself; None once committed.
         proposed: a change that waits for approval; until then the entry is what it was before.
+        progress: of a volume by a deadline, the last report.
     """
 
     handle: str
@@ -86,6 +105,7 @@ class Entry:
     changed_at: datetime
     hold_until: datetime | None = None
     proposed: Proposal | None = None
+    progress: Progress | None = None
 
     @property
     def latest(self) -> Reservation:
@@ -150,11 +170,15 @@ class Terms:
         capacities: bits per second of every resource (`controller.admission.capacities`).
         sls: the SLSs by name, for their validity.
         policy: who may ask for how much, how far ahead, and what waits for approval.
+        solver: for joint moves of transfers; without one that step is left out.
+        condition_of: what must hold, beside room in the tables, for an entry that is moved.
     """
 
     capacities: Mapping[ResourceId, int]
     sls: Mapping[str, Sls]
     policy: Policy = field(default_factory=Policy)
+    solver: LinearSolver | None = None
+    condition_of: Callable[[Entry], Condition | None] = lambda _entry: None
 
 
 @dataclass(frozen=True, slots=True)

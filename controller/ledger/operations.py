@@ -8,24 +8,25 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from controller.admission import decide
-from controller.admission.model import Admitted, Refused
-from controller.ledger.errors import ForbiddenTransition, IdempotencyConflict, NameTaken, PlanNotAdmitted, StaleLedger
+from controller.admission.model import Refused
+from controller.admission.placing import Placement, place
+from controller.ledger.errors import ForbiddenTransition, IdempotencyConflict, NameTaken
 from controller.ledger.model import (
     OCCUPYING,
     TRANSITIONS,
     AdmissionRequest,
-    Cancellation,
     Condition,
     Entry,
     Proposal,
     State,
 )
+from controller.ledger.recording import ask, document, record
 from controller.ledger.rights import as_asked, check_flows, check_quotas, firm_state, owners_usage
 from controller.ledger.transaction import Needs, Remembered, Transaction
+from controller.ledger.transfers import done_by, movable, move_others, progress_after, rules_of
 from controller.path.flow import flow_matches
 from controller.path.model import Path
-from controller.policy.gate import needs_approval
+from controller.policy.gate import Gate, needs_approval
 from controller.reservation.fingerprint import fingerprint_of
 from controller.reservation.model import Reservation
 
@@ -55,9 +56,14 @@ class Operation(Generic[T]):
 
 @dataclass(frozen=True)
 class Admit(Operation[Entry | Refused]):
-    """Decides a request against the tables and takes its place, or changes nothing."""
+    """Decides a request against the tables and takes its place, or changes nothing.
+
+    Attributes:
+        stay: handles of transfers that do not move for it, because the same plan changes them.
+    """
 
     request: AdmissionRequest
+    stay: frozenset[str] = frozenset()
 
     @property
     def needs(self) -> Needs:
@@ -81,12 +87,12 @@ class Admit(Operation[Entry | Refused]):
         old = self.opened(transaction)
         owner = self.request.reservation.owner
         before = owners_usage(transaction, {owner}, self.now)
-        answer = self.decided(transaction, without=old)
+        answer = self.decided(transaction, old, without=old)
         if isinstance(answer, Refused):
             return answer
         if old is not None:
             transaction.give_back(old)
-        entry = self.settled(transaction, old)
+        entry = self.settled(transaction, old, answer)
         self.check_beside_others(transaction, entry)
         check_quotas(transaction, before, self.now)
         return entry
@@ -112,23 +118,34 @@ class Admit(Operation[Entry | Refused]):
             policy.check_hold(request.reservation, old.created_at if old else self.now, request.hold_until)
         return old
 
-    def decided(self, transaction: Transaction, without: Entry | None = None) -> Admitted | Refused:
-        request = self.request
-        return decide(
+    def decided(
+        self, transaction: Transaction, old: Entry | None = None, without: Entry | None = None
+    ) -> Placement | Refused:
+        """`old`: what the request changes; `without`: that, where the tables hold it still."""
+        request, terms = self.request, transaction.terms
+        stay = self.stay | {request.replaces or ""}
+        return place(
             transaction.tables,
+            request.reservation,
             request.demands,
-            request.reservation.slots,
-            sls=transaction.terms.sls,
-            horizon=self.now + transaction.terms.policy.horizon,
+            rules_of(terms, self.now),
             without=(without.occupied,) if without else (),
-            one_rate=request.reservation.constant_rate_bps is not None,
+            movable=lambda: movable(transaction.transfers(self.now), terms.policy.gate, stay),
+            done=done_by(old, self.now),
         )
 
-    def settled(self, transaction: Transaction, old: Entry | None) -> Entry:
-        """The request in the ledger and in the tables, from which `old` was taken.
+    def settled(self, transaction: Transaction, old: Entry | None, placed: Placement) -> Entry:
+        """The request in the ledger and in the tables, from which `old` was taken; others have moved for it.
 
         A change above the gate becomes a proposal: what is in force stays, and both have their place (ADR 8).
         """
+        said = _fingerprint(self.request)
+        asked = replace(self.request, reservation=placed.reservation, demands=placed.demands, fingerprint=said)
+        entry = replace(self, request=asked)._settled(transaction, old)
+        move_others(transaction, placed.moved, entry, self.now)
+        return entry
+
+    def _settled(self, transaction: Transaction, old: Entry | None) -> Entry:
         request = self.request
         if old is None:
             entry = self._new_entry(transaction)
@@ -143,6 +160,7 @@ class Admit(Operation[Entry | Refused]):
             )  # fmt: skip
         else:
             form = {"reservation": request.reservation, "paths": request.paths, "demands": request.demands}
+            form["progress"] = progress_after(old, request.reservation, self.now)
             entry = transaction.change(old, old.state, self.now, proposed=None, **form)
             record(
                 transaction, entry, "modified", request.actor, self.now,
@@ -161,6 +179,11 @@ class Admit(Operation[Entry | Refused]):
             return False
         asked = old.amount_of_change(request.reservation, request.paths, request.demands, self.now)
         return needs_approval(transaction.terms.policy.gate, asked, old.amount)
+
+    def may_wait(self, transaction: Transaction, old: Entry) -> bool:
+        """As `waits`, before the rates of a need are known."""
+        gated = transaction.terms.policy.gate != Gate() and old.state is State.COMMITTED
+        return self.waits(transaction, old) if self.request.reservation.need is None else gated
 
     def _repeated(self, transaction: Transaction) -> Entry | None:
         key = self.request.idempotency_key
@@ -290,67 +313,6 @@ class Expire(Operation[tuple[Entry, ...]]):
         return tuple(expire(transaction, entry, self.now) for entry in transaction.due(self.now, ended=self.ended))
 
 
-@dataclass(frozen=True)
-class ApplyPlan(Operation[tuple[Entry, ...]]):
-    """All changes of a plan or none: what is cancelled or changed gives back first, then everything is decided in order."""
-
-    cancellations: tuple[Cancellation, ...]
-    requests: tuple[AdmissionRequest, ...]
-    actor: str
-    sequence: int | None
-
-    @property
-    def needs(self) -> Needs:
-        needs = [Admit(self.now, request).needs for request in self.requests]
-        handles = tuple(handle for need in needs for handle in need.handles)
-        return Needs(
-            handles=handles + tuple(one.handle for one in self.cancellations),
-            keys=tuple(key for need in needs for key in need.keys),
-            flows=tuple(flow for need in needs for flow in need.flows),
-        )
-
-    def run(self, transaction: Transaction) -> tuple[Entry, ...]:
-        """
-        Raises:
-            StaleLedger: something was written since the plan was made. PlanNotAdmitted: a change is refused.
-            RefusedByPolicy; what a change's condition raises.
-        """
-        if self.sequence is not None and transaction.head.sequence != self.sequence:
-            raise StaleLedger(self.sequence, transaction.head.sequence)
-        before = owners_usage(transaction, {request.reservation.owner for request in self.requests}, self.now)
-        cancelled = [self._cancel(transaction, one) for one in self.cancellations]
-        asked = [Admit(self.now, request) for request in self.requests]
-        # Everything that changes leaves first, so that two may take each other's place.
-        olds = [admit.opened(transaction) for admit in asked]
-        # ... but what waits for approval keeps what it has until then.
-        staying = [
-            old if old and admit.waits(transaction, old) else None for admit, old in zip(asked, olds, strict=True)
-        ]
-        for old, stays in zip(olds, staying, strict=True):
-            if old is not None and stays is None:
-                transaction.give_back(old)
-        refused: list[tuple[tuple[str, str], Refused]] = []
-        done: list[tuple[Admit, Entry]] = []
-        for admit, old, stays in zip(asked, olds, staying, strict=True):
-            answer = admit.decided(transaction, without=stays)
-            if isinstance(answer, Refused):
-                refused.append((admit.request.reservation.key, answer))
-            else:
-                if stays is not None:
-                    transaction.give_back(stays)
-                done.append((admit, admit.settled(transaction, old)))
-        if refused:
-            raise PlanNotAdmitted(tuple(refused))
-        for admit, entry in done:  # beside what all of the plan leaves
-            admit.check_beside_others(transaction, entry)
-        check_quotas(transaction, before, self.now)
-        return (*cancelled, *(entry for _, entry in done))
-
-    def _cancel(self, transaction: Transaction, one: Cancellation) -> Entry:
-        entry = transaction.entry(one.handle, one.expected_version)
-        return move(transaction, entry, State.CANCELLED, self.actor, self.now, "no longer in the files")
-
-
 def _fingerprint(request: AdmissionRequest) -> str:
     return request.fingerprint or fingerprint_of(request.reservation.to_document())
 
@@ -392,20 +354,3 @@ def require_state(entry: Entry, needed: State, wanted: State) -> None:
     """
     if entry.state is not needed:
         raise ForbiddenTransition(entry.handle, entry.state, wanted)
-
-
-def ask(transaction: Transaction, entry: Entry, condition: Condition | None) -> None:
-    if condition is not None:
-        condition.check(entry, transaction.beside(entry, condition.devices))
-
-
-def record(transaction: Transaction, entry: Entry, what: str, actor: str, now: datetime, **details: Any) -> None:
-    owner, name = entry.reservation.key
-    transaction.event(
-        f"reservation.{what}", now, entry.handle, None, actor=actor, owner=owner, name=name, version=entry.version,
-        **details,
-    )  # fmt: skip
-
-
-def document(entry: Entry) -> dict[str, Any]:
-    return entry.reservation.to_document()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +13,7 @@ from sqlalchemy import Row, select
 from controller.admission.model import Demand
 from controller.admission.resource_id import ResourceId
 from controller.ledger import schema
-from controller.ledger.model import Entry, Event, Proposal, State
+from controller.ledger.model import Entry, Event, Progress, Proposal, State
 from controller.network.model import InterfaceId
 from controller.path.model import Hop, Path
 from controller.reservation.model import Reservation
@@ -61,7 +62,10 @@ def proposal_json(proposal: Proposal) -> str:
         {
             "reservation": proposal.reservation.to_document(),
             "paths": [path_to_row(path) for path in proposal.paths],
-            "demands": [[str(demand.resource), list(demand.amounts)] for demand in proposal.demands],
+            "demands": [
+                [str(demand.resource), list(demand.amounts), demand.wire_bytes, demand.payload_bytes]
+                for demand in proposal.demands
+            ],
             "actor": proposal.actor,
             "at": proposal.at.isoformat(),
         }
@@ -72,7 +76,9 @@ def proposal_from_row(row: dict[str, Any]) -> Proposal:
     return Proposal(
         reservation=Reservation.from_document(row["reservation"]),
         paths=tuple(path_from_row(path) for path in row["paths"]),
-        demands=tuple(Demand(ResourceId.parse(name), tuple(amounts)) for name, amounts in row["demands"]),
+        demands=tuple(
+            Demand(ResourceId.parse(name), tuple(amounts), *ratio) for name, amounts, *ratio in row["demands"]
+        ),
         actor=row["actor"],
         at=datetime.fromisoformat(row["at"]),
     )
@@ -86,12 +92,38 @@ def entry_from_row(row: Row[Any]) -> Entry:
         version=row.version,
         reservation=Reservation.from_document(row.document),
         paths=tuple(path_from_row(path) for path in row.paths),
-        demands=demands_of([ResourceId.parse(name) for name in row.resources], row.amounts),
+        demands=_with_headers(demands_of([ResourceId.parse(name) for name in row.resources], row.amounts), row),
         created_at=row.created_at,
         changed_at=row.changed_at,
         hold_until=row.hold_until,
         proposed=proposal_from_row(row.proposed) if row.proposed else None,
+        progress=progress_from_row(row.progress) if row.progress else None,
     )
+
+
+def _with_headers(demands: Sequence[Demand], row: Row[Any]) -> tuple[Demand, ...]:
+    """With what a payload's headers take, where it was kept: its amounts may change without the network being asked."""
+    if row.wire_bytes is None:
+        return tuple(demands)
+    return tuple(
+        replace(demand, wire_bytes=wire_bytes, payload_bytes=row.payload_bytes)
+        for demand, wire_bytes in zip(demands, row.wire_bytes, strict=True)
+    )
+
+
+def progress_json(progress: Progress) -> str:
+    return json.dumps(
+        {
+            "remaining_bytes": progress.remaining_bytes,
+            "at": progress.at.isoformat(),
+            "needed_bps": progress.needed_bps,
+            "missing_bytes": progress.missing_bytes,
+        }
+    )
+
+
+def progress_from_row(row: dict[str, Any]) -> Progress:
+    return Progress(**{**row, "at": datetime.fromisoformat(row["at"])})
 
 
 def event_from_row(row: Row[Any]) -> Event:

@@ -45,6 +45,10 @@ entry = Table(
     Column("proposed", JSONB),
     Column("windows", Integer, nullable=False),
     Column("volume_bits", Numeric, nullable=False),
+    Column("deadline_us", BigInteger),
+    Column("progress", JSONB),
+    Column("wire_bytes", ARRAY(Integer)),
+    Column("payload_bytes", Integer),
 )
 
 flow = Table(

@@ -211,6 +211,12 @@ class Transaction:
         others = [one for one in known if one.state in OCCUPYING and one.reservation.owner != owner]
         return tuple(sorted(others, key=lambda one: one.number))
 
+    def transfers(self, now: datetime) -> tuple[Entry, ...]:
+        """Committed volumes by a deadline that is to come, by number."""
+        known = {one.handle: one for one in self._cache.transfers(self.connection, to_us(now))} | self._entries
+        live = (one for one in known.values() if one.reservation.need is not None and one.reservation.end > now)
+        return tuple(sorted((one for one in live if one.state is State.COMMITTED), key=lambda one: one.number))
+
     def usage(self, owner: str, now: datetime) -> Usage:
         """What the owner has that is live and not over, with what the batch has changed."""
         own = [one for one in self._entries.values() if one.reservation.owner == owner]

@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
+from controller.ledger.applying import ApplyPlan
 from controller.ledger.approving import Approve, Commit, Reject
 from controller.ledger.cache import TableCache
 from controller.ledger.database import writing
 from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.model import Terms
-from controller.ledger.operations import Admit, ApplyPlan, ExtendHold, Move, Operation, Rebind, expire
+from controller.ledger.operations import Admit, ExtendHold, Move, Operation, Rebind, expire
+from controller.ledger.reporting import Report
 from controller.ledger.transaction import Transaction
 from controller.problems import SlotcarError
 from controller.timebase import to_us
@@ -24,7 +26,7 @@ T = TypeVar("T")
 #: A batch longer than this makes its first requests wait for its last.
 LONGEST_BATCH = 256
 #: What takes a place, or would keep one: for these a hold that ran out is over.
-_MINDS_HOLDS = (Admit, ApplyPlan, Move, ExtendHold, Rebind, Commit, Approve, Reject)
+_MINDS_HOLDS = (Admit, ApplyPlan, Move, ExtendHold, Rebind, Commit, Approve, Reject, Report)
 
 
 class Waiting:

@@ -16,12 +16,14 @@ from controller.timebase import to_us
 UPDATE = """
 UPDATE entry SET state = %s, version = %s, document = %s::jsonb, paths = %s::jsonb, resources = %s::text[],
     amounts = %s::bigint[], labels = %s::jsonb, start_us = %s, end_us = %s, proposed = %s::jsonb, windows = %s,
-    volume_bits = %s, hold_until = %s, changed_at = %s
+    volume_bits = %s, deadline_us = %s, progress = %s::jsonb,
+    wire_bytes = %s::integer[], payload_bytes = %s, hold_until = %s, changed_at = %s
 WHERE number = %s
 """
 COPY_ENTRY = """
 COPY entry (number, handle, owner, name, state, version, document, paths, resources, amounts, labels, start_us,
-    end_us, proposed, windows, volume_bits, hold_until, created_at, changed_at) FROM STDIN
+    end_us, proposed, windows, volume_bits, deadline_us, progress,
+    wire_bytes, payload_bytes, hold_until, created_at, changed_at) FROM STDIN
 """
 COPY_OCCUPANCY = """
 COPY occupancy (sequence, entry, sign, resources, amounts, starts_us, ends_us, last_end_us) FROM STDIN
@@ -65,7 +67,9 @@ def updated(entry: Entry) -> tuple[Any, ...]:
 
 
 def _body(entry: Entry) -> tuple[Any, ...]:
-    """document, paths, resources, amounts, labels, start_us, end_us, proposed, windows, volume_bits."""
+    """document, paths, resources, amounts, labels, start_us, end_us, proposed, windows, volume_bits, deadline_us, progress,
+    wire_bytes, payload_bytes.
+    """
     reservation = entry.reservation
     return (
         json.dumps(reservation.to_document()),
@@ -77,4 +81,18 @@ def _body(entry: Entry) -> tuple[Any, ...]:
         rows.proposal_json(entry.proposed) if entry.proposed else None,
         entry.usage.windows,
         entry.usage.volume_bits,
+        *_need_columns(entry),
+    )
+
+
+def _need_columns(entry: Entry) -> tuple[Any, ...]:
+    """Of a volume by a deadline; the headers, so that its amounts can change without the network being asked."""
+    need = entry.reservation.need
+    if need is None:
+        return (None, None, None, None)
+    return (
+        to_us(need.by),
+        rows.progress_json(entry.progress) if entry.progress else None,
+        array([demand.wire_bytes for demand in entry.demands]),
+        next((demand.payload_bytes for demand in entry.demands), 1),
     )

@@ -72,12 +72,23 @@ def _match_one(reservation: Reservation, entry: Entry | None, scope: Scope, now:
             return PlanStep(Action.NO_OP, labelled.key, labelled, note=f"its slot ended at {iso(labelled.end)}")
         return PlanStep(Action.CREATE, labelled.key, labelled)
     if relative:
-        labelled = _started_at(labelled, entry.latest.start)
+        labelled = _kept_in_place(labelled, entry.latest)
     # A change that waits for approval is what was asked for last: to ask for the same again changes nothing.
     differences = compare(entry.latest, labelled)
     note = "its change waits for approval" if entry.proposed and not differences else ""
     action = Action.CHANGE if differences else Action.NO_OP
     return PlanStep.about(action, entry, reservation=labelled, differences=differences, note=note)
+
+
+def _kept_in_place(reservation: Reservation, there: Reservation) -> Reservation:
+    """With the start, or of a need the deadline, that is there already."""
+    if reservation.need is None or there.need is None:
+        return _started_at(reservation, there.start)
+    need = reservation.need
+    start = None if need.start is None else need.start + (there.need.by - need.by)
+    return reservation.model_copy(
+        update={"need": need.model_copy(update={"by": there.need.by, "start": start}), "slots": there.slots}
+    )
 
 
 def _started_at(reservation: Reservation, start: datetime) -> Reservation:
@@ -91,6 +102,8 @@ def compare(before: Reservation, after: Reservation) -> tuple[Difference, ...]:
     old, new = reservation_document(before), reservation_document(after)
     constant = before.constant_rate_bps is not None and after.constant_rate_bps is not None
     repeated_keys = {"slots"} if constant else set(DERIVED_KEYS)
+    if after.need is not None:  # admission chooses its slots
+        repeated_keys = {"slots", *DERIVED_KEYS}
     return tuple(
         Difference(key, old[key], new[key]) for key in new if old[key] != new[key] and key not in repeated_keys
     )

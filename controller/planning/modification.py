@@ -46,6 +46,11 @@ def modified(old: Reservation, change: Modification, now: datetime) -> Reservati
     """
     if not change.changes_rate and not change.changes_window:
         raise NotPossible("modify needs a rate, a start, an end or a duration")
+    if old.need is not None:
+        raise NotPossible(
+            f"{old.owner}/{old.name} is a volume by a deadline, and admission chooses its rates: say what remains of it, or"
+            " change it in its file and apply that"
+        )
     if old.end <= now:
         raise NotPossible(f"{old.owner}/{old.name} ended at {iso(old.end)}: nothing of it can change any more")
     if len({(slot.forward_bps, slot.reverse_bps) for slot in old.slots}) > 1:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from controller.admission import SlotTables
 from controller.admission.model import Demand, Refused, highest_bps
+from controller.admission.placing import Placement, Rules, place
+from controller.admission.program import LinearSolver
 from controller.ledger.model import Entry, Proposal, State
+from controller.ledger.transfers import done_by, movable, moved_form
 from controller.network.model import Network
 from controller.path.model import Path
 from controller.planning.errors import CannotExpress
+from controller.planning.matching import live
 from controller.planning.plan_policy import check_plan
 from controller.planning.routing import RoutedReservation, route
 from controller.planning.step import Action, PlanStep
 from controller.platforms.model import Unrenderable
 from controller.policy.amounts import amount_of
-from controller.policy.gate import needs_approval
+from controller.policy.gate import Gate, needs_approval
 from controller.policy.policy import Policy
 from controller.reservation.model import Reservation
 from controller.timebase import Window
@@ -104,6 +108,7 @@ def make_plan(
     names_others: bool,
     paths: Mapping[tuple[str, str], Sequence[Path]] | None = None,
     show_from: datetime | None = None,
+    solver: LinearSolver | None = None,
 ) -> Plan:
     """Decides every step against `tables`, as if what is cancelled and changed were gone already.
 
@@ -114,10 +119,14 @@ def make_plan(
         CannotExpress: at some boundary a platform cannot express what would be admitted. RefusedByPolicy: a rule of the
         operator's forbids a step; `names_others` says whether the sentence may name other owners' reservations.
     """
-    steps = _decided(matched, tables, network, policy, now, paths or {})
-    after = _entries_after(current, steps, now)
+    rules = Rules(now, now + policy.horizon, network.sls, policy.frozen, solver)
+    deciding = _Deciding(tables, policy, rules)
+    steps = _decided(matched, current, deciding, network, paths or {})
+    moved = [deciding.movable[one.handle] for one in current if one.handle in deciding.moved]
+    after = _entries_after((*current, *moved), steps, now)
     check_plan(steps, current, after, policy, now, name_other=names_others)
-    times = sorted(at for at in _touched_times(steps, now) if show_from is None or at >= show_from)
+    touched = [*_touched(steps), *(one.reservation for one in (*current, *moved) if one.handle in deciding.moved)]
+    times = sorted(at for at in _touched_times(touched, now) if show_from is None or at >= show_from)
     shown_times, rest = times[:MAX_BOUNDARIES], times[MAX_BOUNDARIES:]
     differences = Differences(network)
     try:
@@ -139,10 +148,9 @@ def make_plan(
 
 def _decided(
     matched: Sequence[PlanStep],
-    tables: SlotTables,
+    current: Sequence[Entry],
+    deciding: _Deciding,
     network: Network,
-    policy: Policy,
-    now: datetime,
     paths: Mapping[tuple[str, str], Sequence[Path]],
 ) -> tuple[PlanStep, ...]:
     """The steps, each with its refusal or with its place taken in the tables."""
@@ -152,53 +160,106 @@ def _decided(
         else step
         for step in matched
     ]
-    staying = {step.key for step in routed if _stays(step, policy, now)}
-    for step in routed:
-        if step.entry and step.action in (Action.CANCEL, Action.CHANGE) and step.key not in staying:
-            _occupy(tables.remove, step.entry)
-    return tuple(_decide(step, step.key in staying, tables, network, policy, now) for step in routed)
+    staying = {step.key for step in routed if deciding.stays(step)}
+    leaving = [step for step in routed if step.entry and step.action in (Action.CANCEL, Action.CHANGE)]
+    changed = {step.handle for step in leaving}
+    deciding.movable = {one.handle: one for one in live(current, deciding.rules.now) if one.handle not in changed}
+    for step in leaving:
+        if step.entry and step.key not in staying:
+            _occupy(deciding.tables.remove, step.entry)
+    steps = [deciding.decide(step, step.key in staying) for step in routed]
+    return tuple(deciding.as_moved(step) for step in steps)
 
 
-def _stays(step: PlanStep, policy: Policy, now: datetime) -> bool:
-    """Whether the step is a change that waits for approval: until then the entry keeps what it has."""
-    entry, routed = step.entry, step.routed
-    if entry is None or routed is None or entry.state is not State.COMMITTED:
-        return False
-    asked = entry.amount_of_change(routed.reservation, routed.paths, routed.demands, now)
-    return needs_approval(policy.gate, asked, entry.amount)
+@dataclass
+class _Deciding:
+    """The decisions of one plan, one after another, as the ledger will make them.
+
+    Attributes:
+        movable: by handle, the entries that may make room, those that the plan creates among them; as they are by now.
+        moved: those of them that were there before, and have moved.
+    """
+
+    tables: SlotTables
+    policy: Policy
+    rules: Rules
+    movable: dict[str, Entry] = field(default_factory=dict)
+    moved: set[str] = field(default_factory=set)
+
+    def stays(self, step: PlanStep) -> bool:
+        """Whether the step is a change that may wait for approval: until then the entry keeps what it has."""
+        if step.entry is None or step.routed is None or step.entry.state is not State.COMMITTED:
+            return False
+        if step.routed.reservation.need is not None:  # its rates are not known yet
+            return self.policy.gate != Gate()
+        return self._waits(step.entry, step.routed)
+
+    def _waits(self, entry: Entry | None, routed: RoutedReservation) -> bool:
+        """Whether a new entry, or a change of one, waits for approval once it is applied."""
+        if entry is None:
+            amount = amount_of(routed.reservation, routed.paths, highest_bps(routed.demands))
+            return needs_approval(self.policy.gate, amount, None)
+        if entry.state is not State.COMMITTED:
+            return entry.state is State.AWAITING_APPROVAL
+        asked = entry.amount_of_change(routed.reservation, routed.paths, routed.demands, self.rules.now)
+        return needs_approval(self.policy.gate, asked, entry.amount)
+
+    def decide(self, step: PlanStep, stays: bool) -> PlanStep:
+        entry, routed = step.entry, step.routed
+        if routed is None:
+            return step
+        placed = place(
+            self.tables,
+            routed.reservation,
+            routed.demands,
+            self.rules,
+            without=(entry.occupied,) if entry and stays else (),
+            movable=lambda: movable(self.movable.values(), self.policy.gate),
+            done=done_by(entry, self.rules.now),
+        )
+        if isinstance(placed, Refused):
+            if entry and not stays:  # the old one stays, and with it its room
+                _occupy(self.tables.add, entry)
+            return replace(step, refusal=placed)
+        routed = RoutedReservation(placed.reservation, routed.paths, placed.demands)
+        if entry and stays:
+            _occupy(self.tables.remove, entry)
+        waits = self._waits(entry, routed)
+        if entry and entry.state is State.COMMITTED and waits:
+            _occupy(self.tables.add, _proposed(entry, routed, self.rules.now))
+        else:
+            self.tables.add(routed.demands, routed.reservation.slots)
+        self._move(placed)
+        if entry is None and not waits:
+            self.movable["/".join(step.key)] = routed.entry("/".join(step.key), 0, self.rules.now)
+        notes = ([WAITS] if waits else [step.note] if step.note else []) + _moves_note(placed)
+        return replace(step, reservation=routed.reservation, routed=routed, waits=waits, note=", ".join(notes))
+
+    def _move(self, placed: Placement) -> None:
+        for handle, profile in placed.moved.items():
+            before = self.movable[handle]
+            after = replace(before, **moved_form(before, profile, self.rules.now))
+            _occupy(self.tables.remove, before)
+            _occupy(self.tables.add, after)
+            self.movable[handle] = after
+            self.moved.add(handle)
+
+    def as_moved(self, step: PlanStep) -> PlanStep:
+        """A step whose reservation a later one of the plan has moved, with the profile that it ends with."""
+        entry = self.movable.get("/".join(step.key))
+        if entry is None or step.routed is None or step.refusal or entry.demands == step.routed.demands:
+            return step
+        routed = RoutedReservation(entry.reservation, entry.paths, entry.demands)
+        return replace(step, reservation=entry.reservation, routed=routed)
+
+
+def _moves_note(placed: Placement) -> list[str]:
+    count = len(placed.moved)
+    return [f"moves {count} deadline transfer{'s' if count > 1 else ''} to make room"] if count else []
 
 
 def _occupy(change: Callable[[Sequence[Demand], Sequence[Window]], None], entry: Entry) -> None:
     change(entry.occupied.demands, entry.occupied.windows)
-
-
-def _decide(
-    step: PlanStep, stays: bool, tables: SlotTables, network: Network, policy: Policy, now: datetime
-) -> PlanStep:
-    entry, routed = step.entry, step.routed
-    if routed is None:
-        return step
-    kept = (entry.occupied,) if entry and stays else ()
-    decision = routed.decide(tables, network, now + policy.horizon, without=kept)
-    if isinstance(decision, Refused):
-        if entry and not stays:  # the old one stays, and with it its room
-            _occupy(tables.add, entry)
-        return replace(step, refusal=decision)
-    if entry and stays:
-        _occupy(tables.remove, entry)
-        _occupy(tables.add, _proposed(entry, routed, now))
-    else:
-        tables.add(decision.demands, decision.windows)
-    waits = stays or _waits(entry, routed, policy)
-    return replace(step, waits=waits, note=WAITS if waits else step.note)
-
-
-def _waits(entry: Entry | None, routed: RoutedReservation, policy: Policy) -> bool:
-    """Whether a new entry, or one that is not committed yet, waits for approval once it is applied."""
-    if entry is not None:
-        return entry.state is State.AWAITING_APPROVAL
-    amount = amount_of(routed.reservation, routed.paths, highest_bps(routed.demands))
-    return needs_approval(policy.gate, amount, None)
 
 
 def _proposed(entry: Entry, routed: RoutedReservation, now: datetime) -> Entry:
@@ -229,9 +290,9 @@ def _entries_after(current: Sequence[Entry], steps: Iterable[PlanStep], now: dat
     return tuple(entries.values())
 
 
-def _touched_times(steps: Iterable[PlanStep], now: datetime) -> set[datetime]:
+def _touched_times(touched: Iterable[Reservation], now: datetime) -> set[datetime]:
     """When something that the plan touches starts, ends or changes its rate, from now on."""
-    return {moment for reservation in _touched(steps) for slot in reservation.slots for moment in slot if moment > now}
+    return {moment for reservation in touched for slot in reservation.slots for moment in slot if moment > now}
 
 
 def _touched(steps: Iterable[PlanStep]) -> Iterator[Reservation]:

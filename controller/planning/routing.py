@@ -1,4 +1,4 @@
-"""A reservation with its paths and demands, and the decision about it over given slot tables."""
+"""A reservation with its paths and demands."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from controller.admission import SlotTables, decide, demands
-from controller.admission.model import Admitted, Demand, Refused
+from controller.admission import demands
+from controller.admission.model import Demand
 from controller.ledger.model import Entry, State
 from controller.network.model import Network
 from controller.path import find_paths
@@ -22,19 +22,6 @@ class RoutedReservation:
     reservation: Reservation
     paths: tuple[Path, ...]
     demands: tuple[Demand, ...]
-
-    def decide(
-        self, tables: SlotTables, network: Network, horizon: datetime, without: Sequence[Admitted] = ()
-    ) -> Admitted | Refused:
-        return decide(
-            tables,
-            self.demands,
-            self.reservation.slots,
-            sls=network.sls,
-            horizon=horizon,
-            without=without,
-            one_rate=self.reservation.constant_rate_bps is not None,
-        )
 
     def entry(self, handle: str, number: int, now: datetime, state: State = State.COMMITTED) -> Entry:
         """The entry that the ledger would have of it."""

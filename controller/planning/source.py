@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from pathlib import Path as FilePath
 from typing import Any
 
+from controller.admission import capacities
 from controller.network.model import Network
 from controller.path import NoPath, find_paths
 from controller.path.model import Path
 from controller.planning.matching import Scope
+from controller.planning.never_fits import never_fits
+from controller.planning.routing import route
 from controller.reservation import read_body, read_files
 from controller.reservation.loading import Loaded
 from controller.reservation.model import Reservation
@@ -44,12 +48,17 @@ def read_source(
         InvalidInput: anything in any file is wrong, or names what the network has not; all of it is listed.
     """
     paths: dict[Key, tuple[Path, ...]] = {}
+    carried = cache(lambda: capacities(network))
 
     def routed(reservation: Reservation) -> Iterator[tuple[str, str]]:
         try:
-            paths[reservation.key] = tuple(find_paths(reservation, network))
+            found = paths[reservation.key] = tuple(find_paths(reservation, network))
         except NoPath as error:
             yield error.key, str(error)
+            return
+        wrong = never_fits(route(reservation, network, found), carried(), now) if reservation.need else None
+        if wrong is not None:
+            yield "volume", "; ".join(wrong)
 
     return _source(read_files(files, now, routed), set_name or default_set_name(files), owners, paths)
 

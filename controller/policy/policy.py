@@ -18,12 +18,14 @@ class Policy:
     """Attributes:
     horizon: how far from now a reservation may end, and a nearest window is looked for.
     longest_hold: from when a reservation is first held until its hold ends, extensions included; None for no limit.
+    frozen: what of deadline transfers' profiles begins sooner than this is not moved to make room.
     quota: of every owner that `owner_quotas` does not name.
     """
 
     gate: Gate = field(default_factory=Gate)
     horizon: timedelta = timedelta(days=366)
     longest_hold: timedelta | None = None
+    frozen: timedelta = timedelta(seconds=60)
     quota: Quota = field(default_factory=Quota)
     owner_quotas: Mapping[str, Quota] = field(default_factory=dict)
     endpoints: EndpointOwners = field(default_factory=EndpointOwners)

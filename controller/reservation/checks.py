@@ -28,7 +28,9 @@ MOST_LABELS = 64
 LONGEST_LABEL_KEY, LONGEST_LABEL = 63, 255
 LONGEST_RULE = 1000
 LARGEST_PACKET_BYTES = 65535
-NO_REFUSAL_HINT = "a profile may have pauses, and a refusal would cancel what follows; say `delay`, `degrade` or `alarm`"
+NO_REFUSAL_HINT = (
+    "a profile may have pauses, and a refusal would cancel what follows; say `delay`, `degrade` or `alarm`"
+)
 
 
 class Wrong(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import pairwise
@@ -101,6 +101,18 @@ def constant_slots(windows: Iterable[Window], rate_bps: int, direction: Directio
     return tuple(Slot(window.start, window.end, forward_bps, reverse_bps) for window in windows)
 
 
+def joined_slots(slots: Iterable[Slot]) -> tuple[Slot, ...]:
+    """Slots in order, those joined that touch and have the same rates."""
+    joined: list[Slot] = []
+    for slot in slots:
+        last = joined[-1] if joined else None
+        if last is not None and last.end == slot.start and _rates(last) == _rates(slot):
+            joined[-1] = replace(last, end=slot.end)
+        else:
+            joined.append(slot)
+    return tuple(joined)
+
+
 SlotT = TypeVar("SlotT")
 
 
@@ -136,7 +148,8 @@ class ReservationFields(Frozen, Generic[SlotT]):
     )  # fmt: skip
     slots: tuple[SlotT, ...] = Field(min_length=1)
     need: VolumeByDeadline | None = Field(
-        default=None, description="A volume by a deadline, where that is asked for; `slots` are its present profile then."
+        default=None,
+        description="A volume by a deadline, where that is asked for; `slots` are its present profile then.",
     )
     recurrence: Text | None = Field(
         default=None, description="An RRULE (RFC 5545) that ends.", examples=["FREQ=DAILY;COUNT=14"]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from controller.reservation import times
 from controller.reservation.keys import with_unit
 from controller.reservation.model import Reservation, constant_slots
 from controller.reservation.need import VolumeByDeadline, most_bytes
@@ -106,7 +105,11 @@ class NeedReader(SlotReader):
         bounds = _Bounds(*(self.unit(key, with_unit(parse_rate_bps, "Mbit/s")) for key in ("at_least", "at_most")))
         if self.failed & {"at_least", "at_most"}:
             return None
-        if bounds.at_least_bps is not None and bounds.at_most_bps is not None and bounds.at_least_bps > bounds.at_most_bps:
+        if (
+            bounds.at_least_bps is not None
+            and bounds.at_most_bps is not None
+            and bounds.at_least_bps > bounds.at_most_bps
+        ):
             hint = "raise at_most, or lower at_least"
             self.wrong("at_least", f"is above at_most, {format_rate(bounds.at_most_bps)}", self.data["at_least"], hint)
             return None

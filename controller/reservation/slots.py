@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from itertools import pairwise
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from controller.reservation import times
 from controller.reservation.hours import DailyHours, expand_hours, parse_time_of_day
 from controller.reservation.keys import Keys, shown, with_unit
-from controller.reservation.model import Reservation, Slot
+from controller.reservation.model import Reservation, Slot, joined_slots
 from controller.reservation.need import VolumeByDeadline
 from controller.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand
 from controller.reservation.written import HOURS_KEYS, RATE_KEYS, SCHEDULE_KEYS
@@ -151,7 +151,7 @@ class SlotReader(Keys):
         slots: list[Slot] = []
         for window in windows:
             parts = expand_hours(window, hours, tuple(rates), zone)
-            slots += _joined(Slot(start, end, *each) for start, end, each in parts if any(each) or not reserved)
+            slots += joined_slots(Slot(start, end, *each) for start, end, each in parts if any(each) or not reserved)
         if not slots:
             self.wrong("hours", "lie outside of the slot", "", "the slot must hold some of these hours")
             return None
@@ -239,7 +239,7 @@ class SlotReader(Keys):
                     "schedule", f"has slots that overlap: {earlier} and {later}", "", "one ends where one starts"
                 )
                 return None
-        return self._repeated(_joined(slots))
+        return self._repeated(joined_slots(slots))
 
     def _slot(self, number: int, item: Mapping[str, Any], reserved: bool) -> Slot | None:
         above = f"schedule[{number}]"
@@ -301,22 +301,6 @@ class SlotReader(Keys):
             self.failed.add("hours")
             return None
         return DailyHours(begin, end, tuple(rates))
-
-
-def _joined(slots: Iterable[Slot]) -> tuple[Slot, ...]:
-    """Slots in order, those joined that touch and have the same rates."""
-    joined: list[Slot] = []
-    for slot in slots:
-        last = joined[-1] if joined else None
-        if (
-            last
-            and last.end == slot.start
-            and (last.forward_bps, last.reverse_bps) == (slot.forward_bps, slot.reverse_bps)
-        ):
-            joined[-1] = replace(last, end=slot.end)
-        else:
-            joined.append(slot)
-    return tuple(joined)
 
 
 def _refuse_unknown(keys: Keys, known: Sequence[str]) -> None:

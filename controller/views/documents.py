@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from controller.admission.model import Demand, Refused
+from controller.admission.model import Demand, Refused, TransferRefused
 from controller.admission.resource_id import describe
-from controller.ledger.model import Entry, Event, Proposal
+from controller.ledger.model import Entry, Event, Progress, Proposal
 from controller.path.model import Path
 from controller.platforms.model import Configuration
 from controller.reservation.model import Reservation
@@ -76,6 +76,16 @@ def entry_document(entry: Entry) -> dict[str, Any]:
         "changed_at": iso(entry.changed_at),
         "hold_until": iso(entry.hold_until) if entry.hold_until else None,
         "proposed": proposal_document(entry.proposed) if entry.proposed else None,
+        "progress": progress_document(entry.progress) if entry.progress else None,
+    }
+
+
+def progress_document(progress: Progress) -> dict[str, Any]:
+    return {
+        "remaining_bytes": progress.remaining_bytes,
+        "at": iso(progress.at),
+        "needed_bps": progress.needed_bps,
+        "missing_bytes": progress.missing_bytes,
     }
 
 
@@ -117,6 +127,20 @@ def refusal_document(refused: Refused) -> dict[str, Any]:
         "nearest_window": window_document(refused.nearest_window) if refused.nearest_window else None,
         "highest_rate_bps": refused.highest_rate_bps,
         "highest_share_permille": refused.highest_share_permille,
+        "transfer": _transfer_document(refused.transfer) if refused.transfer else None,
+    }
+
+
+def _transfer_document(numbers: TransferRefused) -> dict[str, Any]:
+    earliest, tightest = numbers.earliest_deadline, numbers.tightest
+    return {
+        "asked_bytes": numbers.asked_bytes,
+        "deadline": iso(numbers.deadline),
+        "most_bytes": numbers.most_bytes,
+        "earliest_deadline": iso(earliest) if earliest else None,
+        "tightest": str(tightest) if tightest else None,
+        "place": describe(tightest) if tightest else None,
+        "tightest_bytes": numbers.tightest_bytes,
     }
 
 

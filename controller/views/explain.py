@@ -7,10 +7,15 @@ from typing import Any
 
 from controller.admission.model import Refused
 from controller.reservation.model import Reservation
+from controller.reservation.need import VolumeByDeadline
+from controller.timebase import iso
 from controller.units import format_bytes, format_latency, format_rate
+from controller.vocabulary import Shape
 
 #: More slots than these in one line hide what it says.
 SLOTS_SHOWN = 3
+#: And of a profile, whose steps have a line each.
+PROFILE_SHOWN = 12
 #: A key of a reservation's document, as a reservation file calls it, and how its value is written there.
 _WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "rate_bps": ("rate", format_rate),
@@ -18,6 +23,7 @@ _WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "rtt_us": ("rtt", format_latency),
     "windows": ("windows", lambda windows: _windows(windows)),
     "slots": ("slots", lambda slots: _slots(slots)),
+    "need": ("volume", lambda need: need_words(VolumeByDeadline.model_validate(need))),
     "source": ("source", lambda end: _endpoint(end)),
     "destination": ("destination", lambda end: _endpoint(end)),
     "via": ("via", lambda via: ", ".join(via) or "any way"),
@@ -27,10 +33,38 @@ _WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 def refusal_sentences(reservation: Reservation, refused: Refused) -> Iterator[str]:
     """One line of summary, then one each shortage and what would fit, indented."""
-    rate = rate_words(reservation)
-    yield f"{reservation.owner}/{reservation.name}: refused, {rate} of {reservation.service.value} does not fit"
+    asked = rate_words(reservation) if reservation.need is None else need_words(reservation.need)
+    yield f"{reservation.owner}/{reservation.name}: refused, {asked} of {reservation.service.value} does not fit"
     for line in refused.explain():
         yield f"  {line}"
+
+
+def need_words(need: VolumeByDeadline) -> str:
+    """`2 TB by 2027-03-02T05:00:00Z`, with what else was said of it."""
+    said = [f"{format_bytes(need.volume_bytes)} by {iso(need.by)}"]
+    if need.start is not None:
+        said.append(f"from {iso(need.start)}")
+    if need.at_least_bps:
+        said.append(f"at least {format_rate(need.at_least_bps)}")
+    if need.at_most_bps is not None:
+        said.append(f"at most {format_rate(need.at_most_bps)}")
+    return ", ".join(said if need.shape is Shape.STEADY else [*said, need.shape.value])
+
+
+def profile_lines(reservation: Reservation) -> list[str]:
+    """Of a need, the rates that were found for it: `44.4 Mbit/s, 2027-03-01T22:00:00Z to 2027-03-02T05:00:00Z`."""
+    if reservation.need is None:
+        return []
+    ways = reservation.direction.ways
+    lines = [
+        f"{format_rate(slot.rate_bps(ways[0]))}, {iso(slot.start)} to {iso(slot.end)}" for slot in reservation.slots
+    ]
+    more = len(lines) - PROFILE_SHOWN
+    return (
+        lines
+        if more <= 0
+        else [*lines[:PROFILE_SHOWN], f"and {more} more steps until {iso(reservation.slots[-1].end)}"]
+    )
 
 
 def rate_words(reservation: Reservation) -> str:

@@ -40,10 +40,12 @@ def pull_the_plug(data_dir: Path) -> None:
 def migrate(database_url: str, revision: str) -> None:
     """Gives a ledger's tables the form of a revision, later or earlier."""
     engine = database.make_engine(database_url)
-    with engine.begin() as connection:
-        config = database._alembic()
-        config.attributes["connection"] = connection
-        current = MigrationContext.configure(connection).get_current_revision() or ""
-        earlier = revision != "head" and current > revision
-        (command.downgrade if earlier else command.upgrade)(config, revision)
-    engine.dispose()
+    try:
+        with engine.begin() as connection:
+            config = database._alembic()
+            config.attributes["connection"] = connection
+            current = MigrationContext.configure(connection).get_current_revision() or ""
+            earlier = revision != "head" and current > revision
+            (command.downgrade if earlier else command.upgrade)(config, revision)
+    finally:
+        engine.dispose()

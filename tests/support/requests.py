@@ -9,6 +9,7 @@ from controller.admission.model import Demand
 from controller.admission.resource_id import ResourceId
 from controller.ledger.model import AdmissionRequest
 from controller.reservation.model import Endpoint, Reservation
+from controller.reservation.need import VolumeByDeadline
 from controller.timebase import Window
 from controller.vocabulary import Protocol, Service
 
@@ -39,6 +40,15 @@ def reservation(
         **more,
     }
     return Reservation.constant(**fields)
+
+
+def transfer(
+    name: str, volume_bytes: int, by: int, start: int | None = None, owner: str = "hep", **more: Any
+) -> Reservation:
+    """A volume by a deadline; `by` and `start` are minutes."""
+    need = VolumeByDeadline(volume_bytes=volume_bytes, by=at(by), start=None if start is None else at(start), **more)
+    window = need.window_from(T0)
+    return reservation(name, need.needed_bps(window), owner=owner, windows=(window,), need=need)
 
 
 def request(

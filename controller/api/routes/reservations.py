@@ -9,7 +9,17 @@ from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 
 from controller.api.context import IfMatch, OneVersion, TheCaller, TheContext, now
 from controller.api.limits import json_only
-from controller.api.models import BindIn, EnquiryOut, EntriesOut, EntryOut, ExtendIn, ModifyIn, RatesIn, ReasonIn
+from controller.api.models import (
+    BindIn,
+    EnquiryOut,
+    EntriesOut,
+    EntryOut,
+    ExtendIn,
+    ModifyIn,
+    ProgressIn,
+    RatesIn,
+    ReasonIn,
+)
 from controller.auth.access import owner_for
 from controller.broker import Options
 from controller.ledger.model import Entry, State
@@ -19,7 +29,7 @@ from controller.planning.modification import Modification
 from controller.problems import LINE_PATTERN, InvalidInput, Problem
 from controller.reservation import from_mapping, parse_time
 from controller.reservation.fingerprint import fingerprint_of
-from controller.units import UnitError, parse_duration, parse_rate_bps
+from controller.units import UnitError, parse_duration, parse_rate_bps, parse_remaining_bytes
 from controller.views.documents import entry_document
 
 router = APIRouter(prefix="/v1", tags=["reservations"])
@@ -131,6 +141,19 @@ def bind(
     return answer(entry, response)
 
 
+@router.post("/reservations/{handle}/progress", response_model=EntryOut, summary="Report progress", dependencies=JSON)
+def progress(
+    handle: Handle, body: ProgressIn, response: Response, context: TheContext, caller: TheCaller
+) -> dict[str, Any]:
+    """What remains of a volume by a deadline: what is done early is given back, what is behind gets what is free.
+
+    Refused (409) for a fixed reservation, and where more remains than before.
+    """
+    remaining_bytes = parsed("remaining", parse_remaining_bytes, body.remaining)
+    assert remaining_bytes is not None
+    return answer(context.broker.report(handle, remaining_bytes, caller, now()), response)
+
+
 @router.post("/reservations/{handle}/commit", response_model=EntryOut, summary="Commit a hold")
 def commit(handle: Handle, response: Response, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """Makes a hold firm, or leaves it to approval above the operator's gate. Refused (409) once it has run out."""
@@ -178,5 +201,6 @@ def enquire(body: Annotated[dict[str, Any], Body()], context: TheContext, caller
     The keys are a reservation's; `name`, `owner`, `rate` and `direction` may be left out.
     """
     moment = now()
-    defaults = {"name": "enquiry", "owner": caller.owner or "enquiry", "rate": "1 bit/s", "direction": "both"}
+    defaults = {"name": "enquiry", "owner": caller.owner or "enquiry", "direction": "both"}
+    defaults |= {} if "volume" in body else {"rate": "1 bit/s"}
     return enquiry_document(context.broker.enquire(from_mapping({**defaults, **body}, moment), caller, moment))

@@ -17,7 +17,9 @@ from controller.vocabulary import Service
 TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "reservation.md").read_text(encoding="utf-8")
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 BLOCKS = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
-EXAMPLE, SCHEDULE = (next(block for block in BLOCKS if f"# {name}.yml" in block) for name in ("example", "schedule"))
+EXAMPLE, SCHEDULE, VOLUME = (
+    next(block for block in BLOCKS if f"# {name}.yml" in block) for name in ("example", "schedule", "volume")
+)
 
 
 def rows(section: str) -> dict[str, list[str]]:
@@ -56,6 +58,14 @@ def test_the_example_of_rates_that_change_is_a_good_file() -> None:
         (36_000_000, 0),
     ]
     Draft202012Validator(json_schema()).validate(load(SCHEDULE, "schedule.yml").data)
+
+
+def test_the_example_of_volumes_is_a_good_file() -> None:
+    assert [one.need.volume_bytes for one in load_text(VOLUME, "volume.yml", NOW) if one.need] == [
+        200_000_000_000,
+        30_000_000_000,
+    ]
+    Draft202012Validator(json_schema()).validate(load(VOLUME, "volume.yml").data)
 
 
 def test_the_error_is_what_the_example_with_that_slip_is_told() -> None:

@@ -1,0 +1,53 @@
+"""What no table has to be asked for: a volume that the path could not carry in time if nobody else were there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+from controller.admission.model import Demand
+from controller.admission.rates import Crossing
+from controller.admission.resource_id import ResourceId, describe
+from controller.planning.routing import RoutedReservation
+from controller.problems import InvalidInput, Problem
+from controller.reservation.need import most_bytes
+from controller.timebase import iso
+from controller.units import format_bytes
+
+
+class NeverFits(NamedTuple):
+    """Why, and what would do."""
+
+    message: str
+    hint: str
+
+
+def never_fits(routed: RoutedReservation, capacities: Mapping[ResourceId, int], now: datetime) -> NeverFits | None:
+    """Of a volume by a deadline that is to come; None where the narrowest link of its path could carry it."""
+    need = routed.reservation.need
+    if need is None or need.by <= now or not routed.demands:
+        return None
+
+    def rate_bps(demand: Demand) -> int:
+        return Crossing.of(demand).rate_bps(capacities.get(demand.resource, 0))
+
+    narrowest = min(routed.demands, key=rate_bps)
+    most = most_bytes(rate_bps(narrowest), need.window_from(now))
+    if need.volume_bytes <= most:
+        return None
+    return NeverFits(
+        f"is more than {describe(narrowest.resource)} can ever carry by {iso(need.by)}",
+        f"say at most {format_bytes(most)}, or a later deadline" if most else "take another path or another service",
+    )
+
+
+def require_it_may_fit(routed: RoutedReservation, capacities: Mapping[ResourceId, int], now: datetime) -> None:
+    """
+    Raises:
+        InvalidInput: the path could never carry the volume by its deadline.
+    """
+    wrong = never_fits(routed, capacities, now)
+    if wrong is not None and routed.reservation.need is not None:
+        asked = format_bytes(routed.reservation.need.volume_bytes)
+        raise InvalidInput([Problem("request", 0, "volume", wrong.message, asked, wrong.hint)])
