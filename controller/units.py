@@ -148,6 +148,12 @@ def format_bytes(size_bytes: int) -> str:
     return _format(size_bytes, "B")
 
 
+def format_bytes_about(size_bytes: int, *, up: bool = False) -> str:
+    """`19.69 GB`: the first four digits, rounded down (what fits still fits) or up."""
+    step = 10 ** max(0, len(str(size_bytes)) - 4)
+    return format_bytes((-(-size_bytes // step) if up else size_bytes // step) * step)
+
+
 def format_latency(latency_us: int) -> str:
     """`40 ms`, exactly what `parse_latency_us` reads back."""
     return _format_scaled(latency_us, (("s", 10**6), ("ms", 10**3), ("us", 1)))

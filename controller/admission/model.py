@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from controller.admission.resource_id import ResourceId, describe
 from controller.timebase import Window, iso
-from controller.units import format_bytes, format_rate
+from controller.units import format_bytes, format_bytes_about, format_rate
 
 #: `Refused.highest_share_permille` counts thousandths.
 PERMILLE = 1000
@@ -123,11 +123,11 @@ class TransferRefused:
         """What is short, and what would be admitted, in lines for people."""
         asked, by = format_bytes(self.asked_bytes), iso(self.deadline)
         where = describe(self.tightest) if self.tightest else "the time with the highest rate that it may have"
-        lines = [f"{where}: {asked} requested, room for {format_bytes(self.tightest_bytes)} by {by}"]
+        lines = [f"{where}: {asked} requested, room for {format_bytes_about(self.tightest_bytes)} by {by}"]
         if self.tightest_bytes >= self.asked_bytes:
             lines = ["each resource of the path has room for it, but not at the same times"]
         if self.most_bytes:
-            lines.append(f"the most volume that fits by {by} is {format_bytes(self.most_bytes)}")
+            lines.append(f"the most volume that fits by {by} is {format_bytes_about(self.most_bytes)}")
         else:
             lines.append(f"no volume fits by {by}")
         if self.earliest_deadline:

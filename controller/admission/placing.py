@@ -136,6 +136,8 @@ def _place_need(
     found = place_transfer(tables, transfer, rules, movable)
     if found is None:
         numbers = refusal(tables, transfer, horizon=rules.horizon, sls=rules.sls)
+        if numbers.earliest_deadline is not None:
+            numbers = replace(numbers, earliest_deadline=next_second(numbers.earliest_deadline))
         return Refused(highest_rate_bps=None, horizon=rules.horizon, transfer=numbers)
     profile, moved = found
     return Placement(*with_profile(reservation, demands, profile, moment, done.slots), moved)
@@ -155,7 +157,8 @@ def place_transfer(
 def _room(
     tables: SlotTables, request: Transfer | FixedRequest, others: Sequence[PlacedTransfer], rules: Rules
 ) -> tuple[Profile, Mapping[str, Profile]] | None:
-    room = make_room(tables, request, others, now=rules.now, frozen=rules.frozen, solver=rules.solver, sls=rules.sls)
+    frozen = next_second(rules.now + rules.frozen) - rules.now
+    room = make_room(tables, request, others, now=rules.now, frozen=frozen, solver=rules.solver, sls=rules.sls)
     return None if room is None else (room.profile, room.moved)
 
 

@@ -340,7 +340,7 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
 def _progress_lines(entry: Entry) -> list[str]:
     """What was last said of a volume by a deadline, and what it needs."""
     from controller.timebase import iso
-    from controller.units import format_bytes, format_rate
+    from controller.units import format_bytes, format_bytes_about, format_rate
 
     told = entry.progress
     if told is None:
@@ -348,7 +348,9 @@ def _progress_lines(entry: Entry) -> list[str]:
     needs = f", which needs {format_rate(told.needed_bps)}" if told.needed_bps else ""
     lines = [f"remains  {format_bytes(told.remaining_bytes)} at {iso(told.at)}{needs}"]
     if told.missing_bytes:
-        lines.append(f"{'':<9}{format_bytes(told.missing_bytes)} of it cannot be moved in time: nothing more is free")
+        lines.append(
+            f"{'':<9}{format_bytes_about(told.missing_bytes, up=True)} of it cannot be moved in time: nothing more is free"
+        )
     return lines
 
 

@@ -21,7 +21,7 @@ from controller.ledger.transaction import Needs, Transaction
 from controller.ledger.transfers import movable, move_others, moved_form, rules_of, within
 from controller.reservation.need import VolumeByDeadline
 from controller.timebase import Window, iso
-from controller.units import format_bytes
+from controller.units import format_bytes, format_bytes_about
 
 
 @dataclass(frozen=True)
@@ -104,10 +104,9 @@ class Report(Operation[Entry]):
         record(transaction, after, "progress", self.actor, self.now, **numbers, **forms)
         if told.missing_bytes:
             assert after.reservation.need is not None
-            words = (
-                f"{format_bytes(told.missing_bytes)} of {format_bytes(told.remaining_bytes)} cannot be moved by"
-                f" {iso(after.reservation.need.by)}: all that is free is taken"
-            )
+            missing, remaining = format_bytes_about(told.missing_bytes, up=True), format_bytes(told.remaining_bytes)
+            by = iso(after.reservation.need.by)
+            words = f"{missing} of {remaining} cannot be moved by {by}: all that is free is taken"
             record(
                 transaction, after, "behind", "slotcar", self.now,
                 **numbers, missing_bytes=told.missing_bytes, message=words,

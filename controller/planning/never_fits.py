@@ -13,7 +13,7 @@ from controller.planning.routing import RoutedReservation
 from controller.problems import InvalidInput, Problem
 from controller.reservation.need import most_bytes
 from controller.timebase import iso
-from controller.units import format_bytes
+from controller.units import format_bytes, format_bytes_about
 
 
 class NeverFits(NamedTuple):
@@ -38,7 +38,9 @@ def never_fits(routed: RoutedReservation, capacities: Mapping[ResourceId, int], 
         return None
     return NeverFits(
         f"is more than {describe(narrowest.resource)} can ever carry by {iso(need.by)}",
-        f"say at most {format_bytes(most)}, or a later deadline" if most else "take another path or another service",
+        f"say at most {format_bytes_about(most)}, or a later deadline"
+        if most
+        else "take another path or another service",
     )
 
 

@@ -16,6 +16,7 @@ from controller.units import (
     MAX_DURATION,
     MAX_RATE_BPS,
     format_bytes,
+    format_bytes_about,
     format_rate,
     parse_rate_bps,
     parse_size_bytes,
@@ -133,7 +134,7 @@ class NeedReader(SlotReader):
         """Whether the highest rate moves the volume in all of the time."""
         if needed_bps <= need.highest_bps:
             return True
-        most, later = format_bytes(most_bytes(need.highest_bps, window)), "or a later deadline"
+        most, later = format_bytes_about(most_bytes(need.highest_bps, window)), "or a later deadline"
         if needed_bps > MAX_RATE_BPS:
             words = f"is more than any link carries by {iso(need.by)}"
             self.wrong("volume", words, self.data["volume"], f"say at most {most}, {later}")

@@ -180,6 +180,9 @@ def test_rate_is_written_for_people(rate_bps: int, text: str) -> None:
 
 def test_other_quantities_are_written_for_people() -> None:
     assert units.format_bytes(1500) == "1.5 kB"
+    assert units.format_bytes_about(19_690_529_996) == "19.69 GB"
+    assert units.format_bytes_about(19_690_529_996, up=True) == "19.7 GB"
+    assert [units.format_bytes_about(size) for size in (0, 7, 12_345)] == ["0 B", "7 B", "12.34 kB"]
     assert units.format_latency(40_000) == "40 ms"
     assert units.format_duration(timedelta(minutes=90)) == "1 h 30 min"
     assert units.format_duration(timedelta(days=1, seconds=1, microseconds=500_000)) == "1 d 1.5 s"
