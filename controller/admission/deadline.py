@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from controller.admission.arithmetic import scaled_up
+from controller.admission.free import Free, free_in, whole_seconds
 from controller.admission.model import TransferRefused
 from controller.admission.rates import (
     MICROBITS_PER_BYTE,
@@ -24,10 +25,8 @@ from controller.admission.rates import (
     RateStep,
     clipped,
     excess,
-    free_rates,
     merged,
     microbits,
-    whole_seconds,
 )
 from controller.admission.steady import GRIDS_US, on_grid, steady_profile
 from controller.admission.tables import SlotTables
@@ -76,13 +75,13 @@ class Transfer:
         """Volume / time, rounded up: the constant rate that ends at the deadline."""
         return scaled_up(1, self.microbits, self.window.end_us - self.window.start_us)
 
-    def usable(self, free: Sequence[RateStep]) -> Profile:
+    def usable(self, free: Free) -> Free:
         """What it can use of free rates, within its window: min(at_most, free), and nothing under `at_least`."""
-        low, high = self.at_least_bps, self.at_most_bps
-        return tuple(
-            RateStep(start_us, end_us, min(rate_bps, high) if rate_bps >= low else 0)
-            for start_us, end_us, rate_bps in clipped(free, self.window.start_us, self.window.end_us)
-        )
+        return free.within(*self.span_us).between(self.at_least_bps, self.at_most_bps)
+
+    @property
+    def span_us(self) -> tuple[int, int]:
+        return self.window.start_us, self.window.end_us
 
 
 def plan_transfer(
@@ -94,29 +93,32 @@ def plan_transfer(
         horizon: until when an earliest deadline is looked for.
         sls: the network's SLSs, by name; outside its validity one leaves nothing.
     """
-    free = free_rates(tables, transfer.crossings, transfer.window, sls)
+    free = free_in(tables, transfer.crossings, transfer.window, sls)
     return shaped(transfer, free) or refusal(tables, transfer, horizon=horizon, sls=sls)
 
 
-def shaped(transfer: Transfer, free: Sequence[RateStep]) -> Profile | None:
+def shaped(transfer: Transfer, free: Free) -> Profile | None:
     """A profile of the transfer's shape over free rates; None where its volume does not fit (exactly then)."""
     usable = transfer.usable(free)
-    if microbits(usable) < transfer.microbits:
+    if usable.microbits < transfer.microbits:
         return None
     steady = transfer.shape is Shape.STEADY
     found = steady_profile(usable, transfer.microbits, transfer.at_least_bps) if steady else None
     return whole_seconds(found or _with_few_steps(usable, transfer), usable)
 
 
-def _with_few_steps(usable: Profile, transfer: Transfer) -> Profile:
+def _with_few_steps(usable: Free, transfer: Transfer) -> Profile:
     """Filled from one end, on the finest grid that needs few steps; as exactly as need be where none has room."""
-    fill = latest if transfer.shape is Shape.LATEST else earliest
-    exact = fill(usable, transfer.microbits)
+    needed = transfer.microbits
+    if transfer.shape is Shape.LATEST:
+        fill, exact = latest, latest(usable.tail(needed), needed)
+    else:
+        fill, exact = earliest, earliest(usable.head(needed), needed)
     if len(exact) <= MANY_STEPS:
         return exact
     for grid_us in GRIDS_US:
-        filled = fill(on_grid(usable, grid_us), transfer.microbits)
-        if len(filled) <= MANY_STEPS and microbits(filled) >= transfer.microbits:
+        filled = fill(on_grid(usable, grid_us), needed)
+        if len(filled) <= MANY_STEPS and microbits(filled) >= needed:
             return filled
     return exact
 
@@ -149,8 +151,8 @@ def refusal(
     """The numbers of a transfer that does not fit."""
 
     def most(crossings: Sequence[Crossing]) -> int:
-        volume = microbits(transfer.usable(free_rates(tables, crossings, transfer.window, sls)))
-        return volume // MICROBITS_PER_BYTE
+        free = free_in(tables, crossings, transfer.window, sls)
+        return transfer.usable(free).microbits // MICROBITS_PER_BYTE
 
     alone = [(most((crossing,)), crossing.resource) for crossing in transfer.crossings]
     unlimited = most(())
@@ -169,13 +171,17 @@ def refusal(
 def _earliest_deadline(
     tables: SlotTables, transfer: Transfer, horizon: datetime, sls: Mapping[str, Sls] | None
 ) -> datetime | None:
-    if horizon <= transfer.window.start:
-        return None
-    longer = replace(transfer, window=Window(transfer.window.start, horizon))
-    usable = longer.usable(free_rates(tables, longer.crossings, longer.window, sls))
-    if microbits(usable) < longer.microbits:
-        return None
-    return from_us(earliest(usable, longer.microbits)[-1].end_us)
+    """Looked for in twice the time, and again in twice that, up to the horizon."""
+    start, length = transfer.window.start, transfer.window.duration
+    while start < horizon:
+        length = min(2 * length, horizon - start)
+        longer = replace(transfer, window=Window(start, start + length))
+        usable = longer.usable(free_in(tables, longer.crossings, longer.window, sls))
+        if usable.microbits >= longer.microbits:
+            return from_us(earliest(usable.head(longer.microbits), longer.microbits)[-1].end_us)
+        if start + length >= horizon:
+            break
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +201,7 @@ class Progress:
     missing_bytes: int = 0
 
 
-def progress(
-    transfer: Transfer, profile: Profile, remaining_bytes: int, now: datetime, free: Sequence[RateStep]
-) -> Progress:
+def progress(transfer: Transfer, profile: Profile, remaining_bytes: int, now: datetime, free: Free) -> Progress:
     """The transfer's new profile: what is done early is given back, what has fallen behind asks for more.
 
     Args:
@@ -218,6 +222,6 @@ def progress(
     after, missing = before, 0
     if not 0 <= (microbits(before) - rest.microbits) * 1000 <= rest.microbits * KEPT_ABOVE_PERMILLE:
         usable = rest.usable(free)
-        after = shaped(rest, free) or merged(usable)  # or all that there is
+        after = shaped(rest, free) or merged(usable.profile())  # or all that there is
         missing = max(0, -((microbits(after) - rest.microbits) // MICROBITS_PER_BYTE))
     return Progress(rest.needed_bps, after, excess(after, before), excess(before, after), missing)

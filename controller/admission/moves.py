@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from controller.admission.deadline import Transfer, earliest, latest, shaped
+from controller.admission.free import free_in, whole_seconds
 from controller.admission.model import Demand
 from controller.admission.program import LinearSolver, Movable, joint_profiles
 from controller.admission.rates import (
@@ -23,11 +24,9 @@ from controller.admission.rates import (
     RateStep,
     aligned,
     clipped,
-    free_rates,
     merged,
     microbits,
     profile_demands,
-    whole_seconds,
 )
 from controller.admission.resource_id import ResourceId
 from controller.admission.tables import SlotTables
@@ -115,7 +114,7 @@ def _placed(tables: SlotTables, request: Transfer | FixedRequest, sls: Mapping[s
     """The request's profile beside what the tables hold; None where it does not fit."""
     if isinstance(request, FixedRequest):
         return () if tables.fits(request.demands, request.windows) else None
-    return shaped(request, free_rates(tables, request.crossings, request.window, sls))
+    return shaped(request, free_in(tables, request.crossings, request.window, sls))
 
 
 def _resources(request: Transfer | FixedRequest) -> set[ResourceId]:
@@ -173,11 +172,11 @@ class _Plan:
         self.tables, self.frozen_until_us, self.sls = tables, frozen_until_us, sls
 
     def can_fit(self, request: Transfer | FixedRequest, component: Sequence[PlacedTransfer]) -> bool:
-        """Whether the request fits if nobody stands in its way. Takes all that may be moved out."""
+        """Whether the request fits if nobody stands in its way. Takes all that may be moved, and is in the tables, out."""
         for one in component:
-            self._remove(
-                [each for each in one.transfer.crossings if each.resource in self.tables], self._parts(one)[1]
-            )
+            crossings = [each for each in one.transfer.crossings if each.resource in self.tables]
+            if crossings:
+                self._remove(crossings, self._parts(one)[1])
         return _placed(self.tables, request, self.sls) is not None
 
     # One after another
@@ -236,11 +235,11 @@ class _Plan:
             return None
         self._remove(one.transfer.crossings, moves)
         window = Window.of_us(*_movable_window(one, self.frozen_until_us))
-        usable = one.transfer.usable(free_rates(self.tables, one.transfer.crossings, window, self.sls))
-        if microbits(usable) < needed:
+        usable = one.transfer.usable(free_in(self.tables, one.transfer.crossings, window, self.sls))
+        if usable.microbits < needed:
             self._add(one.transfer.crossings, moves)
             return None
-        late = whole_seconds(latest(usable, needed), usable)
+        late = whole_seconds(latest(usable.tail(needed), needed), usable)
         self._add(one.transfer.crossings, late)
         return merged((*stays, *late))
 
@@ -290,8 +289,8 @@ class _Plan:
         for number in order:
             transfer, window = movables[number]
             self._remove(transfer.crossings, exact[number])
-            usable = transfer.usable(free_rates(self.tables, transfer.crossings, window, self.sls))
-            exact[number] = filled_up(exact[number], usable, transfer.microbits)
+            usable = transfer.usable(free_in(self.tables, transfer.crossings, window, self.sls))
+            exact[number] = filled_up(exact[number], usable.profile(), transfer.microbits)
             if microbits(exact[number]) < transfer.microbits:
                 return None
             exact[number] = whole_seconds(exact[number], usable)
@@ -299,7 +298,7 @@ class _Plan:
         return exact
 
     def _carried(self, transfer: Transfer, window: Window, proposed: Profile) -> Profile:
-        usable = transfer.usable(free_rates(self.tables, transfer.crossings, window, self.sls))
+        usable = transfer.usable(free_in(self.tables, transfer.crossings, window, self.sls)).profile()
         rates = (
             RateStep(start_us, end_us, min(asked_bps, usable_bps))
             for start_us, end_us, asked_bps, usable_bps in aligned(proposed, usable)

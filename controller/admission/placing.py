@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from controller.admission.deadline import Transfer, refusal, shaped
 from controller.admission.decision import absent, decide
+from controller.admission.free import free_in
 from controller.admission.model import Admitted, Demand, Refused
 from controller.admission.moves import FROZEN, FixedRequest, PlacedTransfer, make_room
 from controller.admission.program import LinearSolver
@@ -17,7 +18,6 @@ from controller.admission.rates import (
     Profile,
     RateStep,
     clipped,
-    free_rates,
     profile_demands,
 )
 from controller.admission.tables import SlotTables
@@ -147,7 +147,7 @@ def place_transfer(
     tables: SlotTables, transfer: Transfer, rules: Rules, movable: Callable[[], Sequence[PlacedTransfer]]
 ) -> tuple[Profile, Mapping[str, Profile]] | None:
     """A profile that moves the volume in time, and those of others that move for it; None where none was found."""
-    profile = shaped(transfer, free_rates(tables, transfer.crossings, transfer.window, rules.sls))
+    profile = shaped(transfer, free_in(tables, transfer.crossings, transfer.window, rules.sls))
     if profile is not None:
         return profile, {}
     others = movable()

@@ -6,22 +6,15 @@ a volume without rounding. Headers are counted by `arithmetic`, as those of a fi
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise, takewhile
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
 from controller.admission.arithmetic import payload_rate_bps, scaled_up
-from controller.admission.kernels import Ints
 from controller.admission.model import Demand
-from controller.admission.resource_id import SLS, ResourceId
-from controller.admission.tables import SlotTables
-from controller.network.model import Sls
+from controller.admission.resource_id import ResourceId
 from controller.reservation.need import MICROBITS_PER_BYTE as MICROBITS_PER_BYTE
 from controller.timebase import Window
-from controller.units import MAX_RATE_BPS
 
 SECOND_US = 1_000_000
 
@@ -81,32 +74,6 @@ def merged(steps: Iterable[RateStep]) -> Profile:
     return tuple(kept)
 
 
-def whole_seconds(steps: Profile, usable: Sequence[RateStep]) -> Profile:
-    """The same with borders on whole seconds where that takes no more than is usable: each step only grows.
-
-    `usable`: without a gap, and nowhere below the steps. Devices act at borders, and people read them.
-    """
-    starts = [step.start_us for step in usable]
-
-    def is_usable(start_us: int, end_us: int, rate_bps: int) -> bool:
-        number = bisect_right(starts, start_us) - 1
-        if number < 0 or usable[-1].end_us < end_us:
-            return False
-        return all(step.rate_bps >= rate_bps for step in takewhile(lambda one: one.start_us < end_us, usable[number:]))
-
-    grown: list[RateStep] = []
-    for number, (start_us, end_us, rate_bps) in enumerate(steps):
-        before_us = grown[-1].end_us if grown else usable[0].start_us
-        after_us = steps[number + 1].start_us if number + 1 < len(steps) else usable[-1].end_us
-        first_us, last_us = start_us - start_us % SECOND_US, end_us + -end_us % SECOND_US
-        if before_us > first_us or not is_usable(first_us, start_us, rate_bps):
-            first_us = start_us
-        if last_us > after_us or not is_usable(end_us, last_us, rate_bps):
-            last_us = end_us
-        grown.append(RateStep(first_us, last_us, rate_bps))
-    return tuple(grown)
-
-
 def clipped(steps: Iterable[RateStep], start_us: int, end_us: int) -> Profile:
     """What lies in `[start_us, end_us)`, steps of rate 0 too."""
     cut = (RateStep(max(step.start_us, start_us), min(step.end_us, end_us), step.rate_bps) for step in steps)
@@ -141,47 +108,3 @@ def profile_demands(crossings: Sequence[Crossing], profile: Profile) -> tuple[tu
         for amounts in [tuple(crossing.amount(step.rate_bps) for step in profile)]
     )
     return demands, tuple(Window.of_us(step.start_us, step.end_us) for step in profile)
-
-
-def free_rates(
-    tables: SlotTables, crossings: Sequence[Crossing], window: Window, sls: Mapping[str, Sls] | None = None
-) -> Profile:
-    """The highest payload rate that every crossed resource leaves at every moment of the window, without a gap.
-
-    `sls`: the network's SLSs, by name; outside its validity one leaves nothing. A path without a resource leaves
-    `MAX_RATE_BPS`.
-    """
-    times = np.array([window.start_us], dtype=np.int64)
-    levels = np.array([MAX_RATE_BPS], dtype=np.int64)
-    for crossing in crossings:
-        others, rates = _free_on(tables, crossing, window, sls or {})
-        union = np.union1d(times, others)
-        levels = np.minimum(_at(times, levels, union), _at(others, rates, union))
-        times = union
-    changes = np.concatenate(([True], levels[1:] != levels[:-1]))
-    starts = times[changes].tolist()
-    ends = [*starts[1:], window.end_us]
-    return tuple(map(RateStep, starts, ends, levels[changes].tolist()))
-
-
-def _at(times: Ints, levels: Ints, moments: Ints) -> Ints:
-    return levels[np.searchsorted(times, moments, "right") - 1]
-
-
-def _free_on(tables: SlotTables, crossing: Crossing, window: Window, sls: Mapping[str, Sls]) -> tuple[Ints, Ints]:
-    times, reserved = tables.step_columns(crossing.resource, window)
-    if not times.size:
-        times, reserved = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    times[0] = window.start_us  # before the tables' floor nothing is kept, and counts as free
-    free = np.maximum(0, tables.capacity(crossing.resource) - reserved)
-    # free * payload // wire, in two parts that stay inside 64 bits.
-    whole, rest = np.divmod(free, crossing.wire_bytes)
-    rates = whole * crossing.payload_bytes + rest * crossing.payload_bytes // crossing.wire_bytes
-    agreement = sls.get(crossing.resource.place) if crossing.resource.kind == SLS else None
-    if agreement is None or agreement.validity is None:
-        return times, rates
-    start_us, end_us = agreement.validity.start_us, agreement.validity.end_us
-    borders = [time for time in (start_us, end_us) if window.start_us < time < window.end_us]
-    union = np.union1d(times, np.array(borders, dtype=np.int64))
-    valid = (start_us <= union) & (union < end_us)
-    return union, np.where(valid, _at(times, rates, union), 0)

@@ -7,12 +7,12 @@ where the steps begin; whether they move the volume is decided in integers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.admission.free import Free
 from controller.admission.rates import Profile, RateStep, merged, microbits
 
 MINUTE_US = 60_000_000
@@ -25,17 +25,15 @@ MOST_STEPS = 8
 Floats: TypeAlias = NDArray[np.float64]
 
 
-def steady_profile(usable: Sequence[RateStep], needed_microbits: int, at_least_bps: int = 0) -> Profile | None:
+def steady_profile(usable: Free, needed_microbits: int, at_least_bps: int = 0) -> Profile | None:
     """The steadiest profile that moves the volume; None where no grid has one of at most `MOST_STEPS` steps.
 
     Args:
-        usable: the rates that may be used, without a gap; each 0 or `at_least_bps` at least.
+        usable: the rates that may be used; each 0 or `at_least_bps` at least.
     """
-    if not usable:
-        return None
-    start_us, end_us = usable[0].start_us, usable[-1].end_us
+    start_us, end_us = int(usable.starts_us[0]), usable.end_us
     constant_bps = max(-(-needed_microbits // (end_us - start_us)), at_least_bps)
-    if constant_bps <= min(step.rate_bps for step in usable):
+    if constant_bps <= int(usable.rates_bps.min()):
         return _ended(RateStep(start_us, end_us, constant_bps), needed_microbits, at_least_bps)
     for grid_us in GRIDS_US:
         cells = on_grid(usable, grid_us)
@@ -51,28 +49,20 @@ def _ended(step: RateStep, needed_microbits: int, at_least_bps: int) -> Profile:
     return (step._replace(end_us=step.start_us + -(-needed_microbits // step.rate_bps)),)
 
 
-def on_grid(usable: Sequence[RateStep], grid_us: int) -> Profile:
+def on_grid(usable: Free, grid_us: int) -> Profile:
     """The least rate of each part between grid times, equal neighbours joined, without a gap."""
-    start_us, end_us = usable[0].start_us, usable[-1].end_us
-    borders = {start_us, end_us}
-    for step in usable[1:]:
-        down = step.start_us // grid_us * grid_us
-        borders |= {down, down if down == step.start_us else down + grid_us}
-    cuts = sorted(cut for cut in borders if start_us <= cut <= end_us)
-    cells: list[RateStep] = []
-    place = 0
-    for left, right in pairwise(cuts):
-        while usable[place].end_us <= left:
-            place += 1
-        last = place
-        while usable[last].end_us < right:
-            last += 1
-        least = min(step.rate_bps for step in usable[place : last + 1])
-        if cells and cells[-1].rate_bps == least:
-            cells[-1] = cells[-1]._replace(end_us=right)
-        else:
-            cells.append(RateStep(left, right, least))
-    return tuple(cells)
+    starts, start_us, end_us = usable.starts_us, int(usable.starts_us[0]), usable.end_us
+    down = starts[1:] // grid_us * grid_us
+    up = np.where(down == starts[1:], down, down + grid_us)
+    cuts = np.unique(np.concatenate((down, up, np.array([start_us, end_us]))))
+    cuts = cuts[(start_us <= cuts) & (cuts <= end_us)]
+    first = np.searchsorted(starts, cuts[:-1], "right") - 1
+    last = np.searchsorted(starts, cuts[1:], "left")
+    # The least of rates[first:last], for each; the rate that is appended is that of no part.
+    rates = np.append(usable.rates_bps, np.iinfo(np.int64).max)
+    least = np.minimum.reduceat(rates, np.stack((first, last), axis=1).ravel())[::2]
+    changes = np.concatenate(([True], least[1:] != least[:-1]))
+    return Free(cuts[:-1][changes], least[changes], end_us).profile()
 
 
 def _fewest_steps(cells: Profile, needed_microbits: int, at_least_bps: int) -> Profile | None:

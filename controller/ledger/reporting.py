@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from controller.admission.deadline import progress
+from controller.admission.free import free_in
 from controller.admission.placing import next_second, place_transfer, profile_of, rest_of, transfer_of, with_profile
-from controller.admission.rates import Profile, free_rates
+from controller.admission.rates import Profile
 from controller.ledger.errors import ProgressRefused
 from controller.ledger.model import Entry, Progress, State
 from controller.ledger.operations import Operation, move
@@ -87,7 +88,7 @@ class Report(Operation[Entry]):
         terms, tables = transaction.terms, transaction.tables
         allowed = within(need, entry.reservation, terms.policy.gate)
         transfer = transfer_of(allowed, entry.demands, need.window_from(moment), self.remaining_bytes)
-        free = free_rates(tables, transfer.crossings, Window(moment, need.by), terms.sls)
+        free = free_in(tables, transfer.crossings, Window(moment, need.by), terms.sls)
         found = progress(transfer, profile_of(entry.reservation), self.remaining_bytes, moment, free)
         profile, missing_bytes = found.profile, found.missing_bytes
         moved: Mapping[str, Profile] = {}

@@ -19,18 +19,19 @@ from controller.admission.deadline import (
     plan_transfer,
     progress,
 )
+from controller.admission.free import Free, free_in
 from controller.admission.rates import (
     MICROBITS_PER_BYTE,
     Crossing,
     Profile,
     RateStep,
     excess,
-    free_rates,
     microbits,
     profile_demands,
 )
 from controller.admission.steady import MINUTE_US, on_grid, steady_profile
 from controller.timebase import Window, to_us
+from controller.units import MAX_RATE_BPS
 from tests.unit.admission.support import T0, at, window
 
 BASE_US = to_us(T0)
@@ -42,6 +43,19 @@ def each(rates: list[int], length_us: int = 1) -> Profile:
     return tuple(
         RateStep(BASE_US + n * length_us, BASE_US + (n + 1) * length_us, rate) for n, rate in enumerate(rates)
     )
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.integers(0, MAX_RATE_BPS), min_size=1, max_size=8), st.integers(1, 10**13), st.floats(0, 1.1))
+def test_columns_are_as_exact_as_plain_integers(rates: list[int], length_us: int, part: float) -> None:
+    steps = each(rates, length_us)
+    free, needed = Free.of(steps), max(1, int(microbits(steps) * part))
+    assert free.profile() == steps
+    assert free.microbits == microbits(steps)
+    for taken, fill in ((free.head(needed), earliest), (free.tail(needed), latest)):
+        assert fill(taken, needed) == fill(steps, needed)
+        assert microbits(taken) >= needed or taken == steps
+        assert not excess(taken, steps)
 
 
 @settings(deadline=None, max_examples=300)
@@ -73,7 +87,7 @@ def fewest(rates: list[int], needed_per_minute: int) -> int:
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.data())
 def test_a_steady_profile_has_the_fewest_steps(rates: list[int], data: st.DataObject) -> None:
     needed = data.draw(st.integers(1, max(1, sum(rates))))
-    profile = steady_profile(each(rates, MINUTE_US), needed * MINUTE_US)
+    profile = steady_profile(Free.of(each(rates, MINUTE_US)), needed * MINUTE_US)
     if sum(rates) < needed:
         assert profile is None
         return
@@ -91,7 +105,7 @@ def test_the_grid_never_has_more_than_is_usable(parts: list[tuple[int, int]], of
     usable, time_us = [], BASE_US + offset_s * 1_000_000
     for seconds, rate in parts:
         usable.append(RateStep(time_us, time_us := time_us + seconds * 1_000_000, rate))
-    cells = on_grid(usable, MINUTE_US)
+    cells = on_grid(Free.of(usable), MINUTE_US)
     assert (cells[0].start_us, cells[-1].end_us) == (usable[0].start_us, usable[-1].end_us)
     assert all(cell.start_us % MINUTE_US == 0 for cell in cells[1:])
     assert all(one.end_us == other.start_us for one, other in pairwise(cells))
@@ -183,13 +197,13 @@ def test_progress_moves_what_remains_and_says_what_is_missing(
     profile = plan_transfer(tables, transfer, horizon=at(40))
     if isinstance(profile, TransferRefused) or not transfer.window.contains(at(minute)):
         return
-    free = free_rates(tables, transfer.crossings, Window(at(minute), transfer.window.end))
+    free = free_in(tables, transfer.crossings, Window(at(minute), transfer.window.end))
     answer = progress(transfer, profile, remaining, at(minute), free)
     moved = microbits(answer.profile)
     assert moved + answer.missing_bytes * MICROBITS_PER_BYTE >= remaining * MICROBITS_PER_BYTE
     rest = replace(transfer, volume_bytes=max(1, remaining), window=Window(at(minute), transfer.window.end))
     assert bool(answer.missing_bytes) == (most_microbits(tables, rest) < remaining * MICROBITS_PER_BYTE)
-    assert not excess(answer.profile, rest.usable(free))
+    assert not excess(answer.profile, rest.usable(free).profile())
     before = [step for step in profile if step.end_us > rest.window.start_us]
     difference = microbits(answer.raised) - microbits(answer.given_back)
     clipped_before = sum(step.rate_bps * (step.end_us - max(step.start_us, rest.window.start_us)) for step in before)

@@ -10,7 +10,8 @@ import pytest
 
 from controller.admission import Demand, ResourceId, SlotTables
 from controller.admission.deadline import Progress, Shape, Transfer, TransferRefused, plan_transfer, progress
-from controller.admission.rates import Crossing, Profile, RateStep, clipped, free_rates, microbits, profile_demands
+from controller.admission.free import free_in
+from controller.admission.rates import Crossing, Profile, RateStep, clipped, microbits, profile_demands
 from controller.network.model import InterfaceId, Sls
 from controller.timebase import to_us
 from controller.vocabulary import Service
@@ -122,7 +123,7 @@ def report(asked: Transfer, tables: SlotTables, profile: Profile, remaining: int
     """With the present profile in the tables, and without it for the new one."""
     demands, windows = profile_demands(asked.crossings, profile)
     tables.remove(demands, windows)
-    free = free_rates(tables, asked.crossings, window(minute, 10))
+    free = free_in(tables, asked.crossings, window(minute, 10))
     answer = progress(asked, profile, remaining * UNIT_BYTES, at(minute), free)
     tables.add(demands, windows)
     return answer

@@ -10,9 +10,10 @@ import pytest
 
 from controller.admission import Demand, ResourceId, SlotTables
 from controller.admission.deadline import Shape, Transfer, earliest
+from controller.admission.free import free_in
 from controller.admission.moves import FixedRequest, PlacedTransfer, Room, connected, filled_up, make_room
 from controller.admission.program import LinearProgram, Movable, joint_profiles
-from controller.admission.rates import Crossing, Profile, RateStep, free_rates, microbits, profile_demands
+from controller.admission.rates import Crossing, Profile, RateStep, microbits, profile_demands
 from controller.timebase import Window, from_us, to_us
 from tests.unit.admission.simplex import Simplex
 from tests.unit.admission.support import LINK, T0
@@ -61,7 +62,7 @@ def test_what_earliest_deadline_first_misses_has_a_schedule(solver: Simplex | No
     tables = book(2)
     first, second, third = transfer(1, 0, 2), transfer(1, 0, 2), transfer(2, 0, 2.001)
     both = [placed(tables, "a", first, steps((0, 1, 1))), placed(tables, "b", second, steps((0, 1, 1)))]
-    after_edf = third.usable(free_rates(tables, third.crossings, third.window))
+    after_edf = third.usable(free_in(tables, third.crossings, third.window)).profile()
     assert microbits(earliest(after_edf, third.microbits)) < third.microbits, "earliest deadline first misses it"
     room = make_room(tables, third, both, now=T0, frozen=NONE_FROZEN, solver=solver)
     assert room is not None
