@@ -38,7 +38,7 @@ from controller.vocabulary import Shape
 #: A profile whose rest moves what remains and at most this much more stays as it is, in thousandths.
 KEPT_ABOVE_PERMILLE = 10
 #: Each step is a boundary on every device of a path.
-MANY_STEPS = 100
+MANY_STEPS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,22 +104,23 @@ def shaped(transfer: Transfer, free: Free) -> Profile | None:
         return None
     steady = transfer.shape is Shape.STEADY
     found = steady_profile(usable, transfer.microbits, transfer.at_least_bps) if steady else None
-    return whole_seconds(found or _with_few_steps(usable, transfer), usable)
+    return whole_seconds(found or filled(usable, transfer.microbits, transfer.shape), usable)
 
 
-def _with_few_steps(usable: Free, transfer: Transfer) -> Profile:
-    """Filled from one end, on the finest grid that needs few steps; as exactly as need be where none has room."""
-    needed = transfer.microbits
-    if transfer.shape is Shape.LATEST:
-        fill, exact = latest, latest(usable.tail(needed), needed)
+def filled(usable: Free, needed_microbits: int, shape: Shape) -> Profile:
+    """Filled from its end (`latest`) or its beginning, on the finest grid that needs few steps; exactly where none has
+    room. `usable` suffices.
+    """
+    if shape is Shape.LATEST:
+        fill, exact = latest, latest(usable.tail(needed_microbits), needed_microbits)
     else:
-        fill, exact = earliest, earliest(usable.head(needed), needed)
+        fill, exact = earliest, earliest(usable.head(needed_microbits), needed_microbits)
     if len(exact) <= MANY_STEPS:
         return exact
     for grid_us in GRIDS_US:
-        filled = fill(on_grid(usable, grid_us), needed)
-        if len(filled) <= MANY_STEPS and microbits(filled) >= needed:
-            return filled
+        rough = fill(on_grid(usable, grid_us), needed_microbits)
+        if len(rough) <= MANY_STEPS and microbits(rough) >= needed_microbits:
+            return rough
     return exact
 
 

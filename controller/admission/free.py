@@ -65,6 +65,15 @@ class Free:
         last = int(np.searchsorted(self.starts_us, end_us, "left"))
         return int(self.rates_bps[first:last].min())
 
+    def least_between(self, cuts_us: Ints) -> Ints:
+        """The least rate from each cut to the next one; ascending, and inside."""
+        first = np.searchsorted(self.starts_us, cuts_us[:-1], "right") - 1
+        last = np.searchsorted(self.starts_us, cuts_us[1:], "left")
+        # The least of rates[first:last], for each; the rate that is appended is that of no part.
+        rates = np.append(self.rates_bps, np.iinfo(np.int64).max)
+        least: Ints = np.minimum.reduceat(rates, np.stack((first, last), axis=1).ravel())[::2]
+        return least
+
     def head(self, needed_microbits: int) -> Profile:
         """The least number of steps from the beginning that move the volume; all where none do."""
         lengths = self.ends_us - self.starts_us

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from controller.admission.deadline import Transfer, earliest, latest, shaped
+from controller.admission.deadline import Transfer, earliest, filled, shaped
 from controller.admission.free import free_in, whole_seconds
 from controller.admission.model import Demand
 from controller.admission.program import LinearSolver, Movable, joint_profiles
@@ -32,11 +32,12 @@ from controller.admission.resource_id import ResourceId
 from controller.admission.tables import SlotTables
 from controller.network.model import Sls
 from controller.timebase import Window, to_us
+from controller.vocabulary import Shape
 
 #: Nothing that begins sooner than this is moved.
 FROZEN = timedelta(seconds=60)
 #: Of a component, the transfers nearest to the request; more would take longer than a caller waits.
-MOST_MOVABLE = 100
+MOST_MOVABLE = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,12 @@ def _resources(request: Transfer | FixedRequest) -> set[ResourceId]:
     return {crossing.resource for crossing in request.crossings}
 
 
+def _span_us(request: Transfer | FixedRequest) -> tuple[int, int]:
+    """From its first moment to its last."""
+    windows = request.windows if isinstance(request, FixedRequest) else (request.window,)
+    return windows[0].start_us, windows[-1].end_us
+
+
 def connected(
     request: Transfer | FixedRequest, placed: Sequence[PlacedTransfer], frozen_until_us: int, most: int
 ) -> list[PlacedTransfer]:
@@ -173,10 +180,11 @@ class _Plan:
 
     def can_fit(self, request: Transfer | FixedRequest, component: Sequence[PlacedTransfer]) -> bool:
         """Whether the request fits if nobody stands in its way. Takes all that may be moved, and is in the tables, out."""
+        first_us, last_us = _span_us(request)
         for one in component:
             crossings = [each for each in one.transfer.crossings if each.resource in self.tables]
-            if crossings:
-                self._remove(crossings, self._parts(one)[1])
+            in_its_way = clipped(self._parts(one)[1], first_us, last_us) if crossings else ()
+            self._remove(crossings, in_its_way)
         return _placed(self.tables, request, self.sls) is not None
 
     # One after another
@@ -189,10 +197,11 @@ class _Plan:
         if isinstance(request, FixedRequest):
             self.tables.add(request.demands, request.windows)
         moved: dict[str, Profile] = {}
-        resources = _resources(request)
+        resources, span_us = _resources(request), _span_us(request)
         for one in component:
-            if not any(crossing.resource in resources for crossing in one.transfer.crossings):
-                continue  # it is in the way of others only, who had their turn
+            crossed = any(crossing.resource in resources for crossing in one.transfer.crossings)
+            if not crossed or not clipped(self._parts(one)[1], *span_us):
+                continue  # it is in the way of others only
             profile = self._as_late_as_possible(one)
             if profile is None or profile == one.profile:
                 continue
@@ -239,7 +248,7 @@ class _Plan:
         if usable.microbits < needed:
             self._add(one.transfer.crossings, moves)
             return None
-        late = whole_seconds(latest(usable.tail(needed), needed), usable)
+        late = whole_seconds(filled(usable, needed, Shape.LATEST), usable)
         self._add(one.transfer.crossings, late)
         return merged((*stays, *late))
 
@@ -249,8 +258,8 @@ class _Plan:
         self, request: Transfer | FixedRequest, component: Sequence[PlacedTransfer], solver: LinearSolver
     ) -> Room | None:
         """Moves all at once, as a linear program proposes."""
-        if not self.can_fit(request, component):
-            return None
+        for one in component:
+            self._remove(one.transfer.crossings, self._parts(one)[1])
         if isinstance(request, FixedRequest):
             self.tables.add(request.demands, request.windows)
         movables = self._movables(component)

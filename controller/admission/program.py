@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from controller.admission.deadline import Transfer
-from controller.admission.rates import Profile, RateStep
-from controller.admission.resource_id import SLS, ResourceId
+from controller.admission.free import free_in
+from controller.admission.rates import Crossing, Profile, RateStep
+from controller.admission.resource_id import ResourceId
 from controller.admission.tables import SlotTables
 from controller.network.model import Sls
 from controller.timebase import Window
@@ -103,7 +106,7 @@ def _program(
     """Volumes that are reached, resources that carry all, and whatever is early before what is late."""
     program = LinearProgram()
     volumes: list[dict[int, float]] = [{} for _ in movables]
-    carried: dict[tuple[ResourceId, int], dict[int, float]] = {}
+    carried: dict[ResourceId, dict[int, dict[int, float]]] = {}
     for column, (number, slot) in enumerate(columns):
         transfer, (start_us, end_us) = movables[number].transfer, slots[slot]
         part = (end_us - start_us) * _BPS_PER_UNIT / transfer.microbits
@@ -111,17 +114,11 @@ def _program(
         program.upper.append(transfer.at_most_bps / _BPS_PER_UNIT)
         volumes[number][column] = -part
         for crossing in transfer.crossings:
-            row = carried.setdefault((crossing.resource, slot), {})
+            row = carried.setdefault(crossing.resource, {}).setdefault(slot, {})
             row[column] = crossing.wire_bytes / crossing.payload_bytes
     program.rows = [(row, -1.0) for row in volumes]
-    for (resource, slot), row in carried.items():
-        free = _least_free(tables, resource, Window.of_us(*slots[slot]), sls)
-        program.rows.append((row, free / _BPS_PER_UNIT))
+    whole, cuts = Window.of_us(slots[0][0], slots[-1][1]), np.array([*(slot[0] for slot in slots), slots[-1][1]])
+    for resource, rows in carried.items():
+        free = free_in(tables, [Crossing(resource)], whole, sls).least_between(cuts).tolist()
+        program.rows += [(row, free[slot] / _BPS_PER_UNIT) for slot, row in rows.items()]
     return program
-
-
-def _least_free(tables: SlotTables, resource: ResourceId, window: Window, sls: Mapping[str, Sls]) -> int:
-    agreement = sls.get(resource.place) if resource.kind == SLS else None
-    if agreement is not None and not agreement.valid_over(window):
-        return 0
-    return max(0, tables.capacity(resource) - tables.peak(resource, window))

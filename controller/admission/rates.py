@@ -76,8 +76,11 @@ def merged(steps: Iterable[RateStep]) -> Profile:
 
 def clipped(steps: Iterable[RateStep], start_us: int, end_us: int) -> Profile:
     """What lies in `[start_us, end_us)`, steps of rate 0 too."""
-    cut = (RateStep(max(step.start_us, start_us), min(step.end_us, end_us), step.rate_bps) for step in steps)
-    return tuple(step for step in cut if step.start_us < step.end_us)
+    inside = [step for step in steps if step[0] < end_us and start_us < step[1]]
+    for number in {0, len(inside) - 1} if inside else ():  # those in the middle lie inside whole
+        first_us, last_us, rate_bps = inside[number]
+        inside[number] = RateStep(max(first_us, start_us), min(last_us, end_us), rate_bps)
+    return tuple(inside) if start_us < end_us else ()
 
 
 def aligned(first: Sequence[RateStep], second: Sequence[RateStep]) -> list[tuple[int, int, int, int]]:

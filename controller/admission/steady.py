@@ -56,11 +56,7 @@ def on_grid(usable: Free, grid_us: int) -> Profile:
     up = np.where(down == starts[1:], down, down + grid_us)
     cuts = np.unique(np.concatenate((down, up, np.array([start_us, end_us]))))
     cuts = cuts[(start_us <= cuts) & (cuts <= end_us)]
-    first = np.searchsorted(starts, cuts[:-1], "right") - 1
-    last = np.searchsorted(starts, cuts[1:], "left")
-    # The least of rates[first:last], for each; the rate that is appended is that of no part.
-    rates = np.append(usable.rates_bps, np.iinfo(np.int64).max)
-    least = np.minimum.reduceat(rates, np.stack((first, last), axis=1).ravel())[::2]
+    least = usable.least_between(cuts)
     changes = np.concatenate(([True], least[1:] != least[:-1]))
     return Free(cuts[:-1][changes], least[changes], end_us).profile()
 
