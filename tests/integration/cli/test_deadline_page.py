@@ -1,0 +1,35 @@
+"""docs/howto/deadline.md: its commands run one after another, and end as it says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from controller.settings import Settings
+from tests.integration.cli.conftest import ROOT
+from tests.support.command_line import Cli
+from tests.support.documents import Command, steps
+
+PAGE = ROOT / "docs" / "howto" / "deadline.md"
+
+
+def test_its_commands_run_and_a_transfer_moves(cli: Cli) -> None:
+    ended = []
+    for step in steps(PAGE):
+        assert isinstance(step, Command)
+        program, *arguments = shlex.split(step.line)
+        assert program == "slotcar"
+        done = cli(*arguments)
+        assert done.code == step.code, f"{step.line}\n{done.out}{done.err}"
+        ended.append(step.code)
+    assert ended.count(3) == 1
+    assert len(ended) >= 8
+    moved = cli("events", "--kind", "reservation.moved", "--format", "json").data
+    assert [event["details"]["name"] for event in moved] == ["run-7"]
+    assert cli("status", "hep/run-7").out.count("state    ended") == 1
+
+
+def test_the_settings_that_it_names_are_there() -> None:
+    named = set(re.findall(r"SLOTCAR_([A-Z_]+)", PAGE.read_text(encoding="utf-8")))
+    assert named
+    assert {name.lower() for name in named} <= set(Settings.model_fields)
