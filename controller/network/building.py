@@ -228,6 +228,7 @@ def _interface(
         overhead_bytes=router.slotcar_overhead_bytes if own.overhead_bytes is None else own.overhead_bytes,
         metric=router.slotcar_metric if own.metric is None else own.metric,
         scheduler=router.slotcar_scheduler if own.scheduler is None else own.scheduler,
+        background_ppm=router.slotcar_background if own.background is None else own.background,
         owners=dict(sorted((own.owners or {}).items())),
     )
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from controller.network.model import InterfaceId
+from controller.network.model import BACKGROUND_PPM, InterfaceId
 from controller.registry import FOLDERS
 from controller.reservation.model import OWNER
 from controller.timebase import Window
@@ -179,6 +179,7 @@ class InterfaceVariables(Variables):
     metric: Metric | None = None
     overhead_bytes: Overhead | None = None
     scheduler: Scheduler | None = None
+    background: Share | None = None
     owners: dict[Prefix, Owners] | None = None
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 
@@ -192,6 +193,7 @@ class RouterVariables(Variables):
     slotcar_metric: Metric = 10
     slotcar_overhead_bytes: Overhead = 38
     slotcar_scheduler: Scheduler = Scheduler.HTB
+    slotcar_background: Share = BACKGROUND_PPM
     slotcar_burst_ceiling: Annotated[Size, Field(ge=8_000)] = 2_000_000
     slotcar_burst_floor: Annotated[Size, Field(ge=1_500)] = 8_000
     slotcar_dead_man: DeadMan | None = None
