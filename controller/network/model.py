@@ -17,6 +17,7 @@ class Frozen(BaseModel):
 
 #: GARA §4.1 gave background "90 % of the premium bandwidth" that was left.
 BACKGROUND_PPM = 900_000
+NOTICE_US = 5_000_000
 
 
 class InterfaceId(Frozen):
@@ -42,6 +43,7 @@ class Interface(Frozen):
         metric: cost of sending out of this interface, for the shortest path.
         scheduler: what serves its queues; `linux-tc` only, the others have one each.
         background_ppm: what background reservations may have of a service's share that others leave, parts per million.
+        notice_us: so long before a new reservation begins, background reservations that must give way are told.
         owners: of networks behind an edge interface, the owners that may reserve from and to them; everybody may
             where none is named.
     """
@@ -57,6 +59,7 @@ class Interface(Frozen):
     metric: int = Field(default=10, ge=1)
     scheduler: Scheduler = Scheduler.HTB
     background_ppm: int = Field(default=BACKGROUND_PPM, ge=0, le=1_000_000)
+    notice_us: int = Field(default=NOTICE_US, ge=0)
     owners: dict[IPv4Network, tuple[str, ...]] = Field(default_factory=dict)
 
     @property

@@ -23,6 +23,7 @@ from controller.policy.policy import Policy
 from controller.reservation.model import Reservation
 from controller.timebase import Window
 from controller.timeline import active_at
+from controller.timeline.shares import BackgroundShares
 from controller.views.configurations import Boundary, Differences, said_once, transitions
 
 #: More boundaries than these are counted, not shown: a daily slot for a year has 730.
@@ -117,7 +118,13 @@ def make_plan(
     steps = _decided(matched, tables, network, policy, now, paths or {})
     after = _entries_after(current, steps, now)
     check_plan(steps, current, after, policy, now, name_other=names_others)
-    times = sorted(at for at in _touched_times(steps, now) if show_from is None or at >= show_from)
+    touched = _touched_times(steps, now)
+    if touched:
+        window = Window(now, max(touched))
+        shares = BackgroundShares(network)
+        current, after = shares(current, window), shares(after, window)
+        touched |= _times_of_shares(current, after, window)
+    times = sorted(at for at in touched if show_from is None or at >= show_from)
     shown_times, rest = times[:MAX_BOUNDARIES], times[MAX_BOUNDARIES:]
     differences = Differences(network)
     try:
@@ -232,6 +239,19 @@ def _entries_after(current: Sequence[Entry], steps: Iterable[PlanStep], now: dat
 def _touched_times(steps: Iterable[PlanStep], now: datetime) -> set[datetime]:
     """When something that the plan touches starts, ends or changes its rate, from now on."""
     return {moment for reservation in _touched(steps) for slot in reservation.slots for moment in slot if moment > now}
+
+
+def _times_of_shares(before: Iterable[Entry], after: Iterable[Entry], window: Window) -> set[datetime]:
+    """When a background reservation gets another rate, where that is not as it was before."""
+    was = {entry.number: entry.reservation.slots for entry in before}
+    return {
+        moment
+        for entry in after
+        if entry.reservation.share and entry.reservation.slots != was.get(entry.number)
+        for slot in entry.reservation.slots
+        for moment in slot
+        if window.contains(moment)
+    }
 
 
 def _touched(steps: Iterable[PlanStep]) -> Iterator[Reservation]:

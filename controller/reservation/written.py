@@ -174,7 +174,7 @@ def _rate() -> Any:
 
 
 _QUANTITY_OR_NULL = {"type": ["string", "null"], "pattern": QUANTITY_PATTERN}
-_SHARE = {
+_SHARE_OBJECT = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
@@ -189,6 +189,7 @@ _SHARE = {
         "at_most": _QUANTITY_OR_NULL | {"description": "Payload rate each way that it can use; any by default."},
     },
 }
+_SHARE = {"anyOf": [_text("="), _SHARE_OBJECT]}
 _ENDPOINT = {
     "anyOf": [
         {"type": "string", "minLength": 1, "maxLength": 300, "pattern": LINE_PATTERN},
@@ -294,7 +295,7 @@ class Written(WrittenTimes):
         description="Other rates at some hours of the day, on the wall clock of `timezone`.",
     )
     share: Annotated[BackgroundShare | None, BeforeValidator(read_share), WithJsonSchema(_SHARE)] = Field(
-        default=None, description=_MODEL["share"].description, examples=[{"weight": 2, "at_most": "40 Mbit/s"}]
+        default=None, description=_MODEL["share"].description, examples=["weight=2, at_most=40 Mbit/s"]
     )
     recurrence: Annotated[str, WithJsonSchema(_RULE)] | None = Field(
         default=None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from controller.admission.resources import background_factors, capacities, deman
 from controller.ledger.model import Entry, State
 from controller.network.model import Network
 from controller.reservation.model import Reservation, Slot
-from controller.timebase import Window, from_us
+from controller.timebase import MICROSECOND, Window, from_us
 from controller.vocabulary import Direction
 
 if TYPE_CHECKING:  # the kernels' compiler takes a second, which a ledger without background reservations does not need
@@ -36,13 +36,11 @@ LEAST_BPS = 64_000
 class BackgroundShares:
     """Derives the rates of background reservations over one network. Pure, but for what it computes once.
 
-    Attributes:
-        notice: an entry that would begin sooner after it was made begins so long after it, where it crosses what a
-            background reservation uses: whoever has to give way is told first. Nothing for at once.
+    An entry that crosses what an open background reservation uses, and would begin sooner than its interfaces' notice
+    after it was made, begins that long after it: whoever has to give way is told first.
     """
 
     network: Network
-    notice: timedelta = timedelta()
 
     def __call__(self, entries: Iterable[Entry], window: Window) -> tuple[Entry, ...]:
         """The entries in their order, in place of each background one that is open in the window one with its rates.
@@ -86,8 +84,12 @@ class BackgroundShares:
         self, entry: Entry, others: Sequence[Entry], background: Iterable[int], shared: set[ResourceId]
     ) -> Entry:
         """The entry with its first slot cut, where it would begin before the background reservations were told."""
-        first, told = entry.reservation.slots[0], entry.created_at + self.notice
-        if not first.start < told < first.end or not any(demand.resource in shared for demand in entry.demands):
+        first = entry.reservation.slots[0]
+        notice = max(
+            (self._notices.get(demand.resource, 0) for demand in entry.demands if demand.resource in shared), default=0
+        )
+        told = entry.created_at + notice * MICROSECOND
+        if not first.start < told < first.end:
             return entry
         open_before = (one for one in others if one.number in background and one.number < entry.number)
         if not any(
@@ -172,6 +174,16 @@ class BackgroundShares:
         slots = tuple(part for slot in reservation.slots for part in _slots_of(reservation, slot, ways, span))
         changed = reservation.model_copy(update={"slots": slots})
         return replace(entry, reservation=changed, demands=demands(changed, entry.paths, self.network))
+
+    @cached_property
+    def _notices(self) -> dict[ResourceId, int]:
+        """Of every interface's resources, microseconds."""
+        interfaces = {
+            str(interface.id): interface.notice_us
+            for device in self.network.devices.values()
+            for interface in device.interfaces.values()
+        }
+        return {name: interfaces[name.place] for name in self._capacities if name.place in interfaces}
 
     @cached_property
     def _capacities(self) -> dict[ResourceId, int]:

@@ -126,15 +126,15 @@ def test_only_what_is_committed_counts() -> None:
 
 
 def test_one_that_begins_at_once_waits_until_the_others_were_told() -> None:
-    notice = timedelta(seconds=5)
+    notice, shares = timedelta(seconds=5), BackgroundShares(NETWORK)
     sudden = replace(entry(10, 10, 20, 8 * MBPS), created_at=at(10))
-    entries = BackgroundShares(NETWORK, notice)((background(), sudden), HOUR)
+    entries = shares((background(), sudden), HOUR)
     assert entries[1].reservation.slots[0].start == at(10) + notice
     assert entries[0].reservation.slots[0].end == at(10) + notice
     early = replace(sudden, created_at=at(9))
-    assert BackgroundShares(NETWORK, notice)((background(), early), HOUR)[1] == early
+    assert shares((background(), early), HOUR)[1] == early
     alone = replace(sudden, number=1)
-    assert BackgroundShares(NETWORK, notice)((alone,), HOUR) == (alone,)
+    assert shares((alone,), HOUR) == (alone,)
 
 
 def test_the_factor_is_the_interfaces() -> None:
