@@ -21,7 +21,7 @@ from controller.policy.amounts import amount_of
 from controller.policy.gate import needs_approval
 from controller.policy.policy import Policy
 from controller.reservation.model import Reservation
-from controller.timebase import Window
+from controller.timebase import MICROSECOND, Window
 from controller.timeline import active_at
 from controller.timeline.shares import BackgroundShares
 from controller.views.configurations import Boundary, Differences, said_once, transitions
@@ -120,7 +120,7 @@ def make_plan(
     check_plan(steps, current, after, policy, now, name_other=names_others)
     touched = _touched_times(steps, now)
     if touched:
-        window = Window(now, max(touched))
+        window = Window(now, max(touched) + MICROSECOND)
         shares = BackgroundShares(network)
         current, after = shares(current, window), shares(after, window)
         touched |= _times_of_shares(current, after, window)
@@ -242,16 +242,18 @@ def _touched_times(steps: Iterable[PlanStep], now: datetime) -> set[datetime]:
 
 
 def _times_of_shares(before: Iterable[Entry], after: Iterable[Entry], window: Window) -> set[datetime]:
-    """When a background reservation gets another rate, where that is not as it was before."""
-    was = {entry.number: entry.reservation.slots for entry in before}
-    return {
-        moment
+    """When background reservations get another rate than they had before at that instant."""
+    was = {entry.number: _starts_of_rates(entry) for entry in before}
+    changes = [
+        _starts_of_rates(entry) ^ was.get(entry.number, set())
         for entry in after
-        if entry.reservation.share and entry.reservation.slots != was.get(entry.number)
-        for slot in entry.reservation.slots
-        for moment in slot
-        if window.contains(moment)
-    }
+        if entry.reservation.share is not None
+    ]
+    return {moment for one in changes for moment, _ in one if window.contains(moment)}
+
+
+def _starts_of_rates(entry: Entry) -> set[tuple[datetime, tuple[int, int]]]:
+    return {(slot.start, slot.rates) for slot in entry.reservation.slots}
 
 
 def _touched(steps: Iterable[PlanStep]) -> Iterator[Reservation]:
