@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 @takes_reservation(
     {"service": "ip-premium", "protocol": "tcp", "direction": "both", "start": "now"},
-    without=("name", "owner", "rate", "recurrence", "timezone", "if_unready", *NEED_KEYS),
+    without=("name", "owner", "rate", "recurrence", "timezone", "if_unready", "share", *NEED_KEYS),
 )
 def enquire(
     said: dict[str, object],

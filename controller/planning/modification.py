@@ -53,7 +53,12 @@ def modified(old: Reservation, change: Modification, now: datetime) -> Reservati
         )
     if old.end <= now:
         raise NotPossible(f"{old.owner}/{old.name} ended at {iso(old.end)}: nothing of it can change any more")
-    if len({(slot.forward_bps, slot.reverse_bps) for slot in old.slots}) > 1:
+    if old.share and change.changes_rate:
+        raise NotPossible(
+            f"{old.owner}/{old.name} is a background reservation: its rate follows from what the others leave;"
+            " change its share in its file and apply that"
+        )
+    if len({slot.rates for slot in old.slots}) > 1:
         raise NotPossible(
             f"the rate of {old.owner}/{old.name} changes with time: change it in its file and apply that"
         )

@@ -50,7 +50,8 @@ class Reader(Keys):
         fields["rtt_us"] = fields.pop("rtt") or (TCP_RTT_US if protocol is Protocol.TCP else DEFAULT_RTT_US)
         self._refusal_with_recurrence(fields["if_unready"])
         by_volume = any(self.data.get(key) is not None for key in VOLUME_KEYS)
-        reader = (NeedReader if by_volume else SlotReader)(self.data, self.complain, self.now, self.failed)
+        kind = NeedReader if by_volume else SlotReader
+        reader = kind(self.data, self.complain, self.now, self.failed, fields["share"])
         amounts = reader.amounts(service)
         self.slot_count, self.relative = reader.slot_count, reader.relative
         if self.failed or amounts is None:

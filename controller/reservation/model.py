@@ -39,6 +39,8 @@ Owner = Annotated[str, StringConstraints(pattern=f"^{OWNER.pattern}$")]
 DEFAULT_PACKET_SIZE_BYTES = 1500
 #: The assumed longest round-trip time when the operator states none (GARA §5.1 "the assumed maximum").
 DEFAULT_RTT_US = 100_000
+#: A background reservation's weight is a whole number up to this.
+MOST_WEIGHT = 1000
 #: The same of TCP: behind a policer that drops, one connection needs a burst of so long to have its rate, whatever its
 #: round trip (D7.3 Figure 2; `slotcar lab run policer-burst`).
 TCP_RTT_US = 400_000
@@ -90,6 +92,11 @@ class Slot(Window):
             if not 0 <= rate_bps <= MAX_RATE_BPS:
                 raise ValueError(f"a rate is from 0 to {MAX_RATE_BPS} bit/s (got {rate_bps})")
 
+    @property
+    def rates(self) -> tuple[int, int]:
+        """Forward and reverse, bits per second."""
+        return self.forward_bps, self.reverse_bps
+
     def rate_bps(self, direction: Direction) -> int:
         """The rate of one direction, forward or reverse."""
         return self.forward_bps if direction is Direction.FORWARD else self.reverse_bps
@@ -106,11 +113,31 @@ def joined_slots(slots: Iterable[Slot]) -> tuple[Slot, ...]:
     joined: list[Slot] = []
     for slot in slots:
         last = joined[-1] if joined else None
-        if last is not None and last.end == slot.start and _rates(last) == _rates(slot):
+        if last is not None and last.end == slot.start and last.rates == slot.rates:
             joined[-1] = replace(last, end=slot.end)
         else:
             joined.append(slot)
     return tuple(joined)
+
+
+class BackgroundShare(Frozen):
+    """How a background reservation takes part in what the others leave of its service (GARA §4.1).
+
+    Attributes:
+        weight: its part, against the weights of the other background reservations.
+        at_least_bps: payload rate each way that it always has; its slots hold it, and so do the slot tables.
+        at_most_bps: payload rate each way that it can use.
+    """
+
+    weight: int = Field(default=1, ge=1, le=MOST_WEIGHT)
+    at_least_bps: int = Field(default=0, ge=0)
+    at_most_bps: int = Field(default=MAX_RATE_BPS, ge=1, le=MAX_RATE_BPS)
+
+    @model_validator(mode="after")
+    def _bounds_are_ordered(self) -> Self:
+        if self.at_least_bps > self.at_most_bps:
+            raise ValueError("at_least is above at_most")
+        return self
 
 
 SlotT = TypeVar("SlotT")
@@ -147,6 +174,11 @@ class ReservationFields(Frozen, Generic[SlotT]):
         " where it is not stated.",
     )  # fmt: skip
     slots: tuple[SlotT, ...] = Field(min_length=1)
+    share: BackgroundShare | None = Field(
+        default=None,
+        description="Makes it a background reservation: of what the others leave of the service it gets the part of its"
+        " weight, between its bounds.",
+    )
     need: VolumeByDeadline | None = Field(
         default=None,
         description="A volume by a deadline, where that is asked for; `slots` are its present profile then.",
@@ -195,7 +227,7 @@ class Reservation(ReservationFields[Slot]):
             for way in Direction.BOTH.ways:
                 if way not in self.direction.ways and slot.rate_bps(way):
                     raise ValueError(f"a rate is given for {way.value}, which is not reserved")
-            if self.service in RESERVED_SERVICES and not (slot.forward_bps or slot.reverse_bps):
+            if self.service in RESERVED_SERVICES and not self.share and not any(slot.rates):
                 raise ValueError(f"{self.service.value} needs a rate above 0 in every slot")
         return self
 
@@ -205,8 +237,19 @@ class Reservation(ReservationFields[Slot]):
             return self
         if self.service not in RESERVED_SERVICES:
             raise ValueError(f"{self.service.value} is promised no rate, and so no volume")
-        if self.recurrence is not None or self.timezone is not None:
-            raise ValueError("a volume by a deadline does not recur")
+        if self.recurrence is not None or self.timezone is not None or self.share is not None:
+            raise ValueError("a volume by a deadline does not recur, and is no share")
+        return self
+
+    @model_validator(mode="after")
+    def _slots_of_a_share_hold_what_it_always_has(self) -> Self:
+        if self.share is None:
+            return self
+        if self.service not in RESERVED_SERVICES:
+            raise ValueError(f"{self.service.value} promises no rate, so it has no share of one")
+        own = constant_slots(self.windows, self.share.at_least_bps, self.direction)
+        if any(slot.rates != own[0].rates for slot in self.slots):
+            raise ValueError("the slots of a share hold its at_least_bps each way that is reserved")
         return self
 
     @classmethod
@@ -252,7 +295,7 @@ class Reservation(ReservationFields[Slot]):
         windows: list[Window] = []
         last: Slot | None = None
         for slot in self.slots:
-            if last is not None and last.end == slot.start and _rates(last) != _rates(slot):
+            if last is not None and last.end == slot.start and last.rates != slot.rates:
                 windows[-1] = Window(windows[-1].start, slot.end)
             else:
                 windows.append(Window(slot.start, slot.end))
@@ -274,7 +317,7 @@ class Reservation(ReservationFields[Slot]):
     @property
     def peak_rate_bps(self) -> int:
         """The highest rate of any slot and direction."""
-        return max(max(_rates(slot)) for slot in self.slots)
+        return max(max(slot.rates) for slot in self.slots)
 
     def to_document(self) -> dict[str, Any]:
         """A JSON-ready form that `from_document` reads back unchanged; the ledger stores it."""
@@ -283,7 +326,3 @@ class Reservation(ReservationFields[Slot]):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Reservation:
         return cls.model_validate(document)
-
-
-def _rates(slot: Slot) -> tuple[int, int]:
-    return slot.forward_bps, slot.reverse_bps

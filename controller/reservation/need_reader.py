@@ -26,7 +26,7 @@ from controller.vocabulary import RESERVED_SERVICES, Service
 _VOLUME_HINT = "say how much is to be moved, such as `2 TB`"
 _BY_HINT = "say the deadline, such as `2027-03-02T06:00:00Z`, or `now + 8 h`"
 #: What says a rate or a time in another way.
-_OTHER_WAYS = ("rate", "end", "duration", "schedule", "hours", "recurrence", "timezone")
+_OTHER_WAYS = ("rate", "share", "end", "duration", "schedule", "hours", "recurrence", "timezone")
 
 
 class _Bounds(NamedTuple):
