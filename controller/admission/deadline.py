@@ -111,17 +111,24 @@ def filled(usable: Free, needed_microbits: int, shape: Shape) -> Profile:
     """Filled from its end (`latest`) or its beginning, on the finest grid that needs few steps; exactly where none has
     room. `usable` suffices.
     """
-    if shape is Shape.LATEST:
-        fill, exact = latest, latest(usable.tail(needed_microbits), needed_microbits)
-    else:
-        fill, exact = earliest, earliest(usable.head(needed_microbits), needed_microbits)
-    if len(exact) <= MANY_STEPS:
+    late = shape is Shape.LATEST
+
+    def part_of(free: Free) -> Profile:
+        return free.tail(needed_microbits) if late else free.head(needed_microbits)
+
+    def fill(part: Profile) -> Profile:
+        return latest(part, needed_microbits) if late else earliest(part, needed_microbits)
+
+    whole = part_of(usable)
+    if len(whole) <= 2 * MANY_STEPS and len(exact := fill(whole)) <= MANY_STEPS:  # every other one may be a pause
         return exact
     for grid_us in GRIDS_US:
-        rough = fill(on_grid(usable, grid_us), needed_microbits)
-        if len(rough) <= MANY_STEPS and microbits(rough) >= needed_microbits:
-            return rough
-    return exact
+        rough = part_of(on_grid(usable, grid_us))
+        if len(rough) <= 2 * MANY_STEPS and microbits(rough) >= needed_microbits:
+            steps = fill(rough)
+            if len(steps) <= MANY_STEPS:
+                return steps
+    return fill(whole)
 
 
 def earliest(usable: Sequence[RateStep], needed_microbits: int) -> Profile:

@@ -50,9 +50,10 @@ class Free:
         return Free(starts, self.rates_bps[first:last], min(end_us, self.end_us))
 
     def between(self, low_bps: int, high_bps: int) -> Free:
-        """min(high, free), and nothing where that is under `low_bps`."""
-        rates = np.minimum(self.rates_bps, high_bps)
-        return Free(self.starts_us, np.where(self.rates_bps >= low_bps, rates, 0), self.end_us)
+        """min(high, free), and nothing where that is under `low_bps`; equal neighbours joined."""
+        rates = np.where(self.rates_bps >= low_bps, np.minimum(self.rates_bps, high_bps), 0)
+        changes = np.concatenate(([True], rates[1:] != rates[:-1]))
+        return Free(self.starts_us[changes], rates[changes], self.end_us)
 
     @property
     def microbits(self) -> int:

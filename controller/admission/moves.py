@@ -37,7 +37,7 @@ from controller.vocabulary import Shape
 #: Nothing that begins sooner than this is moved.
 FROZEN = timedelta(seconds=60)
 #: Of a component, the transfers nearest to the request; more would take longer than a caller waits.
-MOST_MOVABLE = 40
+MOST_MOVABLE = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,8 +326,8 @@ class _Plan:
             self.tables.add(*profile_demands(crossings, profile))
 
     def _remove(self, crossings: Sequence[Crossing], profile: Profile) -> None:
-        if profile:
-            self.tables.remove(*profile_demands(crossings, profile))
+        if profile and crossings:
+            self.tables.remove(*profile_demands(crossings, profile), surely_there=True)
 
 
 def filled_up(profile: Sequence[RateStep], usable: Sequence[RateStep], needed_microbits: int) -> Profile:

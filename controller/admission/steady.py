@@ -37,8 +37,8 @@ def steady_profile(usable: Free, needed_microbits: int, at_least_bps: int = 0) -
         return _ended(RateStep(start_us, end_us, constant_bps), needed_microbits, at_least_bps)
     for grid_us in GRIDS_US:
         cells = on_grid(usable, grid_us)
-        if len(cells) <= MOST_CELLS:
-            return _fewest_steps(cells, needed_microbits, at_least_bps)
+        if len(cells.starts_us) <= MOST_CELLS:
+            return _fewest_steps(cells.profile(), needed_microbits, at_least_bps)
     return None
 
 
@@ -49,8 +49,8 @@ def _ended(step: RateStep, needed_microbits: int, at_least_bps: int) -> Profile:
     return (step._replace(end_us=step.start_us + -(-needed_microbits // step.rate_bps)),)
 
 
-def on_grid(usable: Free, grid_us: int) -> Profile:
-    """The least rate of each part between grid times, equal neighbours joined, without a gap."""
+def on_grid(usable: Free, grid_us: int) -> Free:
+    """The least rate of each part between grid times, equal neighbours joined."""
     starts, start_us, end_us = usable.starts_us, int(usable.starts_us[0]), usable.end_us
     down = starts[1:] // grid_us * grid_us
     up = np.where(down == starts[1:], down, down + grid_us)
@@ -58,7 +58,7 @@ def on_grid(usable: Free, grid_us: int) -> Profile:
     cuts = cuts[(start_us <= cuts) & (cuts <= end_us)]
     least = usable.least_between(cuts)
     changes = np.concatenate(([True], least[1:] != least[:-1]))
-    return Free(cuts[:-1][changes], least[changes], end_us).profile()
+    return Free(cuts[:-1][changes], least[changes], end_us)
 
 
 def _fewest_steps(cells: Profile, needed_microbits: int, at_least_bps: int) -> Profile | None:

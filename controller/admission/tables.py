@@ -120,15 +120,15 @@ class SlotTables:
                 self._register(demand.resource)
         self._raise(self._request(demands, windows, sign=1))
 
-    def remove(self, demands: Sequence[Demand], windows: Sequence[Window]) -> None:
-        """Takes away what `add` with the same arguments gave.
+    def remove(self, demands: Sequence[Demand], windows: Sequence[Window], *, surely_there: bool = False) -> None:
+        """Takes away what `add` with the same arguments gave; `surely_there`: the caller knows, and it is not looked for.
 
         Raises:
             ValueError: less than that is reserved there, so it was never added; nothing changed.
         """
         request = self._request(demands, windows, sign=-1)
         ids, rates, starts, ends = request
-        for index, number in enumerate(ids.tolist()):
+        for index, number in enumerate([] if surely_there else ids.tolist()):
             for start, end, rate in zip(starts.tolist(), ends.tolist(), rates[index].tolist(), strict=True):
                 start = max(start, self.floor_us)
                 if rate and start < end and kernels.lowest(self._state, number, start, end) + rate < 0:

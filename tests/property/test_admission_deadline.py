@@ -105,7 +105,7 @@ def test_the_grid_never_has_more_than_is_usable(parts: list[tuple[int, int]], of
     usable, time_us = [], BASE_US + offset_s * 1_000_000
     for seconds, rate in parts:
         usable.append(RateStep(time_us, time_us := time_us + seconds * 1_000_000, rate))
-    cells = on_grid(Free.of(usable), MINUTE_US)
+    cells = on_grid(Free.of(usable), MINUTE_US).profile()
     assert (cells[0].start_us, cells[-1].end_us) == (usable[0].start_us, usable[-1].end_us)
     assert all(cell.start_us % MINUTE_US == 0 for cell in cells[1:])
     assert all(one.end_us == other.start_us for one, other in pairwise(cells))
