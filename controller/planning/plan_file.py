@@ -206,6 +206,8 @@ def _times(document: Any) -> Iterator[tuple[str, str]]:
     """Every time of a plan document that was validated, with its key: pydantic takes the text of a number for one, too."""
     yield "made_at", document["made_at"]
     for number, step in enumerate(document["steps"]):
+        need = (step["reservation"] or {}).get("need") or {}
+        yield from ((f"steps.{number}.reservation.need.{end}", need[end]) for end in ("start", "by") if need.get(end))
         for index, slot in enumerate((step["reservation"] or {}).get("slots", ())):
             yield from ((f"steps.{number}.reservation.slots.{index}.{end}", slot[end]) for end in ("start", "end"))
 

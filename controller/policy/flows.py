@@ -10,7 +10,7 @@ from controller.path.flow import FlowMatch, flow_matches
 from controller.path.model import Path
 from controller.policy.errors import FlowTaken
 from controller.reservation.model import Reservation
-from controller.timebase import Window, common_windows
+from controller.timebase import EPOCH, Window, common_windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Claim:
     def windows(self) -> tuple[Window, ...]:
         """When; of a volume by a deadline the whole time up to it, in which its profile may move."""
         asked = self.reservation
-        return asked.windows if asked.need is None else (Window(asked.need.start or asked.start, asked.end),)
+        return asked.windows if asked.need is None else (Window(asked.need.start or EPOCH, asked.end),)
 
 
 def check_flows(own: Claim, others: Iterable[Claim], now: datetime, *, name_other: bool) -> None:

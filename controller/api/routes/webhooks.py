@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Path, Query
 
 from controller.api.context import TheCaller, TheContext, now
 from controller.api.limits import json_only
-from controller.api.models import (
+from controller.api.webhook_models import (
     DeadLettersOut,
     RedeliveredOut,
     RedeliverIn,
