@@ -14,13 +14,15 @@ from controller.path.flow import FlowMatch
 from controller.path.model import Path
 from controller.policy.amounts import amount_of, amount_of_change, volume_bits
 from controller.policy.endpoints import EndpointOwners
-from controller.policy.errors import EndpointNotAllowed, HoldTooLong, QuotaExceeded
+from controller.policy.errors import EndpointNotAllowed, FlowTaken, HoldTooLong, QuotaExceeded
+from controller.policy.flows import Claim, check_flows
 from controller.policy.gate import Gate, needs_approval
 from controller.policy.policy import Policy
 from controller.policy.quotas import Quota, Usage, check_quota
+from controller.reservation.model import constant_slots
 from controller.timebase import Window
 from controller.vocabulary import Direction, Protocol, Service
-from tests.support.requests import T0, at, reservation
+from tests.support.requests import T0, at, reservation, transfer
 
 PATH = Path("src", "dst", "10.0.0.2", "10.0.3.2", Service.IP_PREMIUM, (), ())
 WIRE = {"link": 120}
@@ -157,3 +159,16 @@ def test_an_endpoint_has_its_hosts_owners_or_the_longest_prefixes(owner: str, ad
     else:
         with pytest.raises(EndpointNotAllowed, match=f"does not let owner {owner} reserve from or to dst"):
             owners.check(asked, (path,))
+
+
+@pytest.mark.parametrize(("asked_start", "taken"), [(10, True), (59, True), (60, False)])
+def test_a_volume_has_its_packets_up_to_its_deadline_wherever_its_profile_lies(asked_start: int, taken: bool) -> None:
+    moving = transfer("bulk", 750, 60, owner="hep")
+    early = moving.model_copy(update={"slots": constant_slots([Window(at(0), at(5))], 100, moving.direction)})
+    fixed = reservation("fixed", 10, asked_start, asked_start + 30, owner="eo")
+    claims = [Claim(one, (PATH,)) for one in (fixed, early)]
+    if taken:
+        with pytest.raises(FlowTaken):
+            check_flows(claims[0], claims[1:], T0, name_other=True)
+    else:
+        check_flows(claims[0], claims[1:], T0, name_other=True)
