@@ -20,7 +20,7 @@ NAMES_SHOWN = 6
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class End:
     """An endpoint that was found: its name as the reservation has it, its address, and the edge that it is behind."""
 
     name: str
@@ -41,8 +41,7 @@ def find_paths(reservation: Reservation, network: Network) -> tuple[Path, ...]:
             by a service that needs one (D7.3 §3.2.1: none where a side is over-provisioned).
     """
     topology = topology_of(network)
-    source = _end("source", reservation.source, topology)
-    destination = _end("destination", reservation.destination, topology)
+    source, destination = ends_of(reservation, network)
     if source.edge == destination.edge:
         both = f"{source.name} and {destination.name}"
         raise NoPath(
@@ -51,17 +50,29 @@ def find_paths(reservation: Reservation, network: Network) -> tuple[Path, ...]:
     _check_via(reservation.via, network)
     paths = []
     if reservation.direction is not Direction.REVERSE:
-        paths.append(_path(reservation, source, destination, reservation.via, topology))
+        steps = _steps(source, destination, reservation.via, topology)
+        paths.append(path_along(steps, reservation, source, destination, topology))
     if reservation.direction is not Direction.FORWARD:
-        paths.append(_path(reservation, destination, source, reservation.via[::-1], topology))
+        steps = _steps(destination, source, reservation.via[::-1], topology)
+        paths.append(path_along(steps, reservation, destination, source, topology))
     return tuple(paths)
 
 
-def _end(key: str, endpoint: Endpoint, topology: Topology) -> _End:
+def ends_of(reservation: Reservation, network: Network) -> tuple[End, End]:
+    """Source and destination.
+
+    Raises:
+        NoPath: one of them is not known.
+    """
+    topology = topology_of(network)
+    return _end("source", reservation.source, topology), _end("destination", reservation.destination, topology)
+
+
+def _end(key: str, endpoint: Endpoint, topology: Topology) -> End:
     name, address = endpoint.host, endpoint.address
     host = topology.network.hosts.get(name)
     if host is not None:
-        return _End(name, host.address, host.attached_to)
+        return End(name, host.address, host.attached_to)
     if address is None:
         raise NoPath(_unknown_name(name, topology.network), key)
     if not isinstance(address, IPv4Address):
@@ -74,7 +85,7 @@ def _end(key: str, endpoint: Endpoint, topology: Topology) -> _End:
     interface = topology.network.interface(edge)
     if interface.address is not None and interface.address.ip == address:
         raise NoPath(f"{name} is the address of the router interface {edge}, not of an end system behind it", key)
-    return _End(name, address, edge)
+    return End(name, address, edge)
 
 
 def _unknown_name(name: str, network: Network) -> str:
@@ -109,9 +120,16 @@ def _check_via(via: Sequence[str], network: Network) -> None:
             raise NoPath(f"the path is to go via {name}, and there is no such router; {hint}", "via")
 
 
-def _path(reservation: Reservation, source: _End, destination: _End, via: Sequence[str], topology: Topology) -> Path:
+def path_along(
+    steps: Sequence[Step], reservation: Reservation, source: End, destination: End, topology: Topology
+) -> Path:
+    """The path of these steps between two ends.
+
+    Raises:
+        NoPath: a domain is entered without an SLS by a service that needs one.
+    """
     network = topology.network
-    hops = _hops(source, destination, via, topology)
+    hops = _hops(source, destination, steps)
     domains = {hop.device: network.domains[network.devices[hop.device].domain] for hop in hops}
     return Path(
         source=source.name,
@@ -125,15 +143,15 @@ def _path(reservation: Reservation, source: _End, destination: _End, via: Sequen
     )
 
 
-def _hops(source: _End, destination: _End, via: Sequence[str], topology: Topology) -> tuple[Hop, ...]:
+def _hops(source: End, destination: End, steps: Iterable[Step]) -> tuple[Hop, ...]:
     hops, ingress = [], source.edge
-    for _, _, leaves, enters in _steps(source, destination, via, topology):
+    for _, _, leaves, enters in steps:
         hops.append(Hop(device=ingress.device, ingress=ingress, egress=leaves))
         ingress = enters
     return (*hops, Hop(device=ingress.device, ingress=ingress, egress=destination.edge))
 
 
-def _steps(source: _End, destination: _End, via: Sequence[str], topology: Topology) -> tuple[Step, ...]:
+def _steps(source: End, destination: End, via: Sequence[str], topology: Topology) -> tuple[Step, ...]:
     """The steps from the source's router over the pinned ones to the destination's; each leg is the shortest.
 
     A leg avoids what was crossed before it and what is pinned after it: no router is crossed twice.
@@ -157,7 +175,7 @@ def _steps(source: _End, destination: _End, via: Sequence[str], topology: Topolo
     return tuple(steps)
 
 
-def _no_leg(source: _End, destination: _End, here: str, there: str, via: Sequence[str], topology: Topology) -> str:
+def _no_leg(source: End, destination: End, here: str, there: str, via: Sequence[str], topology: Topology) -> str:
     between = f"from {source.name} (behind {source.edge}) to {destination.name} (behind {destination.edge})"
     if topology.shortest(source.edge.device, destination.edge.device) is None:
         return f"there is no way {between}: no chain of links joins their routers"

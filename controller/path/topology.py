@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
+from itertools import pairwise
 from typing import Any
 
 from controller.network.model import InterfaceId, Network, Sls
@@ -59,6 +60,20 @@ class Topology:
             steps.append(step)
             here = step[1]
         return tuple(steps)
+
+    def routes(self, source: str, destination: str) -> Iterator[tuple[str, ...]]:
+        """Router by router every way that crosses none twice, the least sum of metrics first (Yen). There may be many."""
+        if source == destination or not self._networkx.has_path(self._towards, destination, source):
+            return
+        for backwards in self._networkx.shortest_simple_paths(self._towards, destination, source, weight="weight"):
+            yield tuple(reversed(backwards))
+
+    def along(self, way: Sequence[str]) -> tuple[Step, ...]:
+        """The steps from router to router of a way; of links side by side the one with the least metric, then by name."""
+        return tuple(
+            min((step for step in self.steps[here] if step[1] == there), key=lambda step: (step[0], step[2].name))
+            for here, there in pairwise(way)
+        )
 
     def _distances_to(self, destination: str, avoided: Collection[str]) -> Mapping[str, int]:
         search = self._networkx.single_source_dijkstra_path_length
