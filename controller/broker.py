@@ -46,6 +46,8 @@ from controller.wiring import policy_of, pusher_for
 #: A boundary is prepared at most so long before it, and its failures are recorded no longer than so after it.
 EVENTS_WITHIN = timedelta(hours=1)
 LONGEST_REASON = 500
+#: No owner is called so.
+NOBODY = ""
 #: Of what the audit log says about boundaries; with more, the earliest are left out.
 MOST_EVENTS = 20_000
 
@@ -99,17 +101,33 @@ class Broker:
         return self.ledger.list(wanted)
 
     def timeline(self, query: TimelineQuery, caller: Caller, now: datetime) -> tuple[TimelineItem, ...]:
-        """Boundaries that were and that come.
+        """Boundaries that were and that come; a requester sees those of its own reservations.
 
         Raises:
             NoSuchDevice: the inventory has no managed device of a name in the query.
         """
-        access.require_overview(caller, "see the timeline")
-        if query.devices is not None:
+        owner = None
+        if not access.may_overview(caller):
+            query, owner = replace(query, own_only=True), caller.owner or NOBODY
+        elif query.devices is not None:
             named_devices(self.network, query.devices)
         wanted = EventFilter(KINDS, since=query.since - EVENTS_WITHIN, until=query.until + EVENTS_WITHIN)
         events = self.ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
-        return timeline(self.ledger.between(query.since, query.until), events, query, now)
+        return timeline(self.ledger.between(query.since, query.until, owner), events, query, now)
+
+    def events_filter(self, wanted: EventFilter, caller: Caller) -> EventFilter:
+        """What the caller may see of these events: a requester those of its own reservations.
+
+        Raises:
+            NotAllowed: a requester asks for the events of a device. NoSuchDevice.
+        """
+        if wanted.device is not None:
+            access.require_overview(caller, "see the events of a device")
+            named_devices(self.network, [wanted.device])
+        if access.may_overview(caller):
+            return wanted
+        asks_others = wanted.owner not in (None, caller.owner)
+        return replace(wanted, owner=NOBODY if asks_others else caller.owner or NOBODY)
 
     def configurations(
         self, at: datetime, caller: Caller, devices: Collection[str] | None = None

@@ -7,7 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from controller.cli.confirmation import confirm
-from controller.cli.options import IfVersion, Inventory, MaybeWhich, OutputFormat, Which, Yes, parsed
+from controller.cli.options import (
+    IfVersion,
+    Inventory,
+    MaybeWhich,
+    Newest,
+    OfLabel,
+    OfName,
+    OfOwner,
+    OutputFormat,
+    Since,
+    Until,
+    Which,
+    Yes,
+    label_of,
+    parsed,
+    time_of,
+)
 from controller.cli.output import Format, emit, hanging, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
 from controller.cli.reservation_options import takes_reservation
@@ -230,9 +246,12 @@ def reject(
 
 def status(
     which: MaybeWhich = None,
-    owner: Annotated[str | None, typer.Option("--owner", help="only of this owner")] = None,
-    name: Annotated[str | None, typer.Option("--name", help="only of this name")] = None,
-    label: Annotated[str | None, typer.Option("--label", help="only with this label: KEY or KEY=VALUE")] = None,
+    owner: OfOwner = None,
+    name: OfName = None,
+    label: OfLabel = None,
+    since: Since = None,
+    until: Until = None,
+    newest: Newest = False,
     every: Annotated[bool, typer.Option("--all", "-a", help="also those that are over")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
     watch: Annotated[
@@ -257,8 +276,9 @@ def status(
         if which:
             _show(opened.status(which, caller()), form)
             return
-        key, _, value = (label or "").partition("=")
-        wanted = Filter(owner, name, None if every else OCCUPYING, (key, value) if label else None, limit=limit)
+        begin, end = (time_of(option, text, now()) for option, text in (("--from", since), ("--until", until)))
+        states = None if every else OCCUPYING
+        wanted = Filter(owner, name, states, label_of(label), begin, end, newest, limit=limit)
         entries = opened.list(wanted, caller())
     emit([entry_document(entry) for entry in entries], form, lambda: _print_list(entries))
 

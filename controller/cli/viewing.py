@@ -8,7 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from controller.cli.options import At, Device, Devices, Inventory, OfReservation, OutputFormat, parsed
+from controller.cli.options import (
+    At,
+    Device,
+    Devices,
+    Inventory,
+    Newest,
+    OfLabel,
+    OfName,
+    OfOwner,
+    OfReservation,
+    OutputFormat,
+    Since,
+    Until,
+    label_of,
+    parsed,
+    time_of,
+)
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
 from controller.cli.session import broker, caller, network_of, now, settings
@@ -24,33 +40,33 @@ def register(app: typer.Typer) -> None:
 
 
 def timeline(
-    since: Annotated[
-        str | None, typer.Option("--from", help="a time with its zone, or `now`; an hour back by default")
-    ] = None,
-    until: Annotated[str | None, typer.Option("--until", help="a time with its zone, or `now + 10 min`")] = None,
+    since: Since = None,
+    until: Until = None,
     hours: Annotated[
         float, typer.Option("--hours", min=0.01, max=24 * 366, help="how far ahead, without --until")
     ] = 24.0,
     device: Devices = None,
     reservation: OfReservation = None,
+    owner: OfOwner = None,
+    name: OfName = None,
+    label: OfLabel = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Slot boundaries, past and coming: what starts and ends when, and how far each device got with it."""
+    """Slot boundaries, an hour back and to come: what starts and ends when, and how far each device got with it."""
     from controller.cli.listing import BOUNDARIES, boundary_row
-    from controller.reservation import parse_time
     from controller.views.documents import timeline_document
     from controller.views.timeline import LOOK_BACK, TimelineQuery
 
     moment = now()
-    begin = parsed("--from", lambda text: parse_time(text, moment), since) if since else moment - LOOK_BACK
-    end = parsed("--until", lambda text: parse_time(text, moment), until) if until else moment + timedelta(hours=hours)
+    begin = time_of("--from", since, moment) or moment - LOOK_BACK
+    end = time_of("--until", until, moment) or moment + timedelta(hours=hours)
     if end < begin:
         raise typer.BadParameter("is before --from", param_hint="--until")
     with broker(inventory) as opened:
         handle = None if reservation is None else opened.status(reservation, caller()).handle
-        query = TimelineQuery(begin, end, limit, device, handle)
+        query = TimelineQuery(begin, end, limit, device, handle, owner, name, label_of(label))
         data = [timeline_document(item) for item in opened.timeline(query, caller(), moment)]
     rows = [boundary_row(item, moment) for item in data]
     narrow = [boundary_row(item, moment, narrow=True) for item in data]
@@ -103,7 +119,8 @@ def _print(configurations: dict[str, Configuration]) -> None:
 
 def events(
     after: Annotated[
-        int | None, typer.Option("--after", min=0, help="from the one after this number on; the last ones by default")
+        int | None,
+        typer.Option("--after", min=0, help="after this number (with --newest: before it); the last ones by default"),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
     reservation: OfReservation = None,
@@ -111,6 +128,12 @@ def events(
         list[str] | None, typer.Option("--kind", help="only what begins so, such as `push.`; may be repeated")
     ] = None,
     device: Device = None,
+    owner: OfOwner = None,
+    name: OfName = None,
+    label: OfLabel = None,
+    since: Since = None,
+    until: Until = None,
+    newest: Newest = False,
     long: Annotated[bool, typer.Option("--long", help="each event by itself, with its revision")] = False,
     follow: Annotated[
         bool, typer.Option("--follow", help="print what comes, as it comes, until Ctrl-C; asks the API")
@@ -126,18 +149,25 @@ def events(
     from controller.views.documents import event_document
 
     if follow:
-        asked = {"reservation": reservation or "", "kind": list(kind or ()), "device": device or ""}
+        if newest or since or until:
+            raise typer.BadParameter("goes on from now, or from --after", param_hint="--follow")
+        words = {"reservation": reservation, "device": device, "owner": owner, "name": name, "label": label}
+        asked = {"kind": list(kind or ()), **{key: one or "" for key, one in words.items()}}
         with remote(api, token_file) as far:
             follow_events(far, after, asked, form, long=long)
         return
     from controller.ledger.queries import EventFilter
-    from controller.views.devices import named_devices
 
+    moment = now()
+    begin, end = time_of("--from", since, moment), time_of("--until", until, moment)
     with broker(inventory) as opened:
         handle = None if reservation is None else opened.status(reservation, caller()).handle
-        if device is not None:
-            named_devices(opened.network, [device])
-        listed = opened.ledger.events_of(EventFilter(tuple(kind or ()), handle, device), after, limit)
+        asked_for = EventFilter(tuple(kind or ()), handle, device, begin, end, owner, name, label_of(label))
+        wanted = opened.events_filter(asked_for, caller())
+        if newest:
+            listed = opened.ledger.newest_events(wanted, after or 0, limit)
+        else:
+            listed = opened.ledger.events_of(wanted, after if after is not None or begin is None else 0, limit)
     data = [event_document(event) for event in listed]
     rows = [cells(one, long=long) for one in data]
     narrow = None if long else (NARROW, [narrow_cells(one) for one in data])

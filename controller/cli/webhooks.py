@@ -36,7 +36,7 @@ def webhooks() -> Iterator[Webhooks]:
     chosen = settings()
     progress("opening the ledger")
     with open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
-        yield Webhooks(ledger)
+        yield Webhooks(ledger, chosen)
 
 
 @webhook.command()
@@ -57,23 +57,22 @@ def add(
 ) -> None:
     """Send each event from now on to URL: signed, at least once, in order per reservation.
 
-    The secret is `whsec_` and base64 of 24 to 64 random bytes. Only its place is kept.
+    The secret is `whsec_` and base64 of 24 to 64 random bytes; only its place is kept. Without one the controller makes
+    it, and this prints it once.
     """
-    from controller.ledger.webhooks import Backlog
-    from controller.notify.webhooks import webhook_document
-
-    if (secret_file is None) == (secret_env is None):
-        raise typer.BadParameter("say one of --secret-file and --secret-env", param_hint="--secret-file")
-    place = f"file:{secret_file.absolute()}" if secret_file else f"env:{secret_env}"
+    if secret_file is not None and secret_env is not None:
+        raise typer.BadParameter("say one of --secret-file and --secret-env, or neither", param_hint="--secret-file")
+    env = f"env:{secret_env}" if secret_env else None
+    place = f"file:{secret_file.absolute()}" if secret_file else env
     listed = [kind.strip() for one in kinds or [] for kind in one.split(",") if kind.strip()]
     if kinds and not listed:
         raise typer.BadParameter("names no kind: say one, or leave it out for every event", param_hint="--kinds")
     with webhooks() as opened:
-        made = opened.add(url, place, listed, caller(), now())
-    emit(
-        webhook_document(made, Backlog()), form,
-        lambda: stdout().print(f"{made.id} gets {', '.join(listed) or 'every event'} from now on.", markup=False),
-    )  # fmt: skip
+        made = opened.new_document(opened.add(url, place, listed, caller(), now()))
+    lines = [f"{made['id']} gets {', '.join(listed) or 'every event'} from now on."]
+    if made["signing_secret"]:
+        lines.append(f"Its signing secret, which is said only now: {made['signing_secret']}")
+    emit(made, form, lambda: stdout().print("\n".join(lines), markup=False, soft_wrap=True))
 
 
 @webhook.command(name="list")

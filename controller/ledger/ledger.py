@@ -234,10 +234,10 @@ class Ledger:
         with database.reading(self._engine) as connection:
             return queries.live_between(connection, start, end)
 
-    def between(self, start: datetime, end: datetime) -> tuple[Entry, ...]:
+    def between(self, start: datetime, end: datetime, owner: str | None = None) -> tuple[Entry, ...]:
         """Entries that are or were committed and may be open in `[start, end]`, those that are over too."""
         with database.reading(self._engine) as connection:
-            return queries.between(connection, start, end)
+            return queries.between(connection, start, end, owner)
 
     def sequence(self) -> int:
         """The occupancy log's, which a plan is made at."""
@@ -271,6 +271,11 @@ class Ledger:
         """As `events`, by every way into the log."""
         with database.reading(self._engine) as connection:
             return queries.events(connection, after, limit, wanted)
+
+    def newest_events(self, wanted: EventFilter, after: int = 0, limit: int = 100) -> tuple[Event, ...]:
+        """The latest first: those before the number `after`, or the last ones of all where it is 0."""
+        with database.reading(self._engine) as connection:
+            return queries.newest_events(connection, after, limit, wanted)
 
     def latest_of_devices(self, kind: str) -> tuple[Event, ...]:
         """The last event of that kind of each device."""

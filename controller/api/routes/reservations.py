@@ -7,7 +7,19 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 
-from controller.api.context import IfMatch, OneVersion, TheCaller, TheContext, now
+from controller.api.context import (
+    IfMatch,
+    LabelQuery,
+    NameQuery,
+    Newest,
+    OneVersion,
+    OwnerQuery,
+    TheCaller,
+    TheContext,
+    Time,
+    label_of,
+    now,
+)
 from controller.api.limits import json_only
 from controller.api.models import BindIn, EnquiryOut, EntriesOut, EntryOut, ExtendIn, ModifyIn, RatesIn, ReasonIn
 from controller.auth.access import owner_for
@@ -16,7 +28,7 @@ from controller.ledger.model import Entry, State
 from controller.ledger.queries import Filter
 from controller.planning.enquiry import enquiry_document
 from controller.planning.modification import Modification
-from controller.problems import LINE_PATTERN, InvalidInput, Problem
+from controller.problems import InvalidInput, Problem
 from controller.reservation import from_mapping, parse_time
 from controller.reservation.fingerprint import fingerprint_of
 from controller.units import UnitError, parse_duration, parse_rate_bps
@@ -74,18 +86,18 @@ def create(
 def entries(
     context: TheContext,
     caller: TheCaller,
-    owner: Annotated[str | None, Query(max_length=128, pattern=LINE_PATTERN)] = None,
-    name: Annotated[str | None, Query(max_length=63, pattern=LINE_PATTERN)] = None,
+    owner: OwnerQuery = None,
+    name: NameQuery = None,
     state: Annotated[list[State] | None, Query(description="may be repeated")] = None,
-    label: Annotated[
-        str | None, Query(description="`KEY` or `KEY=VALUE`", max_length=320, min_length=1, pattern=LINE_PATTERN)
-    ] = None,
+    label: LabelQuery = None,
+    since: Annotated[Time | None, Query(alias="from", description="only those that end after it")] = None,
+    until: Annotated[Time | None, Query(description="only those that begin before it")] = None,
+    newest: Newest = False,
     after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
-    """By number; `next` is the cursor of the following page, null on the last."""
-    key, _, value = (label or "").partition("=")
-    wanted = Filter(owner, name, state, (key, value) if label else None, after=after, limit=limit + 1)
+    """By number; `next` is the cursor of the following page, null on the last. A requester gets its own."""
+    wanted = Filter(owner, name, state, label_of(label), since, until, newest, after, limit + 1)
     listed = context.broker.list(wanted, caller)
     page = listed[:limit]
     return {
