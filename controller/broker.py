@@ -39,6 +39,7 @@ from controller.settings import Settings
 from controller.timebase import MICROSECOND, iso
 from controller.views.configurations import configurations_at
 from controller.views.devices import named_devices
+from controller.views.offers import endpoints_document, limits_document
 from controller.views.phases import KINDS
 from controller.views.timeline import TimelineItem, TimelineQuery, timeline
 from controller.wiring import policy_of, pusher_for
@@ -128,6 +129,21 @@ class Broker:
             return wanted
         asks_others = wanted.owner not in (None, caller.owner)
         return replace(wanted, owner=NOBODY if asks_others else caller.owner or NOBODY)
+
+    def endpoints(self, caller: Caller) -> dict[str, Any]:
+        """The ends that a reservation may have; a requester sees those that it may use."""
+        return endpoints_document(self.network, None if access.may_overview(caller) else caller.owner or NOBODY)
+
+    def limits(self, owner: str | None, caller: Caller, now: datetime) -> dict[str, Any]:
+        """The operator's limits, and what the owner (the caller's own where none is named) has of its quotas.
+
+        Raises:
+            NotAllowed: a requester asks for another owner's.
+        """
+        whose = owner if owner is not None else caller.owner or caller.name
+        if not access.may_see(caller, whose):
+            raise access.NotAllowed(f"{caller.name} may ask for the limits of owner {caller.owner} only")
+        return limits_document(self.settings, self.ledger.terms.policy, whose, self.ledger.usage(whose, now))
 
     def configurations(
         self, at: datetime, caller: Caller, devices: Collection[str] | None = None

@@ -18,6 +18,7 @@ Times are RFC 3339 with a zone; windows are half-open, `[start, end)`. Answers h
 names; requests have texts with units, as reservation files do. Errors are problem details (RFC 9457)."""
 TAGS = [
     {"name": "reservations", "description": "GARA's verbs: enquire, create, modify, bind, commit, cancel."},
+    {"name": "offers", "description": "Who asks, and what may be asked for."},
     {
         "name": "plans",
         "description": "Reservation files as a whole: what applying one would do, and doing exactly that.",
@@ -48,6 +49,10 @@ ERRORS: dict[str, tuple[int, ...]] = {
     "enquire": (401, 403, 503, *_BODY),
     "plan": (401, 403, 409, 503, *_BODY),
     "apply": (*_CHANGE, *_BODY, 412),
+    "whoami": (401, 503),
+    "endpoints": (401, 503),
+    "services": (401, 503),
+    "limits": (401, 403, 503),
     "timeline": (401, 403, 404, 422, 503),
     "controller": (401, 403, 503),
     "configurations": (401, 403, 404, 409, 422, 503),

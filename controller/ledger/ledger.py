@@ -25,6 +25,7 @@ from controller.ledger.queries import EventFilter, Filter
 from controller.ledger.transaction import Transaction
 from controller.ledger.webhooks import WebhookStore
 from controller.ledger.writer import Writer
+from controller.policy.quotas import Usage
 from controller.reservation.model import Reservation
 from controller.timebase import to_us
 
@@ -238,6 +239,11 @@ class Ledger:
         """Entries that are or were committed and may be open in `[start, end]`, those that are over too."""
         with database.reading(self._engine) as connection:
             return queries.between(connection, start, end, owner)
+
+    def usage(self, owner: str, now: datetime) -> Usage:
+        """What the owner has that is live and not over, as quotas count it."""
+        with database.reading(self._engine) as connection:
+            return queries.usage(connection, owner, now)
 
     def sequence(self) -> int:
         """The occupancy log's, which a plan is made at."""

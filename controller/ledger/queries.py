@@ -11,6 +11,8 @@ from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, tex
 
 from controller.ledger import rows, schema
 from controller.ledger.model import OCCUPYING, Entry, Event, State
+from controller.ledger.transaction import READ_USAGE
+from controller.policy.quotas import Usage
 from controller.timebase import to_us
 
 _LIVE = tuple(state.value for state in OCCUPYING)
@@ -167,6 +169,12 @@ def between(connection: Connection, start: datetime, end: datetime, owner: str |
     statement = rows.SELECT_ENTRY.where(_entry.start_us <= to_us(end), _entry.end_us >= to_us(start))
     statement = statement.where(or_(stands, over), *_those(owner, None, None)).order_by(_entry.number)
     return tuple(rows.entry_from_row(row) for row in connection.execute(statement))
+
+
+def usage(connection: Connection, owner: str, now: datetime) -> Usage:
+    """What the owner has that is live and not over, as quotas count it."""
+    row = connection.execute(READ_USAGE, {"owner": owner, "now_us": to_us(now), "known": []}).one()
+    return Usage(row.reservations, int(row.windows), row.holds, int(row.volume_bits))
 
 
 def counters(connection: Connection) -> tuple[int, int]:
