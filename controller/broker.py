@@ -6,7 +6,7 @@ to the ledger. It holds no state of its own, so any number of brokers may share 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,7 +17,7 @@ from controller.auth import access
 from controller.auth.tokens import Caller
 from controller.ledger import Filter, Ledger
 from controller.ledger.errors import UnknownHandle
-from controller.ledger.model import AdmissionRequest, Cancellation, Entry, State, Terms
+from controller.ledger.model import AdmissionRequest, Cancellation, Entry, Event, State, Terms
 from controller.ledger.queries import EventFilter
 from controller.network.model import Network
 from controller.planning.enquiry import EnquiryAnswer, ask_tables
@@ -39,6 +39,7 @@ from controller.settings import Settings
 from controller.timebase import MICROSECOND, iso
 from controller.views.configurations import configurations_at
 from controller.views.devices import named_devices
+from controller.views.documents import configurations_document
 from controller.views.offers import endpoints_document, limits_document
 from controller.views.phases import KINDS
 from controller.views.timeline import TimelineItem, TimelineQuery, timeline
@@ -116,6 +117,20 @@ class Broker:
         events = self.ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
         return timeline(self.ledger.between(query.since, query.until, owner), events, query, now)
 
+    def events(
+        self, wanted: EventFilter, caller: Caller, after: int | None, limit: int, *, newest: bool = False
+    ) -> tuple[Event, ...]:
+        """The events that the caller may see, in order: those after the number `after`, or the last ones where it is None;
+        the latest first, and before it, with `newest`.
+
+        Raises:
+            NotAllowed, NoSuchDevice: see `events_filter`.
+        """
+        seen = self.events_filter(wanted, caller)
+        if newest:
+            return self.ledger.newest_events(seen, after or 0, limit)
+        return self.ledger.events_of(seen, after, limit)
+
     def events_filter(self, wanted: EventFilter, caller: Caller) -> EventFilter:
         """What the caller may see of these events: a requester those of its own reservations.
 
@@ -156,6 +171,12 @@ class Broker:
         access.require_overview(caller, "see the devices' configurations")
         entries = self.ledger.live_between(at, at + MICROSECOND)
         return configurations_at(entries, self.network, at, devices)
+
+    def configuration_documents(
+        self, at: datetime, devices: Collection[str] | None, caller: Caller
+    ) -> Sequence[Mapping[str, Any]]:
+        """As `configurations`, for people and programs to read."""
+        return configurations_document(self.configurations(at, caller, devices), at)
 
     def compare(self, devices: Collection[str] | None, caller: Caller, now: datetime) -> Comparison:
         """What these devices have (all where `devices` is None) against what they are to have; reads them, which takes

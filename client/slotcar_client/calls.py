@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from slotcar_client import answers
-from slotcar_client.errors import Conflict, NotFound, Problem
+from slotcar_client.errors import Conflict, NotFound, Problem, StaleVersion
 from slotcar_client.transport import Conversation, Request
 
 Time = str | datetime
@@ -96,30 +96,31 @@ def bind(
     return (yield from _json("POST", f"/v1/reservations/{handle}/bind", body=ports, headers=headers))
 
 
-def commit(which: str) -> Conversation[answers.Entry]:
-    """Makes a hold firm, or leaves it to approval above the operator's gate."""
-    return (yield from _moved(which, "commit", ("committed", "awaiting-approval")))
+def commit(which: str, *, version: int | None = None) -> Conversation[answers.Entry]:
+    """Makes a hold firm, or leaves it to approval above the operator's gate; only at `version`, where that is said."""
+    return (yield from _moved(which, "commit", ("committed", "awaiting-approval"), version))
 
 
-def extend(which: str, by: str) -> Conversation[answers.Entry]:
+def extend(which: str, by: str, *, version: int | None = None) -> Conversation[answers.Entry]:
     """Keeps a hold until `by` (`15 min`) from now."""
-    return (yield from _json("POST", f"/v1/reservations/{(yield from _handle(which))}/extend", body={"by": by}))
+    path = f"/v1/reservations/{(yield from _handle(which))}/extend"
+    return (yield from _json("POST", path, body={"by": by}, headers=_if_match(version)))
 
 
-def cancel(which: str, reason: str = "") -> Conversation[answers.Entry]:
+def cancel(which: str, reason: str = "", *, version: int | None = None) -> Conversation[answers.Entry]:
     """Gives it back at once; the routers follow."""
-    return (yield from _moved(which, "cancel", ("cancelled",), {"reason": reason}))
+    return (yield from _moved(which, "cancel", ("cancelled",), version, {"reason": reason}))
 
 
 def approve(which: str, *, version: int) -> Conversation[answers.Entry]:
     """Lets what waits of it through as it was at `version`: what somebody has seen. Operators only."""
     path = f"/v1/reservations/{(yield from _handle(which))}/approve"
-    return (yield from _json("POST", path, headers={"If-Match": f'"{version}"'}))
+    return (yield from _json("POST", path, headers=_if_match(version)))
 
 
-def reject(which: str, reason: str = "") -> Conversation[answers.Entry]:
+def reject(which: str, reason: str = "", *, version: int | None = None) -> Conversation[answers.Entry]:
     """Turns away what waits of it. Operators only."""
-    return (yield from _moved(which, "reject", ("rejected",), {"reason": reason}))
+    return (yield from _moved(which, "reject", ("rejected", "committed"), version, {"reason": reason}))
 
 
 # -- files ---------------------------------------------------------------------------------------------------------
@@ -198,14 +199,22 @@ def controller() -> Conversation[answers.Controller]:
 def events(
     *, kinds: Iterable[str] = (), reservation: str | None = None, device: str | None = None, owner: str | None = None,
     name: str | None = None, label: str | None = None, since: Time | None = None, until: Time | None = None,
-    newest: bool = False, after: int | None = None, limit: int | None = None,
+    newest: bool = False, after: int | None = None, limit: int = 100,
 ) -> Conversation[list[answers.Event]]:  # fmt: skip
-    """One page of the audit log: the events after the number `after` (with `newest`: before it)."""
+    """At most `limit` of the audit log: the first after the number `after`, or with `newest` the last before it."""
     asked = {
         "kind": list(kinds), "reservation": reservation, "device": device, "owner": owner, "name": name, "label": label,
-        "from": _time(since), "until": _time(until), "newest": newest, "after": after, "limit": limit,
+        "from": _time(since), "until": _time(until), "newest": newest,
     }  # fmt: skip
-    return (yield from _items("/v1/events", asked))
+    found: list[answers.Event] = []
+    while len(found) < limit:
+        size = min(PAGE, limit - len(found))
+        page = yield from _json("GET", "/v1/events", asked | {"after": after, "limit": size})
+        found += page["items"]
+        after = page["next"]
+        if len(page["items"]) < size:
+            break
+    return found
 
 
 # -- webhooks ------------------------------------------------------------------------------------------------------
@@ -301,16 +310,22 @@ def _version_of(which: str, version: int | None) -> Conversation[tuple[str, dict
     handle = yield from _handle(which)
     if version is None:
         version = (yield from reservation(handle))["version"]
-    return handle, {"If-Match": f'"{version}"'}
+    return handle, _if_match(version)
 
 
-def _moved(which: str, verb: str, states: tuple[str, ...], body: Json | None = None) -> Conversation[answers.Entry]:
+def _if_match(version: int | None) -> dict[str, str]:
+    return {} if version is None else {"If-Match": f'"{version}"'}
+
+
+def _moved(
+    which: str, verb: str, states: tuple[str, ...], version: int | None, body: Json | None = None
+) -> Conversation[answers.Entry]:
     """Moves a reservation to one of the states; where an attempt was lost that may have done so, it is looked whether."""
     handle = yield from _handle(which)
     try:
-        return (yield from _json("POST", f"/v1/reservations/{handle}/{verb}", body=body))
-    except Conflict as conflict:
-        if not conflict.maybe_done:
+        return (yield from _json("POST", f"/v1/reservations/{handle}/{verb}", body=body, headers=_if_match(version)))
+    except (Conflict, StaleVersion) as problem:
+        if not problem.maybe_done:
             raise
         entry = yield from reservation(handle)
         if entry["state"] not in states:

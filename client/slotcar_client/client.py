@@ -136,28 +136,28 @@ class Slotcar(Verbs):
     def watch(
         self, which: str | None = None, *, after: int | None = None, kinds: Iterable[str] = (), owner: str | None = None,
         name: str | None = None, label: str | None = None, device: str | None = None,
+        on_trouble: Callable[[str], None] = lambda _words: None,
     ) -> Iterator[Event]:  # fmt: skip
         """Events as they happen, of one reservation or of all that the caller may see, for ever and without a gap.
 
         It begins with what comes next, or after the number `after`. A stream that breaks is taken up where it broke;
-        while there is none to be had, it asks for pages.
+        while there is none to be had, it asks for pages, and `on_trouble` gets a sentence for people.
 
         Raises:
             Problem: the controller will never answer it: no right, no such reservation.
         """
-        watching = Watching(wanted(which, kinds, owner, name, label, device), after)
+        watching = Watching(wanted(which, kinds, owner, name, label, device), after, on_trouble)
         while True:
-            with (
-                suppress(httpx.RequestError),
-                self._http.stream(
-                    "GET", STREAM, params=dict(watching.wanted), headers=watching.headers, timeout=_PATIENCE
-                ) as response,
-            ):
-                kind, stream = response.headers.get("content-type", ""), response.status_code == 200
-                if watching.answered(response.status_code, kind, b"" if stream else response.read()):
-                    for line in response.iter_lines():
-                        if (event := watching.heard(line)) is not None:
-                            yield event
+            try:
+                with self._http.stream("GET", STREAM, **_of_stream(watching)) as response:
+                    status, kind = response.status_code, response.headers.get("content-type", "")
+                    if watching.answered(status, kind, b"" if status == 200 else response.read()):
+                        for line in response.iter_lines():
+                            if (event := watching.heard(line)) is not None:
+                                yield event
+                        watching.broken("has ended the stream")
+            except httpx.RequestError as error:
+                watching.broken(_words(error))
             page: list[Event] = []
             with suppress(NoAnswer, Unavailable):
                 page = self.perform(watching.poll())
@@ -212,19 +212,21 @@ class AsyncSlotcar(Verbs):
     async def watch(
         self, which: str | None = None, *, after: int | None = None, kinds: Iterable[str] = (), owner: str | None = None,
         name: str | None = None, label: str | None = None, device: str | None = None,
+        on_trouble: Callable[[str], None] = lambda _words: None,
     ) -> AsyncIterator[Event]:  # fmt: skip
         """As `Slotcar.watch`."""
-        watching = Watching(wanted(which, kinds, owner, name, label, device), after)
+        watching = Watching(wanted(which, kinds, owner, name, label, device), after, on_trouble)
         while True:
-            with suppress(httpx.RequestError):
-                async with self._http.stream(
-                    "GET", STREAM, params=dict(watching.wanted), headers=watching.headers, timeout=_PATIENCE
-                ) as response:
-                    kind, stream = response.headers.get("content-type", ""), response.status_code == 200
-                    if watching.answered(response.status_code, kind, b"" if stream else await response.aread()):
+            try:
+                async with self._http.stream("GET", STREAM, **_of_stream(watching)) as response:
+                    status, kind = response.status_code, response.headers.get("content-type", "")
+                    if watching.answered(status, kind, b"" if status == 200 else await response.aread()):
                         async for line in response.aiter_lines():
                             if (event := watching.heard(line)) is not None:
                                 yield event
+                        watching.broken("has ended the stream")
+            except httpx.RequestError as error:
+                watching.broken(_words(error))
             page: list[Event] = []
             with suppress(NoAnswer, Unavailable):
                 page = await self.perform(watching.poll())
@@ -264,8 +266,10 @@ def _need_place(context: str | None) -> Place:
     return place
 
 
-#: Of a stream: it may be silent for long, and the connection is to be there soon.
-_PATIENCE = httpx.Timeout(10.0, read=SILENCE_S)
+def _of_stream(watching: Watching) -> dict[str, Any]:
+    """It may be silent for long, and the connection is to be there soon."""
+    patience = httpx.Timeout(10.0, read=SILENCE_S)
+    return {"params": dict(watching.wanted), "headers": watching.headers, "timeout": patience}
 
 
 def checked(api: str) -> str:
@@ -305,4 +309,8 @@ def _answer(response: httpx.Response) -> Answer:
 def _lost(api: str, error: httpx.RequestError) -> Lost:
     """What cannot have arrived is what had no connection yet."""
     sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
-    return Lost(f"the controller at {api} does not answer: {str(error) or type(error).__name__}; does it run?", sent)
+    return Lost(f"the controller at {api} {_words(error)}; does it run?", sent)
+
+
+def _words(error: httpx.RequestError) -> str:
+    return f"does not answer: {str(error) or type(error).__name__}"

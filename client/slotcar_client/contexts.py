@@ -43,7 +43,7 @@ def chosen_place(environment: Mapping[str, str] = os.environ, context: str | Non
         NoContext: the context is not there, or a file cannot be used.
     """
     if context is None and environment.get("SLOTCAR_API"):
-        return Place(environment["SLOTCAR_API"], _token_of(environment))
+        return Place(environment["SLOTCAR_API"], token_of(environment))
     contexts = Contexts(folder_of(environment))
     name = context or environment.get("SLOTCAR_CONTEXT") or contexts.in_use()
     return contexts.place(name) if name else None
@@ -54,7 +54,8 @@ def folder_of(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(base) / "slotcar"
 
 
-def _token_of(environment: Mapping[str, str]) -> str | None:
+def token_of(environment: Mapping[str, str]) -> str | None:
+    """What `SLOTCAR_TOKEN` says, or the file that `SLOTCAR_API_TOKEN_FILE` names."""
     if environment.get("SLOTCAR_TOKEN"):
         return environment["SLOTCAR_TOKEN"].strip()
     file = environment.get("SLOTCAR_API_TOKEN_FILE")
@@ -99,7 +100,7 @@ class Contexts:
         Raises:
             NoContext: there is none of that name, or its token cannot be read.
         """
-        contexts = self._need(name)
+        contexts = self.need(name)
         file = self._token_file(name)
         if not file.exists():
             return Place(contexts[name], None, name)
@@ -118,12 +119,13 @@ class Contexts:
             self._write(self._token_file(name), token + "\n")
         self._keep(name if use or in_use is None else in_use, contexts | {name: api})
 
-    def use(self, name: str) -> None:
-        self._keep(name, self._need(name))
+    def use(self, name: str | None) -> None:
+        """From now on; None for none."""
+        self._keep(name, self.names() if name is None else self.need(name))
 
     def remove(self, name: str) -> None:
         """With its token; where it was in use, none is."""
-        contexts = self._need(name)
+        contexts = self.need(name)
         in_use = self.in_use()
         self._token_file(name).unlink(missing_ok=True)
         self._keep(None if in_use == name else in_use, {one: api for one, api in contexts.items() if one != name})
@@ -131,7 +133,12 @@ class Contexts:
     def _token_file(self, name: str) -> Path:
         return self._folder / "tokens" / name
 
-    def _need(self, name: str) -> dict[str, str]:
+    def need(self, name: str) -> dict[str, str]:
+        """All addresses by name, this one's among them.
+
+        Raises:
+            NoContext: there is none of that name.
+        """
         contexts = self._read()[1]
         if name not in contexts:
             known = f"those are {', '.join(contexts)}" if contexts else "there is none yet"
@@ -170,7 +177,7 @@ class Contexts:
 
 def _read(file: Path) -> str:
     """A regular file's text: nobody waits for a FIFO, and what is named by mistake is not read whole."""
-    if file.exists() and not file.is_file():
-        raise OSError(0, "it is no regular file")
-    with file.open("rb") as stream:
-        return stream.read(LARGEST_BYTES).decode("utf-8")
+    status = file.stat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_BYTES:
+        raise OSError(0, f"it is no regular file of at most {LARGEST_BYTES} bytes")
+    return file.read_text(encoding="utf-8")

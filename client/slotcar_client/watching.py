@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,12 +30,12 @@ class Watching:
     Attributes:
         wanted: the filters, as the API names them.
         after: the number of the last event that was seen; None before the first answer, where it begins with what comes.
-        streaming: whether the last thing that was tried was a stream, and it said something.
+        tell: gets a sentence for people where a stream ends, or says that something is not as it should be.
     """
 
     wanted: Mapping[str, Any] = field(default_factory=dict)
     after: int | None = None
-    streaming: bool = False
+    tell: Callable[[str], None] = lambda _words: None
     _wait_s: float = FIRST_WAIT_S
 
     @property
@@ -53,15 +53,22 @@ class Watching:
             return True
         if status in _FINAL and content_type.startswith("application/problem+json"):
             raise problem_of(status, json.loads(body))
+        self.broken(f"answers {status} to who wants a stream")
         return False
+
+    def broken(self, words: str) -> None:
+        """The stream is over, or was never one."""
+        self.tell(f"the controller {words}; trying again")
 
     def heard(self, line: str) -> Event | None:
         """A line of the stream; the event, where it is one that was not seen yet."""
-        self.streaming, self._wait_s = True, FIRST_WAIT_S
+        self._wait_s = FIRST_WAIT_S
         key, _, value = line.partition(":")
         words = value.strip()
         if key == "" and words.startswith(_FROM):
             self.after = max(self.after or 0, int(words.removeprefix(_FROM)))
+        elif key == "" and words:
+            self.tell(words)
         return self._new(json.loads(words)) if key == "data" else None
 
     def poll(self) -> Conversation[list[Event]]:
@@ -78,7 +85,6 @@ class Watching:
         """How long to wait before the stream is tried again."""
         wait = self._wait_s
         self._wait_s = min(LONGEST_WAIT_S, wait * 2)
-        self.streaming = False
         return wait
 
     def _new(self, event: Event) -> Event | None:

@@ -92,11 +92,10 @@ def caller_if_known(
         return None
 
 
-def if_match(
-    value: Annotated[
-        str | None, Header(alias="If-Match", description='the ETag of the version that you saw, such as `"3"`, or `*`')
-    ] = None,
-) -> int | None:
+IF_MATCH_HEADER = Header(alias="If-Match", description='the ETag of the version that you saw, such as `"3"`, or `*`')
+
+
+def if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
     """The version in an If-Match header; None for `*`.
 
     Raises:
@@ -111,6 +110,15 @@ def if_match(
     if etag is None:
         raise HTTPException(412, f"{text[:40]} is no ETag of a reservation")
     return int(etag[1])
+
+
+def if_match_where_said(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
+    """The version in an If-Match header; None for `*`, and where there is no such header.
+
+    Raises:
+        HTTPException: 412, it is no version of ours.
+    """
+    return None if value is None else if_match(value)
 
 
 def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:
@@ -160,4 +168,5 @@ OwnerQuery = Annotated[str | None, Query(max_length=128, pattern=LINE_PATTERN, d
 NameQuery = Annotated[str | None, Query(max_length=63, pattern=LINE_PATTERN, description="only of this name")]
 Newest = Annotated[bool, Query(description="the latest first")]
 IfMatch = Annotated[int | None, Depends(if_match)]
+MaybeIfMatch = Annotated[int | None, Depends(if_match_where_said)]
 OneVersion = Annotated[int, Depends(one_version)]

@@ -41,11 +41,11 @@ ERRORS: dict[str, tuple[int, ...]] = {
     "status": (401, 403, 404, 503),
     "modify": (*_CHANGE, *_BODY, 412, 428),
     "bind": (*_CHANGE, *_BODY, 412, 428),
-    "commit": _CHANGE,
-    "extend": (*_CHANGE, *_BODY),
-    "cancel": (*_CHANGE, *_BODY),
+    "commit": (*_CHANGE, 412),
+    "extend": (*_CHANGE, *_BODY, 412),
+    "cancel": (*_CHANGE, *_BODY, 412),
     "approve": (*_CHANGE, 412, 428),
-    "reject": (*_CHANGE, *_BODY),
+    "reject": (*_CHANGE, *_BODY, 412),
     "enquire": (401, 403, 503, *_BODY),
     "plan": (401, 403, 409, 503, *_BODY),
     "apply": (*_CHANGE, *_BODY, 412),
@@ -147,19 +147,19 @@ def _describe(operation: dict[str, Any]) -> None:
     if name in _MORE_WITH_A_TOKEN:
         operation["security"] = [{}, *operation["security"]]
     for parameter in operation.get("parameters", ()):
-        _describe_parameter(parameter)
+        _describe_parameter(parameter, 428 in ERRORS[name])
     for status in sorted({*ERRORS[name], *_ALWAYS}):
         responses[str(status)] = _problem(status)
 
 
-def _describe_parameter(parameter: dict[str, Any]) -> None:
-    """A parameter is there or not, never null; and `If-Match` must be."""
+def _describe_parameter(parameter: dict[str, Any], needs_version: bool) -> None:
+    """A parameter is there or not, never null; and `If-Match` must be where a version is needed."""
     schema = parameter["schema"]
     kinds = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     if len(kinds) == 1:
         parameter["schema"] = {key: value for key, value in schema.items() if key != "anyOf"} | kinds[0]
     if parameter["name"] == "If-Match":
-        parameter["required"] = True
+        parameter["required"] = needs_version
         parameter["schema"]["pattern"] = IF_MATCH
 
 

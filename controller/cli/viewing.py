@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,7 +28,7 @@ from controller.cli.options import (
 )
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
-from controller.cli.session import broker, caller, network_of, now, settings
+from controller.cli.session import caller, network_of, now, settings, verbs
 from controller.problems import printable
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def timeline(
     end = time_of("--until", until, moment) or moment + timedelta(hours=hours)
     if end < begin:
         raise typer.BadParameter("is before --from", param_hint="--until")
-    with broker(inventory) as opened:
+    with verbs(inventory) as opened:
         handle = None if reservation is None else opened.status(reservation, caller()).handle
         query = TimelineQuery(begin, end, limit, device, handle, owner, name, label_of(label))
         data = [timeline_document(item) for item in opened.timeline(query, caller(), moment)]
@@ -90,30 +91,38 @@ def render(
 
     With FILES everything in them counts as admitted, and no server or database is needed; without, the ledger is read.
     """
-    from controller.planning.offline import entries_of
     from controller.reservation import parse_time
-    from controller.views.configurations import configurations_at
     from controller.views.documents import configurations_document
 
     moment = now()
     instant = parsed("--at", lambda text: parse_time(text, moment), at)
     if files:
-        from controller.planning.source import read_source
-
-        network = network_of(settings(inventory=inventory))
-        source = read_source(files, moment, network)
-        entries = entries_of(source.reservations, network, moment, source.paths)
-        configurations = configurations_at(entries, network, instant, device)
+        listed: Sequence[Mapping[str, Any]] = configurations_document(
+            _rendered(files, inventory, device, moment, instant), instant
+        )
     else:
-        with broker(inventory) as opened:
-            configurations = opened.configurations(instant, caller(), device)
-    emit(configurations_document(configurations, instant), form, lambda: _print(configurations))
+        with verbs(inventory) as opened:
+            listed = opened.configuration_documents(instant, device, caller())
+    emit(listed, form, lambda: _print(listed))
 
 
-def _print(configurations: dict[str, Configuration]) -> None:
-    for name, one in configurations.items():
-        stdout().print(f"# {name} ({one.platform})", style="bold cyan", markup=False)
-        for line in one.lines:
+def _rendered(
+    files: list[Path], inventory: Path | None, device: list[str] | None, moment: datetime, instant: datetime
+) -> dict[str, Configuration]:
+    from controller.planning.offline import entries_of
+    from controller.planning.source import read_source
+    from controller.views.configurations import configurations_at
+
+    network = network_of(settings(inventory=inventory))
+    source = read_source(files, moment, network)
+    entries = entries_of(source.reservations, network, moment, source.paths)
+    return configurations_at(entries, network, instant, device)
+
+
+def _print(listed: Sequence[Mapping[str, Any]]) -> None:
+    for one in listed:
+        stdout().print(f"# {one['device']} ({one['platform']})", style="bold cyan", markup=False)
+        for line in one["lines"]:
             stdout().print(printable(line), markup=False, soft_wrap=True)
 
 
@@ -151,23 +160,22 @@ def events(
     if follow:
         if newest or since or until:
             raise typer.BadParameter("goes on from now, or from --after", param_hint="--follow")
-        words = {"reservation": reservation, "device": device, "owner": owner, "name": name, "label": label}
-        asked = {"kind": list(kind or ()), **{key: one or "" for key, one in words.items()}}
-        with remote(api, token_file) as far:
-            follow_events(far, after, asked, form, long=long)
+        asked = {
+            "which": reservation, "device": device, "owner": owner, "name": name, "label": label,
+            "kinds": tuple(kind or ()),
+        }  # fmt: skip
+        with remote(api, token_file) as slotcar:
+            follow_events(slotcar, after, asked, form, long=long)
         return
     from controller.ledger.queries import EventFilter
 
     moment = now()
     begin, end = time_of("--from", since, moment), time_of("--until", until, moment)
-    with broker(inventory) as opened:
+    first = 0 if after is None and begin is not None else after
+    with verbs(inventory) as opened:
         handle = None if reservation is None else opened.status(reservation, caller()).handle
         asked_for = EventFilter(tuple(kind or ()), handle, device, begin, end, owner, name, label_of(label))
-        wanted = opened.events_filter(asked_for, caller())
-        if newest:
-            listed = opened.ledger.newest_events(wanted, after or 0, limit)
-        else:
-            listed = opened.ledger.events_of(wanted, after if after is not None or begin is None else 0, limit)
+        listed = opened.events(asked_for, caller(), after if newest else first, limit, newest=newest)
     data = [event_document(event) for event in listed]
     rows = [cells(one, long=long) for one in data]
     narrow = None if long else (NARROW, [narrow_cells(one) for one in data])

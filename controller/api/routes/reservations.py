@@ -10,6 +10,7 @@ from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 from controller.api.context import (
     IfMatch,
     LabelQuery,
+    MaybeIfMatch,
     NameQuery,
     Newest,
     OneVersion,
@@ -144,27 +145,34 @@ def bind(
 
 
 @router.post("/reservations/{handle}/commit", response_model=EntryOut, summary="Commit a hold")
-def commit(handle: Handle, response: Response, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+def commit(
+    handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch
+) -> dict[str, Any]:
     """Makes a hold firm, or leaves it to approval above the operator's gate. Refused (409) once it has run out."""
-    return answer(context.broker.commit(handle, caller, now()), response)
+    return answer(context.broker.commit(handle, caller, now(), version), response)
 
 
 @router.post("/reservations/{handle}/extend", response_model=EntryOut, summary="Extend a hold", dependencies=JSON)
 def extend(
-    handle: Handle, body: ExtendIn, response: Response, context: TheContext, caller: TheCaller
+    handle: Handle, body: ExtendIn, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch
 ) -> dict[str, Any]:
     """Keeps a hold until `by` from now. Refused (409) for what is not held, or not any more."""
     by = parsed("by", parse_duration, body.by)
     assert by is not None
-    return answer(context.broker.extend(handle, by, caller, now()), response)
+    return answer(context.broker.extend(handle, by, caller, now(), version), response)
 
 
 @router.post("/reservations/{handle}/cancel", response_model=EntryOut, summary="Cancel", dependencies=JSON)
 def cancel(
-    handle: Handle, response: Response, context: TheContext, caller: TheCaller, body: ReasonIn | None = None
+    handle: Handle,
+    response: Response,
+    context: TheContext,
+    caller: TheCaller,
+    version: MaybeIfMatch,
+    body: ReasonIn | None = None,
 ) -> dict[str, Any]:
     """Gives it back at once; the routers follow."""
-    return answer(context.broker.cancel(handle, caller, now(), None, body.reason if body else ""), response)
+    return answer(context.broker.cancel(handle, caller, now(), version, body.reason if body else ""), response)
 
 
 @router.post("/reservations/{handle}/approve", response_model=EntryOut, summary="Approve")
@@ -177,10 +185,15 @@ def approve(
 
 @router.post("/reservations/{handle}/reject", response_model=EntryOut, summary="Reject", dependencies=JSON)
 def reject(
-    handle: Handle, response: Response, context: TheContext, caller: TheCaller, body: ReasonIn | None = None
+    handle: Handle,
+    response: Response,
+    context: TheContext,
+    caller: TheCaller,
+    version: MaybeIfMatch,
+    body: ReasonIn | None = None,
 ) -> dict[str, Any]:
     """Turns a reservation above the approval gate away, or the change of one, which stays then. Operators only."""
-    return answer(context.broker.reject(handle, caller, now(), None, body.reason if body else ""), response)
+    return answer(context.broker.reject(handle, caller, now(), version, body.reason if body else ""), response)
 
 
 @router.post("/enquiries", response_model=EnquiryOut, summary="Enquire", dependencies=JSON)
