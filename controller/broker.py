@@ -6,7 +6,7 @@ to the ledger. It holds no state of its own, so any number of brokers may share 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,11 +15,11 @@ from controller.admission import capacities
 from controller.admission.model import Refused
 from controller.auth import access
 from controller.auth.tokens import Caller
-from controller.ledger import Filter, Ledger
+from controller.ledger import Filter
 from controller.ledger.errors import UnknownHandle
-from controller.ledger.model import AdmissionRequest, Cancellation, Entry, Event, State, Terms
+from controller.ledger.model import AdmissionRequest, Cancellation, Entry, State, Terms
 from controller.ledger.queries import EventFilter
-from controller.network.model import Network
+from controller.looking import NOBODY, Looking
 from controller.planning.enquiry import EnquiryAnswer, ask_tables
 from controller.planning.errors import NotPossible, RefusedByAdmission, StalePlan, require_no_refusal
 from controller.planning.matching import match
@@ -30,17 +30,12 @@ from controller.planning.request_limits import require_few_windows
 from controller.planning.routing import RoutedReservation, route
 from controller.planning.source import Source
 from controller.planning.step import Action, PlanStep
-from controller.platforms.model import Configuration
 from controller.problems import InvalidInput, Problem, is_line
 from controller.recovery.comparison import Comparison, compare
 from controller.reservation import require_valid
 from controller.reservation.model import Reservation, is_storable
-from controller.settings import Settings
-from controller.timebase import MICROSECOND, iso
-from controller.views.configurations import configurations_at
+from controller.timebase import iso
 from controller.views.devices import named_devices
-from controller.views.documents import configurations_document
-from controller.views.offers import endpoints_document, limits_document
 from controller.views.phases import KINDS
 from controller.views.timeline import TimelineItem, TimelineQuery, timeline
 from controller.wiring import policy_of, pusher_for
@@ -48,8 +43,6 @@ from controller.wiring import policy_of, pusher_for
 #: A boundary is prepared at most so long before it, and its failures are recorded no longer than so after it.
 EVENTS_WITHIN = timedelta(hours=1)
 LONGEST_REASON = 500
-#: No owner is called so.
-NOBODY = ""
 #: Of what the audit log says about boundaries; with more, the earliest are left out.
 MOST_EVENTS = 20_000
 
@@ -64,12 +57,9 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Broker:
+class Broker(Looking):
     """The verbs. Errors are `SlotcarError`s; `RefusedByAdmission` carries the numbers."""
 
-    ledger: Ledger
-    network: Network
-    settings: Settings
     _platform_limits: PlatformLimits = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -116,67 +106,6 @@ class Broker:
         wanted = EventFilter(KINDS, since=query.since - EVENTS_WITHIN, until=query.until + EVENTS_WITHIN)
         events = self.ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
         return timeline(self.ledger.between(query.since, query.until, owner), events, query, now)
-
-    def events(
-        self, wanted: EventFilter, caller: Caller, after: int | None, limit: int, *, newest: bool = False
-    ) -> tuple[Event, ...]:
-        """The events that the caller may see, in order: those after the number `after`, or the last ones where it is None;
-        the latest first, and before it, with `newest`.
-
-        Raises:
-            NotAllowed, NoSuchDevice: see `events_filter`.
-        """
-        seen = self.events_filter(wanted, caller)
-        if newest:
-            return self.ledger.newest_events(seen, after or 0, limit)
-        return self.ledger.events_of(seen, after, limit)
-
-    def events_filter(self, wanted: EventFilter, caller: Caller) -> EventFilter:
-        """What the caller may see of these events: a requester those of its own reservations.
-
-        Raises:
-            NotAllowed: a requester asks for the events of a device. NoSuchDevice.
-        """
-        if wanted.device is not None:
-            access.require_overview(caller, "see the events of a device")
-            named_devices(self.network, [wanted.device])
-        if access.may_overview(caller):
-            return wanted
-        asks_others = wanted.owner not in (None, caller.owner)
-        return replace(wanted, owner=NOBODY if asks_others else caller.owner or NOBODY)
-
-    def endpoints(self, caller: Caller) -> dict[str, Any]:
-        """The ends that a reservation may have; a requester sees those that it may use."""
-        return endpoints_document(self.network, None if access.may_overview(caller) else caller.owner or NOBODY)
-
-    def limits(self, owner: str | None, caller: Caller, now: datetime) -> dict[str, Any]:
-        """The operator's limits, and what the owner (the caller's own where none is named) has of its quotas.
-
-        Raises:
-            NotAllowed: a requester asks for another owner's.
-        """
-        whose = owner if owner is not None else caller.owner or caller.name
-        if not access.may_see(caller, whose):
-            raise access.NotAllowed(f"{caller.name} may ask for the limits of owner {caller.owner} only")
-        return limits_document(self.settings, self.ledger.terms.policy, whose, self.ledger.usage(whose, now))
-
-    def configurations(
-        self, at: datetime, caller: Caller, devices: Collection[str] | None = None
-    ) -> dict[str, Configuration]:
-        """What the devices are to have at `at`: the bytes that a push would compare with.
-
-        Raises:
-            NoSuchDevice, Unrenderable.
-        """
-        access.require_overview(caller, "see the devices' configurations")
-        entries = self.ledger.live_between(at, at + MICROSECOND)
-        return configurations_at(entries, self.network, at, devices)
-
-    def configuration_documents(
-        self, at: datetime, devices: Collection[str] | None, caller: Caller
-    ) -> Sequence[Mapping[str, Any]]:
-        """As `configurations`, for people and programs to read."""
-        return configurations_document(self.configurations(at, caller, devices), at)
 
     def compare(self, devices: Collection[str] | None, caller: Caller, now: datetime) -> Comparison:
         """What these devices have (all where `devices` is None) against what they are to have; reads them, which takes

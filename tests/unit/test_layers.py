@@ -39,6 +39,7 @@ ORDER = [
     "wiring",
     "planning",
     "recovery",
+    "looking",
     "broker",
     "notify",
     "api",

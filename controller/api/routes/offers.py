@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from controller.api.context import OwnerQuery, TheCaller, TheContext, now
-from controller.api.models import CallerOut, EndpointsOut, LimitsOut, ServicesOut
+from controller.api.offer_models import CallerOut, EndpointsOut, LimitsOut, ServicesOut
 from controller.timebase import iso
 from controller.views.offers import services_document
 
