@@ -34,7 +34,8 @@ from controller.problems import InvalidInput, Problem, is_line
 from controller.recovery.comparison import Comparison, compare
 from controller.reservation import require_valid
 from controller.reservation.model import Reservation, is_storable
-from controller.timebase import iso
+from controller.timebase import MICROSECOND, Window, iso
+from controller.timeline.shares import BackgroundShares
 from controller.views.devices import named_devices
 from controller.views.phases import KINDS
 from controller.views.timeline import TimelineItem, TimelineQuery, timeline
@@ -105,7 +106,10 @@ class Broker(Looking):
             named_devices(self.network, query.devices)
         wanted = EventFilter(KINDS, since=query.since - EVENTS_WITHIN, until=query.until + EVENTS_WITHIN)
         events = self.ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
-        return timeline(self.ledger.between(query.since, query.until, owner), events, query, now)
+        entries = BackgroundShares(self.network)(
+            self.ledger.between(query.since, query.until), Window(query.since, query.until + MICROSECOND)
+        )
+        return timeline((one for one in entries if owner in (None, one.reservation.owner)), events, query, now)
 
     def compare(self, devices: Collection[str] | None, caller: Caller, now: datetime) -> Comparison:
         """What these devices have (all where `devices` is None) against what they are to have; reads them, which takes

@@ -235,10 +235,10 @@ class Ledger:
         with database.reading(self._engine) as connection:
             return queries.live_between(connection, start, end)
 
-    def between(self, start: datetime, end: datetime, owner: str | None = None) -> tuple[Entry, ...]:
+    def between(self, start: datetime, end: datetime) -> tuple[Entry, ...]:
         """Entries that are or were committed and may be open in `[start, end]`, those that are over too."""
         with database.reading(self._engine) as connection:
-            return queries.between(connection, start, end, owner)
+            return queries.between(connection, start, end)
 
     def usage(self, owner: str, now: datetime) -> Usage:
         """What the owner has that is live and not over, as quotas count it."""

@@ -158,7 +158,7 @@ def latest_of_devices(connection: Connection, kind: str) -> tuple[Event, ...]:
     return tuple(rows.event_from_row(row) for row in connection.execute(statement))
 
 
-def between(connection: Connection, start: datetime, end: datetime, owner: str | None = None) -> tuple[Entry, ...]:
+def between(connection: Connection, start: datetime, end: datetime) -> tuple[Entry, ...]:
     """Entries that are or were committed, whose first start and last end meet `[start, end]`, by number.
 
     Of those that were cancelled, the ones that had been committed before.
@@ -167,7 +167,7 @@ def between(connection: Connection, start: datetime, end: datetime, owner: str |
     over = (_entry.state == State.CANCELLED.value) & committed.exists()
     stands = _entry.state.in_([State.COMMITTED.value, State.ENDED.value])
     statement = rows.SELECT_ENTRY.where(_entry.start_us <= to_us(end), _entry.end_us >= to_us(start))
-    statement = statement.where(or_(stands, over), *_those(owner, None, None)).order_by(_entry.number)
+    statement = statement.where(or_(stands, over)).order_by(_entry.number)
     return tuple(rows.entry_from_row(row) for row in connection.execute(statement))
 
 
