@@ -2,38 +2,81 @@
 
     python examples/slows_down.py OWNER/NAME --send-to 192.0.2.7:5001
 
-It reads the reservation at each of its events, because whoever reserved is told of every change: an operator's, one that
-makes room for others, one of its own. Where a slot with a lower rate is to come, it slows down `ahead_s` before.
+It follows the reservation's events, because whoever reserved is told of every change: an operator's, one that makes room
+for others, one of its own; of a background reservation each change of its rate (`reservation.rate`), before it happens.
+Where a lower rate is to come, it slows down `ahead_s` before.
 """
 
 from __future__ import annotations
 
 import argparse
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from paced import PacedSender
 from slotcar_client import Slotcar, connect
-from slotcar_client.answers import Entry, Slot
+from slotcar_client.answers import Entry, Event, Slot
 
 #: What is on the way, and in queues, has arrived by then.
 AHEAD_S = 1.0
 #: States of a reservation that carries traffic in its slots; all others carry none.
 CARRIED = ("committed",)
+TOLD = "reservation.rate"
+#: Rates forward, each with the instant from which it holds, ascending.
+Steps = Sequence[tuple[datetime, int]]
 
 
-def rate_at(slots: Sequence[Slot], at: datetime) -> int:
-    """The rate forward at an instant; 0 outside of all slots."""
-    return next((one["forward_bps"] for one in slots if _time(one["start"]) <= at < _time(one["end"])), 0)
+def steps_of_slots(slots: Iterable[Slot]) -> Steps:
+    steps: list[tuple[datetime, int]] = []
+    for one in slots:
+        if steps and steps[-1][0] == _time(one["start"]):
+            steps.pop()  # the slot before ends where this one begins
+        steps += [(_time(one["start"]), one["forward_bps"]), (_time(one["end"]), 0)]
+    return steps
 
 
-def safe_rate(slots: Sequence[Slot], now: datetime, ahead: timedelta) -> int:
+def steps_of_events(events: Iterable[Event]) -> Steps:
+    """What was told of a background reservation; of one instant, what was told last."""
+    told = {_time(one["details"]["at"]): int(one["details"]["forward_bps"]) for one in events if one["kind"] == TOLD}
+    return sorted(told.items())
+
+
+def rate_at(steps: Steps, at: datetime) -> int:
+    """The rate at an instant; 0 before the first one."""
+    return next((rate_bps for since, rate_bps in reversed(steps) if since <= at), 0)
+
+
+def safe_rate(steps: Steps, now: datetime, ahead: timedelta) -> int:
     """The lowest rate from now to `ahead` from now: what is sent now meets no smaller policer on its way."""
-    starts = (_time(one["start"]) for one in slots)
-    ends = (_time(one["end"]) for one in slots)
-    instants = [now, *(at for at in (*starts, *ends) if now < at <= now + ahead)]
-    return min(rate_at(slots, at) for at in instants)
+    return min(rate_at(steps, at) for at in (now, *(since for since, _ in steps if now < since <= now + ahead)))
+
+
+class Told:
+    """What is known of a reservation's rates, kept up to date by its events."""
+
+    def __init__(self, slotcar: Slotcar, which: str) -> None:
+        self._slotcar = slotcar
+        self.news = threading.Event()
+        self.handle = slotcar.reservation(which)["handle"]
+        self._events = slotcar.events(reservation=self.handle, limit=10_000)
+        self._after = self._events[-1]["sequence"] if self._events else 0
+        self._take(slotcar.reservation(self.handle))
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _take(self, entry: Entry) -> None:
+        reservation = entry["reservation"]
+        self.ends = _time(reservation["slots"][-1]["end"])
+        self.carried = entry["state"] in CARRIED
+        self.steps = steps_of_events(self._events) if reservation["share"] else steps_of_slots(reservation["slots"])
+
+    def _listen(self) -> None:
+        for event in self._slotcar.watch(self.handle, after=self._after):
+            self._events.append(event)
+            self._take(self._slotcar.reservation(self.handle))
+            self.news.set()
+            if not self.carried:
+                return
 
 
 def follow(
@@ -41,37 +84,12 @@ def follow(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> None:  # fmt: skip
     """Keeps the sender to the reservation until that is over."""
-    current = _Current(slotcar.reservation(which))
-    handle = current.entry["handle"]
-    last = slotcar.events(reservation=handle, newest=True, limit=1)
-    after = last[0]["sequence"] if last else 0
-    current.entry = slotcar.reservation(handle)  # what changed before `after` was read
-    threading.Thread(target=_listen, args=(slotcar, handle, after, current), daemon=True).start()
-    while not current.is_over(clock()):
-        slots = current.entry["reservation"]["slots"]
-        sender.rate_bps = safe_rate(slots, clock(), timedelta(seconds=ahead_s))
-        current.news.wait(look_s)
-        current.news.clear()
+    told = Told(slotcar, which)
+    while told.carried and clock() < told.ends:
+        sender.rate_bps = safe_rate(told.steps, clock(), timedelta(seconds=ahead_s))
+        told.news.wait(look_s)
+        told.news.clear()
     sender.rate_bps = 0
-
-
-class _Current:
-    """The reservation as the last event left it."""
-
-    def __init__(self, entry: Entry) -> None:
-        self.entry = entry
-        self.news = threading.Event()
-
-    def is_over(self, now: datetime) -> bool:
-        return self.entry["state"] not in CARRIED or now >= _time(self.entry["reservation"]["slots"][-1]["end"])
-
-
-def _listen(slotcar: Slotcar, handle: str, after: int, current: _Current) -> None:
-    for _event in slotcar.watch(handle, after=after):
-        current.entry = slotcar.reservation(handle)
-        current.news.set()
-        if current.entry["state"] not in CARRIED:
-            return
 
 
 def _time(text: str) -> datetime:

@@ -22,6 +22,14 @@ class End(TypedDict):
     port: int | None
 
 
+class Share(TypedDict):
+    """Of a background reservation."""
+
+    weight: int
+    at_least_bps: int
+    at_most_bps: int
+
+
 class Reservation(TypedDict):
     """What was asked for, as far as programs usually look at it; the answer has more."""
 
@@ -35,6 +43,7 @@ class Reservation(TypedDict):
     rate_bps: int | None
     windows: list[Window]
     slots: list[Slot]
+    share: Share | None
     labels: dict[str, str]
 
 

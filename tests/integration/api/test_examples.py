@@ -12,13 +12,14 @@ from typing import Any
 import httpx
 import pytest
 
+from controller.ledger import Ledger
 from controller.timebase import iso
 from paced import PAYLOAD_BYTES, PacedSender
 from slotcar_client import Refused, Slotcar
 from slotcar_client.co_reservation import all_or_none, at_a_common_time, first_that_fits, recovered
-from slows_down import follow, safe_rate
+from slows_down import follow, safe_rate, steps_of_slots
 from streamer import stream
-from tests.integration.api.conftest import START, body, live
+from tests.integration.api.conftest import START, Serve, body, live
 from tests.support.controllers import wait_for
 
 FLOW = {
@@ -139,6 +140,29 @@ def test_it_is_slower_before_the_routers_are(slotcar: Slotcar, sink: Sink) -> No
         program.join(20)
 
 
+def test_a_background_reservation_slows_down_when_its_owner_is_told(serve: Serve, ledger: Ledger, sink: Sink) -> None:
+    """The events are those that the controller which leads writes, up to a minute ahead."""
+    slotcar = Slotcar(str(serve().base_url))
+    entry = slotcar.create(FLOW | {"share": {"weight": 1, "at_least": "100 kbit/s"}})
+
+    def tell(at: datetime, rate_bps: int) -> None:
+        details = {"at": at.isoformat(), "forward_bps": rate_bps, "reverse_bps": 0}
+        ledger.append_event("reservation.rate", datetime.now(UTC), entry["handle"], details=details)
+
+    tell(datetime.now(UTC), 600_000)
+    with PacedSender(sink.address) as sender:
+        program = threading.Thread(target=follow, args=(slotcar, entry["handle"], sender, 1.0))
+        program.start()
+        wait_for(lambda: sender.rate_bps == 600_000, "it to send at what it gets")
+        boundary = datetime.now(UTC) + timedelta(seconds=3)
+        tell(boundary, 200_000)
+        wait_for(lambda: sender.rate_bps == 200_000, "it to slow down")
+        assert 0 < (boundary - datetime.now(UTC)).total_seconds() <= 1.0
+        slotcar.cancel(entry["handle"])
+        program.join(20)
+    slotcar.close()
+
+
 def test_the_safe_rate_is_the_lowest_that_a_packet_may_meet() -> None:
     start = datetime(2027, 3, 1, tzinfo=UTC)
     slots: list[Any] = [
@@ -149,9 +173,10 @@ def test_the_safe_rate_is_the_lowest_that_a_packet_may_meet() -> None:
         }
         for begin, end, rate in ((0, 10, 5), (10, 20, 9), (20, 30, 2))
     ]
-    at = [safe_rate(slots, start + timedelta(seconds=seconds), timedelta(seconds=2)) for seconds in range(-2, 31, 4)]
+    steps, ahead = steps_of_slots(slots), timedelta(seconds=2)
+    at = [safe_rate(steps, start + timedelta(seconds=seconds), ahead) for seconds in range(-2, 31, 4)]
     assert at == [0, 5, 5, 9, 9, 2, 2, 2, 0]
-    assert safe_rate(slots, start + timedelta(seconds=29), timedelta(seconds=2)) == 0
+    assert safe_rate(steps, start + timedelta(seconds=29), ahead) == 0
     assert PAYLOAD_BYTES + 28 == 528
 
 

@@ -19,7 +19,8 @@ MODULES = sorted((ROOT / "client" / "slotcar_client").glob("*.py"))
 TYPES = {name: one for name, one in vars(answers).items() if is_typeddict(one)}
 #: Where the two differ in their names.
 NAMES = {
-    "End": "Endpoint", "Mistake": "ErrorOut", "QuotaOfOwner": "QuotaOut", "DifferenceOfDevice": "DifferenceOfDeviceOut",
+    "End": "Endpoint", "Share": "BackgroundShare",
+    "Mistake": "ErrorOut", "QuotaOfOwner": "QuotaOut", "DifferenceOfDevice": "DifferenceOfDeviceOut",
 }  # fmt: skip
 #: The client knows the part of it that programs look at.
 PARTS = {"Reservation"}
