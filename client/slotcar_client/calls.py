@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from slotcar_client import answers
-from slotcar_client.errors import Conflict, NotFound, Problem, StaleVersion
+from slotcar_client.errors import Conflict, NotFound, Problem, StaleVersion, Wrong
 from slotcar_client.transport import Conversation, Request
 
 Time = str | datetime
@@ -271,7 +271,8 @@ def ready() -> Conversation[answers.Health]:
 
 def metrics() -> Conversation[str]:
     """In Prometheus' text form."""
-    return (yield from _json("GET", "/metrics"))
+    answer = yield Request("GET", "/metrics")
+    return answer.body
 
 
 # -- what they share -----------------------------------------------------------------------------------------------
@@ -282,6 +283,8 @@ def _json(
     repeatable: bool = True,
 ) -> Conversation[Any]:  # fmt: skip
     answer = yield Request(method, path, _said(query or {}), body, headers or {}, repeatable)
+    if not isinstance(answer.body, dict):
+        raise Wrong(answer.status, {"detail": f"it answers {answer.status} without JSON, and so not as Slotcar does"})
     return answer.body
 
 

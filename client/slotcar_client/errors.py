@@ -48,7 +48,7 @@ class Problem(SlotcarError):
 
 
 class Wrong(Problem):
-    """The request is wrong (400, 413, 415, 421, 422); `mistakes` says where."""
+    """The request is wrong (400, 413, 415, 421, 422), `mistakes` says where; or it is no controller that answers."""
 
 
 class NotAllowed(Problem):
@@ -113,7 +113,7 @@ _BY_STATUS: dict[int, type[Problem]] = {
 
 
 def problem_of(status: int, body: object, maybe_done: bool = False) -> Problem:
-    """The exception for an answer above 399, whatever its body is."""
+    """The exception for an answer that is not good, whatever its body is."""
     document = body if isinstance(body, Mapping) else {}
     kind = str(document.get("type") or "").removeprefix(PREFIX)
     found = _BY_KIND.get(kind) or _BY_STATUS.get(status) or (Unavailable if status >= 500 else Wrong)

@@ -103,7 +103,7 @@ def steps_of(conversation: Conversation[T], retries: Retries) -> Steps[T]:
 
 
 def _exchange(request: Request, retries: Retries) -> Steps[Answer]:
-    """The answer below 400 to one request.
+    """The good answer to one request; a redirect is none, as no controller answers so.
 
     Raises:
         NoAnswer, Problem.
@@ -112,7 +112,7 @@ def _exchange(request: Request, retries: Retries) -> Steps[Answer]:
     for attempt in range(1, retries.attempts + 1):
         got = yield request
         assert got is not None
-        if isinstance(got, Answer) and got.status < 400:
+        if isinstance(got, Answer) and got.status < 300:
             return got
         error = _error(got, maybe_done)
         retry_after = got.headers.get("retry-after", "") if isinstance(got, Answer) else ""

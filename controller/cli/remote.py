@@ -107,7 +107,8 @@ def translated() -> Iterator[None]:
     except (slotcar_client.NoAnswer, slotcar_client.Unavailable) as error:
         raise NoAnswer(str(error)) from error
     except slotcar_client.Problem as error:
-        raise (RefusedThere if error.kind in _REFUSALS else Declined)(str(error)) from error
+        words = f"{error}; an earlier attempt may have done it: see slotcar status" if error.maybe_done else str(error)
+        raise (RefusedThere if error.kind in _REFUSALS else Declined)(words) from error
     except slotcar_client.SlotcarError as error:
         raise Declined(str(error)) from error
 
