@@ -104,6 +104,8 @@ class Broker(Looking):
             query, owner = replace(query, own_only=True), caller.owner or NOBODY
         elif query.devices is not None:
             named_devices(self.network, query.devices)
+        if query.until < query.since:
+            return ()
         wanted = EventFilter(KINDS, since=query.since - EVENTS_WITHIN, until=query.until + EVENTS_WITHIN)
         events = self.ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
         entries = BackgroundShares(self.network)(

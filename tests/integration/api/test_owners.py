@@ -145,6 +145,10 @@ def test_an_owners_timeline_has_its_own_boundaries_devices_and_counts(
     assert "astro has a line here" in json.dumps(operator)
 
 
+def test_a_time_that_ends_before_it_begins_has_no_boundaries(api: httpx.Client) -> None:
+    assert api.get("/v1/timeline", params={"until": "2000-01-01T00:00:00Z"}).json() == {"items": []}
+
+
 # -- webhooks ------------------------------------------------------------------------------------------------------
 
 
