@@ -8,8 +8,9 @@ RUN python -m venv /opt/slotcar/venv \
  && /opt/slotcar/venv/bin/pip install --no-cache-dir --require-hashes -r requirements/runtime.txt \
  && /opt/slotcar/venv/bin/python tools/install_collections.py requirements/collections.txt
 COPY pyproject.toml README.md LICENSE ./
+COPY client client
 COPY controller controller
-RUN /opt/slotcar/venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
+RUN /opt/slotcar/venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation ./client .
 
 FROM python:3.12.11-slim-bookworm
 RUN apt-get update \

@@ -93,4 +93,4 @@ lock:
 	  -c requirements/dev.txt $(OF_RUNTIME) -o requirements/lab.txt requirements/lab.in
 
 clean:
-	rm -rf .venv build lab/build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build client/build lab/build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

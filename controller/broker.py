@@ -16,11 +16,11 @@ from controller.admission.highs import HighsSolver
 from controller.admission.model import Refused
 from controller.auth import access
 from controller.auth.tokens import Caller
-from controller.ledger import Filter, Ledger
+from controller.ledger import Filter
 from controller.ledger.errors import UnknownHandle
 from controller.ledger.model import AdmissionRequest, Cancellation, Condition, Entry, State, Terms
 from controller.ledger.queries import EventFilter
-from controller.network.model import Network
+from controller.looking import NOBODY, Looking
 from controller.planning.enquiry import EnquiryAnswer, ask_tables
 from controller.planning.errors import NotPossible, RefusedByAdmission, StalePlan, require_no_refusal
 from controller.planning.matching import match
@@ -32,15 +32,12 @@ from controller.planning.request_limits import require_few_windows
 from controller.planning.routing import RoutedReservation, route
 from controller.planning.source import Source
 from controller.planning.step import Action, PlanStep
-from controller.platforms.model import Configuration
 from controller.problems import InvalidInput, Problem, is_line
 from controller.recovery.comparison import Comparison, compare
 from controller.reservation import require_valid
 from controller.reservation.model import Reservation, is_storable
-from controller.settings import Settings
 from controller.timebase import MICROSECOND, Window, iso
 from controller.timeline.shares import BackgroundShares
-from controller.views.configurations import configurations_at
 from controller.views.devices import named_devices
 from controller.views.phases import KINDS
 from controller.views.timeline import TimelineItem, TimelineQuery, timeline
@@ -65,12 +62,9 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Broker:
+class Broker(Looking):
     """The verbs. Errors are `SlotcarError`s; `RefusedByAdmission` carries the numbers."""
 
-    ledger: Ledger
-    network: Network
-    settings: Settings
     _platform_limits: PlatformLimits = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -105,32 +99,24 @@ class Broker:
         return self.ledger.list(wanted)
 
     def timeline(self, query: TimelineQuery, caller: Caller, now: datetime) -> tuple[TimelineItem, ...]:
-        """Boundaries that were and that come.
+        """Boundaries that were and that come; a requester sees those of its own reservations.
 
         Raises:
             NoSuchDevice: the inventory has no managed device of a name in the query.
         """
-        access.require_overview(caller, "see the timeline")
-        if query.devices is not None:
+        owner = None
+        if not access.may_overview(caller):
+            query, owner = replace(query, own_only=True), caller.owner or NOBODY
+        elif query.devices is not None:
             named_devices(self.network, query.devices)
+        if query.until < query.since:
+            return ()
         wanted = EventFilter(KINDS, since=query.since - EVENTS_WITHIN, until=query.until + EVENTS_WITHIN)
         events = self.ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
         entries = BackgroundShares(self.network)(
             self.ledger.between(query.since, query.until), Window(query.since, query.until + MICROSECOND)
         )
-        return timeline(entries, events, query, now)
-
-    def configurations(
-        self, at: datetime, caller: Caller, devices: Collection[str] | None = None
-    ) -> dict[str, Configuration]:
-        """What the devices are to have at `at`: the bytes that a push would compare with.
-
-        Raises:
-            NoSuchDevice, Unrenderable.
-        """
-        access.require_overview(caller, "see the devices' configurations")
-        entries = self.ledger.live_between(at, at + MICROSECOND)
-        return configurations_at(entries, self.network, at, devices)
+        return timeline((one for one in entries if owner in (None, one.reservation.owner)), events, query, now)
 
     def compare(self, devices: Collection[str] | None, caller: Caller, now: datetime) -> Comparison:
         """What these devices have (all where `devices` is None) against what they are to have; reads them, which takes

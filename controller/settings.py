@@ -116,6 +116,10 @@ class Settings(BaseSettings):
             demonstrations, labs and tests.
         hosts: names by which clients reach the API, beside the listen host and this machine's names for itself; a request
             for another name is refused. Separated by commas.
+        webhook_hosts: hosts that requesters may have events of their own reservations sent to, separated by commas; none
+            where it is empty. Operators' webhooks go wherever these say.
+        webhook_key_file: from what is in it the secrets of requesters' webhooks are derived; None for
+            `state_dir/webhook-key`, which is made when it is needed. Controllers of one ledger need the same.
         tokens_file: bearer tokens of the API, hashed; None for `state_dir/tokens.json`.
         stage_lead: how long before a boundary the devices that it changes are read again, and staged where they cannot
             act by themselves.
@@ -158,6 +162,8 @@ class Settings(BaseSettings):
     quota_holds: Count = None
     quota_volume_bytes: Volume = Field(default=None, validation_alias=f"{PREFIX}QUOTA_VOLUME")
     owner_quotas: Annotated[dict[Owner, OwnerQuota], NoDecode, BeforeValidator(_json)] = Field(default_factory=dict)
+    webhook_hosts: Names = ()
+    webhook_key_file: OptionalPath = None
     tokens_file: OptionalPath = None
     stage_lead: Duration = timedelta(seconds=15)
     arm_ahead: Duration = timedelta(hours=1)
@@ -188,6 +194,10 @@ class Settings(BaseSettings):
     @property
     def tokens_path(self) -> Path:
         return self.tokens_file or self.state_dir / "tokens.json"
+
+    @property
+    def webhook_key_path(self) -> Path:
+        return self.webhook_key_file or self.state_dir / "webhook-key"
 
     @property
     def loopback(self) -> bool:

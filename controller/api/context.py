@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Annotated
 
 import structlog
-from fastapi import Depends, Header, HTTPException, Request
+from fastapi import Depends, Header, HTTPException, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
-from pydantic import AwareDatetime, BeforeValidator, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, StringConstraints
 
 from controller.api.figures import LogFigures
 from controller.api.plan_workers import PlanWorkers
@@ -25,6 +25,7 @@ from controller.timebase import RFC_3339
 #: A version; proxies that compress an answer make its ETag a weak one.
 IF_MATCH = r'^(\*|(W/)?"[0-9]{1,9}")$'
 _ETAG = re.compile(r'(?:W/)?"([0-9]{1,9})"')
+FIRST_YEAR, LAST_YEAR = 1970, 9000
 log = structlog.get_logger("slotcar.api")
 bearer = HTTPBearer(auto_error=False, description="A token of `slotcar token create`")
 #: Whoever asks without a token where the operator said SLOTCAR_OPEN=true.
@@ -91,11 +92,10 @@ def caller_if_known(
         return None
 
 
-def if_match(
-    value: Annotated[
-        str | None, Header(alias="If-Match", description='the ETag of the version that you saw, such as `"3"`, or `*`')
-    ] = None,
-) -> int | None:
+IF_MATCH_HEADER = Header(alias="If-Match", description='the ETag of the version that you saw, such as `"3"`, or `*`')
+
+
+def if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
     """The version in an If-Match header; None for `*`.
 
     Raises:
@@ -110,6 +110,15 @@ def if_match(
     if etag is None:
         raise HTTPException(412, f"{text[:40]} is no ETag of a reservation")
     return int(etag[1])
+
+
+def if_match_where_said(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
+    """The version in an If-Match header; None for `*`, and where there is no such header.
+
+    Raises:
+        HTTPException: 412, it is no version of ours.
+    """
+    return None if value is None else if_match(value)
 
 
 def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:
@@ -137,8 +146,27 @@ def _written_time(value: object) -> object:
     return value
 
 
+def label_of(text: str | None) -> tuple[str, str] | None:
+    """The key and the value of `KEY=VALUE`; the value is empty where there is the key alone."""
+    key, _, value = (text or "").partition("=")
+    return (key, value) if text else None
+
+
+def _countable(at: datetime) -> datetime:
+    """Within what microseconds and every platform's calendar can tell."""
+    year = min(max(at.year, FIRST_YEAR), LAST_YEAR)
+    return at if year == at.year else at.replace(year=year, month=2, day=1)
+
+
 #: A name that a request says, and that may be told back to it.
 Line = Annotated[str, StringConstraints(max_length=320, pattern=LINE_PATTERN)]
-Time = Annotated[AwareDatetime, BeforeValidator(_written_time)]
+Time = Annotated[AwareDatetime, BeforeValidator(_written_time), AfterValidator(_countable)]
+LabelQuery = Annotated[
+    str | None, Query(description="`KEY` or `KEY=VALUE`", max_length=320, min_length=1, pattern=LINE_PATTERN)
+]
+OwnerQuery = Annotated[str | None, Query(max_length=128, pattern=LINE_PATTERN, description="only this owner's")]
+NameQuery = Annotated[str | None, Query(max_length=63, pattern=LINE_PATTERN, description="only of this name")]
+Newest = Annotated[bool, Query(description="the latest first")]
 IfMatch = Annotated[int | None, Depends(if_match)]
+MaybeIfMatch = Annotated[int | None, Depends(if_match_where_said)]
 OneVersion = Annotated[int, Depends(one_version)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from controller.api.offer_examples import OFFER_EXAMPLES
 from controller.api.webhook_examples import WEBHOOK_EXAMPLES
 from controller.reservation import from_mapping
 from controller.views.documents import reservation_document
@@ -299,6 +300,7 @@ EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
     "events": (None, {_JSON: {"items": [_EVENT], "next": 11}, "text/event-stream": _STREAM}),
     "event_stream": (None, {"text/event-stream": _STREAM}),
     **WEBHOOK_EXAMPLES,
+    **OFFER_EXAMPLES,
     "healthz": (None, {_JSON: {"status": "ok", "checks": []}}),
     "readyz": (
         None,

@@ -18,6 +18,7 @@ Times are RFC 3339 with a zone; windows are half-open, `[start, end)`. Answers h
 names; requests have texts with units, as reservation files do. Errors are problem details (RFC 9457)."""
 TAGS = [
     {"name": "reservations", "description": "GARA's verbs: enquire, create, modify, bind, commit, cancel."},
+    {"name": "offers", "description": "Who asks, and what may be asked for."},
     {
         "name": "plans",
         "description": "Reservation files as a whole: what applying one would do, and doing exactly that.",
@@ -41,14 +42,18 @@ ERRORS: dict[str, tuple[int, ...]] = {
     "modify": (*_CHANGE, *_BODY, 412, 428),
     "bind": (*_CHANGE, *_BODY, 412, 428),
     "progress": (*_CHANGE, *_BODY),
-    "commit": _CHANGE,
-    "extend": (*_CHANGE, *_BODY),
-    "cancel": (*_CHANGE, *_BODY),
+    "commit": (*_CHANGE, 412),
+    "extend": (*_CHANGE, *_BODY, 412),
+    "cancel": (*_CHANGE, *_BODY, 412),
     "approve": (*_CHANGE, 412, 428),
-    "reject": (*_CHANGE, *_BODY),
+    "reject": (*_CHANGE, *_BODY, 412),
     "enquire": (401, 403, 503, *_BODY),
     "plan": (401, 403, 409, 503, *_BODY),
     "apply": (*_CHANGE, *_BODY, 412),
+    "whoami": (401, 503),
+    "endpoints": (401, 503),
+    "services": (401, 503),
+    "limits": (401, 403, 503),
     "timeline": (401, 403, 404, 422, 503),
     "controller": (401, 403, 503),
     "configurations": (401, 403, 404, 409, 422, 503),
@@ -143,19 +148,19 @@ def _describe(operation: dict[str, Any]) -> None:
     if name in _MORE_WITH_A_TOKEN:
         operation["security"] = [{}, *operation["security"]]
     for parameter in operation.get("parameters", ()):
-        _describe_parameter(parameter)
+        _describe_parameter(parameter, 428 in ERRORS[name])
     for status in sorted({*ERRORS[name], *_ALWAYS}):
         responses[str(status)] = _problem(status)
 
 
-def _describe_parameter(parameter: dict[str, Any]) -> None:
-    """A parameter is there or not, never null; and `If-Match` must be."""
+def _describe_parameter(parameter: dict[str, Any], needs_version: bool) -> None:
+    """A parameter is there or not, never null; and `If-Match` must be where a version is needed."""
     schema = parameter["schema"]
     kinds = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
     if len(kinds) == 1:
         parameter["schema"] = {key: value for key, value in schema.items() if key != "anyOf"} | kinds[0]
     if parameter["name"] == "If-Match":
-        parameter["required"] = True
+        parameter["required"] = needs_version
         parameter["schema"]["pattern"] = IF_MATCH
 
 

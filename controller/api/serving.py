@@ -29,6 +29,7 @@ from controller.logs import LimitRepeats, RepeatLimit
 from controller.network import load_network
 from controller.network.model import Network
 from controller.notify.dispatching import Dispatcher
+from controller.notify.signing import DerivedSecrets
 from controller.problems import SlotcarError
 from controller.rollout.archive import Archive
 from controller.rollout.loop import ReconcileLoop
@@ -168,8 +169,9 @@ class _Parts:
     def start_all(self, loop: ReconcileLoop, context: Context) -> None:
         self._status = status = loop.status
         dispatcher = Dispatcher(
-            self.ledger, lambda: status.leading, lambda: datetime.now(UTC), counts=context.deliveries
-        )
+            self.ledger, lambda: status.leading, lambda: datetime.now(UTC),
+            DerivedSecrets(context.broker.settings.webhook_key_path), counts=context.deliveries,
+        )  # fmt: skip
         for name, run in (("loop", loop.run), ("webhooks", dispatcher.run)):
             # Daemons: one that hangs does not keep the process from ending.
             thread = threading.Thread(target=self._run, args=(name, run), name=f"slotcar-{name}", daemon=True)

@@ -8,7 +8,9 @@ _JSON = "application/json"
 _WEBHOOK: dict[str, Any] = {
     "id": "wh-5f1c09aa3be2",
     "url": "https://example.net/slotcar",
+    "owner": None,
     "secret": "file:/etc/slotcar/webhook-secret",
+    "signing_secret": None,
     "kinds": ["push.failed", "reservation."],
     "created_at": "2027-03-01T12:00:00Z",
     "created_by": "ops",

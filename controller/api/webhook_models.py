@@ -13,9 +13,9 @@ from controller.problems import LINE_PATTERN
 
 class WebhookIn(Answer):
     url: str = Field(max_length=2000, pattern=LINE_PATTERN, examples=["https://example.net/slotcar"])
-    secret: str = Field(
-        max_length=1000, pattern=LINE_PATTERN, examples=["file:/etc/slotcar/webhook-secret"],
-        description="where the controller reads the signing secret: `file:/FULL/PATH` or `env:NAME`",
+    secret: str | None = Field(
+        default=None, max_length=1000, pattern=LINE_PATTERN, examples=["file:/etc/slotcar/webhook-secret"],
+        description="where the controller reads the signing secret: `file:/FULL/PATH` or `env:NAME`; it makes one without",
     )  # fmt: skip
     kinds: list[str] = Field(
         default=[], examples=[["push.failed", "reservation."]], description="beginnings of kinds; none for all"
@@ -23,11 +23,13 @@ class WebhookIn(Answer):
 
 
 class WebhookOut(Answer):
-    """A receiver of events. `secret` is where its secret is, never the secret."""
+    """A receiver of events. `secret` is where its secret is, `derived` for one that the controller made."""
 
     id: str
     url: str
+    owner: str | None = Field(description="only events of this owner's reservations; null for all events")
     secret: str
+    signing_secret: str | None = Field(description="said once, by the answer that added it, where it is `derived`")
     kinds: list[str]
     created_at: datetime
     created_by: str

@@ -69,6 +69,7 @@ class Caller:
     name: str
     role: Role
     owner: str | None = None
+    expires_at: datetime | None = None
 
 
 def digest(secret: str) -> str:
@@ -193,5 +194,5 @@ class TokenStore:
         caller = None
         for token in self.tokens():
             if hmac.compare_digest(token.sha256, wanted) and (token.expires_at is None or now < token.expires_at):
-                caller = Caller(name=token.name, role=token.role, owner=token.owner)
+                caller = Caller(token.name, token.role, token.owner, token.expires_at)
         return caller

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from controller.cli import admin, devices, planning, reserving, viewing, webhooks
+from controller.cli import admin, contexts, devices, offers, planning, reserving, viewing, webhooks
 from controller.cli.exit_codes import ExitCode, markdown_table
 from controller.cli.installed import WithInstalled
+from controller.cli.remote import choose_context
 from controller.cli.strict import App
 
 
@@ -44,12 +45,20 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def root(
     debug: Annotated[bool, typer.Option("--debug", help="show tracebacks [env: SLOTCAR_DEBUG]")] = False,
+    context: Annotated[
+        str | None,
+        typer.Option(
+            "--context",
+            help="the controller to go to: a name of `slotcar context list`; `local` for this machine's ledger",
+        ),
+    ] = None,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
     ] = False,
 ) -> None:
     """What all commands have."""
+    choose_context(context)
 
 
-for module in (planning, reserving, viewing, devices, webhooks, admin):
+for module in (planning, reserving, viewing, offers, devices, webhooks, contexts, admin):
     module.register(app)

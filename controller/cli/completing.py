@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from controller.cli.remote import chosen_place
 from controller.cli.session import settings
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ def _living() -> Iterable[Entry]:
     from controller.ledger.model import OCCUPYING
     from controller.ledger.queries import Filter
 
+    if chosen_place() is not None:
+        from controller.cli.session import caller, over_http
+
+        with over_http() as far:
+            return far.list(Filter(states=OCCUPYING, limit=MOST_NAMES), caller())
     chosen = settings()
     if chosen.database_url is None and not (chosen.state_dir / "postgres" / "postmaster.pid").exists():
         return ()

@@ -12,7 +12,7 @@ from controller.cli.confirmation import confirm
 from controller.cli.exit_codes import ExitCode
 from controller.cli.options import Devices, Inventory, OutputFormat, Yes, complete_reservation
 from controller.cli.output import Format, coloured_diff, complain, emit, print_table, progress, stdout
-from controller.cli.session import broker, caller, now, settings
+from controller.cli.session import broker, caller, now, require_here, settings
 from controller.cli.tables import Column
 from controller.stopping import PROCESS
 
@@ -52,6 +52,7 @@ def diff(
 
 
 def _compare(inventory: Path | None, device: list[str] | None) -> Comparison:
+    require_here("devices are read")
     with broker(inventory) as opened:
         progress("reading the devices")
         return opened.compare(device, caller(), now())
@@ -78,6 +79,7 @@ def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) 
     from controller.recovery.comparison import compare, must_be_wanted_still
     from controller.wiring import pusher_for
 
+    require_here("devices are pushed to")
     with broker(inventory) as opened:
         lease = opened.ledger.try_lead()
         if lease is None:

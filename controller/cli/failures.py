@@ -37,6 +37,7 @@ def _first_line(error: BaseException) -> str:
 
 def _code_of(error: SlotcarError) -> int:
     from controller.api.listening import PortInUse
+    from controller.cli.remote import RefusedThere
     from controller.ledger.errors import PlanNotAdmitted
     from controller.planning.errors import CannotExpress, PlanRefused, RefusedByAdmission
     from controller.policy.errors import RefusedByPolicy
@@ -45,7 +46,9 @@ def _code_of(error: SlotcarError) -> int:
 
     if isinstance(error, Stopping):
         return 128 + PROCESS.signal_number
-    if isinstance(error, RefusedByAdmission | RefusedByPolicy | PlanRefused | PlanNotAdmitted | CannotExpress):
+    if isinstance(
+        error, RefusedByAdmission | RefusedByPolicy | PlanRefused | PlanNotAdmitted | CannotExpress | RefusedThere
+    ):
         return ExitCode.REFUSED
     if isinstance(error, PortInUse):
         return ExitCode.PORT_IN_USE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -41,6 +42,12 @@ Device = Annotated[
 OfReservation = Annotated[
     str | None, typer.Option("--reservation", help="a handle, or OWNER/NAME", autocompletion=complete_reservation)
 ]
+OfOwner = Annotated[str | None, typer.Option("--owner", help="only of this owner")]
+OfName = Annotated[str | None, typer.Option("--name", help="only of reservations of this name")]
+OfLabel = Annotated[str | None, typer.Option("--label", help="only of those with this label: KEY or KEY=VALUE")]
+Since = Annotated[str | None, typer.Option("--from", help="a time with its zone, or `now`")]
+Until = Annotated[str | None, typer.Option("--until", help="a time with its zone, or `now + 10 min`")]
+Newest = Annotated[bool, typer.Option("--newest", help="the latest first")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="do not ask")]
 IfVersion = Annotated[int | None, typer.Option("--if-version", help="only if the reservation still has this version")]
 Files = Annotated[list[Path], typer.Argument(help="reservation files, or folders of them", show_default=False)]
@@ -66,6 +73,19 @@ def parsed(option: str, parse: Callable[[str], Value], text: str) -> Value:
         return parse(text)
     except UnitError as error:
         raise typer.BadParameter(str(error), param_hint=option) from error
+
+
+def label_of(text: str | None) -> tuple[str, str] | None:
+    """The key and the value of `KEY=VALUE`; the value is empty where there is the key alone."""
+    key, _, value = (text or "").partition("=")
+    return (key, value) if text else None
+
+
+def time_of(option: str, text: str | None, now: datetime) -> datetime | None:
+    """The instant that an option says, if it says one."""
+    from controller.reservation import parse_time
+
+    return parsed(option, lambda one: parse_time(one, now), text) if text else None
 
 
 def actor() -> str:

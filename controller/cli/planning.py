@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,11 +12,12 @@ from controller.cli.confirmation import confirm
 from controller.cli.exit_codes import ExitCode
 from controller.cli.options import Files, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, coloured_diff, emit, hanging, stdout
-from controller.cli.session import broker, caller, network_of, now, settings
+from controller.cli.remote import chosen_place
+from controller.cli.session import broker, caller, network_of, now, over_http, settings
 from controller.problems import printable
 
 if TYPE_CHECKING:
-    from controller.planning.plan import Plan
+    from controller.planning.plan import Applied, Plan
     from controller.planning.step import PlanStep
 
 SetName = Annotated[
@@ -51,12 +53,18 @@ def plan(
     Exits with 3 if anything is refused. Without a ledger yet, or with --offline, nothing but the inventory and the
     files is needed.
     """
-    from controller.planning.plan_file import plan_document, write_plan
+    from controller.planning.plan_file import plan_document, write_document
 
-    made = _make(files, inventory, offline, set_name, owner or [])
+    if chosen_place() is not None and not offline:
+        with over_http(inventory) as far:
+            document = far.plan_files(files, set_name, owner or [], now())
+            made = far.shown(document)
+    else:
+        made = _make(files, inventory, offline, set_name, owner or [])
+        document = plan_document(made)
     if output:
-        write_plan(made, output)
-    emit(plan_document(made), form, lambda: print_plan(made))
+        write_document(document, output)
+    emit(document, form, lambda: print_plan(made, document["boundaries"]))
     if made.refused:
         raise typer.Exit(ExitCode.REFUSED)
 
@@ -87,22 +95,55 @@ def apply(
     All or nothing: if anything is refused, nothing is applied (exit code 3). Asks before it applies files; a plan's file
     is applied without a question, because it holds no more than was shown when it was made.
     """
-    from controller.planning.plan_file import read_plan
+    from controller.planning.plan_file import plan_document, read_plan
     from controller.planning.source import read_source
 
+    if chosen_place() is not None:
+        _apply_there(files, inventory, set_name, owner or [], yes)
+        return
     with broker(inventory) as opened:
         made = read_plan(files)
         if made is None:
             moment = now()
             source = read_source(files, moment, opened.network, set_name, owner or [])
             made = opened.plan(source, caller(), moment)
-            print_plan(made)
-            if made.changes_nothing:
+            if not _confirmed(made, plan_document(made)["boundaries"], yes):
                 return
-            if made.refused:
-                raise typer.Exit(ExitCode.REFUSED)
-            confirm(yes, "Apply this?")
         result = opened.apply(made, caller(), now())
+    _print_applied(result)
+
+
+def _apply_there(
+    files: list[Path], inventory: Path | None, set_name: str | None, owners: list[str], yes: bool
+) -> None:
+    from controller.planning.plan_file import plan_in_file
+
+    with over_http(inventory) as far:
+        document = plan_in_file(files)
+        if document is None:
+            document = far.plan_files(files, set_name, owners, now())
+            if not _confirmed(far.shown(document), document["boundaries"], yes):
+                return
+        result = far.apply_document(document)
+    _print_applied(result)
+
+
+def _confirmed(made: Plan, boundaries: Sequence[Mapping[str, Any]], yes: bool) -> bool:
+    """Shows a plan and asks; False where there is nothing to do.
+
+    Raises:
+        typer.Exit: it holds a refusal, or the answer is no.
+    """
+    print_plan(made, boundaries)
+    if made.changes_nothing:
+        return False
+    if made.refused:
+        raise typer.Exit(ExitCode.REFUSED)
+    confirm(yes, "Apply this?")
+    return True
+
+
+def _print_applied(result: Applied) -> None:
     for entry in result.entries:
         reservation = entry.reservation
         waits = "; its change waits for approval" if entry.proposed else ""
@@ -112,19 +153,19 @@ def apply(
     )
 
 
-def print_plan(made: Plan) -> None:
+def print_plan(made: Plan, boundaries: Sequence[Mapping[str, Any]]) -> None:
     """As Terraform shows it: each fate with its reasons, then what the devices would be told, then one line."""
-    from controller.timebase import iso
-
     console = stdout()
     for step in made.steps:
         _print_step(step)
-    for boundary in made.boundaries:
-        console.print(f"\nat {iso(boundary.at)}", style="bold")
-        for device in boundary.devices:
-            console.print(f"  {device.device}", style="cyan")
-            coloured_diff(device.diff)
-            for note in device.approximations:
+    for boundary in boundaries:
+        console.print(f"\nat {boundary['at']}", style="bold")
+        for device in boundary["devices"]:
+            console.print(f"  {device['device']}", style="cyan")
+            coloured_diff(device["diff"])
+            if device["lines_left_out"]:
+                console.print(f"    and {device['lines_left_out']} more lines, not shown", style="dim")
+            for note in device["approximations"]:
                 console.print(f"    approximated: {note}", style="yellow", markup=False)
     if made.boundaries_left_out:
         console.print(f"\nand {made.boundaries_left_out} more boundaries, not shown", style="dim")

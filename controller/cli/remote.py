@@ -1,11 +1,12 @@
-"""Asking a running controller over its API, for what changes while one looks."""
+"""Which controller a command goes to over HTTP, and what becomes of the errors of the client library."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,21 +14,26 @@ from controller.files import read_regular_file
 from controller.problems import SlotcarError
 
 if TYPE_CHECKING:
-    import httpx
+    from slotcar_client import Slotcar
+    from slotcar_client.contexts import Place
 
-ANSWER_S = 10.0
-#: A stream says something at least every 15 s.
-SILENCE_S = 60.0
+#: The context of this machine's own ledger, which needs no address.
+LOCAL = "local"
 LARGEST_TOKEN_BYTES = 4096
-
 Api = Annotated[
     str | None,
-    typer.Option("--api", envvar="SLOTCAR_API", help="the controller's address; by default that of this machine's"),
+    typer.Option("--api", help="the controller's address; by default the context's, or else that of this machine's"),
 ]
 TokenFile = Annotated[
     Path | None,
-    typer.Option("--token-file", envvar="SLOTCAR_API_TOKEN_FILE", help="a file that holds a token of that controller"),
+    typer.Option("--token-file", help="a file that holds a token of that controller [env: SLOTCAR_API_TOKEN_FILE]"),
 ]
+#: Kinds of problems by which admission or a policy refuses (exit code 3).
+_REFUSALS = frozenset(
+    ("refused", "plan-refused", "quota-exceeded", "flow-taken", "hold-too-long", "beyond-horizon", "endpoint-not-allowed",
+     "unrenderable")
+)  # fmt: skip
+_context: str | None = None
 
 
 class NoAnswer(SlotcarError):
@@ -38,91 +44,85 @@ class Declined(SlotcarError):
     """The controller answers, and will not do this; asking again does not help."""
 
 
-class Remote:
-    """A controller's API, as long as the `with` lasts.
+class RefusedThere(Declined):
+    """The controller's admission or its operator's rules refuse it."""
 
-    Raises (every method):
-        NoAnswer, Declined.
+
+def choose_context(name: str | None) -> None:
+    """What `--context` says, for the whole command."""
+    global _context
+    _context = name
+
+
+def chosen_place() -> Place | None:
+    """The controller that verbs go to; None for this machine's ledger.
+
+    Raises:
+        Declined: the context is not there, or its token cannot be read.
     """
+    name = _context or (None if os.environ.get("SLOTCAR_API") else os.environ.get("SLOTCAR_CONTEXT"))
+    if name == LOCAL:
+        return None
+    if name is None and not os.environ.get("SLOTCAR_API") and not _contexts_file().exists():
+        return None  # without the client library, which takes a while to import
+    from slotcar_client import contexts
 
-    def __init__(self, address: str, token: str | None) -> None:
-        import httpx
+    with translated():
+        return contexts.chosen_place(context=name)
 
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self.address = address
-        try:
-            self._client = httpx.Client(base_url=address, headers=headers, timeout=ANSWER_S)
-        except (httpx.InvalidURL, ValueError) as error:
-            raise Declined(f"{address} is no address of an API: say one such as http://127.0.0.1:8470") from error
 
-    def get(self, path: str, **asked: Any) -> Any:
-        with self._answering():
-            response = self._client.get(path, params={key: value for key, value in asked.items() if value is not None})
-            self._require_good(response)
-            return response.json()
-
-    @contextmanager
-    def events(self, after: int | None, asked: Mapping[str, str | Sequence[str]]) -> Iterator[Iterator[str]]:
-        """The lines of the event stream, from the one after `after` on; from now on where it is None."""
-        import httpx
-
-        headers = {"Last-Event-ID": str(after)} if after is not None else {}
-        limits = httpx.Timeout(ANSWER_S, read=SILENCE_S)
-        with (
-            self._answering(),
-            self._client.stream(
-                "GET", "/v1/events/stream", params=dict(asked), headers=headers, timeout=limits
-            ) as response,
-        ):
-            if response.status_code != 200:
-                response.read()
-            self._require_good(response)
-            yield response.iter_lines()
-
-    def close(self) -> None:
-        self._client.close()
-
-    @contextmanager
-    def _answering(self) -> Iterator[None]:
-        import httpx
-
-        try:
-            yield
-        except httpx.UnsupportedProtocol as error:
-            raise Declined(f"{self.address} is no address of an API: say http:// or https://") from error
-        except httpx.TransportError as error:
-            words = str(error) or type(error).__name__
-            raise NoAnswer(f"the controller at {self.address} does not answer: {words}; does it run?") from error
-
-    def _require_good(self, response: httpx.Response) -> None:
-        if response.is_success:
-            return
-        try:
-            words = str(response.json()["detail"])
-        except (ValueError, KeyError, TypeError):
-            words = f"it answers {response.status_code}, and not as Slotcar does"
-        kind = NoAnswer if response.status_code >= 500 else Declined
-        raise kind(f"the controller at {self.address}: {words}")
+def _contexts_file() -> Path:
+    base = os.environ.get("XDG_CONFIG_HOME") or Path(os.environ.get("HOME") or Path.home()) / ".config"
+    return Path(base) / "slotcar" / "contexts.json"
 
 
 @contextmanager
-def remote(address: str | None, token_file: Path | None) -> Iterator[Remote]:
+def remote(address: str | None, token_file: Path | None, attempts: int = 5) -> Iterator[Slotcar]:
+    """The controller that these name, else that of the context, else this machine's.
+
+    Raises:
+        Declined: the token file cannot be read; and see `translated`.
+    """
+    from slotcar_client import Retries, Slotcar
+    from slotcar_client.contexts import token_of
+
+    with translated():
+        place = None if address else chosen_place()
+        token = read_token(token_file) if token_file else place.token if place else token_of(os.environ)
+        api = address or (place.api if place else _own_address())
+        with Slotcar(api, token, retries=Retries(attempts=attempts)) as slotcar:
+            yield slotcar
+
+
+@contextmanager
+def translated() -> Iterator[None]:
     """
     Raises:
-        Declined: the token file cannot be read.
+        NoAnswer, Declined, RefusedThere: instead of the client library's errors, in the same words.
     """
-    token = None
-    if token_file is not None:
-        try:
-            token = read_regular_file(token_file, LARGEST_TOKEN_BYTES).decode("ascii").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            words = getattr(error, "strerror", None) or "it is no text"
-            raise Declined(f"{token_file}: no token can be read from it: {words}") from error
-    opened = Remote(address or _own_address(), token)
+    import slotcar_client
+
     try:
-        yield opened
-    finally:
-        opened.close()
+        yield
+    except (slotcar_client.NoAnswer, slotcar_client.Unavailable) as error:
+        raise NoAnswer(str(error)) from error
+    except slotcar_client.Problem as error:
+        words = f"{error}; an earlier attempt may have done it: see slotcar status" if error.maybe_done else str(error)
+        raise (RefusedThere if error.kind in _REFUSALS else Declined)(words) from error
+    except slotcar_client.SlotcarError as error:
+        raise Declined(str(error)) from error
+
+
+def read_token(file: Path) -> str:
+    """
+    Raises:
+        Declined: it cannot be read.
+    """
+    try:
+        return read_regular_file(file, LARGEST_TOKEN_BYTES).decode("ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        words = getattr(error, "strerror", None) or "it is no text"
+        raise Declined(f"{file}: no token can be read from it: {words}") from error
 
 
 def _own_address() -> str:

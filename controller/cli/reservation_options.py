@@ -18,7 +18,10 @@ _SHORT = {"name": "-n", "source": "-s", "destination": "-t", "rate": "-r"}
 
 
 def takes_reservation(
-    defaults: Mapping[str, str], required: Collection[str] = (), without: Collection[str] = ()
+    defaults: Mapping[str, str],
+    required: Collection[str] = (),
+    without: Collection[str] = (),
+    optional: Collection[str] = (),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Makes a command of a function whose first parameter is what was said, in the keys of a reservation file.
 
@@ -26,9 +29,13 @@ def takes_reservation(
         defaults: of options that the model requires and the command does not, or the other way round.
         required: options that the command requires beside those of the model.
         without: keys that are no options of this command.
+        optional: options that the model requires and the command leaves to the controller.
     """
     left_out = IN_FILES_ONLY | set(without)
     fields = {key: field for key, field in FIELDS.items() if key not in left_out}
+
+    def needed(key: str, field: FieldInfo) -> bool:
+        return key in required or (field.is_required() and key != "start" and key not in optional)
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         def command(**given: Any) -> None:
@@ -38,7 +45,7 @@ def takes_reservation(
         hints = get_type_hints(function, include_extras=True)
         own = list(inspect.signature(function).parameters.values())[1:]
         parameters = [
-            *(_parameter(key, field, defaults.get(key), key in required) for key, field in fields.items()),
+            *(_parameter(key, field, defaults.get(key), needed(key, field)) for key, field in fields.items()),
             *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name]) for one in own),
         ]
         command.__name__, command.__doc__, command.__module__ = (
@@ -55,7 +62,7 @@ def takes_reservation(
 
 def _parameter(key: str, field: FieldInfo, default: str | None, required: bool) -> inspect.Parameter:
     many = get_origin(field.annotation) is tuple
-    needed = default is None and (required or (field.is_required() and key != "start"))
+    needed = default is None and required
     kind: Any = list[str] if many else str
     names = (f"--{key.replace('_', '-')}", *([_SHORT[key]] if key in _SHORT else []))
     return inspect.Parameter(

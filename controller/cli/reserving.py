@@ -7,11 +7,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from controller.cli.confirmation import confirm
-from controller.cli.options import IfVersion, Inventory, MaybeWhich, OutputFormat, Which, Yes, parsed
+from controller.cli.options import (
+    IfVersion,
+    Inventory,
+    MaybeWhich,
+    Newest,
+    OfLabel,
+    OfName,
+    OfOwner,
+    OutputFormat,
+    Since,
+    Until,
+    Which,
+    Yes,
+    label_of,
+    parsed,
+    time_of,
+)
 from controller.cli.output import Format, emit, hanging, print_table, stdout
-from controller.cli.remote import Api, TokenFile, remote
+from controller.cli.remote import Api, TokenFile, chosen_place, remote
 from controller.cli.reservation_options import takes_reservation
-from controller.cli.session import broker, caller, network_of, now, settings
+from controller.cli.session import caller, network_of, now, over_http, settings, verbs
 from controller.problems import printable
 from controller.reservation.written import NEED_KEYS
 
@@ -41,22 +57,29 @@ def enquire(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """The highest rate that would be admitted over a window, each way."""
+    if not offline and chosen_place() is not None:
+        with over_http(inventory) as opened:
+            answer = opened.enquire_as_said(said)
+    else:
+        answer = _enquire_here(said, inventory, offline)
+    _show_enquiry(answer, form)
+
+
+def _enquire_here(said: dict[str, object], inventory: Path | None, offline: bool) -> EnquiryAnswer:
+    from controller.cli.session import broker
     from controller.reservation import from_mapping
 
     moment = now()
-    data = {"name": "enquiry", "owner": "enquiry", "rate": "1 bit/s", **said}
-    asked = from_mapping(data, moment, "enquire")
+    asked = from_mapping({"name": "enquiry", "owner": "enquiry", "rate": "1 bit/s", **said}, moment, "enquire")
     chosen = settings(inventory=inventory)
-    if offline or not chosen.has_ledger():
-        from controller.admission import SlotTables, capacities
-        from controller.planning.enquiry import ask_tables
-
-        network = network_of(chosen)
-        answer = ask_tables(asked, network, SlotTables(capacities(network)))
-    else:
+    if not (offline or not chosen.has_ledger()):
         with broker(inventory) as opened:
-            answer = opened.enquire(asked, caller(), moment)
-    _show_enquiry(answer, form)
+            return opened.enquire(asked, caller(), moment)
+    from controller.admission import SlotTables, capacities
+    from controller.planning.enquiry import ask_tables
+
+    network = network_of(chosen)
+    return ask_tables(asked, network, SlotTables(capacities(network)))
 
 
 def _show_enquiry(answer: EnquiryAnswer, form: Format) -> None:
@@ -75,7 +98,9 @@ def _show_enquiry(answer: EnquiryAnswer, form: Format) -> None:
     )
 
 
-@takes_reservation({"service": "ip-premium", "protocol": "tcp", "direction": "forward", "start": "now"})
+@takes_reservation(
+    {"service": "ip-premium", "protocol": "tcp", "direction": "forward", "start": "now"}, optional=("owner",)
+)
 def create(
     data: dict[str, object],
     hold: Annotated[
@@ -91,7 +116,12 @@ def create(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Reserve: admitted whole, or refused with numbers (exit code 3)."""
+    if chosen_place() is not None:
+        with over_http(inventory) as far:
+            _show(far.create_as_said(data, hold, idempotency_key), form)
+        return
     from controller.broker import Options
+    from controller.cli.session import broker
     from controller.reservation import from_mapping
     from controller.reservation.fingerprint import fingerprint_of
     from controller.units import parse_duration
@@ -146,7 +176,7 @@ def modify(
     left = parsed("--remaining", parse_remaining_bytes, remaining) if remaining else None
     if left is not None and change != Modification():
         raise typer.BadParameter("it goes with no other change", param_hint="--remaining")
-    with broker(inventory) as opened:
+    with verbs(inventory) as opened:
         if left is None:
             _show(opened.modify(which, change, caller(), now(), if_version), form)
         else:
@@ -162,7 +192,7 @@ def bind(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Say the ports that were not known when it was created."""
-    with broker(inventory) as opened:
+    with verbs(inventory) as opened:
         _show(opened.bind(which, caller(), now(), source_port, destination_port, if_version), form)
 
 
@@ -170,7 +200,7 @@ def commit(
     which: Which, if_version: IfVersion = None, inventory: Inventory = None, form: OutputFormat = Format.TABLE
 ) -> None:
     """Make a hold firm."""
-    with broker(inventory) as opened:
+    with verbs(inventory) as opened:
         _show(opened.commit(which, caller(), now(), if_version), form)
 
 
@@ -185,7 +215,7 @@ def extend(
     from controller.units import parse_duration
 
     longer = parsed("--by", parse_duration, by)
-    with broker(inventory) as opened:
+    with verbs(inventory) as opened:
         _show(opened.extend(which, longer, caller(), now(), if_version), form)
 
 
@@ -203,7 +233,7 @@ def cancel(
     """Give it back, now; its routers follow at once. Asks first."""
     from controller.cli.planning import summary
 
-    with broker(inventory) as opened:
+    with verbs(inventory) as opened:
         entry = opened.status(which, caller())
         confirm(yes, f"Cancel {'/'.join(entry.reservation.key)} ({entry.state.value}, {summary(entry.reservation)})?")
         _show(opened.cancel(which, caller(), now(), if_version, reason), form)
@@ -217,7 +247,7 @@ def approve(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Let a reservation above the approval gate, or a change of one, through: exactly what is shown."""
-    with broker(inventory) as opened:
+    with verbs(inventory) as opened:
         version = if_version
         if version is None:
             seen = opened.status(which, caller())
@@ -235,15 +265,18 @@ def reject(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Turn a reservation above the approval gate away, or a change of one, which stays as it is then."""
-    with broker(inventory) as opened:
+    with verbs(inventory) as opened:
         _show(opened.reject(which, caller(), now(), if_version, reason), form)
 
 
 def status(
     which: MaybeWhich = None,
-    owner: Annotated[str | None, typer.Option("--owner", help="only of this owner")] = None,
-    name: Annotated[str | None, typer.Option("--name", help="only of this name")] = None,
-    label: Annotated[str | None, typer.Option("--label", help="only with this label: KEY or KEY=VALUE")] = None,
+    owner: OfOwner = None,
+    name: OfName = None,
+    label: OfLabel = None,
+    since: Since = None,
+    until: Until = None,
+    newest: Newest = False,
     every: Annotated[bool, typer.Option("--all", "-a", help="also those that are over")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
     watch: Annotated[
@@ -264,12 +297,13 @@ def status(
     from controller.ledger.queries import Filter
     from controller.views.documents import entry_document
 
-    with broker(inventory) as opened:
+    with verbs(inventory) as opened:
         if which:
             _show(opened.status(which, caller()), form)
             return
-        key, _, value = (label or "").partition("=")
-        wanted = Filter(owner, name, None if every else OCCUPYING, (key, value) if label else None, limit=limit)
+        begin, end = (time_of(option, text, now()) for option, text in (("--from", since), ("--until", until)))
+        states = None if every else OCCUPYING
+        wanted = Filter(owner, name, states, label_of(label), begin, end, newest, limit=limit)
         entries = opened.list(wanted, caller())
     emit([entry_document(entry) for entry in entries], form, lambda: _print_list(entries))
 
@@ -282,8 +316,8 @@ def _watch(which: str | None, form: Format, api: str | None, token_file: Path | 
     if which is not None:
         words = f"it shows the controller, not a reservation: say `slotcar timeline --reservation {which}`"
         raise typer.BadParameter(words, param_hint="--watch")
-    with remote(api, token_file) as asked:
-        watch(asked, interval_s)
+    with remote(api, token_file, attempts=1) as slotcar:
+        watch(slotcar, interval_s)
 
 
 def _print_list(entries: tuple[Entry, ...]) -> None:

@@ -14,11 +14,13 @@ from controller.cli.output import progress
 if TYPE_CHECKING:
     from controller.auth.tokens import Caller
     from controller.broker import Broker
+    from controller.cli.over_http import OverHttp
     from controller.network.model import Network
     from controller.settings import Settings
 
 #: Reservations among which a near name is looked for.
 MOST_NAMES = 10_000
+HERE = "or say --context local for this machine's ledger"
 
 
 def now() -> datetime:
@@ -43,6 +45,53 @@ def caller() -> Caller:
     from controller.auth.tokens import Caller, Role
 
     return Caller(name=actor(), role=Role.OPERATOR)
+
+
+@contextmanager
+def verbs(inventory: Path | None = None) -> Iterator[Broker | OverHttp]:
+    """The verbs: over HTTP where a controller is named (`SLOTCAR_API`, a context), else over this machine's ledger.
+
+    Raises:
+        Declined: the controller does not do it; or it is named, and so is an inventory.
+    """
+    from controller.cli.remote import Declined, chosen_place, remote
+
+    place = chosen_place()
+    if place is None:
+        with broker(inventory) as opened:
+            yield opened
+        return
+    from controller.cli.over_http import OverHttp
+
+    if inventory is not None:
+        raise Declined(f"the controller at {place.api} has an inventory of its own: leave --inventory out, {HERE}")
+    progress(f"asking the controller at {place.api}")
+    with remote(None, None) as slotcar:
+        yield OverHttp(slotcar)
+
+
+@contextmanager
+def over_http(inventory: Path | None = None) -> Iterator[OverHttp]:
+    """The verbs of the controller that is named."""
+    from controller.cli.over_http import OverHttp
+
+    with verbs(inventory) as opened:
+        assert isinstance(opened, OverHttp), "no controller is named"
+        yield opened
+
+
+def require_here(what: str) -> None:
+    """
+    Raises:
+        Declined: another controller is named, and this can only be done with this machine's ledger.
+    """
+    from controller.cli.remote import Declined, chosen_place
+
+    if (place := chosen_place()) is not None:
+        where = f"the context {place.name}" if place.name else "SLOTCAR_API"
+        raise Declined(
+            f"{where} names the controller at {place.api}, and {what} only on its own machine: there, {HERE}"
+        )
 
 
 @contextmanager

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from controller.cli.options import At, Device, Devices, Inventory, OfReservation, OutputFormat, parsed
+from controller.cli.options import (
+    At,
+    Device,
+    Devices,
+    Inventory,
+    Newest,
+    OfLabel,
+    OfName,
+    OfOwner,
+    OfReservation,
+    OutputFormat,
+    Since,
+    Until,
+    label_of,
+    parsed,
+    time_of,
+)
 from controller.cli.output import Format, emit, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
-from controller.cli.session import broker, caller, network_of, now, settings
+from controller.cli.session import caller, network_of, now, settings, verbs
 from controller.problems import printable
 
 if TYPE_CHECKING:
@@ -24,33 +41,33 @@ def register(app: typer.Typer) -> None:
 
 
 def timeline(
-    since: Annotated[
-        str | None, typer.Option("--from", help="a time with its zone, or `now`; an hour back by default")
-    ] = None,
-    until: Annotated[str | None, typer.Option("--until", help="a time with its zone, or `now + 10 min`")] = None,
+    since: Since = None,
+    until: Until = None,
     hours: Annotated[
         float, typer.Option("--hours", min=0.01, max=24 * 366, help="how far ahead, without --until")
     ] = 24.0,
     device: Devices = None,
     reservation: OfReservation = None,
+    owner: OfOwner = None,
+    name: OfName = None,
+    label: OfLabel = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Slot boundaries, past and coming: what starts and ends when, and how far each device got with it."""
+    """Slot boundaries, an hour back and to come: what starts and ends when, and how far each device got with it."""
     from controller.cli.listing import BOUNDARIES, boundary_row
-    from controller.reservation import parse_time
     from controller.views.documents import timeline_document
     from controller.views.timeline import LOOK_BACK, TimelineQuery
 
     moment = now()
-    begin = parsed("--from", lambda text: parse_time(text, moment), since) if since else moment - LOOK_BACK
-    end = parsed("--until", lambda text: parse_time(text, moment), until) if until else moment + timedelta(hours=hours)
+    begin = time_of("--from", since, moment) or moment - LOOK_BACK
+    end = time_of("--until", until, moment) or moment + timedelta(hours=hours)
     if end < begin:
         raise typer.BadParameter("is before --from", param_hint="--until")
-    with broker(inventory) as opened:
+    with verbs(inventory) as opened:
         handle = None if reservation is None else opened.status(reservation, caller()).handle
-        query = TimelineQuery(begin, end, limit, device, handle)
+        query = TimelineQuery(begin, end, limit, device, handle, owner, name, label_of(label))
         data = [timeline_document(item) for item in opened.timeline(query, caller(), moment)]
     rows = [boundary_row(item, moment) for item in data]
     narrow = [boundary_row(item, moment, narrow=True) for item in data]
@@ -74,36 +91,45 @@ def render(
 
     With FILES everything in them counts as admitted, and no server or database is needed; without, the ledger is read.
     """
-    from controller.planning.offline import entries_of
     from controller.reservation import parse_time
-    from controller.views.configurations import configurations_at
     from controller.views.documents import configurations_document
 
     moment = now()
     instant = parsed("--at", lambda text: parse_time(text, moment), at)
     if files:
-        from controller.planning.source import read_source
-
-        network = network_of(settings(inventory=inventory))
-        source = read_source(files, moment, network)
-        entries = entries_of(source.reservations, network, moment, source.paths)
-        configurations = configurations_at(entries, network, instant, device)
+        listed: Sequence[Mapping[str, Any]] = configurations_document(
+            _rendered(files, inventory, device, moment, instant), instant
+        )
     else:
-        with broker(inventory) as opened:
-            configurations = opened.configurations(instant, caller(), device)
-    emit(configurations_document(configurations, instant), form, lambda: _print(configurations))
+        with verbs(inventory) as opened:
+            listed = opened.configuration_documents(instant, device, caller())
+    emit(listed, form, lambda: _print(listed))
 
 
-def _print(configurations: dict[str, Configuration]) -> None:
-    for name, one in configurations.items():
-        stdout().print(f"# {name} ({one.platform})", style="bold cyan", markup=False)
-        for line in one.lines:
+def _rendered(
+    files: list[Path], inventory: Path | None, device: list[str] | None, moment: datetime, instant: datetime
+) -> dict[str, Configuration]:
+    from controller.planning.offline import entries_of
+    from controller.planning.source import read_source
+    from controller.views.configurations import configurations_at
+
+    network = network_of(settings(inventory=inventory))
+    source = read_source(files, moment, network)
+    entries = entries_of(source.reservations, network, moment, source.paths)
+    return configurations_at(entries, network, instant, device)
+
+
+def _print(listed: Sequence[Mapping[str, Any]]) -> None:
+    for one in listed:
+        stdout().print(f"# {one['device']} ({one['platform']})", style="bold cyan", markup=False)
+        for line in one["lines"]:
             stdout().print(printable(line), markup=False, soft_wrap=True)
 
 
 def events(
     after: Annotated[
-        int | None, typer.Option("--after", min=0, help="from the one after this number on; the last ones by default")
+        int | None,
+        typer.Option("--after", min=0, help="after this number (with --newest: before it); the last ones by default"),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
     reservation: OfReservation = None,
@@ -111,6 +137,12 @@ def events(
         list[str] | None, typer.Option("--kind", help="only what begins so, such as `push.`; may be repeated")
     ] = None,
     device: Device = None,
+    owner: OfOwner = None,
+    name: OfName = None,
+    label: OfLabel = None,
+    since: Since = None,
+    until: Until = None,
+    newest: Newest = False,
     long: Annotated[bool, typer.Option("--long", help="each event by itself, with its revision")] = False,
     follow: Annotated[
         bool, typer.Option("--follow", help="print what comes, as it comes, until Ctrl-C; asks the API")
@@ -126,18 +158,24 @@ def events(
     from controller.views.documents import event_document
 
     if follow:
-        asked = {"reservation": reservation or "", "kind": list(kind or ()), "device": device or ""}
-        with remote(api, token_file) as far:
-            follow_events(far, after, asked, form, long=long)
+        if newest or since or until:
+            raise typer.BadParameter("goes on from now, or from --after", param_hint="--follow")
+        asked = {
+            "which": reservation, "device": device, "owner": owner, "name": name, "label": label,
+            "kinds": tuple(kind or ()),
+        }  # fmt: skip
+        with remote(api, token_file) as slotcar:
+            follow_events(slotcar, after, asked, form, long=long)
         return
     from controller.ledger.queries import EventFilter
-    from controller.views.devices import named_devices
 
-    with broker(inventory) as opened:
+    moment = now()
+    begin, end = time_of("--from", since, moment), time_of("--until", until, moment)
+    first = 0 if after is None and begin is not None else after
+    with verbs(inventory) as opened:
         handle = None if reservation is None else opened.status(reservation, caller()).handle
-        if device is not None:
-            named_devices(opened.network, [device])
-        listed = opened.ledger.events_of(EventFilter(tuple(kind or ()), handle, device), after, limit)
+        asked_for = EventFilter(tuple(kind or ()), handle, device, begin, end, owner, name, label_of(label))
+        listed = opened.events(asked_for, caller(), after if newest else first, limit, newest=newest)
     data = [event_document(event) for event in listed]
     rows = [cells(one, long=long) for one in data]
     narrow = None if long else (NARROW, [narrow_cells(one) for one in data])

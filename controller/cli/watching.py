@@ -5,22 +5,23 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from controller.cli.output import stdout
-from controller.cli.remote import NoAnswer, Remote
 from controller.problems import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from slotcar_client import Slotcar
+
 #: How long a boundary that is past stays in the picture.
 RECENT = timedelta(minutes=10)
 PHASE_STYLES = {"active": "green", "armed": "cyan", "staged": "yellow", "failed": "bold red", "unrecorded": "red"}
-Json = dict[str, Any]
+Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,9 @@ class Picture:
     error: str = ""
 
 
-def watch(remote: Remote, interval_s: float, times: int | None = None) -> None:
+def watch(slotcar: Slotcar, interval_s: float, times: int | None = None) -> None:
     """Until Ctrl-C, or so many times; on a terminal in place, else a line each time."""
-    pictures = _pictures(remote, interval_s, times)
+    pictures = _pictures(slotcar, interval_s, times)
     try:
         if not sys.stdout.isatty():
             for picture in pictures:
@@ -52,31 +53,31 @@ def watch(remote: Remote, interval_s: float, times: int | None = None) -> None:
         return
 
 
-def _pictures(remote: Remote, interval_s: float, times: int | None) -> Iterator[Picture]:
+def _pictures(slotcar: Slotcar, interval_s: float, times: int | None) -> Iterator[Picture]:
     shown = 0
     while times is None or shown < times:
         if shown:
             time.sleep(interval_s)
-        yield look(remote)
+        yield look(slotcar)
         shown += 1
 
 
-def look(remote: Remote) -> Picture:
+def look(slotcar: Slotcar) -> Picture:
     """
     Raises:
-        Declined: the token does not allow it.
+        Problem: the token does not allow it.
     """
     from controller.cli.session import now
-    from controller.timebase import iso
+    from slotcar_client import NoAnswer, Unavailable
 
     try:
-        controller = remote.get("/v1/controller")
+        controller = slotcar.controller()
         moment = datetime.fromisoformat(controller["now"])
-        past = remote.get("/v1/timeline", **{"from": iso(moment - RECENT), "until": iso(moment), "limit": 1000})
-        coming = remote.get("/v1/timeline", **{"from": iso(moment), "limit": 3})
-    except NoAnswer as error:
+        past = slotcar.timeline(since=moment - RECENT, until=moment, limit=1000)
+        coming = slotcar.timeline(since=moment, limit=3)
+    except (NoAnswer, Unavailable) as error:
         return Picture(now(), error=str(error))
-    return Picture(moment, controller, next(iter(past["items"][-1:]), None), tuple(coming["items"]))
+    return Picture(moment, controller, next(iter(past[-1:]), None), tuple(coming))
 
 
 def line(picture: Picture) -> str:

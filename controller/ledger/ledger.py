@@ -27,6 +27,7 @@ from controller.ledger.reporting import Report
 from controller.ledger.transaction import Transaction
 from controller.ledger.webhooks import WebhookStore
 from controller.ledger.writer import Writer
+from controller.policy.quotas import Usage
 from controller.reservation.model import Reservation
 from controller.timebase import to_us
 
@@ -251,6 +252,11 @@ class Ledger:
         with database.reading(self._engine) as connection:
             return queries.between(connection, start, end)
 
+    def usage(self, owner: str, now: datetime) -> Usage:
+        """What the owner has that is live and not over, as quotas count it."""
+        with database.reading(self._engine) as connection:
+            return queries.usage(connection, owner, now)
+
     def sequence(self) -> int:
         """The occupancy log's, which a plan is made at."""
         with database.reading(self._engine) as connection:
@@ -283,6 +289,11 @@ class Ledger:
         """As `events`, by every way into the log."""
         with database.reading(self._engine) as connection:
             return queries.events(connection, after, limit, wanted)
+
+    def newest_events(self, wanted: EventFilter, after: int = 0, limit: int = 100) -> tuple[Event, ...]:
+        """The latest first: those before the number `after`, or the last ones of all where it is 0."""
+        with database.reading(self._engine) as connection:
+            return queries.newest_events(connection, after, limit, wanted)
 
     def latest_of_devices(self, kind: str) -> tuple[Event, ...]:
         """The last event of that kind of each device."""

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, or_, select, text
+from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, text
 
 from controller.ledger import rows, schema
 from controller.ledger.model import OCCUPYING, Entry, Event, State
-from controller.timebase import Window, to_us
+from controller.ledger.transaction import READ_USAGE
+from controller.policy.quotas import Usage
+from controller.timebase import to_us
 
 _LIVE = tuple(state.value for state in OCCUPYING)
 _entry, _event = schema.entry.c, schema.event.c
@@ -23,15 +25,18 @@ class Filter:
 
     Attributes:
         label: `(key, value)`; an empty value asks for the key alone.
-        overlapping: entries of which some occurrence may lie in the window (from the first start to the last end).
-        after: the number of the last entry of the page before.
+        since, until: entries that end after the one and begin before the other (first start, last end).
+        newest: the latest numbers first.
+        after: the number of the last entry of the page before; 0 for the first page.
     """
 
     owner: str | None = None
     name: str | None = None
     states: Collection[State] | None = None
     label: tuple[str, str] | None = None
-    overlapping: Window | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    newest: bool = False
     after: int = 0
     limit: int = 100
 
@@ -53,20 +58,35 @@ def _one(connection: Connection, statement: Select[Any]) -> Entry | None:
 
 def entries(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
     """By number, at most `limit`."""
-    statement = rows.SELECT_ENTRY.where(_entry.number > wanted.after).order_by(_entry.number).limit(wanted.limit)
-    if wanted.owner is not None:
-        statement = statement.where(_entry.owner == wanted.owner)
-    if wanted.name is not None:
-        statement = statement.where(_entry.name == wanted.name)
+    statement = _page(rows.SELECT_ENTRY, _entry.number, wanted.after, newest=wanted.newest).limit(wanted.limit)
+    statement = statement.where(*_those(wanted.owner, wanted.name, wanted.label))
     if wanted.states is not None:
         statement = statement.where(_entry.state.in_([state.value for state in wanted.states]))
-    if wanted.label is not None:
-        key, value = wanted.label
-        statement = statement.where(_entry.labels.has_key(key) if not value else _entry.labels[key].astext == value)
-    if wanted.overlapping is not None:
-        window = wanted.overlapping
-        statement = statement.where(_entry.start_us < window.end_us, _entry.end_us > window.start_us)
+    if wanted.since is not None:
+        statement = statement.where(_entry.end_us > to_us(wanted.since))
+    if wanted.until is not None:
+        statement = statement.where(_entry.start_us < to_us(wanted.until))
     return tuple(rows.entry_from_row(row) for row in connection.execute(statement))
+
+
+def _page(statement: Select[Any], number: ColumnElement[int], after: int, *, newest: bool) -> Select[Any]:
+    """What comes after the number `after` in the order that is asked for; of the newest, 0 asks for the first page."""
+    if not newest:
+        return statement.where(number > after).order_by(number)
+    return (statement.where(number < after) if after else statement).order_by(number.desc())
+
+
+def _those(owner: str | None, name: str | None, label: tuple[str, str] | None) -> list[ColumnElement[bool]]:
+    """Conditions on entries."""
+    conditions = []
+    if owner is not None:
+        conditions.append(_entry.owner == owner)
+    if name is not None:
+        conditions.append(_entry.name == name)
+    if label is not None:
+        key, value = label
+        conditions.append(_entry.labels.has_key(key) if not value else _entry.labels[key].astext == value)
+    return conditions
 
 
 def live_between(connection: Connection, start: datetime, end: datetime | None) -> tuple[Entry, ...]:
@@ -83,6 +103,7 @@ class EventFilter:
 
     Attributes:
         kinds: beginnings such as `push.` or `reservation.committed`.
+        owner, name, label: only events of the reservations that `Filter` finds by these.
         since, until: by when they were recorded, `[since, until]`.
     """
 
@@ -91,6 +112,15 @@ class EventFilter:
     device: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    owner: str | None = None
+    name: str | None = None
+    label: tuple[str, str] | None = None
+
+
+def newest_events(connection: Connection, after: int, limit: int, wanted: EventFilter) -> tuple[Event, ...]:
+    """The latest first: those before the number `after`, or the last ones of all where it is 0."""
+    statement = _page(_events_of(wanted), _event.sequence, after, newest=True).limit(limit)
+    return tuple(rows.event_from_row(row) for row in connection.execute(statement))
 
 
 def events(connection: Connection, after: int | None, limit: int, wanted: EventFilter) -> tuple[Event, ...]:
@@ -114,6 +144,8 @@ def _events_of(wanted: EventFilter) -> Select[Any]:
         statement = statement.where(_event.at >= wanted.since)
     if wanted.until is not None:
         statement = statement.where(_event.at <= wanted.until)
+    if those := _those(wanted.owner, wanted.name, wanted.label):
+        statement = statement.where(_event.handle.in_(select(_entry.handle).where(*those)))
     if wanted.kinds:
         statement = statement.where(or_(*(_event.kind.startswith(kind, autoescape=True) for kind in wanted.kinds)))
     return statement
@@ -137,6 +169,12 @@ def between(connection: Connection, start: datetime, end: datetime) -> tuple[Ent
     statement = rows.SELECT_ENTRY.where(_entry.start_us <= to_us(end), _entry.end_us >= to_us(start))
     statement = statement.where(or_(stands, over)).order_by(_entry.number)
     return tuple(rows.entry_from_row(row) for row in connection.execute(statement))
+
+
+def usage(connection: Connection, owner: str, now: datetime) -> Usage:
+    """What the owner has that is live and not over, as quotas count it."""
+    row = connection.execute(READ_USAGE, {"owner": owner, "now_us": to_us(now), "known": []}).one()
+    return Usage(row.reservations, int(row.windows), row.holds, int(row.volume_bits))
 
 
 def counters(connection: Connection) -> tuple[int, int]:

@@ -105,6 +105,7 @@ webhook = Table(
     Column("created_by", Text, nullable=False),
     Column("delivered_at", DateTime(timezone=True)),
     Column("last_error", Text, nullable=False),
+    Column("owner", Text),
 )
 
 webhook_delivery = Table(

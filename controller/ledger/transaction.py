@@ -50,7 +50,7 @@ _READ_OTHERS = text(
     WHERE entry.end_us > :now_us OR entry.proposed IS NOT NULL
     """
 )
-_READ_USAGE = text(
+READ_USAGE = text(
     f"""
     SELECT count(*) AS reservations, coalesce(sum(windows), 0) AS windows,
         count(*) FILTER (WHERE state = 'held') AS holds, coalesce(sum(volume_bits), 0) AS volume_bits
@@ -221,7 +221,7 @@ class Transaction:
         """What the owner has that is live and not over, with what the batch has changed."""
         own = [one for one in self._entries.values() if one.reservation.owner == owner]
         asked = {"owner": owner, "now_us": to_us(now), "known": [one.handle for one in own]}
-        row = self.connection.execute(_READ_USAGE, asked).one()
+        row = self.connection.execute(READ_USAGE, asked).one()
         stored = Usage(row.reservations, int(row.windows), row.holds, int(row.volume_bits))
         live = (one.usage for one in own if one.state in OCCUPYING and one.reservation.end > now)
         return sum(live, stored)

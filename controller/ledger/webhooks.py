@@ -30,6 +30,7 @@ class Webhook:
     secret: where the signing secret is, `file:PATH` or `env:NAME`; never the secret.
     kinds: beginnings of kinds of events; none for all.
     position: every event up to it was queued, or is none of its kinds.
+    owner: only events of this owner's reservations are sent; None for all events.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Webhook:
     created_by: str
     delivered_at: datetime | None = None
     last_error: str = ""
+    owner: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +77,17 @@ class WebhookStore:
         with database.answering():
             return try_lead(self._engine, DELIVERER_KEY)
 
-    def add(self, webhook_id: str, url: str, secret: str, kinds: Collection[str], now: datetime, by: str) -> Webhook:
+    def add(
+        self, webhook_id: str, url: str, secret: str, kinds: Collection[str], now: datetime, by: str,
+        owner: str | None = None,
+    ) -> Webhook:  # fmt: skip
         """It gets what is recorded from now on."""
         with database.answering(), self._engine.begin() as connection:
             last = connection.execute(text("SELECT event FROM head WHERE id = 1")).scalar_one()
-            made = Webhook(webhook_id, url, secret, tuple(kinds), last, now, by)
+            made = Webhook(webhook_id, url, secret, tuple(kinds), last, now, by, owner=owner)
             values = {"id": made.id, "url": url, "secret": secret, "kinds": list(kinds), "position": last}
-            connection.execute(schema.webhook.insert().values(**values, created_at=now, created_by=by, last_error=""))
+            values |= {"created_at": now, "created_by": by, "last_error": "", "owner": owner}
+            connection.execute(schema.webhook.insert().values(**values))
         return made
 
     def all(self) -> tuple[Webhook, ...]:
@@ -220,6 +226,8 @@ _QUEUE = """
     SELECT webhook.id, event.sequence, COALESCE(event.handle, 'device ' || event.device, ''), :now, :now
     FROM event, webhook
     WHERE webhook.id = :id AND event.sequence > :after AND event.sequence <= :upto
+      AND (webhook.owner IS NULL
+           OR EXISTS (SELECT FROM entry WHERE entry.handle = event.handle AND entry.owner = webhook.owner))
       AND (webhook.kinds = '{}' OR EXISTS (SELECT FROM unnest(webhook.kinds) AS kind WHERE starts_with(event.kind, kind)))
     ON CONFLICT DO NOTHING
 """

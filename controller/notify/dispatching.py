@@ -24,7 +24,7 @@ from controller.ledger.webhooks import Delivery, Webhook
 from controller.notify.backoff import Backoff
 from controller.notify.message import message_of
 from controller.notify.sending import ANSWER_S, Outcome, Sender
-from controller.notify.signing import SecretUnusable, keys_at
+from controller.notify.signing import DerivedSecrets, SecretUnusable
 from controller.timebase import ClockWatch
 
 log = structlog.get_logger("slotcar.webhooks")
@@ -53,11 +53,13 @@ class Dispatcher:
     Attributes:
         leads: whether this controller leads; asked at every turn.
         clock: the present instant, aware UTC.
+        derived: secrets of webhooks that owners added.
     """
 
     ledger: Ledger
     leads: Callable[[], bool]
     clock: Callable[[], datetime]
+    derived: DerivedSecrets
     backoff: Backoff = field(default_factory=Backoff)
     answer_s: float = ANSWER_S
     chance: Callable[[], float] = random.random
@@ -124,7 +126,7 @@ class Dispatcher:
 
     async def _send(self, sender: Sender, webhook: Webhook, delivery: Delivery) -> Outcome:
         try:
-            keys = keys_at(webhook.secret)
+            keys = self.derived.keys(webhook.id, webhook.secret)
         except SecretUnusable as error:
             return Outcome(False, None, str(error))
         message = message_of(webhook.id, delivery.event)

@@ -1,6 +1,7 @@
 """Secrets and signatures of webhooks, after Standard Webhooks (https://www.standardwebhooks.com, specification 1.0).
 
-The secret stays where its owner keeps it, in a file or in a variable of the controller; the ledger has only the place.
+The secret of an operator's webhook stays where the operator keeps it, in a file or in a variable of the controller; the
+ledger has only the place. That of an owner's webhook is derived from the controller's own key (ADR 26).
 """
 
 from __future__ import annotations
@@ -11,13 +12,20 @@ import hashlib
 import hmac
 import os
 import re
+import secrets
+import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from controller.files import read_regular_file
+from controller.private_files import make_private_folder
 from controller.problems import SlotcarError
 
 PREFIX = "whsec_"
+#: How the place of a secret begins that has none of its own.
+DERIVED = "derived"
 #: Of random bytes in a secret (Standard Webhooks, "Signature scheme").
 SHORTEST_BYTES, LONGEST_BYTES = 24, 64
 #: Nobody's secret is larger; what is named by mistake is not read whole.
@@ -43,6 +51,72 @@ def keys_at(place: str, environment: Mapping[str, str] = os.environ) -> tuple[by
             f"{place} holds {len(keys)} secrets: it is to hold one, or two while it changes; {HOW_TO}"
         )
     return keys
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedSecrets:
+    """Secrets that follow from one key and the webhook's id, so that no database has to hold them.
+
+    Attributes:
+        file: has the key; it is made where there is none.
+    """
+
+    file: Path
+
+    def secret(self, webhook_id: str) -> str:
+        """The signing secret, as its receiver needs it.
+
+        Raises:
+            SecretUnusable: the key cannot be read or made.
+        """
+        return PREFIX + base64.b64encode(self._derived("secret", webhook_id)).decode()
+
+    def place(self, webhook_id: str) -> str:
+        """What the ledger keeps: by it another key is seen to be another."""
+        return f"{DERIVED}:{self._derived('place', webhook_id).hex()[:16]}"
+
+    def keys(self, webhook_id: str, place: str) -> tuple[bytes, ...]:
+        """The keys of a webhook, derived or at the `place`.
+
+        Raises:
+            SecretUnusable: see `keys_at`; or this controller has another key than the one that made the webhook.
+        """
+        if not place.startswith(f"{DERIVED}:"):
+            return keys_at(place)
+        if not hmac.compare_digest(place, self.place(webhook_id)):
+            raise SecretUnusable(
+                f"{self.file} is not the key by which this webhook's secret was made: all controllers of one ledger need"
+                " the same SLOTCAR_WEBHOOK_KEY_FILE; or remove the webhook and add it again"
+            )
+        return (self._derived("secret", webhook_id),)
+
+    def _derived(self, what: str, webhook_id: str) -> bytes:
+        return hmac.new(self._key(), f"slotcar webhook {what} {webhook_id}".encode(), hashlib.sha256).digest()
+
+    def _key(self) -> bytes:
+        try:
+            _make_key(self.file)
+            key = read_regular_file(self.file, LARGEST_FILE_BYTES).strip()
+        except OSError as error:
+            raise SecretUnusable(f"{self.file}, the key of webhooks, cannot be used: {error.strerror}") from None
+        if len(key) < SHORTEST_BYTES:
+            raise SecretUnusable(
+                f"{self.file}, the key of webhooks, is too short: {HOW_TO.replace('FILE', str(self.file))}"
+            )
+        return key
+
+
+def _make_key(file: Path) -> None:
+    """Makes a key of its own where there is none: whole or not at all, and whoever is first."""
+    if file.exists():
+        return
+    make_private_folder(file.parent)
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=".webhook-key-") as made:  # 0600
+        made.write(PREFIX + base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
+        made.flush()
+        os.fsync(made.fileno())
+        with suppress(FileExistsError):
+            os.link(made.name, file)
 
 
 def sign(message_id: str, timestamp_s: int, body: bytes, keys: Sequence[bytes]) -> str:

@@ -1,4 +1,4 @@
-"""What an operator does with webhooks: add, list, test, remove, look at what was given up, send it again."""
+"""What operators do with webhooks, and owners with those of their own reservations: add, list, test, remove, redeliver."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from controller.auth.access import require_operator
-from controller.auth.tokens import Caller
+from controller.auth.tokens import Caller, Role
 from controller.ledger import Ledger
 from controller.ledger.webhooks import Backlog, Delivery, Webhook
 from controller.notify.message import trial_message
 from controller.notify.sending import Outcome, Sender, checked_url
-from controller.notify.signing import keys_at
+from controller.notify.signing import DERIVED, DerivedSecrets, keys_at
 from controller.problems import SlotcarError
+from controller.settings import Settings
 from controller.timebase import iso
 from controller.views.documents import event_document
 
-#: Each is looked after at every event.
+#: Each is looked after at every event. So many of operators, so many of all owners, so many of one owner.
 MOST_WEBHOOKS = 50
+MOST_OF_OWNERS, MOST_OF_ONE = 100, 5
 MOST_KINDS = 20
 #: The first words of all kinds of events that there are.
 FAMILIES = ("reservation", "push", "boundary", "device", "controller")
@@ -43,36 +46,79 @@ class WrongWebhook(SlotcarError):
 
 @dataclass(frozen=True, slots=True)
 class Webhooks:
-    """Every method raises `NotAllowed` for who is no operator."""
+    """An operator has to do with all, a requester with its owner's; every method raises `NotAllowed` for an auditor."""
 
     ledger: Ledger
+    settings: Settings
 
-    def add(self, url: str, secret: str, kinds: Sequence[str], caller: Caller, now: datetime) -> Webhook:
-        """Registers a receiver of what is recorded from now on.
+    @property
+    def derived(self) -> DerivedSecrets:
+        return DerivedSecrets(self.settings.webhook_key_path)
+
+    def add(self, url: str, secret: str | None, kinds: Sequence[str], caller: Caller, now: datetime) -> Webhook:
+        """Registers a receiver of what is recorded from now on: of all events, or of those of a requester's own
+        reservations.
 
         Args:
-            secret: where its secret is: `file:/FULL/PATH` or `env:NAME`.
+            secret: where its secret is: `file:/FULL/PATH` or `env:NAME`; None for a requester, for whom it is derived.
             kinds: beginnings of kinds of events; none for all.
 
         Raises:
-            WrongUrl, SecretUnusable, WrongKind. WrongWebhook: too many kinds or webhooks.
+            WrongUrl, SecretUnusable, WrongKind. WrongWebhook: too many kinds or webhooks; a requester's goes to a host
+            that the operator has not named, or names a secret.
         """
-        require_operator(caller, "add a webhook")
+        owner = _owner(caller, "add a webhook")
         checked_url(url)
-        keys_at(secret)
+        made = f"wh-{secrets.token_hex(6)}"
+        place = self._place(made, secret) if owner is None else self._place_of_owner(made, url, secret)
         for kind in kinds:
             _check_kind(kind)
         if len(kinds) > MOST_KINDS:
             raise WrongWebhook(f"{len(kinds)} kinds are more than {MOST_KINDS}: say beginnings such as `push.`")
-        if len(self.ledger.webhooks.all()) >= MOST_WEBHOOKS:
-            raise WrongWebhook(f"there are {MOST_WEBHOOKS} webhooks, and no more may be: remove one first")
-        made = f"wh-{secrets.token_hex(6)}"
-        return self.ledger.webhooks.add(made, url, secret, tuple(dict.fromkeys(kinds)), now, caller.name)
+        self._check_room(owner)
+        return self.ledger.webhooks.add(made, url, place, tuple(dict.fromkeys(kinds)), now, caller.name, owner)
+
+    def _place(self, webhook_id: str, secret: str | None) -> str:
+        if secret is None:
+            return self.derived.place(webhook_id)
+        keys_at(secret)
+        return secret
+
+    def _place_of_owner(self, webhook_id: str, url: str, secret: str | None) -> str:
+        if secret is not None:
+            raise WrongWebhook("a requester's webhook has no secret of its own: leave it out, the answer has one")
+        host, allowed = urlsplit(url).hostname or "", self.settings.webhook_hosts
+        if host not in {one.strip("[]").lower() for one in allowed}:
+            hosts = f"one of {', '.join(allowed)}" if allowed else "no host"
+            raise WrongWebhook(
+                f"a requester's events are sent to {hosts} (SLOTCAR_WEBHOOK_HOSTS), not to {host}; follow them instead,"
+                " as a stream: slotcar events --follow, GET /v1/events/stream"
+            )
+        return self.derived.place(webhook_id)
+
+    def _check_room(self, owner: str | None) -> None:
+        owners = [one.owner for one in self.ledger.webhooks.all()]
+        limits = [(owners.count(None), MOST_WEBHOOKS, "of operators")]
+        if owner is not None:
+            of_owners = len(owners) - owners.count(None)
+            limits = [
+                (owners.count(owner), MOST_OF_ONE, f"of owner {owner}"),
+                (of_owners, MOST_OF_OWNERS, "of owners"),
+            ]
+        for there_are, most, whose in limits:
+            if there_are >= most:
+                raise WrongWebhook(f"there are {most} webhooks {whose}, and no more may be: remove one first")
+
+    def new_document(self, made: Webhook) -> dict[str, Any]:
+        """The webhook as it was just added, with its signing secret where that is derived: the only time it is said."""
+        derived = made.secret.startswith(f"{DERIVED}:")
+        return webhook_document(made, Backlog(), self.derived.secret(made.id) if derived else None)
 
     def list(self, caller: Caller) -> tuple[tuple[Webhook, Backlog], ...]:
-        require_operator(caller, "list webhooks")
+        owner = _owner(caller, "list webhooks")
         backlogs = self.ledger.webhooks.backlogs()
-        return tuple((one, backlogs.get(one.id, Backlog())) for one in self.ledger.webhooks.all())
+        listed = (one for one in self.ledger.webhooks.all() if owner in (None, one.owner))
+        return tuple((one, backlogs.get(one.id, Backlog())) for one in listed)
 
     def remove(self, webhook_id: str, caller: Caller) -> Webhook:
         """With what waits for it."""
@@ -87,7 +133,7 @@ class Webhooks:
             SecretUnusable.
         """
         webhook = self._need(webhook_id, caller, "test a webhook")
-        keys = keys_at(webhook.secret)
+        keys = self.derived.keys(webhook.id, webhook.secret)
         message = trial_message(webhook.id, secrets.token_hex(4), now)
 
         async def send() -> Outcome:
@@ -118,11 +164,23 @@ class Webhooks:
         return self.ledger.webhooks.revive(webhook_id, sequences, now)
 
     def _need(self, webhook_id: str, caller: Caller, what: str) -> Webhook:
-        require_operator(caller, what)
+        owner = _owner(caller, what)
         webhook = self.ledger.webhooks.get(webhook_id) if webhook_id.isprintable() else None
-        if webhook is None:
+        if webhook is None or owner not in (None, webhook.owner):
             raise UnknownWebhook(f"there is no webhook {webhook_id[:60]}: see `slotcar webhook list`")
         return webhook
+
+
+def _owner(caller: Caller, what: str) -> str | None:
+    """Whose webhooks the caller has to do with: a requester with its owner's; None for an operator, who has with all.
+
+    Raises:
+        NotAllowed: an auditor.
+    """
+    if caller.role is Role.REQUESTER:
+        return caller.owner or ""
+    require_operator(caller, what)
+    return None
 
 
 def _check_kind(kind: str) -> None:
@@ -134,11 +192,13 @@ def _check_kind(kind: str) -> None:
         )
 
 
-def webhook_document(webhook: Webhook, backlog: Backlog) -> dict[str, Any]:
+def webhook_document(webhook: Webhook, backlog: Backlog, signing_secret: str | None = None) -> dict[str, Any]:
     return {
         "id": webhook.id,
         "url": webhook.url,
-        "secret": webhook.secret,
+        "owner": webhook.owner,
+        "secret": webhook.secret.partition(":")[0] if webhook.secret.startswith(DERIVED) else webhook.secret,
+        "signing_secret": signing_secret,
         "kinds": list(webhook.kinds),
         "created_at": iso(webhook.created_at),
         "created_by": webhook.created_by,

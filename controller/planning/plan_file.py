@@ -217,18 +217,30 @@ def write_plan(plan: Plan, file: Path) -> None:
     Raises:
         InvalidInput: the file cannot be written.
     """
+    write_document(plan_document(plan), file)
+
+
+def write_document(document: dict[str, Any], file: Path) -> None:
+    """As `write_plan`, of a plan that is a document already."""
     try:
-        file.write_text(json.dumps(plan_document(plan), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        file.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise InvalidInput([Problem(str(file), 0, "", f"cannot be written: {error.strerror}")]) from error
 
 
 def read_plan(files: Sequence[Path]) -> Plan | None:
-    """The plan in a single `.json` file whose top is a plan's; None where these are reservation files, which are YAML or
-    JSON too, so that the name is not enough.
+    """As `plan_in_file`, checked.
 
     Raises:
         InvalidInput, PlanRefused: see `plan_of_document`.
+    """
+    document = plan_in_file(files)
+    return None if document is None else plan_of_document(document, str(files[0]), READ_HINT)
+
+
+def plan_in_file(files: Sequence[Path]) -> dict[str, Any] | None:
+    """The plan in a single `.json` file whose top is a plan's; None where these are reservation files, which are YAML or
+    JSON too, so that the name is not enough.
     """
     if len(files) != 1 or files[0].suffix != ".json" or not files[0].is_file():
         return None
@@ -236,6 +248,4 @@ def read_plan(files: Sequence[Path]) -> Plan | None:
         document = json.loads(read_regular_file(files[0], LARGEST_FILE_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
-    if not isinstance(document, dict) or "ledger_sequence" not in document:
-        return None
-    return plan_of_document(document, str(files[0]), READ_HINT)
+    return document if isinstance(document, dict) and "ledger_sequence" in document else None

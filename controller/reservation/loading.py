@@ -34,6 +34,7 @@ class Loaded:
 
     Attributes:
         relative: keys of the reservations that have a time relative to now.
+        said: each reservation as it was written, with the defaults of its file.
         max_windows: of all reservations together; what comes after the one that passes it is not read.
     """
 
@@ -45,6 +46,7 @@ class Loaded:
     max_windows: int | None = None
     windows: int = 0
     relative: set[tuple[str, str]] = field(default_factory=set)
+    said: list[Mapping[str, Any]] = field(default_factory=list)
 
     def wrong(self, document: Document, key: str, message: str, value: object = "", hint: str = "") -> None:
         """Notes a problem at a key of the document; at its first line where it has no keys."""
@@ -242,6 +244,7 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
     for wrong, why in loaded.check(reservation):
         complain(wrong, why, "", "")
     loaded.reservations.append(reservation)
+    loaded.said.append(whole)
     if reader.relative:
         loaded.relative.add(reservation.key)
 

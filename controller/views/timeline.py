@@ -25,6 +25,10 @@ class TimelineQuery:
     Attributes:
         devices: only boundaries that concern one of these; None for all.
         handle: only boundaries at which this reservation starts or ends.
+        owner, name, label: only boundaries of reservations with these; a label is `(key, value)`, any value where that
+            is empty.
+        own_only: nothing is said of devices that the reservations do not cross, nor in a device's words, which may be
+            about anybody's configuration.
     """
 
     since: datetime
@@ -32,6 +36,20 @@ class TimelineQuery:
     limit: int = 100
     devices: Collection[str] | None = None
     handle: str | None = None
+    owner: str | None = None
+    name: str | None = None
+    label: tuple[str, str] | None = None
+    own_only: bool = False
+
+    def concerns(self, entry: Entry) -> bool:
+        asked = entry.reservation
+        key, value = self.label or ("", "")
+        return (
+            self.handle in (None, entry.handle)
+            and self.owner in (None, asked.owner)
+            and self.name in (None, asked.name)
+            and (not key or (key in asked.labels and value in ("", asked.labels[key])))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +114,14 @@ def timeline(
     for at in sorted(gathered):
         one = gathered[at]
         concerned = (*one.starting, *one.ending, *one.changing)
-        names = {device for entry in concerned for device in _devices(entry)} | reported[at]
+        names = {device for entry in concerned for device in _devices(entry)}
+        names |= set() if query.own_only else reported[at]
         if query.devices is not None and not names & set(query.devices):
             continue
         unheard = Phase.PLANNED if at > now else Phase.UNRECORDED
         recorded = [(name, records.get((at, name))) for name in sorted(names)]
         devices = tuple(
-            DeviceAtBoundary(name, record.phase, record.lag_us, record.message)
+            DeviceAtBoundary(name, record.phase, record.lag_us, "" if query.own_only else record.message)
             if record
             else DeviceAtBoundary(name, unheard)
             for name, record in recorded
@@ -134,7 +153,7 @@ def _placed(events: Iterable[Event], entries: Mapping[str, Entry]) -> Iterator[E
 def _boundaries(entries: Iterable[Entry], query: TimelineQuery) -> dict[datetime, _Gathered]:
     boundaries: dict[datetime, _Gathered] = defaultdict(_Gathered)
     for entry in entries:
-        if query.handle is not None and entry.handle != query.handle:
+        if not query.concerns(entry):
             continue
         for window in entry.reservation.windows:
             if query.since <= window.start <= query.until and _counts(entry, window.start):

@@ -9,7 +9,10 @@ from pathlib import Path
 
 from controller.ledger import open_ledger
 from controller.notify.dispatching import Dispatcher
+from controller.notify.signing import DerivedSecrets
 
 if __name__ == "__main__":
     with open_ledger(sys.argv[1], Path()) as opened:
-        Dispatcher(opened, lambda: True, lambda: datetime.now(UTC)).run(threading.Event())
+        Dispatcher(opened, lambda: True, lambda: datetime.now(UTC), DerivedSecrets(Path("webhook-key"))).run(
+            threading.Event()
+        )

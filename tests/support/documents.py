@@ -15,7 +15,7 @@ _REMARK = re.compile(r"\s+# .*$")
 
 @dataclass(frozen=True)
 class File:
-    """A YAML block whose first line is a comment with a file's name."""
+    """A block of YAML or Python whose first line is a comment with a file's name."""
 
     path: str
     text: str
@@ -31,7 +31,7 @@ class Command:
 
 def steps(document: Path) -> Iterator[File | Command]:
     for language, text in _BLOCK.findall(document.read_text(encoding="utf-8")):
-        if language == "yaml" and (named := _FILE.match(text)):
+        if language in ("yaml", "python") and (named := _FILE.match(text)):
             yield File(named[1], text)
         elif language == "console":
             for line in filter(None, text.splitlines()):

@@ -1,4 +1,4 @@
-"""The checkout holds two distributions: `slotcar`, and `slotcar-lab`, which adds `slotcar lab` by an entry point."""
+"""The checkout holds three distributions: `slotcar`, `slotcar-client`, and `slotcar-lab`, which adds `slotcar lab`."""
 
 from __future__ import annotations
 
@@ -84,6 +84,11 @@ def test_a_command_of_its_own_imports_no_installed_one() -> None:
 def test_the_lab_needs_the_controller_and_what_its_requirements_say() -> None:
     assert set(project(ROOT / "lab")["project"]["dependencies"]) == {"slotcar", *requirements("lab")}
     assert not requirements("lab") & requirements("runtime")
+
+
+def test_the_controller_needs_the_client_and_the_same_httpx() -> None:
+    assert requirements("distributions") == {project(ROOT / "client")["project"]["name"]}
+    assert set(project(ROOT / "client")["project"]["dependencies"]) <= requirements("runtime")
 
 
 def test_every_file_of_the_lab_is_in_its_distribution() -> None:

@@ -39,6 +39,7 @@ ORDER = [
     "wiring",
     "planning",
     "recovery",
+    "looking",
     "broker",
     "notify",
     "api",
@@ -84,6 +85,14 @@ def test_the_controller_imports_nothing_of_the_lab() -> None:
     for module in MODULES:
         names = {name.split(".")[0] for name in names_imported(module.read_text())}
         assert not names & {"lab", "benchmarks", "tests"}, module
+
+
+def test_only_the_command_line_stands_on_the_client() -> None:
+    """Which imports nothing of the controller: tests/unit/client holds that."""
+    for module in MODULES:
+        if module.relative_to(ROOT / "controller").parts[0] != "cli":
+            names = {name.split(".")[0] for name in names_imported(module.read_text())}
+            assert "slotcar_client" not in names, module
 
 
 def test_modules_of_the_lab_and_of_the_benchmarks_import_each_other_in_one_direction() -> None:

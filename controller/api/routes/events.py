@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from controller.api.context import LOCAL, Context, Line, TheCaller, TheContext
+from controller.api.context import (
+    LOCAL,
+    Context,
+    LabelQuery,
+    Line,
+    NameQuery,
+    Newest,
+    OwnerQuery,
+    TheCaller,
+    TheContext,
+    Time,
+    label_of,
+)
 from controller.api.models import EventsOut
-from controller.auth.access import require_overview
 from controller.auth.tokens import Caller
 from controller.ledger.queries import EventFilter
 from controller.problems import InvalidInput, Problem
-from controller.views.devices import named_devices
 from controller.views.documents import event_document
 
 router = APIRouter(prefix="/v1", tags=["views"])
@@ -37,16 +48,17 @@ def wanted_events(
     kind: Kinds = None,
     reservation: Annotated[Line | None, Query(description="only of this one: a handle, or OWNER/NAME")] = None,
     device: Annotated[Line | None, Query(description="only of this device")] = None,
+    owner: OwnerQuery = None,
+    name: NameQuery = None,
+    label: LabelQuery = None,
 ) -> EventFilter:
     """
     Raises:
         NotAllowed, UnknownHandle, NoSuchDevice.
     """
-    require_overview(caller, "read the audit log")
-    if device is not None:
-        named_devices(context.broker.network, [device])
     handle = None if reservation is None else context.broker.status(reservation, caller).handle
-    return EventFilter(tuple(kind or ()), handle, device)
+    asked = EventFilter(tuple(kind or ()), handle, device, owner=owner, name=name, label=label_of(label))
+    return context.broker.events_filter(asked, caller)
 
 
 Wanted = Annotated[EventFilter, Depends(wanted_events)]
@@ -63,14 +75,26 @@ async def events(
     context: TheContext,
     wanted: Wanted,
     caller: TheCaller,
+    since: Annotated[Time | None, Query(alias="from", description="only what was recorded then or later")] = None,
+    until: Annotated[Time | None, Query(description="only what was recorded then or before")] = None,
+    newest: Newest = False,
     after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     last_event_id: LastEventId = None,
 ) -> Any:
-    """Every transition and every push, in order. With `Accept: text/event-stream`, as server-sent events that go on."""
+    """Every transition and every push, in order; a requester gets those of its own reservations.
+
+    With `Accept: text/event-stream`, as server-sent events that go on.
+    """
+    wanted = replace(wanted, since=since, until=until)
     if "text/event-stream" in request.headers.get("accept", ""):
+        if newest or until is not None:
+            raise InvalidInput(
+                [Problem("query", 0, "newest" if newest else "until", "is nothing for a stream, which goes on")]
+            )
         return await _streamed(request, context, wanted, caller, int(last_event_id) if last_event_id else after)
-    listed = await context.streams.ask(context.broker.ledger.events_of, wanted, after, limit)
+    ledger = context.broker.ledger
+    listed = await context.streams.ask(ledger.newest_events if newest else ledger.events_of, wanted, after, limit)
     return {"items": [event_document(event) for event in listed], "next": listed[-1].sequence if listed else after}
 
 

@@ -7,7 +7,20 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
 
-from controller.api.context import IfMatch, OneVersion, TheCaller, TheContext, now
+from controller.api.context import (
+    IfMatch,
+    LabelQuery,
+    MaybeIfMatch,
+    NameQuery,
+    Newest,
+    OneVersion,
+    OwnerQuery,
+    TheCaller,
+    TheContext,
+    Time,
+    label_of,
+    now,
+)
 from controller.api.limits import json_only
 from controller.api.models import (
     BindIn,
@@ -26,7 +39,7 @@ from controller.ledger.model import Entry, State
 from controller.ledger.queries import Filter
 from controller.planning.enquiry import enquiry_document
 from controller.planning.modification import Modification
-from controller.problems import LINE_PATTERN, InvalidInput, Problem
+from controller.problems import InvalidInput, Problem
 from controller.reservation import from_mapping, parse_time
 from controller.reservation.fingerprint import fingerprint_of
 from controller.units import UnitError, parse_duration, parse_rate_bps, parse_remaining_bytes
@@ -84,18 +97,18 @@ def create(
 def entries(
     context: TheContext,
     caller: TheCaller,
-    owner: Annotated[str | None, Query(max_length=128, pattern=LINE_PATTERN)] = None,
-    name: Annotated[str | None, Query(max_length=63, pattern=LINE_PATTERN)] = None,
+    owner: OwnerQuery = None,
+    name: NameQuery = None,
     state: Annotated[list[State] | None, Query(description="may be repeated")] = None,
-    label: Annotated[
-        str | None, Query(description="`KEY` or `KEY=VALUE`", max_length=320, min_length=1, pattern=LINE_PATTERN)
-    ] = None,
+    label: LabelQuery = None,
+    since: Annotated[Time | None, Query(alias="from", description="only those that end after it")] = None,
+    until: Annotated[Time | None, Query(description="only those that begin before it")] = None,
+    newest: Newest = False,
     after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
-    """By number; `next` is the cursor of the following page, null on the last."""
-    key, _, value = (label or "").partition("=")
-    wanted = Filter(owner, name, state, (key, value) if label else None, after=after, limit=limit + 1)
+    """By number; `next` is the cursor of the following page, null on the last. A requester gets its own."""
+    wanted = Filter(owner, name, state, label_of(label), since, until, newest, after, limit + 1)
     listed = context.broker.list(wanted, caller)
     page = listed[:limit]
     return {
@@ -155,27 +168,34 @@ def progress(
 
 
 @router.post("/reservations/{handle}/commit", response_model=EntryOut, summary="Commit a hold")
-def commit(handle: Handle, response: Response, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+def commit(
+    handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch
+) -> dict[str, Any]:
     """Makes a hold firm, or leaves it to approval above the operator's gate. Refused (409) once it has run out."""
-    return answer(context.broker.commit(handle, caller, now()), response)
+    return answer(context.broker.commit(handle, caller, now(), version), response)
 
 
 @router.post("/reservations/{handle}/extend", response_model=EntryOut, summary="Extend a hold", dependencies=JSON)
 def extend(
-    handle: Handle, body: ExtendIn, response: Response, context: TheContext, caller: TheCaller
+    handle: Handle, body: ExtendIn, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch
 ) -> dict[str, Any]:
     """Keeps a hold until `by` from now. Refused (409) for what is not held, or not any more."""
     by = parsed("by", parse_duration, body.by)
     assert by is not None
-    return answer(context.broker.extend(handle, by, caller, now()), response)
+    return answer(context.broker.extend(handle, by, caller, now(), version), response)
 
 
 @router.post("/reservations/{handle}/cancel", response_model=EntryOut, summary="Cancel", dependencies=JSON)
 def cancel(
-    handle: Handle, response: Response, context: TheContext, caller: TheCaller, body: ReasonIn | None = None
+    handle: Handle,
+    response: Response,
+    context: TheContext,
+    caller: TheCaller,
+    version: MaybeIfMatch,
+    body: ReasonIn | None = None,
 ) -> dict[str, Any]:
     """Gives it back at once; the routers follow."""
-    return answer(context.broker.cancel(handle, caller, now(), None, body.reason if body else ""), response)
+    return answer(context.broker.cancel(handle, caller, now(), version, body.reason if body else ""), response)
 
 
 @router.post("/reservations/{handle}/approve", response_model=EntryOut, summary="Approve")
@@ -188,10 +208,15 @@ def approve(
 
 @router.post("/reservations/{handle}/reject", response_model=EntryOut, summary="Reject", dependencies=JSON)
 def reject(
-    handle: Handle, response: Response, context: TheContext, caller: TheCaller, body: ReasonIn | None = None
+    handle: Handle,
+    response: Response,
+    context: TheContext,
+    caller: TheCaller,
+    version: MaybeIfMatch,
+    body: ReasonIn | None = None,
 ) -> dict[str, Any]:
     """Turns a reservation above the approval gate away, or the change of one, which stays then. Operators only."""
-    return answer(context.broker.reject(handle, caller, now(), None, body.reason if body else ""), response)
+    return answer(context.broker.reject(handle, caller, now(), version, body.reason if body else ""), response)
 
 
 @router.post("/enquiries", response_model=EnquiryOut, summary="Enquire", dependencies=JSON)

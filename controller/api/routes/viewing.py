@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from controller.api.context import Line, TheCaller, TheContext, Time, now
+from controller.api.context import (
+    LabelQuery,
+    Line,
+    NameQuery,
+    OwnerQuery,
+    TheCaller,
+    TheContext,
+    Time,
+    label_of,
+    now,
+)
 from controller.api.loop import controller_document
 from controller.api.models import ConfigurationsOut, ControllerOut, TimelineOut
 from controller.auth.access import require_overview
@@ -15,7 +25,6 @@ from controller.views.documents import configurations_document, timeline_documen
 from controller.views.timeline import LOOK_BACK, TimelineQuery
 
 router = APIRouter(prefix="/v1", tags=["views"])
-FIRST_YEAR, LAST_YEAR = 1970, 9000
 
 
 @router.get("/timeline", response_model=TimelineOut, summary="Slot boundaries, past and coming")
@@ -31,17 +40,26 @@ def timeline(
     reservation: Annotated[
         Line | None, Query(description="only where this one starts or ends: a handle, or OWNER/NAME")
     ] = None,
+    owner: OwnerQuery = None,
+    name: NameQuery = None,
+    label: LabelQuery = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:
     """What starts and ends at each instant at which some device's configuration changes, in order, with how far each
-    device is: planned, staged, armed, active, failed, or unrecorded where it is past and nothing was written down."""
+    device is: planned, staged, armed, active, failed, or unrecorded where it is past and nothing was written down.
+
+    A requester sees the boundaries of its own reservations, with the devices that these cross.
+    """
     moment = now()
     query = TimelineQuery(
-        _sane(since) if since else moment - LOOK_BACK,
-        _sane(until) if until else moment + timedelta(hours=hours),
+        since or moment - LOOK_BACK,
+        until or moment + timedelta(hours=hours),
         limit,
         device,
         None if reservation is None else context.broker.status(reservation, caller).handle,
+        owner,
+        name,
+        label_of(label),
     )
     return {"items": [timeline_document(item) for item in context.broker.timeline(query, caller, moment)]}
 
@@ -64,12 +82,6 @@ def configurations(
     device: Annotated[list[Line] | None, Query(description="only this one; may be repeated")] = None,
 ) -> dict[str, Any]:
     """The part of each device's configuration that is Slotcar's, at an instant: the bytes that a push compares with."""
-    instant = _sane(at) if at else now()
+    instant = at or now()
     wanted = context.broker.configurations(instant, caller, device)
     return {"items": configurations_document(wanted, instant)}
-
-
-def _sane(at: datetime) -> datetime:
-    """Within what microseconds and every platform's calendar can tell."""
-    year = min(max(at.year, FIRST_YEAR), LAST_YEAR)
-    return at if year == at.year else at.replace(year=year, month=2, day=1)

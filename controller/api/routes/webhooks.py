@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
 
-from controller.api.context import TheCaller, TheContext, now
+from controller.api.context import Context, TheCaller, TheContext, now
 from controller.api.limits import json_only
 from controller.api.webhook_models import (
     DeadLettersOut,
@@ -25,6 +25,10 @@ Id = Annotated[str, Path(description="what `webhook_add` answered with", example
 JSON = [Depends(json_only)]
 
 
+def _of(context: Context) -> Webhooks:
+    return Webhooks(context.broker.ledger, context.broker.settings)
+
+
 @router.post(
     "/webhooks",
     status_code=201,
@@ -36,28 +40,30 @@ JSON = [Depends(json_only)]
 def add(body: WebhookIn, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """From now on each event of the `kinds` is sent to `url`, signed, at least once, in order per reservation.
 
-    `secret` is the place of the signing secret, where the controller can read it; the secret itself is not kept here.
+    A requester is sent those of its own reservations, to a host that the operator has named (`SLOTCAR_WEBHOOK_HOSTS`).
+    `secret` is the place of the signing secret, where the controller can read it. A requester leaves it out, an operator
+    may: then `signing_secret` of this answer is the secret, and no other answer says it.
     """
-    made = Webhooks(context.broker.ledger).add(body.url, body.secret, body.kinds, caller, now())
-    return webhook_document(made, Backlog())
+    webhooks = _of(context)
+    return webhooks.new_document(webhooks.add(body.url, body.secret, body.kinds, caller, now()))
 
 
 @router.get("/webhooks", response_model=WebhooksOut, summary="List webhooks", name="webhook_list")
 def listed(context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """Each with how many events wait for it and how many were given up."""
-    return {"items": [webhook_document(*one) for one in Webhooks(context.broker.ledger).list(caller)]}
+    return {"items": [webhook_document(*one) for one in _of(context).list(caller)]}
 
 
 @router.delete("/webhooks/{webhook}", response_model=WebhookOut, summary="Remove a webhook", name="webhook_remove")
 def remove(webhook: Id, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """With all that waits for it; what it was is answered."""
-    return webhook_document(Webhooks(context.broker.ledger).remove(webhook, caller), Backlog())
+    return webhook_document(_of(context).remove(webhook, caller), Backlog())
 
 
 @router.post("/webhooks/{webhook}/test", response_model=TestedOut, summary="Test a webhook", name="webhook_test")
 def test(webhook: Id, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """Sends a message of the kind `webhook.test` at once, and tells what became of it."""
-    outcome = Webhooks(context.broker.ledger).test(webhook, caller, now())
+    outcome = _of(context).test(webhook, caller, now())
     return {"delivered": outcome.ok, "status": outcome.status, "message": outcome.words}
 
 
@@ -71,7 +77,7 @@ def dead_letters(
     webhook: Id, context: TheContext, caller: TheCaller, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> dict[str, Any]:
     """Events that were given up after the last attempt, by number."""
-    letters = Webhooks(context.broker.ledger).dead_letters(webhook, caller, limit)
+    letters = _of(context).dead_letters(webhook, caller, limit)
     return {"items": [letter_document(letter) for letter in letters]}
 
 
@@ -81,4 +87,4 @@ def dead_letters(
 )  # fmt: skip
 def redeliver(webhook: Id, body: RedeliverIn, context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """These, or all: each goes before what still waits of its reservation."""
-    return {"waiting": Webhooks(context.broker.ledger).redeliver(webhook, body.sequences, caller, now())}
+    return {"waiting": _of(context).redeliver(webhook, body.sequences, caller, now())}

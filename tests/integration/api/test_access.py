@@ -147,6 +147,9 @@ def test_a_requester_is_told_nothing_of_other_owners(world: World) -> None:
         me.post("/v1/reservations", json=body("large", rate="44 Mbit/s", **mine)),
         me.post("/v1/enquiries", json=body(name=None, owner=None, **mine)),
         *(me.get(f"/v1/{path}") for path in ("timeline", "events", "events/stream", "controller", "configurations")),
+        me.get("/v1/events", params={"owner": "astro"}), me.get("/v1/timeline", params={"owner": "astro"}),
+        me.get("/v1/events?newest=true&limit=1000"),
+        me.get("/v1/events", params={"device": "anl-7507-1"}),
         me.get("/v1/devices/anl-7507-1/difference"), me.get("/v1/webhooks"), me.get("/readyz"),
     ]  # fmt: skip
     for answer in answers:

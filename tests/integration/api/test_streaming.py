@@ -22,10 +22,10 @@ from sqlalchemy.engine import make_url
 
 from controller.api.streaming import MOST_STREAMS_EACH, Streams
 from controller.auth.tokens import Role
-from controller.cli.following import events_in
 from controller.ledger import Ledger
 from controller.network.model import Network
 from controller.settings import Settings
+from slotcar_client.watching import Watching
 from tests.integration.api.conftest import GARNET, As, Running, Serve, created, problem
 from tests.support.controllers import SLOTCAR, Controller, free_port, heeds_interrupts, wait_for
 
@@ -48,7 +48,8 @@ def stream(api: httpx.Client, last: int | None = None, **asked: Any) -> Iterator
 
 def numbers(lines: Iterator[str], count: int) -> list[int]:
     """Of the next `count` events."""
-    return list(islice((number for number, event in events_in(lines) if event), count))
+    watching = Watching()
+    return [event["sequence"] for event in islice(filter(None, map(watching.heard, lines)), count)]
 
 
 def comment(lines: Iterator[str], words: str) -> None:
@@ -209,7 +210,3 @@ def test_the_command_line_follows_over_a_restart(ledger: Ledger, network: Networ
             process.kill()
             first.stop()
             second.stop()
-
-
-def test_a_requester_may_not_read_the_log(as_: As) -> None:
-    problem(as_("cms", Role.REQUESTER).get("/v1/events/stream"), 403, "not-allowed")

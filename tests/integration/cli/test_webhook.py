@@ -65,7 +65,7 @@ def dead(ledger: Ledger, hook: str) -> int:
 def test_wrong_uses_are_named(cli: Cli, secret_file: Path, tmp_path: Path) -> None:
     add = ("webhook", "add", "https://example.net/")
     for arguments, code, words in (
-        (add, 2, "one of --secret-file and --secret-env"),
+        ((*add, "--secret-file", "x", "--secret-env", "X"), 2, "one of --secret-file and --secret-env"),
         ((*add, "--secret-file", tmp_path / "none"), 1, "cannot be read: No such file"),
         ((*add, "--secret-env", "SLOTCAR_NOWHERE"), 1, "env:SLOTCAR_NOWHERE: the controller has no such variable"),
         ((*add, "--secret-file", secret_file, "--kinds", "psuh."), 1, "no event's kind begins with psuh."),

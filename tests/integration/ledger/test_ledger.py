@@ -289,7 +289,7 @@ def test_lists_are_filtered_and_paged(book: Ledger) -> None:
     assert [entry.number for entry in book.list(Filter(limit=2))] == [1, 2]
     assert [entry.number for entry in book.list(Filter(after=2, limit=2))] == [3, 4]
     assert [entry.number for entry in book.list(Filter(label=("n", "3")))] == [4]
-    assert [entry.number for entry in book.list(Filter(overlapping=Window(at(10), at(30))))] == [2, 3]
+    assert [entry.number for entry in book.list(Filter(since=at(10), until=at(30)))] == [2, 3]
     assert [entry.number for entry in book.live_between(at(15), at(31))] == [2, 3, 4]
     assert book.states() == {State.COMMITTED: 5}
 

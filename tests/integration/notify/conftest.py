@@ -15,9 +15,12 @@ from controller.auth.tokens import Caller, Role
 from controller.ledger import Ledger
 from controller.notify.backoff import Backoff
 from controller.notify.dispatching import Dispatcher
+from controller.notify.signing import DerivedSecrets
 from controller.notify.webhooks import Webhooks
+from controller.settings import Settings
 from tests.support.receiver import SECRET
 
+NO_KEY = DerivedSecrets(Path("/nowhere/webhook-key"))
 OPERATOR = Caller("ops", Role.OPERATOR)
 #: Quick, so that tests see retries and their end.
 QUICK = Backoff(first=timedelta(milliseconds=10), longest=timedelta(milliseconds=40), attempts=3)
@@ -39,7 +42,7 @@ def secret_file(tmp_path: Path) -> Path:
 @pytest.fixture
 def add(ledger: Ledger, secret_file: Path) -> Add:
     def register(url: str, *kinds: str) -> str:
-        return Webhooks(ledger).add(url, f"file:{secret_file}", kinds, OPERATOR, now()).id
+        return Webhooks(ledger, Settings()).add(url, f"file:{secret_file}", kinds, OPERATOR, now()).id
 
     return register
 
@@ -48,7 +51,7 @@ def add(ledger: Ledger, secret_file: Path) -> Add:
 def dispatching(ledger: Ledger, backoff: Backoff = QUICK, **how: Any) -> Iterator[Dispatcher]:
     """Delivers until the `with` ends; an error in it fails the test."""
     stopping, errors = threading.Event(), []
-    dispatcher = Dispatcher(ledger, how.pop("leads", lambda: True), now, backoff, **how)
+    dispatcher = Dispatcher(ledger, how.pop("leads", lambda: True), now, how.pop("derived", NO_KEY), backoff, **how)
 
     def run() -> None:
         try:

@@ -20,6 +20,7 @@ from controller.ledger import Ledger
 from controller.ledger.webhooks import Backlog
 from controller.notify.dispatching import Dispatcher
 from controller.notify.webhooks import Webhooks
+from controller.settings import Settings
 from tests.integration.notify.conftest import OPERATOR, QUICK, Add, dispatching, now, tell
 from tests.support.controllers import free_port, wait_for
 from tests.support.receiver import SECRET, Got, Receiver
@@ -84,14 +85,14 @@ def test_what_fails_too_often_is_given_up_and_sent_again_on_demand(
         wait_for(lambda: ledger.webhooks.backlogs().get(hook, Backlog()).dead == 2, "both to be given up")
         assert receiver.numbers() == [1, 1, 1, 2, 2, 2], "three attempts each, and the second not before"
         assert len({got.id for got in receiver.got}) == 2, "a repetition has the same id"
-        letters = Webhooks(ledger).dead_letters(hook, OPERATOR)
+        letters = Webhooks(ledger, Settings()).dead_letters(hook, OPERATOR)
         assert [(one.event.sequence, one.attempts, one.last_error) for one in letters] == [
             (1, 3, "answered 500"), (2, 3, "answered 500")
         ]  # fmt: skip
         status[0] = 200
-        assert Webhooks(ledger).redeliver(hook, [2], OPERATOR, now()) == 1
+        assert Webhooks(ledger, Settings()).redeliver(hook, [2], OPERATOR, now()) == 1
         wait_for(lambda: receiver.numbers()[6:] == [2], "the one that was asked for")
-        assert Webhooks(ledger).redeliver(hook, None, OPERATOR, now()) == 1
+        assert Webhooks(ledger, Settings()).redeliver(hook, None, OPERATOR, now()) == 1
         wait_for(lambda: not ledger.webhooks.backlogs(), "the rest")
     assert receiver.numbers()[6:] == [2, 1]
 
@@ -128,7 +129,7 @@ def test_what_is_no_success_is_told_in_words(ledger: Ledger, add: Add) -> None:
         tell(ledger, "r-a")
         wait_for(lambda: sum(one.dead for one in ledger.webhooks.backlogs().values()) == 3, "all to be given up")
     for hook, words in wanted.items():
-        assert words in Webhooks(ledger).dead_letters(hook, OPERATOR)[0].last_error
+        assert words in Webhooks(ledger, Settings()).dead_letters(hook, OPERATOR)[0].last_error
     assert {got.path for got in redirecting.got} == {"/hook"}
 
 
@@ -141,7 +142,7 @@ def test_a_receiver_that_drips_its_answer_is_left_in_time(ledger: Ledger, add: A
         tell(ledger, "r-a")
         wait_for(lambda: ledger.webhooks.backlogs().get(hook, Backlog()).dead == 1, "it to be given up")
         stop.set()
-    assert "did not answer within 0.5 s" in Webhooks(ledger).dead_letters(hook, OPERATOR)[0].last_error
+    assert "did not answer within 0.5 s" in Webhooks(ledger, Settings()).dead_letters(hook, OPERATOR)[0].last_error
 
 
 def test_nothing_listens_and_a_secret_is_gone(ledger: Ledger, add: Add, secret_file: Path) -> None:
@@ -149,16 +150,16 @@ def test_nothing_listens_and_a_secret_is_gone(ledger: Ledger, add: Add, secret_f
         nowhere = add(f"http://127.0.0.1:{free_port()}/")
         tell(ledger, "r-a")
         wait_for(lambda: ledger.webhooks.backlogs().get(nowhere, Backlog()).dead == 1, "it to be given up")
-        assert "could not be reached" in Webhooks(ledger).dead_letters(nowhere, OPERATOR)[0].last_error
+        assert "could not be reached" in Webhooks(ledger, Settings()).dead_letters(nowhere, OPERATOR)[0].last_error
         with Receiver() as receiver:
             hook = add(receiver.url)
             secret_file.unlink()
             tell(ledger, "r-a")
             wait_for(lambda: ledger.webhooks.backlogs().get(hook, Backlog()).dead == 1, "it to be given up")
             assert not receiver.got, "nothing goes out unsigned"
-            assert "cannot be read" in Webhooks(ledger).dead_letters(hook, OPERATOR)[0].last_error
+            assert "cannot be read" in Webhooks(ledger, Settings()).dead_letters(hook, OPERATOR)[0].last_error
             secret_file.write_text(f"{SECRET}\nwhsec_{'QUJD' * 10}\n")
-            Webhooks(ledger).redeliver(hook, None, OPERATOR, now())
+            Webhooks(ledger, Settings()).redeliver(hook, None, OPERATOR, now())
             wait_for(lambda: bool(receiver.got), "it to be delivered")
             assert receiver.got[0].signed_by(SECRET)
             assert receiver.got[0].signed_by(f"whsec_{'QUJD' * 10}"), "while a secret changes, both sign"

@@ -49,4 +49,4 @@ def test_what_was_said_reaches_the_command(arguments: list[str], said: dict[str,
 def test_a_key_that_the_model_requires_is_required() -> None:
     answer = CliRunner().invoke(app, ["create", "--name", "a"])
     assert answer.exit_code == 2
-    assert "--owner" in answer.output
+    assert "--source" in answer.output

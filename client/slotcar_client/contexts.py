@@ -1,0 +1,183 @@
+"""Which controller, and with which token: from the environment, or a named context in `~/.config/slotcar`.
+
+`contexts.json` has the addresses, and which context is in use; `tokens/NAME` has a context's token. Both are files that
+nobody else may read (mode 0600).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from slotcar_client.errors import SlotcarError
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+LARGEST_BYTES = 100_000
+
+
+class NoContext(SlotcarError):
+    """No controller was named, or what names one cannot be used; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A controller's address, and the token for it; `name` of the context, empty for the environment."""
+
+    api: str
+    token: str | None = field(repr=False)
+    name: str = ""
+
+
+def chosen_place(environment: Mapping[str, str] = os.environ, context: str | None = None) -> Place | None:
+    """The named context; else what `SLOTCAR_API` says, else `SLOTCAR_CONTEXT`, else the context in use; None for none.
+
+    With `SLOTCAR_API` the token is that in `SLOTCAR_TOKEN`, or in the file that `SLOTCAR_API_TOKEN_FILE` names.
+
+    Raises:
+        NoContext: the context is not there, or a file cannot be used.
+    """
+    if context is None and environment.get("SLOTCAR_API"):
+        return Place(environment["SLOTCAR_API"], token_of(environment))
+    contexts = Contexts(folder_of(environment))
+    name = context or environment.get("SLOTCAR_CONTEXT") or contexts.in_use()
+    return contexts.place(name) if name else None
+
+
+def folder_of(environment: Mapping[str, str] = os.environ) -> Path:
+    base = environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME") or Path.home()) / ".config"
+    return Path(base) / "slotcar"
+
+
+def token_of(environment: Mapping[str, str]) -> str | None:
+    """What `SLOTCAR_TOKEN` says, or the file that `SLOTCAR_API_TOKEN_FILE` names."""
+    if environment.get("SLOTCAR_TOKEN"):
+        return environment["SLOTCAR_TOKEN"].strip()
+    file = environment.get("SLOTCAR_API_TOKEN_FILE")
+    return read_token(Path(file)) if file else None
+
+
+def read_token(file: Path) -> str:
+    """
+    Raises:
+        NoContext: it cannot be read, or holds no token.
+    """
+    try:
+        text = _read(file).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        words = getattr(error, "strerror", None) or "it is no text"
+        raise NoContext(f"{file}: no token can be read from it: {words}") from error
+    if not text.isascii() or not text.isprintable() or not text:
+        raise NoContext(f"{file}: it holds no token")
+    return text
+
+
+class Contexts:
+    """The named contexts of one user.
+
+    Raises (every method):
+        NoContext: the files cannot be read or written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file = folder / "contexts.json"
+
+    def names(self) -> dict[str, str]:
+        """The address of each context."""
+        return dict(self._read()[1])
+
+    def in_use(self) -> str | None:
+        return self._read()[0]
+
+    def place(self, name: str) -> Place:
+        """
+        Raises:
+            NoContext: there is none of that name, or its token cannot be read.
+        """
+        contexts = self.need(name)
+        file = self._token_file(name)
+        if not file.exists():
+            return Place(contexts[name], None, name)
+        if stat.S_IMODE(file.stat().st_mode) & 0o077:
+            raise NoContext(f"{file} can be read by others: say chmod 600 {file}")
+        return Place(contexts[name], read_token(file), name)
+
+    def add(self, name: str, api: str, token: str | None, use: bool = False) -> None:
+        """Adds a context or replaces it; the first one is in use from then on."""
+        if not NAME.fullmatch(name):
+            raise NoContext(f"{name} is no name of a context: say letters, digits, dots and dashes, at most 63")
+        in_use, contexts = self._read()
+        if token is None:
+            self._token_file(name).unlink(missing_ok=True)
+        else:
+            self._write(self._token_file(name), token + "\n")
+        self._keep(name if use or in_use is None else in_use, contexts | {name: api})
+
+    def use(self, name: str | None) -> None:
+        """From now on; None for none."""
+        self._keep(name, self.names() if name is None else self.need(name))
+
+    def remove(self, name: str) -> None:
+        """With its token; where it was in use, none is."""
+        contexts = self.need(name)
+        in_use = self.in_use()
+        self._token_file(name).unlink(missing_ok=True)
+        self._keep(None if in_use == name else in_use, {one: api for one, api in contexts.items() if one != name})
+
+    def _token_file(self, name: str) -> Path:
+        return self._folder / "tokens" / name
+
+    def need(self, name: str) -> dict[str, str]:
+        """All addresses by name, this one's among them.
+
+        Raises:
+            NoContext: there is none of that name.
+        """
+        contexts = self._read()[1]
+        if name not in contexts:
+            known = f"those are {', '.join(contexts)}" if contexts else "there is none yet"
+            raise NoContext(f"there is no context {name} in {self._file}: {known}; see: slotcar context add --help")
+        return contexts
+
+    def _read(self) -> tuple[str | None, dict[str, str]]:
+        try:
+            found = json.loads(_read(self._file))
+            contexts = {str(name): str(one["api"]) for name, one in found["contexts"].items()}
+            in_use = found.get("in_use")
+        except FileNotFoundError:
+            return None, {}
+        except OSError as error:
+            raise NoContext(f"{self._file} cannot be read: {error.strerror}") from error
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise NoContext(f"{self._file} is no list of contexts; mend it or take it away") from error
+        return (in_use if in_use in contexts else None), contexts
+
+    def _keep(self, in_use: str | None, contexts: Mapping[str, str]) -> None:
+        listed = {name: {"api": api} for name, api in sorted(contexts.items())}
+        self._write(self._file, json.dumps({"in_use": in_use, "contexts": listed}, indent=2) + "\n")
+
+    def _write(self, file: Path, text: str) -> None:
+        """Whole or not at all, and readable by its owner only from its first byte."""
+        try:
+            for folder in (self._folder, file.parent):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".new-")
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                stream.write(text)
+            Path(temporary).replace(file)
+        except OSError as error:
+            raise NoContext(f"{file} cannot be written: {error.strerror}") from error
+
+
+def _read(file: Path) -> str:
+    """A regular file's text: nobody waits for a FIFO, and what is named by mistake is not read whole."""
+    status = file.stat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_BYTES:
+        raise OSError(0, f"it is no regular file of at most {LARGEST_BYTES} bytes")
+    return file.read_text(encoding="utf-8")

@@ -1,0 +1,181 @@
+"""The command line over HTTP, with a requester's token: the same verbs as on the controller's machine, and its rights."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from controller.auth.tokens import Role
+from controller.cli.from_documents import entry_of
+from controller.cli.remote import choose_context
+from controller.views.documents import entry_document
+from tests.integration.api.conftest import START, As, Body, Serve, body
+from tests.support.command_line import Cli, in_this_process
+
+FLOW = (
+    "--source",
+    "anl-premium",
+    "--destination",
+    "lbnl-premium:5001",
+    "--protocol",
+    "udp",
+    "--service",
+    "ip-premium",
+)
+HOURS = ("--start", START.isoformat(), "--duration", "2 h")
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Cli:
+    """`slotcar …` in a folder with nothing in it: no inventory, no ledger, no settings."""
+    for name in ("SLOTCAR_API", "SLOTCAR_TOKEN", "SLOTCAR_DATABASE_URL", "SLOTCAR_INVENTORY", "SLOTCAR_CONTEXT"):
+        monkeypatch.delenv(name, raising=False)
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setenv("SLOTCAR_STATE_DIR", str(tmp_path / "none"))
+    monkeypatch.chdir(home)
+    return in_this_process(monkeypatch, capfd)
+
+
+def token_of(client: httpx.Client) -> str:
+    return client.headers["Authorization"].removeprefix("Bearer ")
+
+
+@pytest.fixture
+def hep(as_: As, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> httpx.Client:
+    """A requester, whose address and token the environment has."""
+    client = as_("cms", Role.REQUESTER)
+    monkeypatch.setenv("SLOTCAR_API", str(client.base_url))
+    monkeypatch.setenv("SLOTCAR_TOKEN", token_of(client))
+    return client
+
+
+def test_a_requester_reserves_changes_and_gives_back(cli: Cli, hep: httpx.Client) -> None:
+    assert cli("whoami", "-f", "json").data == hep.get("/v1/whoami").json()
+    assert "cms: requester for owner hep at http://127.0.0.1:" in cli("whoami").out
+    assert "lbnl-premium" in cli("endpoints").out
+    assert "ip-premium" in cli("services").out
+    assert cli("limits", "-f", "json").data["owner"] == "hep"
+    enquiry = cli("enquire", *FLOW, *HOURS, "-f", "json").data
+    assert {one["direction"] for one in enquiry["directions"]} == {"forward", "reverse"}
+    held = cli("create", "--name", "cms", "--rate", "10 Mbit/s", *FLOW, *HOURS, "--hold", "default", "-f", "json")
+    assert (held.code, held.data["state"], held.data["reservation"]["owner"]) == (0, "held", "hep")
+    assert cli("extend", "hep/cms", "--by", "20 min", "--if-version", "1").code == 0
+    assert "is at version" in cli("commit", "hep/cms", "--if-version", "1").err
+    assert cli("commit", "hep/cms", "-f", "json").data["state"] == "committed"
+    assert "5 Mbit/s" in cli("modify", "hep/cms", "--rate", "5 Mbit/s").out
+    assert cli("bind", "hep/cms", "--source-port", "4000", "-f", "json").data["reservation"]["source"]["port"] == 4000
+    assert cli("status", "hep/cms", "-f", "json").data == hep.get(f"/v1/reservations/{held.data['handle']}").json()
+    assert "hep/cms" in cli("status", "--newest", "--name", "cms").out
+    assert "+hep/cms" in cli("timeline").out
+    kinds = [one["kind"] for one in cli("events", "--reservation", "hep/cms", "-f", "json").data]
+    assert kinds[0] == "reservation.held"
+    assert [one["kind"] for one in cli("events", "--newest", "-f", "json").data] == kinds[::-1]
+    assert "cancelled" in cli("cancel", "hep/cms", "--yes", "--reason", "done").out
+    assert cli("status").out == "No reservations.\n"
+
+
+def test_refusals_end_as_they_do_on_the_controllers_machine(cli: Cli, hep: httpx.Client, as_: As) -> None:
+    refused = cli("create", "--name", "cms", "--rate", "900 Mbit/s", *FLOW, *HOURS)
+    assert (refused.code, "the highest payload rate that fits" in refused.err) == (3, True)
+    astro = as_("astro", Role.REQUESTER, "astro")
+    astro.post("/v1/reservations", json=body("theirs", owner=None)).raise_for_status()
+    theirs = cli("status", "astro/theirs")
+    assert (theirs.code, theirs.err) == (1, "there is no reservation astro/theirs\n")
+    taken = cli("create", "--name", "cms", "--rate", "1 Mbit/s", *FLOW, *HOURS)
+    assert (taken.code, "another owner's reservation" in taken.err) == (3, True)
+    assert "only an operator or an auditor may" in cli("render").err
+    pushed = cli("push", "--yes")
+    assert (pushed.code, "--context local" in pushed.err) == (1, True)
+    assert "has an inventory of its own" in cli("status", "-i", "somewhere").err
+
+
+def test_files_are_planned_and_applied(cli: Cli, hep: httpx.Client, tmp_path: Path) -> None:
+    file = tmp_path / "run.yml"
+    wanted = [body(), body("large", rate="900 Mbit/s", destination="lbnl-premium:5002")]
+    file.write_text(json.dumps({"version": 1, "reservations": wanted}))
+    refused = cli("plan", file)
+    assert refused.code == 3
+    assert "+ hep/cms" in refused.out
+    assert "! hep/large: refused" in refused.out
+    file.write_text(json.dumps({"version": 1, "defaults": {"owner": "hep"}, "reservations": [body(owner=None)]}))
+    planned = cli("plan", file, "-o", tmp_path / "plan.json")
+    assert (planned.code, "1 to create" in planned.out) == (0, True)
+    assert "1 created" in cli("apply", tmp_path / "plan.json").out
+    file.write_text(json.dumps({"version": 1, "reservations": [body("other", destination="lbnl-premium:5009")]}))
+    changed = cli("apply", file, "--yes", "--set", "run.yml")
+    assert (changed.code, "1 created" in changed.out) == (0, True), changed
+    wrong = tmp_path / "wrong.yml"
+    wrong.write_text("version: 1\nreservations:\n- name: cms\n  rate: 10 mb\n")
+    assert f"{wrong}:4: reservations[0].rate" in cli("plan", wrong).err
+
+
+def test_an_operator_sees_devices_and_webhooks(
+    cli: Cli, serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SLOTCAR_API", str(serve(approval_rate_bps="20 Mbit/s").base_url))
+    file = tmp_path / "run.yml"
+    file.write_text(json.dumps({"version": 1, "reservations": [body(rate="21 Mbit/s"), body("b", owner="astro",
+                    destination="lbnl-premium:5002")]}))  # fmt: skip
+    shown = cli("plan", file)
+    assert "anl-7507-1" in shown.out, "an operator's plan has the devices' differences"
+    assert cli("apply", file, "--yes").code == 0
+    assert cli("approve", "hep/cms", "--yes", "-f", "json").data["state"] == "committed"
+    assert "# anl-7507-1 (cisco-car)" in cli("render", "--at", START.isoformat(), "-d", "anl-7507-1").out
+    hook = cli("webhook", "add", "https://example.net/", "-f", "json").data
+    assert hook["id"] in cli("webhook", "list").out
+    assert cli("webhook", "remove", hook["id"], "--yes").out == f"{hook['id']} gets nothing any more.\n"
+
+
+def test_documents_are_the_same_there_and_back(serve: Serve) -> None:
+    api = serve(approval_rate_bps="20 Mbit/s")
+    api.post("/v1/reservations", json=body(labels={"run": "7"}, direction="both")).raise_for_status()
+    later = (START + timedelta(hours=1)).isoformat()
+    schedule = [{"start": START.isoformat(), "end": later, "rate": "1 Mbit/s"},
+                {"start": later, "duration": "1 h", "rate": "2 Mbit/s"}]  # fmt: skip
+    flow = {"rate": None, "start": None, "duration": None, "destination": "lbnl-premium:5002"}
+    varying: Body = body("varying", **flow) | {"schedule": schedule}
+    api.post("/v1/reservations", json=varying).raise_for_status()
+    entry = api.get("/v1/reservations", params={"name": "cms"}).json()["items"][0]
+    raised = {"rate": "21 Mbit/s"}
+    api.patch(f"/v1/reservations/{entry['handle']}", json=raised, headers={"If-Match": "*"}).raise_for_status()
+    listed = api.get("/v1/reservations").json()["items"]
+    assert any(one["proposed"] for one in listed)
+    assert [entry_document(entry_of(one)) for one in listed] == listed
+
+
+def test_contexts_are_added_used_and_forgotten(
+    cli: Cli, as_: As, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = as_("cms", Role.REQUESTER)
+    (tmp_path / "token").write_text(token_of(one) + "\n")
+    api: tuple[Any, ...] = ("--api", str(one.base_url), "--token-file", tmp_path / "token")
+    assert cli("context", "list").out.split() == ["context", "controller", "*", "local", "this", "machine's", "ledger"]
+    assert "and in use" in cli("context", "add", "site", *api).out
+    kept = tmp_path / "home" / ".config" / "slotcar"
+    assert [(kept / name).stat().st_mode & 0o777 for name in ("contexts.json", "tokens/site")] == [0o600, 0o600]
+    assert "cms: requester" in cli("whoami").out
+    assert "operator at this machine's ledger" in cli("--context", "local", "whoami").out
+    assert cli("context", "use", "local").code == 0
+    assert cli("context", "show").out == "this machine's ledger\n"
+    assert "cms: requester" in cli("--context", "site", "whoami").out
+    monkeypatch.setenv("SLOTCAR_CONTEXT", "site")
+    assert cli("context", "show").out == f"{one.base_url} (site)\n"
+    assert cli("context", "add", "local", *api).code == 1
+    assert "those are site" in cli("context", "use", "nowhere").err
+    assert cli("context", "remove", "site", "--yes").code == 0
+    assert "there is no context site" in cli("whoami").err
+    assert not (kept / "tokens" / "site").exists()
+
+
+@pytest.fixture(autouse=True)
+def no_context_stays() -> Any:
+    yield
+    choose_context(None)

@@ -1,0 +1,250 @@
+"""The client library against the real API: every verb, retries that are safe, and events without a gap; both clients."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from controller.api.app import openapi_document
+from controller.api.streaming import Streams
+from controller.auth.tokens import Role
+from slotcar_client import (
+    AsyncSlotcar,
+    Conflict,
+    NoAnswer,
+    NotFound,
+    Problem,
+    Refused,
+    Retries,
+    Slotcar,
+    StaleVersion,
+    Wrong,
+)
+from tests.integration.api.conftest import START, As, Serve, body
+from tests.support.receiver import Receiver
+from tests.support.unreliable import AFTER, BEFORE, Unreliable, unreliable
+
+QUICK = Retries(attempts=4, first_s=0.01, longest_s=0.05)
+
+
+class Awaited:
+    """The asynchronous client, asked as the other one is."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._client = AsyncSlotcar(*given, **options)
+
+    def __getattr__(self, verb: str) -> Callable[..., Any]:
+        return lambda *given, **named: self._loop.run_until_complete(getattr(self._client, verb)(*given, **named))
+
+    def watch(self, *given: Any, **named: Any) -> Iterator[Any]:
+        events = self._client.watch(*given, **named)
+        try:
+            while True:
+                yield self._loop.run_until_complete(anext(events))
+        finally:
+            self._loop.run_until_complete(events.aclose())
+
+    def close(self) -> None:
+        self._loop.run_until_complete(self._client.aclose())
+        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        self._loop.close()
+
+
+Opened = Callable[..., Any]
+
+
+@pytest.fixture(params=[Slotcar, Awaited], ids=["sync", "async"])
+def opened(request: pytest.FixtureRequest) -> Iterator[Opened]:
+    """Opens a client of one of the two kinds."""
+    clients: list[Any] = []
+
+    def start(url: Any, token: str | None = None, **options: Any) -> Any:
+        clients.append(request.param(str(url), token, **({"retries": QUICK} | options)))
+        return clients[-1]
+
+    yield start
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def through(api: httpx.Client) -> Iterator[Unreliable]:
+    """A proxy before the API, of which a test says what it does with the coming requests."""
+    with unreliable(str(api.base_url)) as proxy:
+        yield proxy
+
+
+def test_every_verb_of_the_api_is_there(serve: Serve) -> None:
+    """All operations of the API's document, each done by a verb."""
+    seen: set[tuple[str, str]] = set()
+    operations = {(method.upper(), path) for path, listed in openapi_document()["paths"].items() for method in listed}
+
+    def note(request: httpx.Request) -> None:
+        for method, path in operations:
+            if method == request.method and re.fullmatch(re.sub(r"\{[^}]+\}", "[^/]+", path), request.url.path):
+                seen.add((method, path))
+
+    api = serve(approval_rate_bps="20 Mbit/s", webhook_hosts="127.0.0.1")
+    with Receiver() as receiver, Slotcar(str(api.base_url), event_hooks={"request": [note]}) as slotcar:
+        assert slotcar.enquire(body())["directions"][0]["highest_rate_bps"] > 0
+        held = slotcar.create(body(), hold="5 min")
+        slotcar.extend(held["handle"], "10 min")
+        assert slotcar.commit("hep/cms")["state"] == "committed"
+        assert slotcar.modify("hep/cms", rate="5 Mbit/s")["reservation"]["rate_bps"] == 5_000_000
+        assert slotcar.bind("hep/cms", source_port=4000)["reservation"]["source"]["port"] == 4000
+        assert slotcar.reservation(held["handle"])["version"] == 5
+        assert [one["handle"] for one in slotcar.reservations(name="cms", since=START)] == [held["handle"]]
+        large = slotcar.create(body("large", rate="21 Mbit/s", destination="lbnl-premium:5002"))
+        assert slotcar.approve(large["handle"], version=large["version"])["state"] == "committed"
+        again = slotcar.create(body("again", rate="21 Mbit/s", destination="lbnl-premium:5003", direction="reverse"))
+        assert slotcar.reject(again["handle"], "not today")["state"] == "rejected"
+        assert slotcar.cancel("hep/large", "done")["state"] == "cancelled"
+        plan = slotcar.plan({"version": 1, "reservations": [body("more", destination="lbnl-premium:5004")]})
+        assert slotcar.apply(plan)["created"] == 1
+        assert [one["starting"] for one in slotcar.timeline(name="more")] == [["hep/more"], []]
+        assert slotcar.configurations(START, ["anl-7507-1"])[0]["device"] == "anl-7507-1"
+        with pytest.raises(Problem):  # nobody answers for the devices of this inventory
+            slotcar.difference("nowhere")
+        assert slotcar.controller()["leading"] is False
+        assert slotcar.events(newest=True, limit=1)[0]["kind"] == "reservation.committed"
+        assert next(slotcar.watch("hep/more", after=0))["details"]["name"] == "more"
+        _ask_what_is_offered_and_be_told(slotcar, receiver)
+    assert operations - seen == set()
+
+
+def _ask_what_is_offered_and_be_told(slotcar: Slotcar, receiver: Receiver) -> None:
+    assert slotcar.whoami()["role"] == "operator"
+    assert "anl-premium" in {one["name"] for one in slotcar.endpoints()["hosts"]}
+    assert slotcar.services()[0]["dscps"] == [46]
+    assert slotcar.limits("hep")["quotas"][0]["in_use"] == 2
+    hook = slotcar.webhook_add(receiver.url, kinds=["reservation."])
+    assert slotcar.webhook_test(hook["id"])["delivered"]
+    assert (slotcar.webhook_list()[0]["id"], slotcar.webhook_dead_letters(hook["id"])) == (hook["id"], [])
+    assert slotcar.webhook_redeliver(hook["id"]) == 0
+    assert slotcar.webhook_remove(hook["id"])["id"] == hook["id"]
+    assert slotcar.alive()["status"] == slotcar.ready()["status"] == "ok"
+    assert "slotcar_reservations" in slotcar.metrics()
+
+
+def test_errors_carry_the_numbers(serve: Serve, opened: Opened) -> None:
+    slotcar = opened(serve(owner_quotas={"few": {"reservations": 0}}).base_url)
+    with pytest.raises(Refused) as refused:
+        slotcar.create(body(rate="900 Mbit/s"))
+    short = refused.value.refusal["shortfalls"][0]
+    assert short["requested_bps"] > short["free_bps"] > (refused.value.refusal["highest_rate_bps"] or 0) > 0
+    with pytest.raises(Wrong, match="rate") as wrong:
+        slotcar.create(body(rate="10 mb"))
+    assert wrong.value.mistakes[0]["key"] == "rate"
+    with pytest.raises(NotFound, match="there is no reservation hep/nothing"):
+        slotcar.cancel("hep/nothing")
+    with pytest.raises(Conflict) as quota:
+        slotcar.create(body(owner="few"))
+    assert quota.value.quota["limit"] == 0  # type: ignore[attr-defined]
+    entry = slotcar.create(body())
+    slotcar.modify(entry["handle"], rate="1 Mbit/s", version=1)
+    with pytest.raises(StaleVersion) as stale:
+        slotcar.modify(entry["handle"], rate="2 Mbit/s", version=1)
+    assert (stale.value.current_version, stale.value.maybe_done) == (2, False)
+    with pytest.raises(ValueError, match="no time zone"):
+        slotcar.modify(entry["handle"], end=datetime(2027, 3, 1))  # noqa: DTZ001 - it is what is refused
+
+
+def test_nobody_there_is_no_answer(opened: Opened) -> None:
+    with pytest.raises(NoAnswer, match="does not answer") as error:
+        opened("http://127.0.0.1:9", retries=Retries(attempts=2, first_s=0.01)).whoami()
+    assert not error.value.maybe_done
+
+
+@pytest.mark.parametrize("fate", [BEFORE, AFTER, 502, 503, 429], ids=str)
+def test_what_is_created_twice_is_there_once(through: Unreliable, opened: Opened, fate: str | int) -> None:
+    slotcar = opened(through.url)
+    through.fates = [fate, fate]
+    entry = slotcar.create(body())
+    assert through.seen == ["POST /v1/reservations"] * 3
+    assert [one["handle"] for one in slotcar.reservations(name="cms", state=["committed"])] == [entry["handle"]]
+
+
+def test_a_change_whose_answer_was_lost_is_not_done_twice(through: Unreliable, opened: Opened) -> None:
+    slotcar = opened(through.url)
+    entry = slotcar.create(body())
+    through.fates = [AFTER]
+    with pytest.raises(StaleVersion) as stale:
+        slotcar.modify(entry["handle"], rate="5 Mbit/s", version=1)
+    assert (stale.value.current_version, stale.value.maybe_done) == (2, True)
+    assert slotcar.reservation(entry["handle"])["version"] == 2
+
+
+@pytest.mark.parametrize("fate", [BEFORE, AFTER])
+def test_a_cancel_whose_answer_was_lost_is_seen_to_be_done(through: Unreliable, opened: Opened, fate: str) -> None:
+    slotcar = opened(through.url)
+    entry = slotcar.create(body())
+    through.fates = [fate]
+    assert slotcar.cancel(entry["handle"])["state"] == "cancelled"
+    with pytest.raises(Conflict):  # it was not this call that did it
+        slotcar.cancel(entry["handle"])
+
+
+def test_what_may_not_be_sent_twice_is_sent_once(through: Unreliable, opened: Opened) -> None:
+    slotcar = opened(through.url)
+    through.fates = [AFTER]
+    with pytest.raises(NoAnswer) as lost:
+        slotcar.webhook_add("https://example.net/")
+    assert lost.value.maybe_done
+    (made,) = slotcar.webhook_list()
+    slotcar.webhook_remove(made["id"])
+
+
+def test_an_end_to_all_attempts(through: Unreliable, opened: Opened) -> None:
+    through.fates = [BEFORE] * 9
+    with pytest.raises(NoAnswer):
+        opened(through.url).whoami()
+    assert through.seen == ["GET /v1/whoami"] * QUICK.attempts
+
+
+# -- events --------------------------------------------------------------------------------------------------------
+
+
+def test_events_come_without_a_gap_though_streams_break(through: Unreliable, opened: Opened) -> None:
+    """Each cancelled and made anew between two streams: what was recorded while there was none comes too, once."""
+    slotcar = opened(through.url)
+    first = slotcar.create(body())
+    events = slotcar.watch(after=slotcar.events(newest=True, limit=1)[0]["sequence"] - 1)
+    assert next(events)["handle"] == first["handle"]
+    through.fates = [BEFORE, 503, BEFORE]
+    handles = [first["handle"]]
+    slotcar.cancel(first["handle"])
+    assert (next(events)["handle"], handles) == (first["handle"], handles)
+    second = slotcar.create(body())
+    assert next(events)["handle"] == second["handle"]
+
+
+def test_where_no_stream_is_to_be_had_pages_are_asked_for(serve: Serve, opened: Opened) -> None:
+    slotcar = opened(serve(how={"streams": Streams(each=0)}).base_url)
+    before = slotcar.create(body("before"))
+    events = slotcar.watch(after=0)
+    assert next(events)["handle"] == before["handle"]
+    entry = slotcar.create(body(destination="lbnl-premium:5002"))
+    assert next(events)["handle"] == entry["handle"]
+    slotcar.cancel(entry["handle"])
+    assert next(events)["kind"] == "reservation.cancelled"
+
+
+def test_who_may_not_is_told_and_does_not_wait_for_ever(as_: As, serve: Serve, opened: Opened) -> None:
+    hep, astro = as_("hep", Role.REQUESTER), as_("astro", Role.REQUESTER, "astro")
+    token = hep.headers["Authorization"].removeprefix("Bearer ")
+    theirs = astro.post("/v1/reservations", json=body(owner=None)).json()
+    slotcar = opened(hep.base_url, token)
+    with pytest.raises(NotFound):
+        next(slotcar.watch(theirs["handle"]))
+    with pytest.raises(Problem) as nobody:
+        next(opened(hep.base_url, "slotcar_wrong").watch())
+    assert nobody.value.status == 401
+    mine = slotcar.create(body(owner=None, destination="lbnl-premium:5002"))
+    assert next(slotcar.watch(after=0))["handle"] == mine["handle"]

@@ -1,0 +1,80 @@
+"""Which controller and which token: environment, contexts, and files that others may not read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slotcar_client.client import checked
+from slotcar_client.contexts import Contexts, NoContext, Place, chosen_place
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {"XDG_CONFIG_HOME": str(tmp_path)}
+
+
+@pytest.fixture
+def contexts(tmp_path: Path) -> Contexts:
+    return Contexts(tmp_path / "slotcar")
+
+
+def test_the_first_context_is_in_use_until_another_is(contexts: Contexts, environment: dict[str, str]) -> None:
+    assert chosen_place(environment) is None
+    contexts.add("lab", "http://127.0.0.1:8470", "slotcar_lab")
+    contexts.add("site", "https://slotcar.example.net", None)
+    assert chosen_place(environment) == Place("http://127.0.0.1:8470", "slotcar_lab", "lab")
+    contexts.use("site")
+    assert chosen_place(environment) == Place("https://slotcar.example.net", None, "site")
+    assert chosen_place(environment, "lab") == contexts.place("lab")
+    assert chosen_place(environment | {"SLOTCAR_CONTEXT": "lab"}) == contexts.place("lab")
+    contexts.remove("site")
+    assert (contexts.in_use(), contexts.names()) == (None, {"lab": "http://127.0.0.1:8470"})
+    assert chosen_place(environment) is None
+
+
+def test_the_environment_comes_before_the_context_in_use(
+    contexts: Contexts, environment: dict[str, str], tmp_path: Path
+) -> None:
+    contexts.add("lab", "http://127.0.0.1:8470", "slotcar_lab")
+    said = environment | {"SLOTCAR_API": "http://127.0.0.1:1"}
+    assert chosen_place(said) == Place("http://127.0.0.1:1", None)
+    assert chosen_place(said | {"SLOTCAR_TOKEN": "slotcar_one"}) == Place("http://127.0.0.1:1", "slotcar_one")
+    (tmp_path / "token").write_text("slotcar_two\n")
+    named = said | {"SLOTCAR_API_TOKEN_FILE": str(tmp_path / "token")}
+    assert chosen_place(named) == Place("http://127.0.0.1:1", "slotcar_two")
+    assert chosen_place(said, "lab") == contexts.place("lab")
+
+
+def test_nobody_else_can_read_what_is_kept(contexts: Contexts, tmp_path: Path) -> None:
+    contexts.add("lab", "http://127.0.0.1:8470", "slotcar_lab")
+    kept = [tmp_path / "slotcar" / name for name in ("contexts.json", "tokens/lab")]
+    assert [file.stat().st_mode & 0o777 for file in kept] == [0o600, 0o600]
+    assert "slotcar_lab" not in kept[0].read_text() + repr(contexts.place("lab"))
+    kept[1].chmod(0o640)
+    with pytest.raises(NoContext, match="can be read by others: say chmod 600"):
+        contexts.place("lab")
+
+
+def test_what_is_wrong_is_said(contexts: Contexts, tmp_path: Path) -> None:
+    with pytest.raises(NoContext, match=r"there is no context lab .* there is none yet"):
+        contexts.use("lab")
+    for name in ("../lab", "", "a b"):
+        with pytest.raises(NoContext, match="is no name of a context"):
+            contexts.add(name, "http://127.0.0.1:8470", None)
+    contexts.add("lab", "http://127.0.0.1:8470", None)
+    with pytest.raises(NoContext, match="those are lab"):
+        contexts.remove("site")
+    (tmp_path / "slotcar" / "contexts.json").write_text("[]")
+    with pytest.raises(NoContext, match="is no list of contexts"):
+        contexts.names()
+    (tmp_path / "fifo").mkdir()
+    with pytest.raises(NoContext, match="no token can be read from it"):
+        chosen_place({"SLOTCAR_API": "http://x", "SLOTCAR_API_TOKEN_FILE": str(tmp_path / "fifo")})
+
+
+@pytest.mark.parametrize("wrong", ["", "127.0.0.1:8470", "ftp://example.net", "http://", "http://[::1"])
+def test_an_address_is_one_of_http(wrong: str) -> None:
+    with pytest.raises(NoContext, match="is no address of an API"):
+        checked(wrong)
