@@ -77,6 +77,15 @@ class Proposed(TypedDict):
     proposed_at: str
 
 
+class Progress(TypedDict):
+    """The last report of a volume by a deadline."""
+
+    remaining_bytes: int
+    at: str
+    needed_bps: int
+    missing_bytes: int
+
+
 class Entry(TypedDict):
     """A reservation as the ledger holds it; `version` is what a change is of."""
 
@@ -91,6 +100,7 @@ class Entry(TypedDict):
     changed_at: str
     hold_until: str | None
     proposed: Proposed | None
+    progress: Progress | None
 
 
 class Event(TypedDict):
@@ -122,12 +132,26 @@ class Shortfall(TypedDict):
     capacity_bps: int
 
 
+class TransferRefusal(TypedDict):
+    """Why a volume cannot be moved by its deadline, and what would fit."""
+
+    asked_bytes: int
+    deadline: str
+    most_bytes: int
+    earliest_deadline: str | None
+    tightest: str | None
+    place: str | None
+    tightest_bytes: int
+    horizon: str
+
+
 class Refusal(TypedDict):
     reason: str
     shortfalls: list[Shortfall]
     nearest_window: Window | None
     highest_rate_bps: int | None
     highest_share_permille: int | None
+    transfer: TransferRefusal | None
 
 
 class Difference(TypedDict):

@@ -149,6 +149,7 @@ class TransferRefusalOut(Answer):
     tightest: str | None = Field(description="the resource that alone leaves the least; null where `at_most` does")
     place: str | None
     tightest_bytes: int = Field(description="what that resource alone, or `at_most`, leaves")
+    horizon: datetime = Field(description="until when a deadline was looked for")
 
 
 class RefusalOut(Answer):

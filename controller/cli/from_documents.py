@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from controller.admission.model import Demand, Refused, Shortfall
+from controller.admission.model import Demand, Refused, Shortfall, TransferRefused
 from controller.admission.resource_id import ResourceId
-from controller.ledger.model import Entry, Event, Proposal, State
+from controller.ledger.model import Entry, Event, Progress, Proposal, State
 from controller.network.model import InterfaceId
 from controller.path.model import Hop, Path
 from controller.planning.enquiry import EnquiryAnswer, Highest
@@ -42,6 +42,13 @@ def entry_of(document: Document) -> Entry:
         changed_at=_time(document["changed_at"]),
         hold_until=_time(document["hold_until"]) if document["hold_until"] else None,
         proposed=_proposal(change) if change else None,
+        progress=_progress(document["progress"]) if document["progress"] else None,
+    )
+
+
+def _progress(document: Document) -> Progress:
+    return Progress(
+        document["remaining_bytes"], _time(document["at"]), document["needed_bps"], document["missing_bytes"]
     )
 
 
@@ -156,6 +163,20 @@ def _refused(document: Document) -> Refused:
         highest_rate_bps=document["highest_rate_bps"],
         highest_share_permille=document["highest_share_permille"],
         reason=document["reason"],
+        transfer=_transfer(document["transfer"]) if document["transfer"] else None,
+    )
+
+
+def _transfer(document: Document) -> TransferRefused:
+    earliest, tightest = document["earliest_deadline"], document["tightest"]
+    return TransferRefused(
+        asked_bytes=document["asked_bytes"],
+        deadline=_time(document["deadline"]),
+        most_bytes=document["most_bytes"],
+        earliest_deadline=_time(earliest) if earliest else None,
+        tightest=ResourceId.parse(tightest) if tightest else None,
+        tightest_bytes=document["tightest_bytes"],
+        horizon=_time(document["horizon"]),
     )
 
 

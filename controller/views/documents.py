@@ -141,6 +141,7 @@ def _transfer_document(numbers: TransferRefused) -> dict[str, Any]:
         "tightest": str(tightest) if tightest else None,
         "place": describe(tightest) if tightest else None,
         "tightest_bytes": numbers.tightest_bytes,
+        "horizon": iso(numbers.horizon),
     }
 
 
