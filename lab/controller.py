@@ -57,7 +57,7 @@ class Controller:
     def settled(self) -> bool:
         """Whether it leads and every device has what is wanted now."""
         checks = {check["name"]: check["message"] for check in self.get("/readyz")["checks"]}
-        return "have what is wanted" in checks.get("reconcile", "")
+        return "had what is wanted" in checks.get("reconcile", "")
 
     def wait_settled(self, timeout_s: float) -> None:
         """

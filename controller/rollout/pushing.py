@@ -94,6 +94,7 @@ class Pushing:
         self._lease, self._fence = lease, self.ledger.take_fence(lease, "controller.leading", self.clock())
         log.info("leading", fence=self._fence)
         self._observer.states = DeviceStates()
+        self.status.read_at.clear()
         self.withholding.take_over(active_at(self.ledger.live_between(self.clock()), self.clock()))
 
     def reconcile(
@@ -191,7 +192,7 @@ class Pushing:
         if not targets:
             return Attempt.DONE
         self.status.settled = False
-        began_s = self.monotonic()
+        began_s, read_at = self.monotonic(), self.clock()
         try:
             readings = self.pusher.read(sorted(targets))
             # One that acts whenever it is asked is not in trouble: it is read when its boundaries have passed.
@@ -214,6 +215,7 @@ class Pushing:
             if not isinstance(error, SlotcarError):
                 log.exception("push failed in an unforeseen way", devices=sorted(targets))
             return self._failed(targets, error)
+        self.status.read_at.update(dict.fromkeys(targets, read_at))
         self._done(targets, result, timedelta(seconds=self.monotonic() - began_s))
         return Attempt.DONE
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Literal
 
 from controller.ledger.model import Entry, Event, State
 from controller.timebase import MICROSECOND
@@ -43,8 +44,20 @@ class DeviceAtBoundary:
 
 
 @dataclass(frozen=True, slots=True)
+class SlotAtBoundary:
+    """Which slot of a reservation that has several, counted from 1."""
+
+    name: str
+    what: Literal["starting", "ending", "changing"]
+    number: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class TimelineItem:
-    """One slot boundary: `owner/name` of what starts, ends and changes its rate there, and how many are active then."""
+    """One slot boundary: `owner/name` of what starts, ends and changes its rate there, and how many are active then.
+
+    `slots` are of those of them that have more than one."""
 
     at: datetime
     starting: tuple[str, ...]
@@ -52,6 +65,7 @@ class TimelineItem:
     active: int
     devices: tuple[DeviceAtBoundary, ...] = ()
     changing: tuple[str, ...] = ()
+    slots: tuple[SlotAtBoundary, ...] = ()
 
     @property
     def phase(self) -> Phase:
@@ -110,7 +124,7 @@ def timeline(
         starting, ending, changing = (
             tuple(sorted(map(_name, those))) for those in (one.starting, one.ending, one.changing)
         )
-        items.append(TimelineItem(at, starting, ending, active_at(at), devices, changing))
+        items.append(TimelineItem(at, starting, ending, active_at(at), devices, changing, tuple(_slots(one, at))))
         if len(items) == query.limit:
             break
     return tuple(items)
@@ -145,6 +159,21 @@ def _boundaries(entries: Iterable[Entry], query: TimelineQuery) -> dict[datetime
             if query.since <= instant <= query.until and _counts(entry, instant):
                 boundaries[instant].changing.append(entry)
     return boundaries
+
+
+def _slots(one: _Gathered, at: datetime) -> Iterator[SlotAtBoundary]:
+    listed: tuple[tuple[Literal["starting", "ending", "changing"], list[Entry]], ...] = (
+        ("starting", one.starting), ("ending", one.ending), ("changing", one.changing),
+    )  # fmt: skip
+    for what, entry in ((what, entry) for what, those in listed for entry in sorted(those, key=_name)):
+        windows = entry.reservation.windows
+        number = next(
+            number
+            for number, window in enumerate(windows, 1)
+            if (window.end >= at if what == "ending" else window.end > at)
+        )
+        if len(windows) > 1:
+            yield SlotAtBoundary(_name(entry), what, number, len(windows))
 
 
 def _counts(entry: Entry, at: datetime) -> bool:

@@ -105,7 +105,7 @@ class Controller:
         return next((one["message"] for one in self.get("/readyz")["checks"] if one["name"] == name), "")
 
     def settled(self) -> bool:
-        return "have what is wanted" in self.check("reconcile")
+        return "had what is wanted" in self.check("reconcile")
 
     def wait_settled(self) -> None:
         wait_for(self.settled, f"the devices to have what is wanted; see {self.log}")
