@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +10,7 @@ import typer
 
 from controller.cli.confirmation import confirm
 from controller.cli.exit_codes import ExitCode
-from controller.cli.options import Devices, Inventory, OutputFormat, Yes, complete_reservation
+from controller.cli.options import Devices, Inventory, OutputFormat, Yes, actor, complete_reservation
 from controller.cli.output import Format, coloured_diff, complain, emit, print_table, progress, stdout
 from controller.cli.session import broker, caller, now, settings
 from controller.cli.tables import Column
@@ -130,7 +130,8 @@ def rollback(
     `baseline` is the configuration without any reservation. Which reservations a router carries, and since when, is in
     the archive; others that the rollback takes away, changes or brings back are named before it asks. A slot
     that has ended does not come back. Slots that this leaves open are ended by the routers that act by themselves; the
-    others are named. Routers that do not answer are named (exit code 1) and the others are done. A controller that runs
+    others are named. Routers that do not answer are named (exit code 1) and the others are done. The controller that leads
+    next with this state folder writes the event `push.rolled-back`. A controller that runs
     will push what its ledger wants again: stop it first, or cancel the reservation instead.
     """
     from controller.network import load_network
@@ -162,7 +163,16 @@ def rollback(
     confirm(yes, f"Roll back {which} on {', '.join(names)}?")
     with _finished_at_a_stop():
         pusher.roll_back(which, names)
+    _keep_event(pusher.archive, list(names), f"taken back: {which}")
     stdout().print(f"Rolled back and verified: {', '.join(names)}.")
+
+
+def _keep_event(archive: Archive, names: Sequence[str], message: str) -> None:
+    """A rollback asks no ledger; the controller that leads next records it."""
+    from controller.rollout.unrecorded import keep_unrecorded
+
+    details = {"by": "operator", "actor": actor(), "message": f"{message}, by {actor()}"}
+    keep_unrecorded(archive, "push.rolled-back", names, now(), details)
 
 
 def _list(archive: Archive, form: Format, names: Collection[str]) -> None:
@@ -217,7 +227,8 @@ def _roll_back(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
         if rollback.diffs:
             confirm(yes, question)
         rollback.must_be_of_now(now())
-        _push(pusher, rollback.wanted, rollback.readings)
+        if _push(pusher, rollback.wanted, rollback.readings).revision:
+            _keep_event(pusher.archive, [one.device for one in rollback.diffs], f"rolled back to {goal.words}")
         stdout().print(f"Verified: {', '.join(sorted(rollback.wanted))}.")
     if rollback.failures:
         raise typer.Exit(ExitCode.ERROR)

@@ -24,6 +24,7 @@ from controller.rollout.pushing import Attempt, Pushing
 from controller.rollout.retention import Retention
 from controller.rollout.schedule import Pace, Progress, Turn, lead_now, look_until, next_turn, wake_at
 from controller.rollout.status import LoopStatus
+from controller.rollout.unrecorded import record_kept
 from controller.stopping import Stopping
 from controller.timebase import ClockWatch
 from controller.timeline import boundaries, next_boundary
@@ -150,6 +151,7 @@ class ReconcileLoop:
     def turn(self) -> datetime:
         """Does what is to be done now, and gives the instant at which to look again at the latest."""
         now, began_s = self.clock(), self.monotonic()
+        record_kept(self.pusher.archive, self.ledger)
         self.ledger.expire(now)
         entries = self.ledger.live_between(now)
         coming = self._boundaries(entries, now, look_until(self.pace, self._progress, now))

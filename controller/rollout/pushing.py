@@ -199,6 +199,7 @@ class Pushing:
             failures = [one for one in readings.failures.values() if STALE not in one.message]
             for failure in failures:
                 self.health.set_aside(failure.device, failure.message, self.clock())
+            unknown = set(readings.by_device) - self.states.last_seen.keys()
             self._observer.look_at(readings.by_device, targets)
             if readings.failures:
                 return Attempt.FAILED if failures else Attempt.OUTDATED
@@ -217,6 +218,8 @@ class Pushing:
             return self._failed(targets, error)
         self.status.read_at.update(dict.fromkeys(targets, read_at))
         self._done(targets, result, timedelta(seconds=self.monotonic() - began_s))
+        if at <= read_at:
+            self._observer.record_seen(unknown - {*result.changed, *result.rearmed}, at)
         return Attempt.DONE
 
     def _raise_fence(self, readings: Mapping[str, Reading]) -> None:

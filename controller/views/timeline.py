@@ -11,7 +11,7 @@ from typing import Literal
 
 from controller.ledger.model import Entry, Event, State
 from controller.timebase import MICROSECOND
-from controller.views.phases import Phase, records_of
+from controller.views.phases import Phase, records_of, seen_of, with_seen
 
 #: How far back one looks who does not say.
 LOOK_BACK = timedelta(hours=1)
@@ -101,7 +101,8 @@ def timeline(
     """The boundaries that the entries have, with what the events say of them; `now` parts what comes from what was."""
     listed = tuple(entries)
     gathered = _boundaries(listed, query)
-    records = records_of(_placed(events, {entry.handle: entry for entry in listed}))
+    told = tuple(_placed(events, {entry.handle: entry for entry in listed}))
+    records, seen = records_of(told), seen_of(told)
     reported: dict[datetime, set[str]] = defaultdict(set)
     for at, device in records:
         reported[at].add(device)
@@ -114,7 +115,7 @@ def timeline(
         if query.devices is not None and not names & set(query.devices):
             continue
         unheard = Phase.PLANNED if at > now else Phase.UNRECORDED
-        recorded = [(name, records.get((at, name))) for name in sorted(names)]
+        recorded = [(name, with_seen(records.get((at, name)), seen.get(name, ()), at)) for name in sorted(names)]
         devices = tuple(
             DeviceAtBoundary(name, record.phase, record.lag_us, record.message)
             if record
@@ -141,7 +142,8 @@ def _placed(events: Iterable[Event], entries: Mapping[str, Entry]) -> Iterator[E
         start = next((window.start for window in entry.reservation.windows if window.end > event.at), None)
         if start is not None:
             message = f"{_name(entry)} was withheld: trouble with {', '.join(event.details.get('devices', ()))}"
-            details = {"at": start.isoformat(), "devices": sorted(_devices(entry)), "message": message}
+            devices = sorted(_devices(entry))
+            details = {"at": start.isoformat(), "devices": devices, "message": message, "withheld": True}
             yield replace(event, kind="boundary.failed", details=details)
 
 
