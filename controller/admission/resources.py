@@ -38,7 +38,7 @@ def demands(reservation: Reservation, paths: Sequence[Path], network: Network) -
             )
             wire[resource] = forward, reverse
     payload = payload_bytes(reservation.packet_size_bytes, reservation.protocol)
-    rates = [(slot.forward_bps, slot.reverse_bps) for slot in reservation.slots]
+    rates = [slot.rates for slot in reservation.slots]
     if len(set(rates)) == 1:
         rates = rates[:1]
     return tuple(

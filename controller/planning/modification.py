@@ -48,7 +48,7 @@ def modified(old: Reservation, change: Modification, now: datetime) -> Reservati
         raise NotPossible("modify needs a rate, a start, an end or a duration")
     if old.end <= now:
         raise NotPossible(f"{old.owner}/{old.name} ended at {iso(old.end)}: nothing of it can change any more")
-    if len({(slot.forward_bps, slot.reverse_bps) for slot in old.slots}) > 1:
+    if len({slot.rates for slot in old.slots}) > 1:
         raise NotPossible(
             f"the rate of {old.owner}/{old.name} changes with time: change it in its file and apply that"
         )

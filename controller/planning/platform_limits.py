@@ -55,7 +55,7 @@ class PlatformLimits:
             return None
         for name in sorted(crossed(routed.paths)):
             self._check_queues(name, entry.reservation.start)
-        rates = {(slot.forward_bps, slot.reverse_bps): slot for slot in entry.reservation.slots}
+        rates = {slot.rates: slot for slot in entry.reservation.slots}
         flows = tuple(flow for slot in rates.values() for flow in flows_of(entry, slot, self.network))
         for flow in flows:
             device = self.network.devices[flow.interface.device]

@@ -89,6 +89,11 @@ class Slot(Window):
             if not 0 <= rate_bps <= MAX_RATE_BPS:
                 raise ValueError(f"a rate is from 0 to {MAX_RATE_BPS} bit/s (got {rate_bps})")
 
+    @property
+    def rates(self) -> tuple[int, int]:
+        """Forward and reverse, bits per second."""
+        return self.forward_bps, self.reverse_bps
+
     def rate_bps(self, direction: Direction) -> int:
         """The rate of one direction, forward or reverse."""
         return self.forward_bps if direction is Direction.FORWARD else self.reverse_bps
@@ -222,7 +227,7 @@ class Reservation(ReservationFields[Slot]):
         windows: list[Window] = []
         last: Slot | None = None
         for slot in self.slots:
-            if last is not None and last.end == slot.start and _rates(last) != _rates(slot):
+            if last is not None and last.end == slot.start and last.rates != slot.rates:
                 windows[-1] = Window(windows[-1].start, slot.end)
             else:
                 windows.append(Window(slot.start, slot.end))
@@ -244,7 +249,7 @@ class Reservation(ReservationFields[Slot]):
     @property
     def peak_rate_bps(self) -> int:
         """The highest rate of any slot and direction."""
-        return max(max(_rates(slot)) for slot in self.slots)
+        return max(max(slot.rates) for slot in self.slots)
 
     def to_document(self) -> dict[str, Any]:
         """A JSON-ready form that `from_document` reads back unchanged; the ledger stores it."""
@@ -253,7 +258,3 @@ class Reservation(ReservationFields[Slot]):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Reservation:
         return cls.model_validate(document)
-
-
-def _rates(slot: Slot) -> tuple[int, int]:
-    return slot.forward_bps, slot.reverse_bps

@@ -304,11 +304,7 @@ def _joined(slots: Iterable[Slot]) -> tuple[Slot, ...]:
     joined: list[Slot] = []
     for slot in slots:
         last = joined[-1] if joined else None
-        if (
-            last
-            and last.end == slot.start
-            and (last.forward_bps, last.reverse_bps) == (slot.forward_bps, slot.reverse_bps)
-        ):
+        if last and last.end == slot.start and last.rates == slot.rates:
             joined[-1] = replace(last, end=slot.end)
         else:
             joined.append(slot)

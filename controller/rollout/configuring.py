@@ -19,7 +19,7 @@ from controller.timeline import Active
 class _Known:
     """What was computed for one set of reservations and of SLSs; never changed."""
 
-    entries: Mapping[int, Entry]
+    active: Mapping[int, Active]
     at: datetime
     configurations: Mapping[str, Configuration]
     unrenderable: Mapping[str, str]
@@ -66,28 +66,32 @@ class Configuring:
     def __call__(self, active: Sequence[Active], at: datetime) -> tuple[dict[str, Configuration], dict[str, str]]:
         """By device its configuration, and of those that have none the reason."""
         known = self._known
-        entries = {one.entry.number: one.entry for one in active}
+        by_number = {one.entry.number: one for one in active}
         if known is None:
             configurations, unrenderable = self._rendering(intents_at(active, self.network, at))
         else:
-            touched = touched_devices(known.entries, entries) | devices_of_slss_between(self.network, known.at, at)
+            touched = touched_devices(known.active, by_number) | devices_of_slss_between(self.network, known.at, at)
             concerned = [one for one in active if touched & crossed(one.entry.paths)] if touched else []
             intents = intents_at(concerned, self.network, at, touched)
             new, newly = self._rendering(intents)
             configurations = {name: one for name, one in known.configurations.items() if name not in intents} | new
             unrenderable = {name: why for name, why in known.unrenderable.items() if name not in intents} | newly
-        self._known = _Known(entries, at, configurations, unrenderable)
+        self._known = _Known(by_number, at, configurations, unrenderable)
         return dict(sorted(configurations.items())), dict(sorted(unrenderable.items()))
 
 
-def touched_devices(before: Mapping[int, Entry], after: Mapping[int, Entry]) -> set[str]:
-    """The devices on the paths of what is in one of them only, or other in the one than in the other. Keys: numbers."""
+def touched_devices(before: Mapping[int, Active], after: Mapping[int, Active]) -> set[str]:
+    """The devices on the paths of what is active on one side only, or has another form or rate there. Keys: numbers."""
     touched: set[str] = set()
     for number in before.keys() | after.keys():
         old, new = before.get(number), after.get(number)
-        if old is not new and old != new:
-            touched |= crossed(path for entry in (old, new) if entry is not None for path in entry.paths)
+        if old is None or new is None or old.slot.rates != new.slot.rates or not _same(old.entry, new.entry):
+            touched |= crossed(path for one in (old, new) if one is not None for path in one.entry.paths)
     return touched
+
+
+def _same(old: Entry, new: Entry) -> bool:
+    return old is new or old == new
 
 
 def devices_of_slss_between(network: Network, before: datetime, after: datetime) -> set[str]:

@@ -1,4 +1,5 @@
-"""In which order the devices of a path are changed at a boundary: its core before its edge at a start, after it at an end.
+"""In which order the devices of a path are changed at a boundary: its core before its edge where a slot starts or its
+rate rises, after it where one ends or falls.
 
 So the edge lets no premium packet in that does not find its queue all the way (GARA §4). Pure.
 """
@@ -36,8 +37,8 @@ def boundaries_in_order(
 ) -> list[Boundary]:
     """Each boundary of `coming` with how much earlier or later than it the devices of the core are changed.
 
-    Where slots begin and others end at one instant, all devices act at it: for a moment both would be reserved, and
-    nobody admitted that.
+    Where slots begin or rise and others end or fall at one instant, all devices act at it: for a moment both would be
+    reserved, and nobody admitted that.
 
     Args:
         active: the slots that are open from `at` until the first boundary.
@@ -56,12 +57,17 @@ def boundaries_in_order(
 
 def _shifts(before: Sequence[Active], after: Sequence[Active]) -> dict[str, timedelta]:
     had, has = ({(one.entry.handle, one.window.start): one for one in some} for some in (before, after))
-    begun = [one for key, one in has.items() if key not in had]
-    ended = [one for key, one in had.items() if key not in has]
-    if bool(begun) == bool(ended):
+    more = [one for key, one in has.items() if _exceeds(one, had.get(key))]
+    less = [one for key, one in had.items() if _exceeds(one, has.get(key))]
+    if bool(more) == bool(less):
         return {}
-    inner = _inner(begun or ended)
-    return dict.fromkeys(sorted(inner), -OFFSET if begun else OFFSET)
+    inner = _inner(more or less)
+    return dict.fromkeys(sorted(inner), -OFFSET if more else OFFSET)
+
+
+def _exceeds(one: Active, other: Active | None) -> bool:
+    """Whether it has something that the other has not, or a higher rate one way."""
+    return other is None or any(rate > its for rate, its in zip(one.slot.rates, other.slot.rates, strict=True))
 
 
 def _inner(changing: Collection[Active]) -> set[str]:

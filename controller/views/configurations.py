@@ -65,8 +65,9 @@ def configurations_at(
 class Differences:
     """What of the devices' configurations differs between two instants, or between two states of the ledger.
 
-    Only devices are rendered that can differ: those on the path of a reservation that is active on one side only or was
-    changed, and those with an SLS that is valid on one side only. All others have the same intent on both sides.
+    Only devices are rendered that can differ: those on the path of a reservation that is active on one side only, was
+    changed or has another rate, and those with an SLS that is valid on one side only. All others have the same intent on
+    both sides.
     """
 
     network: Network
@@ -83,7 +84,7 @@ class Differences:
         Raises:
             Unrenderable: of a device that can differ, its platform cannot express one of the two sides.
         """
-        old, new = ({one.entry.number: one.entry for one in side} for side in (before, after))
+        old, new = ({one.entry.number: one for one in side} for side in (before, after))
         touched = touched_devices(old, new) | devices_of_slss_between(self.network, before_at, after_at)
         if not touched:
             return ()
@@ -114,7 +115,7 @@ def transitions(entries: Sequence[Entry], times: Iterable[datetime], differences
     for entry in entries:
         for device in crossed(entry.paths):
             crossing[device].append(entry)
-        for at in wanted.intersection(instant for window in entry.reservation.windows for instant in window):
+        for at in wanted.intersection(instant for slot in entry.reservation.slots for instant in slot):
             changing[at].append(entry)
     for at in sorted(wanted):
         devices = crossed(path for entry in changing[at] for path in entry.paths)

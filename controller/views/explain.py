@@ -38,7 +38,7 @@ def rate_words(reservation: Reservation) -> str:
     constant = reservation.constant_rate_bps
     if constant is not None:
         return format_rate(constant)
-    if len({(slot.forward_bps, slot.reverse_bps) for slot in reservation.slots}) == 1:
+    if len({slot.rates for slot in reservation.slots}) == 1:
         return _both_ways(reservation.slots[0].forward_bps, reservation.slots[0].reverse_bps)
     return f"up to {format_rate(reservation.peak_rate_bps)}"
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import permutations
+from itertools import pairwise, permutations
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.ledger.model import Entry
 from controller.network import load_network
 from controller.network.model import Network
 from controller.planning.offline import entries_of
 from controller.problems import SlotcarError
-from controller.reservation.model import Endpoint, Reservation
+from controller.reservation.model import Endpoint, Reservation, Slot
 from controller.rollout.configuring import Configuring
 from controller.timebase import Window
 from controller.timeline import Active
@@ -54,8 +55,19 @@ def flows(network: Network) -> list[Active]:
     return found
 
 
+def of_two_rates(entry: Entry) -> Entry:
+    """The second half of its slot at a tenth of the rate."""
+    (slot,) = entry.reservation.slots
+    halves = (replace(slot, end=NOW + 2 * HOUR), Slot(NOW + 2 * HOUR, slot.end, slot.forward_bps // 10, 0))
+    return replace(entry, reservation=entry.reservation.model_copy(update={"slots": halves}))
+
+
 NETWORKS = {name: with_an_sls_that_ends(load_network(ROOT / "inventories" / name)) for name in ("garnet", "datagrid")}
 FLOWS = {name: flows(network) for name, network in NETWORKS.items()}
+#: The same as schedules of two slots with a rate each, in the one or in the other.
+SCHEDULES = {
+    name: [Active(of_two_rates(one.entry), slot) for one in found for slot in (0, 1)] for name, found in FLOWS.items()
+}
 
 
 def test_the_networks_have_flows_to_choose_from() -> None:
@@ -67,9 +79,19 @@ def test_the_networks_have_flows_to_choose_from() -> None:
 @given(data=st.data())
 def test_one_who_remembers_says_what_one_who_was_never_asked_before_says(name: str, data: st.DataObject) -> None:
     network = NETWORKS[name]
-    choice = st.lists(st.sampled_from(FLOWS[name]), max_size=5, unique_by=lambda one: one.entry.number)
+    choice = st.lists(st.sampled_from(SCHEDULES[name]), max_size=5, unique_by=lambda one: one.entry.number)
     asked: Sequence[tuple[list[Active], int]] = data.draw(st.lists(st.tuples(choice, st.integers(0, 2)), max_size=6))
     remembers = Configuring(network)
     for active, hours in asked:
         at = NOW + hours * HOUR
         assert remembers(active, at) == Configuring(network)(active, at)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_change_of_rate_reaches_the_device_that_polices_the_flow(name: str) -> None:
+    remembers, changed = Configuring(NETWORKS[name]), 0
+    for first, second in pairwise(SCHEDULES[name][:12]):
+        before, after = (remembers([one], NOW + one.slot_number * 2 * HOUR) for one in (first, second))
+        assert after == Configuring(NETWORKS[name])([second], NOW + second.slot_number * 2 * HOUR)
+        changed += first.entry.number == second.entry.number and before != after
+    assert changed

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -13,10 +14,12 @@ from hypothesis import strategies as st
 from controller.ledger.model import Entry, State
 from controller.network.model import Network
 from controller.platforms.model import Configuration
-from controller.timebase import MICROSECOND, Window
+from controller.reservation.model import Slot
+from controller.timebase import MICROSECOND
 from controller.timeline import active_at
 from controller.views.configurations import DeviceDiff, Differences, configurations_at, transitions
-from tests.property.test_configuring import FLOWS, NETWORKS, NOW
+from controller.vocabulary import Service
+from tests.property.test_configuring import FLOWS, HOUR, NETWORKS, NOW, of_two_rates
 
 #: The SLS of both networks that ends does so an hour after `NOW`.
 TIMES = [NOW + timedelta(minutes=30) * number for number in range(5)]
@@ -38,11 +41,12 @@ def plain_at(entries: Sequence[Entry], network: Network, at: datetime) -> tuple[
 
 
 @st.composite
-def windows(draw: st.DrawFn) -> tuple[Window, ...]:
-    """One or two, that may touch."""
+def slots(draw: st.DrawFn, most_bps: int) -> tuple[Slot, ...]:
+    """One to three, that may touch, with rates of their own."""
     edges = sorted(draw(st.sets(st.integers(0, 4), min_size=2, max_size=4)))
-    pairs = zip(edges[::2], edges[1::2], strict=False)
-    return tuple(Window(TIMES[start], TIMES[end]) for start, end in pairs)
+    pairs = pairwise(edges) if draw(st.booleans()) else zip(edges[::2], edges[1::2], strict=False)
+    rates = st.sampled_from((most_bps, most_bps // 10))
+    return tuple(Slot(TIMES[start], TIMES[end], draw(rates), 0) for start, end in pairs)
 
 
 @st.composite
@@ -51,7 +55,9 @@ def ledgers(draw: st.DrawFn, name: str) -> tuple[Entry, ...]:
     return tuple(
         replace(
             one.entry,
-            reservation=one.entry.reservation.over(draw(windows())),
+            reservation=one.entry.reservation.model_copy(
+                update={"slots": draw(slots(one.entry.reservation.peak_rate_bps))}
+            ),
             state=draw(st.sampled_from(STATES)),
         )
         for one in chosen
@@ -76,3 +82,13 @@ def test_two_ledgers_differ_as_rendering_every_device_shows(name: str, data: st.
     for at in TIMES:
         shown = differences.between(active_at(before, at), at, active_at(after, at), at)
         assert shown == plain(configurations_at(before, network, at), configurations_at(after, network, at))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_change_of_rate_inside_a_slot_is_shown(name: str) -> None:
+    shown = []
+    for one in FLOWS[name][:6]:
+        changes = tuple(transitions((of_two_rates(one.entry),), (NOW + 2 * HOUR,), Differences(NETWORKS[name])))
+        assert changes or one.entry.reservation.service is Service.QBSS
+        shown += changes
+    assert shown

@@ -9,6 +9,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.reservation.model import Slot
 from controller.rollout.device_order import OFFSET, boundaries_in_order
 from controller.rollout.model import Wanted
 from controller.timebase import Window
@@ -57,6 +58,18 @@ def test_a_step_passes_no_other() -> None:
 def test_an_instant_at_which_nobody_begins_or_ends_is_for_all_the_same() -> None:
     one = (slot(1, 0, 120),)
     assert boundaries_in_order(T0, one, [(at(1), one)])[0].shifts == {}
+
+
+def test_where_a_rate_rises_the_edge_is_last_and_where_it_falls_it_is_first() -> None:
+    """Of a slot whose rate is doubled after a minute, and then halved."""
+    one = slot(1, 0, 180)
+    slots = tuple(
+        Slot(at(number), at(number + 1), one.slot.forward_bps * factor, 0) for number, factor in enumerate((1, 2, 1))
+    )
+    entry = replace(one.entry, reservation=one.entry.reservation.model_copy(update={"slots": slots}))
+    coming = [(at(number), (Active(entry, number),)) for number in (1, 2)]
+    instants = [turn.instant(INNER) - turn.at for turn in boundaries_in_order(T0, (Active(entry, 0),), coming)]
+    assert instants == [-OFFSET, OFFSET]
 
 
 spans = st.tuples(st.integers(0, 30), st.integers(1, 20)).map(lambda span: (span[0], span[0] + span[1]))
