@@ -116,6 +116,7 @@ def environment_for(state_dir: Path, inventory: Path) -> dict[str, str]:
         "SLOTCAR_STATE_DIR": str(state_dir),
         "SLOTCAR_INVENTORY": str(inventory),
         "SLOTCAR_OPEN": "true",
+        "SLOTCAR_ADOPT_ALL": "true",
     }
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -44,7 +45,7 @@ def diff(
     from controller.recovery.comparison import comparison_document
 
     comparison = _compare(inventory, device)
-    emit(comparison_document(comparison), form, lambda: _print(comparison))
+    emit(comparison_document(comparison), form, lambda: print_comparison(comparison))
     if comparison.failures:
         raise typer.Exit(ExitCode.ERROR)
     if exit_code and comparison.diffs:
@@ -57,7 +58,7 @@ def _compare(inventory: Path | None, device: list[str] | None) -> Comparison:
         return opened.compare(device, caller(), now())
 
 
-def _print(comparison: Comparison) -> None:
+def print_comparison(comparison: Comparison) -> None:
     console = stdout()
     for one in comparison.diffs:
         console.print(one.device, style="cyan")
@@ -68,37 +69,39 @@ def _print(comparison: Comparison) -> None:
         complain(f"{failure.device}: {failure.message}")
 
 
-def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) -> None:
+def push(
+    device: Devices = None, inventory: Inventory = None, yes: Yes = False, form: OutputFormat = Format.TABLE
+) -> None:
     """Make the routers equal to what the ledger wants now, all or none.
 
-    Exit code 4: a push failed and was rolled back; 5: it failed and could not be. While a controller leads, it pushes
-    by itself, and this refuses.
+    Exit code 4: a push failed and was rolled back; 5: it failed and could not be. While a controller leads, it is asked to
+    read these routers and push now, and its answer is shown.
     """
-    from controller.planning.errors import NotPossible
-    from controller.recovery.comparison import compare, must_be_wanted_still
+    from controller.cli.leader import ask_leader
+    from controller.recovery.comparison import compare, comparison_document, must_be_wanted_still
     from controller.wiring import pusher_for
 
-    with broker(inventory) as opened:
-        lease = opened.ledger.try_lead()
-        if lease is None:
-            raise NotPossible("a controller leads and pushes by itself; look with `slotcar diff`, or stop it first")
-        with lease:
-            pusher = pusher_for(opened.network, opened.settings, opened.ledger)
-            progress("reading the devices")
-            comparison = compare(opened.ledger, opened.network, pusher, now(), device)
-            _print(comparison)
-            if comparison.failures:
-                raise typer.Exit(ExitCode.ERROR)
-            if comparison.diffs:
-                confirm(yes, f"Push this to {', '.join(one.device for one in comparison.diffs)}?")
-                must_be_wanted_still(opened.ledger, opened.network, comparison, now())
-            result = _push(pusher, comparison.wanted, comparison.readings)
-    if result.revision:
-        stdout().print(
-            f"Pushed and verified: {', '.join(result.changed) or 'nothing, only armed anew'} (revision {result.revision})."
-        )
-    else:
-        stdout().print("Nothing to push.")
+    with broker(inventory) as opened, opened.ledger.try_lead() or nullcontext() as lease:
+        pusher = pusher_for(opened.network, opened.settings, opened.ledger)
+        progress("reading the devices")
+        comparison = compare(opened.ledger, opened.network, pusher, now(), device)
+        document = comparison_document(comparison)
+        if form is Format.TABLE or comparison.failures:
+            emit(document, form, lambda: print_comparison(comparison))
+        if comparison.failures:
+            raise typer.Exit(ExitCode.ERROR)
+        names = [one.device for one in comparison.diffs]
+        if names:
+            confirm(yes, f"Push this to {', '.join(names)}?")
+            must_be_wanted_still(opened.ledger, opened.network, comparison, now())
+        if lease is None and names:
+            ask_leader(opened, names, form)
+            return
+        result = None if lease is None else _push(pusher, comparison.wanted, comparison.readings)
+    changed, revision = (result.changed, result.revision) if result else ((), "")
+    words = f"Pushed and verified: {', '.join(changed) or 'nothing, only armed anew'} (revision {revision})."
+    document |= {"pushed": list(changed), "revision": revision or None}
+    emit(document, form, lambda: stdout().print(words if revision else "Nothing to push."))
 
 
 def rollback(
@@ -243,8 +246,8 @@ def drift(
 ) -> None:
     """Which routers no longer have what they should have now. Ends with 7 where one differs, 1 where one does not answer.
 
-    Only what is Slotcar's is looked at. A controller that leads looks by itself, every SLOTCAR_CHECK_INTERVAL, writes an
-    event `device.drifted` and repairs it.
+    Only what is Slotcar's is looked at. A controller that leads looks by itself, every SLOTCAR_CHECK_INTERVAL (5 minutes),
+    writes an event `device.drifted` and repairs it; --repair has it look and repair now.
     """
     from controller.recovery.comparison import comparison_document
 
@@ -254,13 +257,11 @@ def drift(
         *((name, "as wanted", "") for name in comparison.equal),
         *((failure.device, "unknown", failure.message) for failure in comparison.failures),
     ]
-    emit(
-        comparison_document(comparison),
-        form,
-        lambda: print_table(("device", "state", "what"), sorted(rows), "No devices."),
-    )
+    if form is Format.TABLE or not (repair and comparison.diffs):
+        print_it = partial(print_table, ("device", "state", "what"), sorted(rows), "No devices.")
+        emit(comparison_document(comparison), form, print_it)
     if repair and comparison.diffs:
-        push([one.device for one in comparison.diffs], inventory, yes)
+        push([one.device for one in comparison.diffs], inventory, yes, form)
     elif comparison.diffs and not comparison.failures:
         raise typer.Exit(ExitCode.DIFFERENT)
     if comparison.failures:

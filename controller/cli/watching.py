@@ -127,7 +127,9 @@ def _leading(controller: Json, now: datetime) -> str:
     from controller.rollout.status import devices_words
 
     if controller["leading"]:
-        return f"leads, {devices_words(controller['settled'], _checked_at(controller), now)}"
+        return (
+            f"leads, {devices_words(controller['settled'], _checked_at(controller), now, len(controller['troubles']))}"
+        )
     if not controller["reconciles"]:
         return "only answers"
     return printable(f"does not lead: {controller['error'] or 'another controller does'}")

@@ -45,8 +45,10 @@ class LoopStatus:
         return min(list(self.read_at.values()), default=None)
 
 
-def devices_words(settled: bool, checked_at: datetime | None, now: datetime) -> str:
+def devices_words(settled: bool, checked_at: datetime | None, now: datetime, in_trouble: int = 0) -> str:
     """What a leader knows of its devices, never without how old that is: somebody may have changed one since."""
+    if in_trouble and not settled:
+        return f"{in_trouble} {'devices take' if in_trouble > 1 else 'device takes'} no push"
     if checked_at is None or not settled:
         return "at work on the devices"
     return f"devices had what is wanted {as_of(checked_at, now)}"

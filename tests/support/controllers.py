@@ -55,6 +55,7 @@ class Controller:
             "SLOTCAR_INVENTORY": str(inventory),
             "SLOTCAR_LISTEN_PORT": str(self.port),
             "SLOTCAR_OPEN": "true",
+            "SLOTCAR_ADOPT_ALL": "true",
             **settings,
         }
         self._temporary = Path(tempfile.mkdtemp(prefix="c-"))

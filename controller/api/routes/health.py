@@ -53,7 +53,7 @@ def _ledger(context: Context, details: bool) -> dict[str, Any]:
 
 def _loop(loop: LoopStatus, details: bool) -> Iterator[dict[str, Any]]:
     if loop.leading:
-        words = f"leads; {devices_words(loop.settled, loop.checked_at, now())}"
+        words = f"leads; {devices_words(loop.settled, loop.checked_at, now(), len(loop.troubles))}"
     elif loop.error:
         words = loop.error if details else "cannot lead; the controller's log says why"
     else:
