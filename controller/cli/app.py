@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from controller.cli import admin, adopting, devices, planning, reserving, viewing, webhooks
+from controller.cli import admin, adopting, devices, explaining, planning, reserving, viewing, webhooks
 from controller.cli.exit_codes import ExitCode, markdown_table
 from controller.cli.installed import WithInstalled
 from controller.cli.strict import App
@@ -51,5 +51,5 @@ def root(
     """What all commands have."""
 
 
-for module in (planning, reserving, viewing, devices, adopting, webhooks, admin):
+for module in (planning, reserving, viewing, explaining, devices, adopting, webhooks, admin):
     module.register(app)
