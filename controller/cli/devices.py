@@ -12,8 +12,17 @@ import typer
 from controller.cli.confirmation import confirm
 from controller.cli.exit_codes import ExitCode
 from controller.cli.options import Devices, Inventory, OutputFormat, Yes, actor, complete_reservation
-from controller.cli.output import Format, coloured_diff, complain, emit, print_table, progress, stdout
-from controller.cli.session import broker, caller, now, settings
+from controller.cli.output import (
+    Format,
+    coloured_diff,
+    complain,
+    emit,
+    long_work_is_told,
+    print_table,
+    progress,
+    stdout,
+)
+from controller.cli.session import broker, caller, network_of, now, settings
 from controller.cli.tables import Column
 from controller.stopping import PROCESS
 
@@ -137,7 +146,6 @@ def rollback(
     next with this state folder writes the event `push.rolled-back`. A controller that runs
     will push what its ledger wants again: stop it first, or cancel the reservation instead.
     """
-    from controller.network import load_network
     from controller.planning.errors import NotPossible
     from controller.recovery.rollback import Goal
     from controller.views.devices import named_devices
@@ -149,7 +157,7 @@ def rollback(
         words = "goes with --to, not with a revision alone; to have what was after one, say --to REVISION"
         raise typer.BadParameter(words, param_hint="--reservation")
     chosen = settings(inventory=inventory)
-    network = load_network(chosen.need_inventory(), chosen.vault_password_file)
+    network = network_of(chosen)
     pusher = pusher_for(network, chosen, None)
     known = pusher.archive.revisions()
     if show:
@@ -164,7 +172,8 @@ def rollback(
     which = revision or pusher.archive.rollback_of(known[-1]) or known[-1]
     names = named_devices(network, device, pusher.archive.devices_of(which))
     confirm(yes, f"Roll back {which} on {', '.join(names)}?")
-    with _finished_at_a_stop():
+    progress("rolling back")
+    with _finished_at_a_stop(), long_work_is_told():
         pusher.roll_back(which, names)
     _keep_event(pusher.archive, list(names), f"taken back: {which}")
     stdout().print(f"Rolled back and verified: {', '.join(names)}.")
@@ -200,7 +209,7 @@ def _push(pusher: Pusher, wanted: Mapping[str, Wanted], readings: Readings) -> P
     from controller.rollout.model import STALE, PushFailed
 
     try:
-        with _finished_at_a_stop():
+        with _finished_at_a_stop(), long_work_is_told():
             return pusher.push(wanted, readings.by_device, now(), on_task=progress)
     except PushFailed as error:
         if error.rolled_back and error.devices and all(STALE in why for why in error.devices.values()):
@@ -213,7 +222,8 @@ def _roll_back(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
     from controller.recovery.rollback import plan_rollback
 
     progress("reading the devices")
-    rollback = plan_rollback(pusher, network, goal, now())
+    with long_work_is_told():
+        rollback = plan_rollback(pusher, network, goal, now())
     for one in rollback.diffs:
         stdout().print(one.device, style="cyan")
         coloured_diff(one.diff)
