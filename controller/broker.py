@@ -36,7 +36,8 @@ from controller.recovery.comparison import Comparison, compare
 from controller.reservation import require_valid
 from controller.reservation.model import Reservation, is_storable
 from controller.settings import Settings
-from controller.timebase import MICROSECOND, iso
+from controller.timebase import MICROSECOND, Window, iso
+from controller.timeline.shares import BackgroundShares
 from controller.views.configurations import configurations_at
 from controller.views.devices import named_devices
 from controller.views.phases import KINDS
@@ -109,7 +110,10 @@ class Broker:
             named_devices(self.network, query.devices)
         wanted = EventFilter(KINDS, since=query.since - EVENTS_WITHIN, until=query.until + EVENTS_WITHIN)
         events = self.ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
-        return timeline(self.ledger.between(query.since, query.until), events, query, now)
+        entries = BackgroundShares(self.network)(
+            self.ledger.between(query.since, query.until), Window(query.since, query.until + MICROSECOND)
+        )
+        return timeline(entries, events, query, now)
 
     def configurations(
         self, at: datetime, caller: Caller, devices: Collection[str] | None = None

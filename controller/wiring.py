@@ -26,6 +26,7 @@ from controller.rollout.retention import Retention
 from controller.rollout.schedule import Pace, armed_until
 from controller.settings import OwnerQuota, Settings
 from controller.timeline import Active
+from controller.timeline.shares import BackgroundShares
 
 
 def wanted_for(network: Network) -> WantedFor:
@@ -101,6 +102,7 @@ def loop_for(network: Network, settings: Settings, ledger: Ledger) -> ReconcileL
         pace=Pace(settings.stage_lead, settings.arm_ahead, settings.check_interval, all(map(acts, devices))),
         retention=Retention(archive, settings.keep_revisions),
         clock=lambda: datetime.now(UTC),
+        shares=BackgroundShares(network),
         instants=instants_of(network),
     )
 

@@ -19,15 +19,14 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TypeAlias
 
-from controller.admission.model import PERMILLE
 from controller.admission.rates import Crossing, Profile, RateStep, merged
 from controller.admission.resource_id import ResourceId
 from controller.admission.tables import SlotTables
+from controller.network.model import BACKGROUND_PPM
 from controller.timebase import Window
 from controller.units import MAX_RATE_BPS
 
-#: GARA §4.1: "90 % of the premium bandwidth".
-DEFAULT_FACTOR_PERMILLE = 900
+MILLION = 1_000_000
 #: The common level counts millionths of a bit/s: finer than any weight up to a million can show.
 _LEVEL_PER_BPS = 1_000_000
 
@@ -74,24 +73,25 @@ class Share:
 def shares_bps(
     shares: Sequence[Share],
     free: Mapping[ResourceId, int],
-    factor_permille: Mapping[ResourceId, int] | None = None,
+    factor_ppm: Mapping[ResourceId, int] | None = None,
 ) -> dict[str, int]:
     """What each share gets at an instant at which all of them are open, bits per second of payload.
 
     Args:
         free: what the slot tables leave of every crossed resource, in which the shares' `at_least` count as taken.
-        factor_permille: the operator's part of a resource that background may have, 900 where none is said. It holds
+        factor_ppm: the operator's part of a resource that background may have, parts per million; GARA's 900,000 where
+            none is said. It holds
             for all that foreground leaves, `at_least` included; but nobody gets less than his `at_least`.
 
     Raises:
-        ValueError: a factor outside 0 .. 1000. KeyError: a resource that `free` lacks.
+        ValueError: a factor outside 0 .. 1,000,000. KeyError: a resource that `free` lacks.
     """
     crossing_it: dict[ResourceId, list[tuple[Share, Crossing]]] = {}
     for share in shares:
         for crossing in share.crossings:
             crossing_it.setdefault(crossing.resource, []).append((share, crossing))
     pools = {
-        resource: _pool(free[resource], crossed, (factor_permille or {}).get(resource, DEFAULT_FACTOR_PERMILLE))
+        resource: _pool(free[resource], crossed, (factor_ppm or {}).get(resource, BACKGROUND_PPM))
         for resource, crossed in crossing_it.items()
     }
     stopped = _fill(shares, crossing_it, pools)
@@ -99,11 +99,11 @@ def shares_bps(
     return _give_out_rest(shares, crossing_it, pools, rates)
 
 
-def _pool(free: int, crossed: Sequence[tuple[Share, Crossing]], factor_permille: int) -> int:
-    if not 0 <= factor_permille <= PERMILLE:
-        raise ValueError(f"a factor is from 0 to {PERMILLE} thousandths (got {factor_permille})")
+def _pool(free: int, crossed: Sequence[tuple[Share, Crossing]], factor_ppm: int) -> int:
+    if not 0 <= factor_ppm <= MILLION:
+        raise ValueError(f"a factor is from 0 to {MILLION} parts per million (got {factor_ppm})")
     floors = sum(crossing.amount(share.at_least_bps) for share, crossing in crossed)
-    return max(floors, (max(0, free) + floors) * factor_permille // PERMILLE)
+    return max(floors, (max(0, free) + floors) * factor_ppm // MILLION)
 
 
 def _fill(
@@ -190,7 +190,7 @@ def shares_over(
     shares: Sequence[Share],
     free: Mapping[ResourceId, AmountSteps],
     window: Window,
-    factor_permille: Mapping[ResourceId, int] | None = None,
+    factor_ppm: Mapping[ResourceId, int] | None = None,
 ) -> dict[str, Profile]:
     """What each share gets over a window: constant between the instants at which something changes.
 
@@ -208,7 +208,7 @@ def shares_over(
     for start_us, end_us in pairwise(borders):
         is_open = [share for share in shares if share.open_at(start_us)]
         left = {resource: _amount_at(amounts, start_us) for resource, amounts in free.items()}
-        for name, rate_bps in shares_bps(is_open, left, factor_permille).items():
+        for name, rate_bps in shares_bps(is_open, left, factor_ppm).items():
             steps[name].append(RateStep(start_us, end_us, rate_bps))
     return {name: merged(each) for name, each in steps.items()}
 

@@ -12,12 +12,15 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from controller.admission.arithmetic import payload_rate_bps, scaled_up
+from controller.admission.arithmetic import payload_bytes, payload_rate_bps, scaled_up
 from controller.admission.kernels import Ints
 from controller.admission.model import Demand
 from controller.admission.resource_id import SLS, ResourceId
+from controller.admission.resources import crossed_by
 from controller.admission.tables import SlotTables
-from controller.network.model import Sls
+from controller.network.model import Network, Sls
+from controller.path.model import Path
+from controller.reservation.model import Reservation
 from controller.timebase import Window
 from controller.units import MAX_RATE_BPS
 
@@ -59,6 +62,19 @@ class Crossing(NamedTuple):
     def rate_bps(self, free: int) -> int:
         """The highest payload rate that takes at most `free`; 0 at least."""
         return payload_rate_bps(free, self.wire_bytes, self.payload_bytes)
+
+
+def crossings(reservation: Reservation, path: Path, network: Network) -> tuple[Crossing, ...]:
+    """What one direction's payload takes of every resource of its path, each once, in their order.
+
+    Raises:
+        KeyError: the path names an interface that the network has not.
+    """
+    wire: dict[ResourceId, int] = {}
+    for resource, overhead_bytes in crossed_by(path, reservation.service, network):
+        wire[resource] = wire.get(resource, 0) + reservation.packet_size_bytes + overhead_bytes
+    payload = payload_bytes(reservation.packet_size_bytes, reservation.protocol)
+    return tuple(Crossing(resource, wire_bytes, payload) for resource, wire_bytes in wire.items())
 
 
 def microbits(steps: Iterable[RateStep]) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from controller.admission.arithmetic import payload_bytes, scaled_up
 from controller.admission.model import Demand
-from controller.admission.resource_id import ResourceId, interface_resource, sls_resource
+from controller.admission.resource_id import SLS, ResourceId, interface_resource, sls_resource
 from controller.network.model import Network
 from controller.path.model import Path
 from controller.reservation.model import Reservation
@@ -30,7 +30,7 @@ def demands(reservation: Reservation, paths: Sequence[Path], network: Network) -
     #: By resource: what a payload's packet costs there on its way forward, and on its way back.
     wire: dict[ResourceId, tuple[int, int]] = {}
     for direction, path in zip(reservation.direction.ways, paths, strict=True):
-        for resource, overhead_bytes in _crossed(path, reservation.service, network):
+        for resource, overhead_bytes in crossed_by(path, reservation.service, network):
             forward, reverse = wire.get(resource, (0, 0))
             size = reservation.packet_size_bytes + overhead_bytes
             forward, reverse = (
@@ -47,6 +47,22 @@ def demands(reservation: Reservation, paths: Sequence[Path], network: Network) -
     )
 
 
+def background_factors(network: Network, resources: Iterable[ResourceId]) -> dict[ResourceId, int]:
+    """What background may have of what is left of resources, parts per million: as their interface says, an SLS's as
+    its ingress says. Only of those that the network has.
+    """
+    places = {
+        str(interface.id): interface for device in network.devices.values() for interface in device.interfaces.values()
+    }
+    factors = {}
+    for resource in resources:
+        agreement = network.sls.get(resource.place) if resource.kind == SLS else None
+        interface = places.get(str(agreement.ingress) if agreement else resource.place)
+        if interface is not None:
+            factors[resource] = interface.background_ppm
+    return factors
+
+
 def _amounts(rates_bps: Sequence[tuple[int, int]], wire_bytes: tuple[int, int], payload: int) -> tuple[int, ...]:
     """The wire's rate for each forward and reverse payload rate, rounded up; one alone where all are the same."""
     amounts = tuple(
@@ -56,8 +72,12 @@ def _amounts(rates_bps: Sequence[tuple[int, int]], wire_bytes: tuple[int, int], 
     return amounts[:1] if len(set(amounts)) == 1 else amounts
 
 
-def _crossed(path: Path, service: Service, network: Network) -> Iterator[tuple[ResourceId, int]]:
-    """Resources of one path with the layer-2 bytes that a packet costs there."""
+def crossed_by(path: Path, service: Service, network: Network) -> Iterator[tuple[ResourceId, int]]:
+    """Resources of one path with the layer-2 bytes that a packet costs there.
+
+    Raises:
+        KeyError: the path names an interface that the network has not.
+    """
     for hop in path.hops:
         if hop.device in path.unreserved_devices or network.domain_of(hop.ingress).over_provisioned:
             continue

@@ -21,7 +21,8 @@ def explain(which: Which, inventory: Inventory = None, form: OutputFormat = Form
 
     Of the slot that is open or comes next, beside the reservations that are active then. Reads no router.
     """
-    from controller.timebase import MICROSECOND, iso
+    from controller.timebase import MICROSECOND, Window, iso
+    from controller.timeline.shares import BackgroundShares
     from controller.views.numbers import explain as explained
     from controller.views.numbers import explanation_document
 
@@ -29,7 +30,9 @@ def explain(which: Which, inventory: Inventory = None, form: OutputFormat = Form
     with broker(inventory) as opened:
         entry = opened.status(which, caller())
         start = max(moment, min((slot.start for slot in entry.reservation.slots if slot.end > moment), default=moment))
-        others = opened.ledger.live_between(start, start + MICROSECOND)
+        live = opened.ledger.live_between(start, start + MICROSECOND)
+        others = BackgroundShares(opened.network)(live, Window(start, start + MICROSECOND))
+        entry = next((one for one in others if one.number == entry.number), entry)
         found = explained(entry, others, opened.network, moment)
 
     def table() -> None:

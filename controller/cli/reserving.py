@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 @takes_reservation(
     {"service": "ip-premium", "protocol": "tcp", "direction": "both", "start": "now"},
-    without=("name", "owner", "rate", "recurrence", "timezone", "if_unready"),
+    without=("name", "owner", "rate", "recurrence", "timezone", "if_unready", "share"),
 )
 def enquire(
     said: dict[str, object],

@@ -251,6 +251,8 @@ def _interface(
         overhead_bytes=router.slotcar_overhead_bytes if own.overhead_bytes is None else own.overhead_bytes,
         metric=router.slotcar_metric if own.metric is None else own.metric,
         scheduler=router.slotcar_scheduler if own.scheduler is None else own.scheduler,
+        notice_us=router.slotcar_notice if own.notice is None else own.notice,
+        background_ppm=router.slotcar_background if own.background is None else own.background,
         owners=dict(sorted((own.owners or {}).items())),
     )
 

@@ -15,6 +15,11 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+#: GARA §4.1 gave background "90 % of the premium bandwidth" that was left.
+BACKGROUND_PPM = 900_000
+NOTICE_US = 5_000_000
+
+
 class InterfaceId(Frozen):
     """An interface's name in the network: `device:name`."""
 
@@ -37,6 +42,8 @@ class Interface(Frozen):
             (Ethernet: header 14, FCS 4, preamble 8, gap 12 = 38; D7.3 counts 60 together with IP and UDP).
         metric: cost of sending out of this interface, for the shortest path.
         scheduler: what serves its queues; `linux-tc` only, the others have one each.
+        background_ppm: what background reservations may have of a service's share that others leave, parts per million.
+        notice_us: so long before a new reservation begins, background reservations that must give way are told.
         owners: of networks behind an edge interface, the owners that may reserve from and to them; everybody may
             where none is named.
     """
@@ -51,6 +58,8 @@ class Interface(Frozen):
     overhead_bytes: int = Field(default=38, ge=0)
     metric: int = Field(default=10, ge=1)
     scheduler: Scheduler = Scheduler.HTB
+    background_ppm: int = Field(default=BACKGROUND_PPM, ge=0, le=1_000_000)
+    notice_us: int = Field(default=NOTICE_US, ge=0)
     owners: dict[IPv4Network, tuple[str, ...]] = Field(default_factory=dict)
 
     @property

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from controller.network.model import InterfaceId
+from controller.network.model import BACKGROUND_PPM, NOTICE_US, InterfaceId
 from controller.registry import FOLDERS
 from controller.reservation.model import OWNER
-from controller.timebase import Window
-from controller.units import UnitError, format_rate, parse_duration, parse_rate_bps, parse_size_bytes
+from controller.timebase import MICROSECOND, Window
+from controller.units import UnitError, format_duration, format_rate, parse_duration, parse_rate_bps, parse_size_bytes
 from controller.vocabulary import RESERVED_SERVICES, InterfaceRole, Scheduler, Service
 
 #: No colon, because `device:interface` and resource names are split at colons.
@@ -27,6 +27,8 @@ INTERFACE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
 SLS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?)\s*%")
 _BARE_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
+#: `slotcar_notice` at most: devices are armed for what is nearer only while nothing else is pushed.
+LONGEST_NOTICE = timedelta(minutes=1)
 _SHARE_HINT = "say a percentage of the link, such as `45 %`"
 
 
@@ -128,6 +130,15 @@ def _seconds(value: object) -> int:
     return int(parse_duration(value).total_seconds())  # type: ignore[arg-type]  # it refuses what is no text
 
 
+def _notice_us(value: object) -> int:
+    if value in ("0 s", "PT0S"):
+        return 0
+    notice = parse_duration(value)  # type: ignore[arg-type]  # it refuses what is no text
+    if notice > LONGEST_NOTICE:
+        raise UnitError("is longer than anybody should wait", value, f"at most {format_duration(LONGEST_NOTICE)}")
+    return notice // MICROSECOND
+
+
 def _owners(value: object) -> object:
     # `owners: hep` is meant as a list of one; an empty list could be meant as nobody or as everybody.
     if not isinstance(value, list | tuple):
@@ -154,6 +165,7 @@ DeadMan = Annotated[int, BeforeValidator(_seconds), Field(ge=120)]
 Size = Annotated[int, BeforeValidator(_size)]
 Share = Annotated[int, BeforeValidator(parse_share_ppm)]
 Shares = dict[Service, Share]
+Notice = Annotated[int, BeforeValidator(_notice_us)]
 Reference = Annotated[InterfaceId, BeforeValidator(_interface_id)]
 Prefix = Annotated[IPv4Network, BeforeValidator(_network)]
 SubnetAddress = Annotated[IPv4Interface, BeforeValidator(_subnet_address)]
@@ -179,6 +191,8 @@ class InterfaceVariables(Variables):
     metric: Metric | None = None
     overhead_bytes: Overhead | None = None
     scheduler: Scheduler | None = None
+    background: Share | None = None
+    notice: Notice | None = None
     owners: dict[Prefix, Owners] | None = None
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 
@@ -192,6 +206,8 @@ class RouterVariables(Variables):
     slotcar_metric: Metric = 10
     slotcar_overhead_bytes: Overhead = 38
     slotcar_scheduler: Scheduler = Scheduler.HTB
+    slotcar_background: Share = BACKGROUND_PPM
+    slotcar_notice: Notice = NOTICE_US
     slotcar_burst_ceiling: Annotated[Size, Field(ge=8_000)] = 2_000_000
     slotcar_burst_floor: Annotated[Size, Field(ge=1_500)] = 8_000
     slotcar_dead_man: DeadMan | None = None

@@ -48,6 +48,11 @@ def modified(old: Reservation, change: Modification, now: datetime) -> Reservati
         raise NotPossible("modify needs a rate, a start, an end or a duration")
     if old.end <= now:
         raise NotPossible(f"{old.owner}/{old.name} ended at {iso(old.end)}: nothing of it can change any more")
+    if old.share and change.changes_rate:
+        raise NotPossible(
+            f"{old.owner}/{old.name} is a background reservation: its rate follows from what the others leave;"
+            " change its share in its file and apply that"
+        )
     if len({slot.rates for slot in old.slots}) > 1:
         raise NotPossible(
             f"the rate of {old.owner}/{old.name} changes with time: change it in its file and apply that"

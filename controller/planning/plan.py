@@ -21,8 +21,9 @@ from controller.policy.amounts import amount_of
 from controller.policy.gate import needs_approval
 from controller.policy.policy import Policy
 from controller.reservation.model import Reservation
-from controller.timebase import Window
+from controller.timebase import MICROSECOND, Window
 from controller.timeline import active_at
+from controller.timeline.shares import BackgroundShares
 from controller.views.configurations import Boundary, Differences, said_once, transitions
 
 #: More boundaries than these are counted, not shown: a daily slot for a year has 730.
@@ -117,7 +118,13 @@ def make_plan(
     steps = _decided(matched, tables, network, policy, now, paths or {})
     after = _entries_after(current, steps, now)
     check_plan(steps, current, after, policy, now, name_other=names_others)
-    times = sorted(at for at in _touched_times(steps, now) if show_from is None or at >= show_from)
+    touched = _touched_times(steps, now)
+    if touched:
+        window = Window(now, max(touched) + MICROSECOND)
+        shares = BackgroundShares(network)
+        current, after = shares(current, window), shares(after, window)
+        touched |= _times_of_shares(current, after, window)
+    times = sorted(at for at in touched if show_from is None or at >= show_from)
     shown_times, rest = times[:MAX_BOUNDARIES], times[MAX_BOUNDARIES:]
     differences = Differences(network)
     try:
@@ -232,6 +239,21 @@ def _entries_after(current: Sequence[Entry], steps: Iterable[PlanStep], now: dat
 def _touched_times(steps: Iterable[PlanStep], now: datetime) -> set[datetime]:
     """When something that the plan touches starts, ends or changes its rate, from now on."""
     return {moment for reservation in _touched(steps) for slot in reservation.slots for moment in slot if moment > now}
+
+
+def _times_of_shares(before: Iterable[Entry], after: Iterable[Entry], window: Window) -> set[datetime]:
+    """When background reservations get another rate than they had before at that instant."""
+    was = {entry.number: _starts_of_rates(entry) for entry in before}
+    changes = [
+        _starts_of_rates(entry) ^ was.get(entry.number, set())
+        for entry in after
+        if entry.reservation.share is not None
+    ]
+    return {moment for one in changes for moment, _ in one if window.contains(moment)}
+
+
+def _starts_of_rates(entry: Entry) -> set[tuple[datetime, tuple[int, int]]]:
+    return {(slot.start, slot.rates) for slot in entry.reservation.slots}
 
 
 def _touched(steps: Iterable[PlanStep]) -> Iterator[Reservation]:

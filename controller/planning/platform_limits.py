@@ -25,7 +25,7 @@ from controller.planning.errors import CannotExpress
 from controller.planning.routing import RoutedReservation
 from controller.platforms import Unrenderable, renderer_of
 from controller.registry import facts_of
-from controller.reservation.model import Slot
+from controller.reservation.model import Slot, constant_slots
 from controller.timeline import Active, active_at
 
 #: So many different flows at once fit on every platform, if each fits by itself: the tables' smallest number of classes
@@ -50,7 +50,7 @@ class PlatformLimits:
         Raises:
             CannotExpress: a platform cannot, whoever else there is.
         """
-        entry = routed.entry("", 1, _EPOCH)  # as if it were the only one
+        entry = self._at_most(routed.entry("", 1, _EPOCH))  # as if it were the only one
         if not self._knows(entry):  # bound before the inventory changed: nothing of it can be asked
             return None
         for name in sorted(crossed(routed.paths)):
@@ -68,16 +68,28 @@ class PlatformLimits:
         Raises:
             CannotExpress: at some instant a platform cannot express the entry's flows together with the others'.
         """
+        entry = self._at_most(entry)
         for name in sorted(self._devices_entered(entry)):
             device = self.network.devices[name]
             if not _shares(device):
                 continue
-            there = {one.number: one for one in others if name in self._devices_entered(one)}
+            there = {one.number: self._at_most(one) for one in others if name in self._devices_entered(one)}
             for at, numbers in busiest(entry, tuple(there.values())):
                 active = [_active(one, at) for one in (entry, *(there[number] for number in numbers))]
                 flows = [flow for one in active for flow in flows_of(one.entry, one.slot, self.network)]
                 if not _surely_fit([flow for flow in flows if flow.interface.device == name]):
                     _render(intents_at(active, self.network, at, {name})[name], device)
+
+    def _at_most(self, entry: Entry) -> Entry:
+        """A background reservation with the highest rates that it may get: they ask the most of a platform."""
+        reservation = entry.reservation
+        if reservation.share is None or not self._knows(entry):
+            return entry
+        ends = [end for path in entry.paths for hop in path.hops for end in (hop.ingress, hop.egress)]
+        parts = [self.network.interface(end).share_bps(reservation.service) for end in ends]
+        highest_bps = min([reservation.share.at_most_bps, *parts])
+        slots = constant_slots(reservation.windows, highest_bps, reservation.direction)
+        return replace(entry, reservation=reservation.model_copy(update={"slots": slots}))
 
     def _check_queues(self, name: str, at: datetime) -> None:
         device = self.network.devices.get(name)
@@ -118,7 +130,7 @@ def busiest(entry: Entry, others: Sequence[Entry]) -> list[tuple[datetime, froze
     steps: list[tuple[datetime, int, _Open]] = []
     for one in others:
         for start, end, mine, theirs in _common(entry.reservation.slots, one.reservation.slots):
-            opened = (one.number, _rates_bps(mine), _rates_bps(theirs))
+            opened = (one.number, mine.rates, theirs.rates)
             steps += [(start, 1, opened), (end, -1, opened)]
     risen: dict[frozenset[_Open], datetime] = {}
     open_now: set[_Open] = set()
@@ -150,10 +162,6 @@ def _common(some: Sequence[Slot], others: Sequence[Slot]) -> Iterator[tuple[date
             start, end = max(slot.start, other.start), min(slot.end, other.end)
             if start < end:
                 yield start, end, slot, other
-
-
-def _rates_bps(slot: Slot) -> tuple[int, int]:
-    return slot.forward_bps, slot.reverse_bps
 
 
 def _shares(device: Device) -> bool:

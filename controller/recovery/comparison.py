@@ -10,9 +10,11 @@ from typing import Any
 from controller.ledger import Ledger
 from controller.network.model import Network
 from controller.planning.errors import NotPossible
-from controller.rollout.model import Failure, Wanted
+from controller.rollout.model import Failure, Outlook, Wanted
 from controller.rollout.pusher import Pusher, Readings
+from controller.timebase import MICROSECOND, Window
 from controller.timeline import active_at
+from controller.timeline.shares import BackgroundShares
 from controller.views.configurations import DeviceDiff
 from controller.views.devices import named_devices
 from controller.wiring import wanted_for
@@ -41,7 +43,7 @@ def compare(
         NoSuchDevice: one of `devices` is not managed. NotPossible: none has anything to be compared with.
     """
     chosen = set(named_devices(network, devices))
-    outlook = wanted_for(network)(active_at(ledger.live_between(now), now), now)
+    outlook = _wanted_at(ledger, network, now)
     wanted = {name: one for name, one in outlook.wanted.items() if name in chosen}
     failures = [Failure(name, why, unreachable=False) for name, why in outlook.unrenderable.items() if name in chosen]
     if not wanted and not failures:
@@ -56,13 +58,18 @@ def compare(
     return Comparison(tuple(diffs), tuple(equal), (*failures, *readings.failures.values()), wanted, readings)
 
 
+def _wanted_at(ledger: Ledger, network: Network, now: datetime) -> Outlook:
+    entries = BackgroundShares(network)(ledger.live_between(now), Window(now, now + MICROSECOND))
+    return wanted_for(network)(active_at(entries, now), now)
+
+
 def must_be_wanted_still(ledger: Ledger, network: Network, comparison: Comparison, now: datetime) -> None:
     """What was compared is pushed only if it is still what is wanted: somebody may have been asked for a long time.
 
     Raises:
         NotPossible: a slot began or ended since, or a reservation was changed.
     """
-    outlook = wanted_for(network)(active_at(ledger.live_between(now), now), now)
+    outlook = _wanted_at(ledger, network, now)
     for name, one in comparison.wanted.items():
         other = outlook.wanted.get(name)
         if other is None or (one.configuration, one.carried) != (other.configuration, other.carried):

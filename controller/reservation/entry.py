@@ -61,7 +61,7 @@ class Reader(Keys):
         fields["packet_size_bytes"] = self._packet_size(fields.pop("packet_size"), protocol)
         fields["rtt_us"] = fields.pop("rtt") or (TCP_RTT_US if protocol is Protocol.TCP else DEFAULT_RTT_US)
         self._refusal_with_recurrence(fields["if_unready"])
-        reader = SlotReader(self.data, self.complain, self.now, self.failed)
+        reader = SlotReader(self.data, self.complain, self.now, self.failed, fields["share"])
         amounts = reader.amounts(service)
         self.slot_count, self.relative = reader.slot_count, reader.relative
         if self.failed or amounts is None:

@@ -38,6 +38,8 @@ Owner = Annotated[str, StringConstraints(pattern=f"^{OWNER.pattern}$")]
 DEFAULT_PACKET_SIZE_BYTES = 1500
 #: The assumed longest round-trip time when the operator states none (GARA §5.1 "the assumed maximum").
 DEFAULT_RTT_US = 100_000
+#: A background reservation's weight is a whole number up to this.
+MOST_WEIGHT = 1000
 #: The same of TCP: behind a policer that drops, one connection needs a burst of so long to have its rate, whatever its
 #: round trip (D7.3 Figure 2; `slotcar lab run policer-burst`).
 TCP_RTT_US = 400_000
@@ -105,6 +107,26 @@ def constant_slots(windows: Iterable[Window], rate_bps: int, direction: Directio
     return tuple(Slot(window.start, window.end, forward_bps, reverse_bps) for window in windows)
 
 
+class BackgroundShare(Frozen):
+    """How a background reservation takes part in what the others leave of its service (GARA §4.1).
+
+    Attributes:
+        weight: its part, against the weights of the other background reservations.
+        at_least_bps: payload rate each way that it always has; its slots hold it, and so do the slot tables.
+        at_most_bps: payload rate each way that it can use.
+    """
+
+    weight: int = Field(default=1, ge=1, le=MOST_WEIGHT)
+    at_least_bps: int = Field(default=0, ge=0)
+    at_most_bps: int = Field(default=MAX_RATE_BPS, ge=1, le=MAX_RATE_BPS)
+
+    @model_validator(mode="after")
+    def _bounds_are_ordered(self) -> Self:
+        if self.at_least_bps > self.at_most_bps:
+            raise ValueError("at_least is above at_most")
+        return self
+
+
 SlotT = TypeVar("SlotT")
 
 
@@ -139,6 +161,11 @@ class ReservationFields(Frozen, Generic[SlotT]):
         " where it is not stated.",
     )  # fmt: skip
     slots: tuple[SlotT, ...] = Field(min_length=1)
+    share: BackgroundShare | None = Field(
+        default=None,
+        description="Makes it a background reservation: of what the others leave of the service it gets the part of its"
+        " weight, between its bounds.",
+    )
     recurrence: Text | None = Field(
         default=None, description="An RRULE (RFC 5545) that ends.", examples=["FREQ=DAILY;COUNT=14"]
     )
@@ -181,8 +208,19 @@ class Reservation(ReservationFields[Slot]):
             for way in Direction.BOTH.ways:
                 if way not in self.direction.ways and slot.rate_bps(way):
                     raise ValueError(f"a rate is given for {way.value}, which is not reserved")
-            if self.service in RESERVED_SERVICES and not (slot.forward_bps or slot.reverse_bps):
+            if self.service in RESERVED_SERVICES and not self.share and not any(slot.rates):
                 raise ValueError(f"{self.service.value} needs a rate above 0 in every slot")
+        return self
+
+    @model_validator(mode="after")
+    def _slots_of_a_share_hold_what_it_always_has(self) -> Self:
+        if self.share is None:
+            return self
+        if self.service not in RESERVED_SERVICES:
+            raise ValueError(f"{self.service.value} promises no rate, so it has no share of one")
+        own = constant_slots(self.windows, self.share.at_least_bps, self.direction)
+        if any(slot.rates != own[0].rates for slot in self.slots):
+            raise ValueError("the slots of a share hold its at_least_bps each way that is reserved")
         return self
 
     @classmethod

@@ -131,5 +131,11 @@ def _or_null(value: dict[str, Any]) -> dict[str, Any]:
     """The same, or null: a reservation takes a default of its file back by it."""
     if "enum" in value:
         return value | {"enum": [*(one for one in value["enum"] if one is not None), None]}
+    if (
+        "anyOf" in value
+        and {"type": "null"} not in value["anyOf"]
+        and not any("null" in one["type"] for one in value["anyOf"])
+    ):
+        return value | {"anyOf": [*value["anyOf"], {"type": "null"}]}
     kind = value.get("type")
     return value | {"type": [kind, "null"]} if isinstance(kind, str) else value

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from controller.reservation import times
 from controller.reservation.hours import DailyHours, expand_hours, parse_time_of_day
 from controller.reservation.keys import Keys, shown, with_unit
-from controller.reservation.model import Reservation, Slot
+from controller.reservation.model import BackgroundShare, Reservation, Slot
 from controller.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand
 from controller.reservation.written import HOURS_KEYS, RATE_KEYS, SCHEDULE_KEYS
 from controller.timebase import Window, iso
@@ -49,15 +49,18 @@ class SlotReader(Keys):
     Attributes:
         slot_count: how many slots they give, also where anything else is wrong.
         relative: whether a start or an end is written relative to now.
+        share: of a background reservation, which says its rates.
     """
 
+    share: BackgroundShare | None = None
     slot_count: int = 0
     relative: bool = False
 
     def amounts(self, service: Service | None) -> Amounts | None:
         """None where anything is wrong, which was said."""
         stated = self.field("direction", Reservation.model_fields["direction"])
-        reserved = service is None or service in RESERVED_SERVICES
+        reserved = (service is None or service in RESERVED_SERVICES) and not self._given("share")
+        self._refuse_rates_of_a_share(service)
         zone = self.unit("timezone", times.parse_zone)
         slots = self._schedule(reserved) if self._given("schedule") else self._simple(reserved, zone)
         self.slot_count = max(self.slot_count, len(slots or ()))
@@ -73,6 +76,17 @@ class SlotReader(Keys):
             return None
         return Amounts(slots, self._direction(stated, slots), self._zone_name() if uses_clock else None)
 
+    def _refuse_rates_of_a_share(self, service: Service | None) -> None:
+        if not self._given("share"):
+            return
+        for key in ("rate", "schedule", "hours"):
+            if self._given(key):
+                hint = "say `at_least` and `at_most` in the share, and one window"
+                self.wrong(key, "does not go with a share", shown(self.data[key]), hint)
+        if service is not None and service not in RESERVED_SERVICES:
+            hint = f"leave it out, or say service {' or '.join(RESERVED_SERVICES)}"
+            self.wrong("share", f"does not go with {service.value}, which promises no rate", "", hint)
+
     def _given(self, key: str) -> bool:
         return self.data.get(key) is not None
 
@@ -81,6 +95,9 @@ class SlotReader(Keys):
     def rates(self, needed: bool) -> Rates | None:
         """The key `rate`: a text for each reserved direction, or one text for each way."""
         value = self.data.get("rate")
+        if self.share is not None:
+            ways = self._stated_direction().ways
+            return Rates(*(self.share.at_least_bps if way in ways else 0 for way in Direction.BOTH.ways))
         if value is None:
             if needed:
                 self.wrong("rate", "is missing", "", _RATE_HINT)

@@ -25,9 +25,16 @@ from controller.reservation.checks import (
     is_label,
 )
 from controller.reservation.keys import Mistakes, with_unit
-from controller.reservation.model import DEFAULT_PACKET_SIZE_BYTES, Endpoint, Hint, Reservation
+from controller.reservation.model import (
+    DEFAULT_PACKET_SIZE_BYTES,
+    MOST_WEIGHT,
+    BackgroundShare,
+    Endpoint,
+    Hint,
+    Reservation,
+)
 from controller.reservation.recurrence import MOST_OCCURRENCES
-from controller.units import parse_latency_us, parse_size_bytes
+from controller.units import MAX_RATE_BPS, UnitError, parse_latency_us, parse_rate_bps, parse_size_bytes
 
 _MODEL = Reservation.model_fields
 RATE_EXAMPLES = ["36 Mbit/s", "1.5 Gbit/s"]
@@ -42,6 +49,8 @@ LABELS_HINT = (
     f"say at most {MOST_LABELS} `KEY: VALUE` pairs of one line each, "
     f"{LONGEST_LABEL_KEY} and {LONGEST_LABEL} characters at most"
 )
+SHARE_KEYS = ("weight", "at_least", "at_most")
+SHARE_HINT = "say `{weight: 2, at_least: 1 Mbit/s, at_most: 40 Mbit/s}`; each key may be left out"
 _PORT = re.compile(r"[0-9]{1,5}")
 
 
@@ -101,6 +110,42 @@ def _read_via(value: object) -> tuple[str, ...]:
     return tuple(value)  # type: ignore[arg-type]
 
 
+def read_share(value: object) -> BackgroundShare:
+    """A share of `{weight: 2, at_least: 1 Mbit/s, at_most: 40 Mbit/s}`, or of a text such as `weight=2, at_most=40 Mbit/s`.
+
+    Raises:
+        Mistakes: it is none.
+    """
+    if isinstance(value, str):
+        pairs = [pair.partition("=") for pair in value.split(",") if pair.strip()]
+        texts = {key.strip(): text.strip() for key, _, text in pairs}
+        value = {key: int(text) if text.isdecimal() else text for key, text in texts.items()}
+    if not isinstance(value, Mapping):
+        raise Mistakes(("", "is no share", value, SHARE_HINT))
+    wrong: list[tuple[str, str, object, str]] = [
+        (f".{key}", "is no key that is known here", "", f"the keys are {', '.join(SHARE_KEYS)}")
+        for key in value
+        if key not in SHARE_KEYS
+    ]
+    weight = value.get("weight")
+    if weight is not None and not (
+        isinstance(weight, int) and not isinstance(weight, bool) and 1 <= weight <= MOST_WEIGHT
+    ):
+        wrong.append((".weight", "is no weight", weight, f"say a whole number from 1 to {MOST_WEIGHT}"))
+    rates: dict[str, int] = {}
+    for key in ("at_least", "at_most"):
+        try:
+            if value.get(key) is not None:
+                rates[f"{key}_bps"] = with_unit(parse_rate_bps, "Mbit/s")(value[key])
+        except UnitError as error:
+            wrong.append((f".{key}", error.message, value[key], error.hint))
+    if rates.get("at_least_bps", 0) > rates.get("at_most_bps", MAX_RATE_BPS):
+        wrong.append((".at_least", "is above at_most", value["at_least"], f"say at most {value['at_most']}"))
+    if wrong:
+        raise Mistakes(*wrong)
+    return BackgroundShare(weight=1 if weight is None else weight, **rates)
+
+
 def _read_labels(value: object) -> dict[str, str]:
     if not isinstance(value, Mapping) or len(value) > MOST_LABELS:
         raise Mistakes(("", "is no mapping of labels", value, LABELS_HINT))
@@ -128,6 +173,23 @@ def _rate() -> Any:
     return WithJsonSchema({"anyOf": [one, each_way], "examples": one["examples"]})
 
 
+_QUANTITY_OR_NULL = {"type": ["string", "null"], "pattern": QUANTITY_PATTERN}
+_SHARE_OBJECT = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "weight": {
+            "type": ["integer", "null"],
+            "minimum": 1,
+            "maximum": MOST_WEIGHT,
+            "default": 1,
+            "description": "Its part, against the weights of other background reservations.",
+        },
+        "at_least": _QUANTITY_OR_NULL | {"description": "Payload rate each way that it always has; none by default."},
+        "at_most": _QUANTITY_OR_NULL | {"description": "Payload rate each way that it can use; any by default."},
+    },
+}
+_SHARE = {"anyOf": [_text("="), _SHARE_OBJECT]}
 _ENDPOINT = {
     "anyOf": [
         {"type": "string", "minLength": 1, "maxLength": 300, "pattern": LINE_PATTERN},
@@ -231,6 +293,9 @@ class Written(WrittenTimes):
         default=None,
         min_length=1,
         description="Other rates at some hours of the day, on the wall clock of `timezone`.",
+    )
+    share: Annotated[BackgroundShare | None, BeforeValidator(read_share), WithJsonSchema(_SHARE)] = Field(
+        default=None, description=_MODEL["share"].description, examples=["weight=2, at_most=40 Mbit/s"]
     )
     recurrence: Annotated[str, WithJsonSchema(_RULE)] | None = Field(
         default=None,

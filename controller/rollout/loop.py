@@ -19,6 +19,7 @@ from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.listening import Lease
 from controller.ledger.model import Entry
 from controller.rollout.adoption import Adoption
+from controller.rollout.announcing import ANNOUNCED_AHEAD, Announcing
 from controller.rollout.check_requests import CheckRequests
 from controller.rollout.program import WantedFor, acts
 from controller.rollout.pusher import Pusher
@@ -28,8 +29,9 @@ from controller.rollout.schedule import Pace, Progress, Turn, lead_now, look_unt
 from controller.rollout.status import LoopStatus
 from controller.rollout.unrecorded import record_kept
 from controller.stopping import Stopping
-from controller.timebase import ClockWatch
+from controller.timebase import ClockWatch, Window
 from controller.timeline import boundaries, next_boundary
+from controller.timeline.shares import BackgroundShares
 
 log = structlog.get_logger("slotcar.loop")
 #: How long another controller may lead before this one asks again.
@@ -48,6 +50,7 @@ class ReconcileLoop:
     Attributes:
         retention: of what was pushed; looked at when there is nothing else to do.
         clock: the present instant, aware UTC. monotonic: seconds that nobody sets; what is waited for is counted by it.
+        shares: derives what background reservations get over a window.
         instants: when the network itself changes what is wanted (an SLS begins or ends to be valid).
     """
 
@@ -58,20 +61,24 @@ class ReconcileLoop:
     pace: Pace
     retention: Retention
     clock: Callable[[], datetime]
+    shares: BackgroundShares
     monotonic: Callable[[], float] = time.monotonic
     instants: Sequence[datetime] = ()
     status: LoopStatus = field(default_factory=LoopStatus)
     _pushing: Pushing = field(init=False)
     _requests: CheckRequests = field(init=False)
+    _announcing: Announcing = field(init=False)
     _clock_watch: ClockWatch = field(init=False)
     _progress: Progress = field(default_factory=Progress, init=False)
     _clock_is_off: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
+        self._announcing = Announcing(self.ledger)
         self._requests = CheckRequests(self.ledger)
         self._clock_watch = ClockWatch(self.clock, self.monotonic)
         self._pushing = Pushing(
-            self.ledger, self.pusher, self.adoption, self.wanted_for, self.status, self.clock, self.monotonic,
+            self.ledger, self.pusher, self.adoption, self.wanted_for, self.shares, self.status, self.clock,
+            self.monotonic,
             clock_was_set=lambda: bool(self._clock_watch.set_by()), push_took=self._push_took, lead=self.pace.lead,
         )  # fmt: skip
 
@@ -107,6 +114,7 @@ class ReconcileLoop:
     def _lead(self, lease: Lease, stopping: threading.Event) -> None:
         self._pushing.take_lead(lease)
         self._requests.take_over()
+        self._announcing = Announcing(self.ledger)
         self.status.leading, self.status.error = True, ""
         self._progress = self._progress.of_new_lead(self.clock())
         self._clock_watch.accept()
@@ -162,8 +170,10 @@ class ReconcileLoop:
         self._pushing.states.doubt(asked)
         self._pushing.health.retry(asked, now)
         self.ledger.expire(now)
-        entries = self.ledger.live_between(now)
-        coming = self._boundaries(entries, now, look_until(self.pace, self._progress, now))
+        until = look_until(self.pace, self._progress, now)
+        entries = self.shares(self.ledger.live_between(now), Window(now, until))
+        self._announcing.announce(entries, now, now + max(self.pace.lead, ANNOUNCED_AHEAD))
+        coming = self._boundaries(entries, now, until)
         self.status.next_boundary = coming[0] if coming else self._far(entries, now)
         turn = next_turn(self.pace, self._progress, coming, now)
         self._progress, self._pushing.lead = turn.progress, turn.lead

@@ -27,7 +27,9 @@ from controller.rollout.pusher import Pusher
 from controller.rollout.status import LoopStatus
 from controller.rollout.withholding import Withholding
 from controller.stopping import Stopping
+from controller.timebase import MICROSECOND, Window
 from controller.timeline import Active, active_at
+from controller.timeline.shares import BackgroundShares
 
 log = structlog.get_logger("slotcar.loop")
 #: What waits for a boundary is staged anew only while there is so much time for it.
@@ -57,6 +59,7 @@ class Pushing:
     """Of the controller that leads.
 
     Attributes:
+        shares: derives what background reservations get.
         clock: the present instant, aware UTC. monotonic: seconds that nobody sets.
         clock_was_set: whether nothing that is due at an instant of the clock may be waited for any more.
         lead: a slot that begins within it is about to begin.
@@ -68,6 +71,7 @@ class Pushing:
     pusher: Pusher
     adoption: Adoption
     wanted_for: WantedFor
+    shares: BackgroundShares
     status: LoopStatus
     clock: Callable[[], datetime]
     monotonic: Callable[[], float]
@@ -172,7 +176,8 @@ class Pushing:
         if last == self._last_event or boundary - now < RESTAGE:
             return False
         self._last_event = last
-        active = self._admissible(active_at(self.ledger.live_between(now), boundary))
+        entries = self.shares(self.ledger.live_between(now), Window(now, boundary + MICROSECOND))
+        active = self._admissible(active_at(entries, boundary))
         wanted = self.wanted_for(active, boundary).wanted
         return any(name in wanted and wanted[name].identity != one.identity for name, one in held.items())
 

@@ -15,8 +15,9 @@ from controller.path.model import crossed
 from controller.platforms import renderer_of
 from controller.platforms.model import Configuration, Unrenderable
 from controller.rollout.configuring import Rendering, devices_of_slss_between, touched_devices
-from controller.timebase import MICROSECOND
+from controller.timebase import MICROSECOND, Window
 from controller.timeline import Active, active_at
+from controller.timeline.shares import BackgroundShares
 from controller.views.devices import named_devices
 
 
@@ -53,6 +54,7 @@ def configurations_at(
         NoSuchDevice: `devices` names one that the inventory has not. Unrenderable: see the renderer.
     """
     chosen = set(named_devices(network, devices))
+    entries = BackgroundShares(network)(entries, Window(at, at + MICROSECOND))
     intents = intents_at(active_at(entries, at), network, at)
     return {
         name: renderer_of(network.devices[name]).configuration(intent, network.devices[name])

@@ -7,7 +7,7 @@ from typing import Any
 
 from controller.admission.model import Refused
 from controller.reservation.model import Reservation
-from controller.units import format_bytes, format_latency, format_rate
+from controller.units import MAX_RATE_BPS, format_bytes, format_latency, format_rate
 
 #: More slots than these in one line hide what it says.
 SLOTS_SHOWN = 3
@@ -18,6 +18,7 @@ _WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "rtt_us": ("rtt", format_latency),
     "windows": ("windows", lambda windows: _windows(windows)),
     "slots": ("slots", lambda slots: _slots(slots)),
+    "share": ("share", lambda share: share_words(share)),
     "source": ("source", lambda end: _endpoint(end)),
     "destination": ("destination", lambda end: _endpoint(end)),
     "via": ("via", lambda via: ", ".join(via) or "any way"),
@@ -35,12 +36,27 @@ def refusal_sentences(reservation: Reservation, refused: Refused) -> Iterator[st
 
 def rate_words(reservation: Reservation) -> str:
     """`36 Mbit/s`; `20 Mbit/s forward, 1 Mbit/s reverse`; `up to 34 Mbit/s` where it changes with time."""
+    if reservation.share is not None:
+        return share_words(reservation.share.model_dump())
     constant = reservation.constant_rate_bps
     if constant is not None:
         return format_rate(constant)
     if len({slot.rates for slot in reservation.slots}) == 1:
         return _both_ways(reservation.slots[0].forward_bps, reservation.slots[0].reverse_bps)
     return f"up to {format_rate(reservation.peak_rate_bps)}"
+
+
+def share_words(share: dict[str, Any]) -> str:
+    """`background, weight 2, 1 Mbit/s to 40 Mbit/s`, of a share's document; the bounds only where there are some."""
+    least, most = share["at_least_bps"], share["at_most_bps"]
+    words = f"background, weight {share['weight']}"
+    if least and most < MAX_RATE_BPS:
+        return f"{words}, {format_rate(least)} to {format_rate(most)}"
+    return (
+        words
+        + (f", at least {format_rate(least)}" if least else "")
+        + (f", at most {format_rate(most)}" if most < MAX_RATE_BPS else "")
+    )
 
 
 def _both_ways(forward_bps: int, reverse_bps: int) -> str:

@@ -75,11 +75,11 @@ def load(shares: Sequence[Share], rates: Mapping[str, int], resource: ResourceId
 def pools_of(shares: Sequence[Share], free: Mapping[ResourceId, int], factors: Mapping[ResourceId, int]) -> dict:
     floors = {one.name: one.at_least_bps for one in shares}
     held = {resource: load(shares, floors, resource) for resource in NAMES}
-    return {name: max(held[name], (free[name] + held[name]) * factors[name] // 1000) for name in NAMES}
+    return {name: max(held[name], (free[name] + held[name]) * factors[name] // 1_000_000) for name in NAMES}
 
 
 frees = st.fixed_dictionaries({name: st.integers(0, 1000) for name in NAMES})
-factors = st.fixed_dictionaries({name: st.sampled_from([0, 500, 900, 1000]) for name in NAMES})
+factors = st.fixed_dictionaries({name: st.sampled_from([0, 500_000, 900_000, 1_000_000]) for name in NAMES})
 
 
 @settings(deadline=None, max_examples=150)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -27,6 +28,9 @@ from controller.rollout.transport import Unreachable
 ncclient.transport.session.TICK = 0.002
 #: A peer in the middle of a wait is told that the session lives.
 KEEPALIVE_S = 15
+#: Between the greeting and the first request. A server of yuma's (netconfd) that reads both at once takes them apart by the
+#: framing of NETCONF 1.0 (RFC 6242 §4.1), though they agreed on that of 1.1, and never answers.
+GREETING_S = 0.2
 _BASE = "urn:ietf:params:netconf:capability:"
 
 
@@ -110,6 +114,7 @@ class Session:
                 # ncclient, paramiko and the socket have no common base
                 raise Unreachable(f"{self._place()}: {_first_line(error)}") from None
             raise
+        time.sleep(GREETING_S)
         self._manager = Manager(session, session._device_handler, timeout=login.answer_s)
 
     def _place(self) -> str:

@@ -11,7 +11,7 @@ from tests.unit.admission.support import LINK, window
 
 FAR = ResourceId("if", "r2:eth1", "out:ip-premium")
 MBPS = 1_000_000
-ALL = {LINK: 1000, FAR: 1000}
+ALL = {LINK: 1_000_000, FAR: 1_000_000}
 
 
 def share(name: str, *resources: ResourceId, **fields: int) -> Share:
@@ -58,7 +58,7 @@ def test_headers_are_counted() -> None:
 
 
 def test_a_resource_of_its_own_factor() -> None:
-    assert shares_bps([share("one")], {LINK: 100}, {LINK: 500}) == {"one": 50}
+    assert shares_bps([share("one")], {LINK: 100}, {LINK: 500_000}) == {"one": 50}
 
 
 def test_shares_over_time_follow_the_tables_and_their_own_windows() -> None:
@@ -80,4 +80,4 @@ def test_bad_shares_are_refused() -> None:
     with pytest.raises(ValueError, match="at_least"):
         share("one", at_least_bps=2, at_most_bps=1)
     with pytest.raises(ValueError, match="factor"):
-        shares_bps([share("one")], {LINK: 1}, {LINK: 1001})
+        shares_bps([share("one")], {LINK: 1}, {LINK: 1_000_001})

@@ -12,12 +12,15 @@ from jsonschema import Draft202012Validator
 from controller.located_yaml import load
 from controller.problems import InvalidInput
 from controller.reservation import json_schema, load_text
+from controller.reservation.model import BackgroundShare
 from controller.vocabulary import Service
 
 TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "reservation.md").read_text(encoding="utf-8")
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 BLOCKS = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
-EXAMPLE, SCHEDULE = (next(block for block in BLOCKS if f"# {name}.yml" in block) for name in ("example", "schedule"))
+EXAMPLE, SCHEDULE, BACKGROUND = (
+    next(block for block in BLOCKS if f"# {name}.yml" in block) for name in ("example", "schedule", "background")
+)
 
 
 def rows(section: str) -> dict[str, list[str]]:
@@ -46,6 +49,12 @@ def test_the_services_are_those_of_the_vocabulary() -> None:
 def test_the_example_is_a_good_file() -> None:
     assert [one.name for one in load_text(EXAMPLE, "example.yml", NOW)] == ["nightly-raw", "bulk"]
     Draft202012Validator(json_schema()).validate(load(EXAMPLE, "example.yml").data)
+
+
+def test_the_example_of_a_background_reservation_is_a_good_file() -> None:
+    (bulk,) = load_text(BACKGROUND, "background.yml", NOW)
+    assert bulk.share == BackgroundShare(weight=2, at_least_bps=1_000_000, at_most_bps=40_000_000)
+    Draft202012Validator(json_schema()).validate(load(BACKGROUND, "background.yml").data)
 
 
 def test_the_example_of_rates_that_change_is_a_good_file() -> None:
