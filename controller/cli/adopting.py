@@ -54,7 +54,11 @@ def adopt(
             confirm(yes, f"Let Slotcar manage {', '.join(new)}?")
         for name in new:
             opened.ledger.append_event(ADOPTED, now(), device=name, details={"actor": actor()})
-    words = f"Adopted: {', '.join(new)}. The controller that leads pushes this." if new else "Nothing was adopted."
+    words = (
+        f"Adopted: {', '.join(new)}.\nThe controller that leads pushes this now; see `slotcar status --watch`."
+        if new
+        else "Nothing was adopted."
+    )
     emit({"adopted": new, **comparison_document(comparison)}, form, lambda: stdout().print(words))
     if comparison.failures:
         raise typer.Exit(ExitCode.ERROR)

@@ -273,6 +273,8 @@ def drift(
     if repair and comparison.diffs:
         push([one.device for one in comparison.diffs], inventory, yes, form)
     elif comparison.diffs and not comparison.failures:
+        if form is Format.TABLE:
+            stdout().print("Next: `slotcar diff` shows the lines, `slotcar drift --repair` mends them.", style="dim")
         raise typer.Exit(ExitCode.DIFFERENT)
     if comparison.failures:
         raise typer.Exit(ExitCode.ERROR)

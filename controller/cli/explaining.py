@@ -5,11 +5,8 @@ from __future__ import annotations
 import typer
 
 from controller.cli.options import Inventory, OutputFormat, Which
-from controller.cli.output import Format, coloured_diff, emit, hanging, print_table, stdout
+from controller.cli.output import Format, coloured_diff, emit, hanging, stdout
 from controller.cli.session import broker, caller, now
-from controller.cli.tables import Column
-
-COLUMNS = (Column("at"), Column("what"), Column("value"), Column("how", wraps=True))
 
 
 def register(app: typer.Typer) -> None:
@@ -37,8 +34,13 @@ def explain(which: Which, inventory: Inventory = None, form: OutputFormat = Form
 
     def table() -> None:
         stdout().print(f"{'/'.join(entry.reservation.key)} at {iso(found.at)}", markup=False)
-        rows = [(one.place, one.what, f"{one.value:,} {one.unit}", one.formula) for one in found.numbers]
-        print_table(COLUMNS, rows, "No number: this service is promised no rate.")
+        for one in found.numbers:
+            where = f" at {one.place}" if one.place else ""
+            stdout().print(f"{one.what}{where}: {one.value:,} {one.unit}", markup=False, soft_wrap=True)
+            if one.formula:
+                stdout().print(hanging(f"    = {one.formula}", 6), markup=False, soft_wrap=True)
+        if not found.numbers:
+            stdout().print("No number: this service is promised no rate.")
         for name, lines in found.lines.items():
             stdout().print(name, style="cyan", markup=False)
             coloured_diff(lines)

@@ -64,6 +64,9 @@ def plan(
         write_plan(made, output)
     document = _with_commands(plan_document(made), made, network) if commands else plan_document(made)
     emit(document, form, lambda: print_plan(made, network, diff=diff, commands=commands))
+    if form is Format.TABLE and not made.refused and not made.changes_nothing and made.sequence is not None:
+        what = output or " ".join(map(str, files))
+        stdout().print(f"Next: slotcar apply {what}", style="dim", markup=False, soft_wrap=True)
     if made.refused:
         raise typer.Exit(ExitCode.REFUSED)
 

@@ -81,7 +81,7 @@ def _numbers(entry: Entry, slot: Slot, network: Network) -> Iterator[Number]:
         if not rate_bps or asked.service not in RESERVED_SERVICES:
             continue
         rate = format_rate(rate_bps)
-        yield Number("asked", f"payload, {way.value}", rate_bps, "bit/s", rate)
+        yield Number("", f"payload, {way.value}", rate_bps, "bit/s", "")
         if (ingress := first_ingress(path, network)) is not None:
             device = network.devices[ingress.device]
             cir_bps, cbs_bytes = committed(asked, rate_bps, device)

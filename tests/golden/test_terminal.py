@@ -98,7 +98,9 @@ def test_what_is_watched() -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         (FOLDER / "watch.txt").write_text(shown, encoding="utf-8")
     assert shown == (FOLDER / "watch.txt").read_text(encoding="utf-8")
-    unread = line(replace(picture, controller=controller | {"checked_at": None, "settled": False, "phases": {}}))
+    unknown: dict[str, Any] = {"checked_at": None, "settled": False, "phases": {}}
+    assert "leads, 1 device takes no push;" in line(replace(picture, controller=controller | unknown))
+    unread = line(replace(picture, controller=controller | unknown | {"troubles": {}}))
     assert "leads, at work on the devices" in unread
     assert " ago;" not in unread.split("next boundary")[0]
 
