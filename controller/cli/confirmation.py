@@ -7,7 +7,7 @@ import sys
 import typer
 
 from controller.cli.exit_codes import ExitCode
-from controller.cli.output import complain, under_way
+from controller.cli.output import INDENT, complain, hanging, under_way
 
 
 def confirm(yes: bool, question: str) -> None:
@@ -29,6 +29,6 @@ def confirm(yes: bool, question: str) -> None:
             param_hint="--yes",
         )
     under_way("")
-    if not typer.confirm(question, err=sys.stderr.isatty()):
+    if not typer.confirm(hanging(question, INDENT), err=sys.stderr.isatty()):
         complain("nothing was done: the answer was no")
         raise typer.Exit(ExitCode.DECLINED)

@@ -283,7 +283,7 @@ def drift(
 def _count(one: DeviceDiff) -> str:
     lines = [line for line in one.diff if not line.startswith("@@")]
     missing, foreign = (sum(line.startswith(sign) for line in lines) for sign in "+-")
-    return f"{missing} lines missing or changed, {foreign} that should not be there"
+    return f"{missing} {'line' if missing == 1 else 'lines'} missing or changed, {foreign} that should not be there"
 
 
 @contextmanager

@@ -96,12 +96,21 @@ def print_table(
     sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
+#: By what a line that was too long for a terminal goes on.
+INDENT = 4
+
+
 def hanging(text: str, indent: int) -> str:
     """A long text in lines as wide as the terminal, those after the first indented; a pipe gets it as it is."""
-    if not sys.stdout.isatty():
-        return text
-    width = max(stdout().width, 2 * indent)
-    lines = textwrap.wrap(text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return _wrapped(text, indent, stdout().width) if sys.stdout.isatty() else text
+
+
+def _wrapped(text: str, indent: int, columns: int) -> str:
+    width = max(columns, 2 * indent)
+    lines = textwrap.wrap(
+        text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False,
+        replace_whitespace=False, drop_whitespace=True,
+    )  # fmt: skip
     return "\n".join(lines) or text
 
 
@@ -141,7 +150,8 @@ def progress(message: str) -> None:
     """A line about what is going on, for a person at a terminal only."""
     under_way(message)
     if sys.stderr.isatty():
-        stderr().print(printable(message), style="dim", markup=False)
+        console = stderr()
+        console.print(_wrapped(printable(message), INDENT, console.width), style="dim", markup=False)
 
 
 @contextmanager
@@ -168,7 +178,11 @@ def long_work_is_told() -> Iterator[None]:
 
 def complain(message: str) -> None:
     """An error for the person; it may tell what a file, a device or another controller said."""
-    sys.stderr.write("".join(f"{printable(line)}\n" for line in message.split("\n")))
+    lines = [printable(line) for line in message.split("\n")]
+    if sys.stderr.isatty():
+        columns = stderr().width
+        lines = [_wrapped(line, INDENT, columns) if len(line) > columns else line for line in lines]
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
 
 
 def coloured_diff(lines: Iterable[str], indent: str = "    ") -> None:
@@ -178,4 +192,5 @@ def coloured_diff(lines: Iterable[str], indent: str = "    ") -> None:
     styles = {"+": "green", "-": "red", "@": "cyan"}
     console = stdout()
     for line in lines:
-        console.print(Text(indent + printable(line), style=styles.get(line[:1], "")))
+        shown = hanging(indent + printable(line), len(indent) + INDENT)
+        console.print(Text(shown, style=styles.get(line[:1], "")), soft_wrap=True)
