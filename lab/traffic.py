@@ -188,9 +188,15 @@ class Flow:
 
 
 class UdpFlow(Flow):
-    """Datagrams of one size at a constant rate."""
+    """Datagrams of one size at a constant rate, or at the rates that it is told."""
 
     protocol = "udp"
+
+    def steer(self, at: float, rate_bps: int) -> None:
+        """Send at another rate from an instant on, seconds since the epoch by this machine's clock; in any order with
+        others, until a later instant that was told. None may be above the rate that the flow began with.
+        """
+        self._sender.write(f"{at + self._offset_s:.6f} {rate_bps}\n".encode())
 
 
 class TcpFlow(Flow):

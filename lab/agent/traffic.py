@@ -3,7 +3,8 @@
     traffic.py udp-send|udp-receive|tcp-send|tcp-receive JSON
 
 Writes `ready`, reads from standard input when to begin (seconds since the epoch, by this kernel's clock), and then
-writes one JSON line an interval. SIGTERM ends it early; the last line, with `"final": true`, has the totals.
+writes one JSON line an interval. A sender of datagrams goes on reading there: `TIME RATE_BPS` is another rate from then on.
+SIGTERM ends it early; the last line, with `"final": true`, has the totals.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import math
 import os
+import select
 import signal
 import socket
 import struct
@@ -32,6 +35,8 @@ SO_MAX_PACING_RATE = 47
 RECEIVE_BUFFER_BYTES = 8_000_000
 #: A sender that was kept from its work for longer gives up what was due before that.
 CATCH_UP_S = 0.02
+#: A sender of few packets looks so often whether it is to send at another rate.
+LONGEST_NAP_S = 0.05
 #: The kernel may send so much faster than the rate, to make up for a turn that came late.
 HEADROOM = 1.25
 LEAST_QUEUE_PACKETS = 8
@@ -139,6 +144,48 @@ class Clock:
         self.stopped_s = self.now() if hasattr(self, "_origin") else 0.0
 
 
+class Pace:
+    """How many datagrams are due: a constant rate, until standard input says another one for an instant to come."""
+
+    def __init__(self, clock: Clock, rate_bps: int, payload_bytes: int) -> None:
+        self._clock = clock
+        self._bits = 8 * payload_bytes
+        self._steps = [(0.0, rate_bps / self._bits)]
+        self._behind = (0.0, 0.0)  # an instant, and what was due until then
+        self._unread = b""
+        self._open = True
+
+    @property
+    def packets_ps(self) -> float:
+        return self._steps[0][1]
+
+    def due(self, until_s: float = math.inf) -> float:
+        """Datagrams that are due by now or by `until_s`, since the beginning."""
+        if self._open:
+            self._read()
+        now_s = min(self._clock.now(), until_s)
+        while len(self._steps) > 1 and self._steps[1][0] <= now_s:
+            self._behind = (self._steps[1][0], self._until(self._steps[1][0]))
+            del self._steps[0]
+        return self._until(now_s)
+
+    def _until(self, at_s: float) -> float:
+        since_s, count = self._behind
+        return count + (at_s - since_s) * self._steps[0][1]
+
+    def _read(self) -> None:
+        if not select.select([sys.stdin], [], [], 0)[0]:
+            return
+        data = os.read(sys.stdin.fileno(), 4096)
+        self._open = bool(data)
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        for line in lines:
+            at, rate_bps = line.split()
+            at_s = max(float(at) - self._clock.begin_s, self._steps[0][0])
+            self._steps = [step for step in self._steps if step[0] < at_s or step is self._steps[0]]
+            self._steps.append((at_s, float(rate_bps) / self._bits))
+
+
 class Meter:
     """Counts, and says each interval's counts when it is over."""
 
@@ -179,7 +226,10 @@ def say(text: str) -> None:
 
 
 def udp_send(spec: dict[str, Any]) -> None:
-    """Constant bit rate: this hands over what is due every few milliseconds, and the kernel spaces it evenly."""
+    """Constant bit rates: this hands over what is due every few milliseconds, and the kernel spaces it evenly.
+
+    `rate_bps` is the first rate, and the highest: what is handed over at once and the kernel's pace go by it.
+    """
     payload_bytes = spec["payload_bytes"]
     packets_ps = spec["rate_bps"] / 8 / payload_bytes
     queued = min(BATCH, max(LEAST_QUEUE_PACKETS, int(packets_ps * spec["queue_s"])))
@@ -198,12 +248,13 @@ def udp_send(spec: dict[str, Any]) -> None:
         clock = Clock(spec)
         meter = Meter(clock)
         clock.wait_for_begin()
+        pace = Pace(clock, spec["rate_bps"], payload_bytes)
         skipped = 0
         while not clock.over():
-            due = int(clock.now() * packets_ps) - meter.packets - skipped
+            due = int(pace.due()) - meter.packets - skipped
             if due < queued // 2:
                 meter.tick()
-                time.sleep((queued // 2 - due) / packets_ps)
+                time.sleep(min((queued // 2 - due) / max(pace.packets_ps, 1.0), LONGEST_NAP_S))
                 continue
             skipped += max(0, due - int(packets_ps * CATCH_UP_S) - queued)
             count = min(due, queued) // together * together
@@ -214,8 +265,7 @@ def udp_send(spec: dict[str, Any]) -> None:
             meter.octets += sent * payload_bytes
             meter.tick()
         meter.tick()
-        due = int(min(clock.now(), clock.duration_s) * packets_ps)
-        meter.final(skipped=max(0, due - meter.packets))
+        meter.final(skipped=max(0, int(pace.due(clock.duration_s)) - meter.packets))
 
 
 def udp_receive(spec: dict[str, Any]) -> None:

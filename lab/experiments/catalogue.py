@@ -8,6 +8,8 @@ from lab.errors import LabError
 from lab.experiments.experiment import Experiment
 
 NAMES = (
+    "gara-4",
+    "gara-5",
     "emerge-1",
     "emerge-2",
     "emerge-3",

@@ -92,15 +92,13 @@ def test_a_mistake_in_an_argument(cli: Cli, arguments: tuple[str, ...], words: t
     says(done, done.code, *words)
 
 
-@pytest.mark.parametrize("verb", ["cancel", "status", "modify", "approve"])
-@pytest.mark.parametrize("which", ["nope", "cns", "hep/csm", "r-zz"], ids=lambda which: which)
-def test_an_unknown_reservation_suggests_those_that_are_near(
-    cli: Cli, reservations: Write, verb: str, which: str
-) -> None:
+def test_an_unknown_reservation_suggests_those_that_are_near(cli: Cli, reservations: Write) -> None:
+    """What is near for each way to write a name: `tests/unit/views/test_naming.py`."""
     assert cli("apply", reservations(), "--yes").code == 0
-    done = cli(verb, which)
-    near = "did you mean hep/cms (r-" if which in ("cns", "hep/csm") else "there is hep/cms"
-    says(done, 1, f"no reservation {'is named' if '/' in which else 'has the handle'} {which}; {near}")
+    for verb, which in (("cancel", "nope"), ("status", "cns"), ("modify", "hep/csm"), ("approve", "r-zz")):
+        near = "did you mean hep/cms (r-" if which in ("cns", "hep/csm") else "there is hep/cms"
+        kind = "is named" if "/" in which else "has the handle"
+        says(cli(verb, which), 1, f"no reservation {kind} {which}; {near}")
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from controller.network import load_network
-from controller.planning.offline import plan_offline
+from controller.planning.offline import entries_of, plan_offline
 from controller.planning.source import read_source
 from controller.settings import Settings
+from controller.timebase import Window
+from controller.timeline.shares import BackgroundShares
 from lab.errors import LabError
 from lab.experiments import catalogue
 from lab.experiments.catalogue import NAMES, find
@@ -23,6 +25,8 @@ HOME = Path(catalogue.__file__).parent
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
 #: Each file of reservations with the inventory that it is for, and whether all of it is admitted.
 FILES = [
+    ("../../inventories/demo", "gara_4/reservations.yml", True),
+    ("gara_5/inventory", "gara_5/reservations.yml", True),
     ("emerge_1/inventory", "emerge_1/reservations.yml", True),
     ("emerge_2/weighted", "emerge_2/fair.yml", True),
     ("emerge_2/priority", "emerge_2/strict.yml", True),
@@ -56,7 +60,7 @@ def test_an_experiment_is_found_and_its_network_can_be_built(name: str, monkeypa
 
 
 def test_an_unknown_experiment_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(LabError, match="no experiment emerge-9; there are emerge-1"):
+    with pytest.raises(LabError, match="no experiment emerge-9; there are gara-4"):
         find("emerge-9")
 
 
@@ -95,3 +99,14 @@ def test_a_verdict_follows_from_the_rule_and_from_a_machine_that_was_fit(
     # Of what no paper tried, only the praise is another.
     promised = replace(RULE, promise=True).judge(ours, beside, fit=fit).verdict
     assert promised is (Verdict.AS_PROMISED if verdict is Verdict.AS_THE_PAPER else verdict)
+
+
+def test_gara_s_background_gets_nine_tenths_of_what_the_foregrounds_leave() -> None:
+    """An eighth of what §5.2 prints: 40.5, 8.1, 32.4 and 24.3 Mb/s, headers counted."""
+    network = load_network(HOME / "../../inventories/demo")
+    source = read_source([HOME / "gara_4" / "reservations.yml"], NOW, network, None, [])
+    entries = entries_of(source.reservations, network, NOW, source.paths)
+    window = Window(entries[0].reservation.start, entries[0].reservation.end)
+    background = BackgroundShares(network)(entries, window)[0]
+    rates_mbps = [slot.forward_bps * 1428 / 1400 / 1e6 * 8 for slot in background.reservation.slots]
+    assert rates_mbps == pytest.approx([40.5, 8.1, 40.5, 32.4, 40.5, 24.3, 40.5], rel=0.005)
