@@ -90,7 +90,7 @@ class Session:
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
         while answer and process.poll() is None:
-            if b"[y/N]" in b"".join(seen):
+            if b"[y/N]: " in b"".join(seen):
                 os.write(ours, f"{answer}\n".encode())
                 break
             time.sleep(0.05)
