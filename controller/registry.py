@@ -77,6 +77,7 @@ class Facts:
         schedulers: what may serve an interface's queues; empty where there is no choice.
         served_as: precedences that its queues serve as another service than the marking says.
         resets: services whose code points it resets at a border although they are open to everybody.
+        number_words: in sentences, what it does with rates and bursts beyond rounding them up by one.
         flows_share: flows of one device share lists, classes or policers, which run out.
     """
 
@@ -88,6 +89,7 @@ class Facts:
     schedulers: tuple[Scheduler, ...] = ()
     served_as: Mapping[int, Service] = field(default_factory=dict)
     resets: frozenset[Service] = frozenset()
+    number_words: tuple[str, ...] = ()
     flows_share: bool = True
 
     def acts(self, options: Mapping[str, object]) -> bool:

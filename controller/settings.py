@@ -128,6 +128,8 @@ class Settings(BaseSettings):
         keep_revisions: how long the archive keeps what was pushed; what a router carries now it can always give back.
         stop_timeout: how long a push that goes on at a stop may take to be finished, or else taken back: half of it each.
         vault_password_file: for inventories with Ansible Vault secrets.
+        adopt_all: every device of the inventory is Slotcar's from the beginning, and none waits for `slotcar adopt`; for
+            labs, and where whoever writes the inventory says so with it.
         reconcile: whether `slotcar serve` pushes to devices; off for a controller that only answers.
         max_body_bytes: the largest request that the API reads.
         max_connections, max_connections_per_client: open at a time, of all clients of the API and of one address.
@@ -171,6 +173,7 @@ class Settings(BaseSettings):
     keep_revisions: Duration = timedelta(days=90)
     stop_timeout: Duration = timedelta(seconds=90)
     vault_password_file: OptionalPath = None
+    adopt_all: bool = False
     reconcile: bool = True
     max_body_bytes: int = Field(default=1_000_000, ge=1_000)
     max_connections: int = Field(default=1_000, ge=8)

@@ -14,6 +14,7 @@ from controller.policy.endpoints import endpoint_owners
 from controller.policy.gate import Gate
 from controller.policy.policy import Policy
 from controller.policy.quotas import Quota
+from controller.rollout.adoption import Adoption
 from controller.rollout.archive import Archive
 from controller.rollout.configuring import Configuring
 from controller.rollout.loop import ReconcileLoop
@@ -92,13 +93,14 @@ def pusher_for(network: Network, settings: Settings, ledger: Ledger | None) -> P
 
 
 def loop_for(network: Network, settings: Settings, ledger: Ledger) -> ReconcileLoop:
-    devices = network.devices.values()
+    devices, archive = network.devices.values(), Archive(settings.state_dir)
     return ReconcileLoop(
         ledger=ledger,
         pusher=pusher_for(network, settings, ledger),
+        adoption=Adoption(ledger, archive, settings.adopt_all),
         wanted_for=wanted_for(network),
         pace=Pace(settings.stage_lead, settings.arm_ahead, settings.check_interval, all(map(acts, devices))),
-        retention=Retention(Archive(settings.state_dir), settings.keep_revisions),
+        retention=Retention(archive, settings.keep_revisions),
         clock=lambda: datetime.now(UTC),
         shares=BackgroundShares(network),
         instants=instants_of(network),

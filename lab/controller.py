@@ -57,7 +57,7 @@ class Controller:
     def settled(self) -> bool:
         """Whether it leads and every device has what is wanted now."""
         checks = {check["name"]: check["message"] for check in self.get("/readyz")["checks"]}
-        return "have what is wanted" in checks.get("reconcile", "")
+        return "had what is wanted" in checks.get("reconcile", "")
 
     def wait_settled(self, timeout_s: float) -> None:
         """
@@ -116,6 +116,7 @@ def environment_for(state_dir: Path, inventory: Path) -> dict[str, str]:
         "SLOTCAR_STATE_DIR": str(state_dir),
         "SLOTCAR_INVENTORY": str(inventory),
         "SLOTCAR_OPEN": "true",
+        "SLOTCAR_ADOPT_ALL": "true",
     }
 
 

@@ -24,6 +24,7 @@ def controller_document(context: Context, now: datetime) -> dict[str, Any]:
         "reconciles": context.loop is not None,
         "leading": loop.leading,
         "settled": loop.settled,
+        "checked_at": iso(loop.checked_at) if loop.checked_at else None,
         "next_boundary": iso(loop.next_boundary) if loop.next_boundary else None,
         "phases": phases_of(loop),
         "troubles": dict(sorted(loop.troubles.items())),

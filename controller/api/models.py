@@ -11,6 +11,7 @@ from controller.ledger.model import State
 from controller.problems import LINE_PATTERN
 from controller.reservation.model import ReservationFields
 from controller.reservation.written import DURATION_PATTERN, QUANTITY_PATTERN, TIME_PATTERN
+from controller.views.timeline import SlotAtBoundary
 
 
 class Answer(BaseModel):
@@ -232,6 +233,7 @@ class TimelineItemOut(Answer):
     starting: list[str]
     ending: list[str]
     changing: list[str] = Field(description="those whose rate changes")
+    slots: list[SlotAtBoundary] = Field(description="which slot it is, of those of them that have several")
     active: int = Field(description="reservations active from this instant on")
     phase: PhaseName = Field(description="of the device that is furthest behind")
     lag_us: int | None = Field(description="of the last device, as far as lags are known")
@@ -315,7 +317,8 @@ class ControllerOut(Answer):
     started_at: datetime
     reconciles: bool = Field(description="False for a controller that only answers")
     leading: bool
-    settled: bool = Field(description="the devices have what is wanted now")
+    settled: bool = Field(description="every device had what is wanted when it was last read")
+    checked_at: datetime | None = Field(description="when the device was read whose last reading is oldest")
     next_boundary: datetime | None
     phases: dict[str, str] = Field(description="how far each device is with the next or last boundary")
     troubles: dict[str, str] = Field(description="devices that take no push, and why")

@@ -23,7 +23,7 @@ from controller.api.streaming import Streams
 from controller.api.supervising import keep_running
 from controller.auth.tokens import TokenStore
 from controller.broker import Broker
-from controller.ledger import Ledger, open_ledger
+from controller.ledger import Ledger, embedded, open_ledger
 from controller.ledger.errors import LedgerUnavailable
 from controller.logs import LimitRepeats, RepeatLimit
 from controller.network import load_network
@@ -106,6 +106,8 @@ def serve(settings: Settings) -> None:
         network = load_network(settings.need_inventory(), settings.vault_password_file)
         with open_ledger(settings.ledger_url(), settings.state_dir) as ledger:
             _serve(settings, network, ledger, tokens, sockets)
+    if settings.database_url is None and (others := embedded.users(settings.state_dir.absolute() / "postgres")):
+        log.info("the embedded database runs on", used_by=others, end_it_with="slotcar db stop")
 
 
 def _serve(

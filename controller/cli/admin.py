@@ -70,6 +70,19 @@ def database_status(form: OutputFormat = Format.TABLE) -> None:
     )
 
 
+@database.command(name="stop")
+def database_stop() -> None:
+    """End the embedded database where nobody uses it any more. It ends by itself with the last command or controller that
+    uses it; one that was killed leaves it running."""
+    from controller.ledger import embedded
+
+    chosen = settings()
+    if chosen.database_url:
+        raise typer.BadParameter("SLOTCAR_DATABASE_URL names a server, which is not Slotcar's to stop")
+    ran = embedded.end(chosen.state_dir.absolute() / "postgres")
+    stdout().print("The embedded database has ended." if ran else "No embedded database runs.")
+
+
 def schema(
     which: Annotated[str, typer.Argument(help="reservation (of reservation files) or openapi (of the API)")],
 ) -> None:

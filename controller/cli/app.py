@@ -6,7 +6,18 @@ from typing import Annotated, Any
 
 import typer
 
-from controller.cli import admin, contexts, devices, offers, planning, reserving, viewing, webhooks
+from controller.cli import (
+    admin,
+    adopting,
+    contexts,
+    devices,
+    explaining,
+    offers,
+    planning,
+    reserving,
+    viewing,
+    webhooks,
+)
 from controller.cli.exit_codes import ExitCode, markdown_table
 from controller.cli.installed import WithInstalled
 from controller.cli.remote import choose_context
@@ -60,5 +71,5 @@ def root(
     choose_context(context)
 
 
-for module in (planning, reserving, viewing, offers, devices, webhooks, contexts, admin):
+for module in (planning, reserving, viewing, explaining, offers, devices, adopting, webhooks, contexts, admin):
     module.register(app)

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from controller.cli.exit_codes import ExitCode
-from controller.cli.output import complain
+from controller.cli.output import INDENT, complain, hanging, under_way
 
 
 def confirm(yes: bool, question: str) -> None:
@@ -28,6 +28,7 @@ def confirm(yes: bool, question: str) -> None:
             " say --yes to do it without being asked",
             param_hint="--yes",
         )
-    if not typer.confirm(question, err=sys.stderr.isatty()):
+    under_way("")
+    if not typer.confirm(hanging(question, INDENT), err=sys.stderr.isatty()):
         complain("nothing was done: the answer was no")
         raise typer.Exit(ExitCode.DECLINED)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from controller.cli.confirmation import confirm
 from controller.cli.exit_codes import ExitCode
-from controller.cli.options import Devices, Inventory, OutputFormat, Yes, complete_reservation
-from controller.cli.output import Format, coloured_diff, complain, emit, print_table, progress, stdout
-from controller.cli.session import broker, caller, now, require_here, settings
+from controller.cli.options import Devices, Inventory, OutputFormat, Yes, actor, complete_reservation
+from controller.cli.output import (
+    Format,
+    coloured_diff,
+    complain,
+    emit,
+    long_work_is_told,
+    print_table,
+    progress,
+    stdout,
+)
+from controller.cli.session import broker, caller, network_of, now, require_here, settings
 from controller.cli.tables import Column
 from controller.stopping import PROCESS
 
@@ -44,7 +54,7 @@ def diff(
     from controller.recovery.comparison import comparison_document
 
     comparison = _compare(inventory, device)
-    emit(comparison_document(comparison), form, lambda: _print(comparison))
+    emit(comparison_document(comparison), form, lambda: print_comparison(comparison))
     if comparison.failures:
         raise typer.Exit(ExitCode.ERROR)
     if exit_code and comparison.diffs:
@@ -58,7 +68,7 @@ def _compare(inventory: Path | None, device: list[str] | None) -> Comparison:
         return opened.compare(device, caller(), now())
 
 
-def _print(comparison: Comparison) -> None:
+def print_comparison(comparison: Comparison) -> None:
     console = stdout()
     for one in comparison.diffs:
         console.print(one.device, style="cyan")
@@ -69,38 +79,40 @@ def _print(comparison: Comparison) -> None:
         complain(f"{failure.device}: {failure.message}")
 
 
-def push(device: Devices = None, inventory: Inventory = None, yes: Yes = False) -> None:
+def push(
+    device: Devices = None, inventory: Inventory = None, yes: Yes = False, form: OutputFormat = Format.TABLE
+) -> None:
     """Make the routers equal to what the ledger wants now, all or none.
 
-    Exit code 4: a push failed and was rolled back; 5: it failed and could not be. While a controller leads, it pushes
-    by itself, and this refuses.
+    Exit code 4: a push failed and was rolled back; 5: it failed and could not be. While a controller leads, it is asked to
+    read these routers and push now, and its answer is shown.
     """
-    from controller.planning.errors import NotPossible
-    from controller.recovery.comparison import compare, must_be_wanted_still
+    from controller.cli.leader import ask_leader
+    from controller.recovery.comparison import compare, comparison_document, must_be_wanted_still
     from controller.wiring import pusher_for
 
     require_here("devices are pushed to")
-    with broker(inventory) as opened:
-        lease = opened.ledger.try_lead()
-        if lease is None:
-            raise NotPossible("a controller leads and pushes by itself; look with `slotcar diff`, or stop it first")
-        with lease:
-            pusher = pusher_for(opened.network, opened.settings, opened.ledger)
-            progress("reading the devices")
-            comparison = compare(opened.ledger, opened.network, pusher, now(), device)
-            _print(comparison)
-            if comparison.failures:
-                raise typer.Exit(ExitCode.ERROR)
-            if comparison.diffs:
-                confirm(yes, f"Push this to {', '.join(one.device for one in comparison.diffs)}?")
-                must_be_wanted_still(opened.ledger, opened.network, comparison, now())
-            result = _push(pusher, comparison.wanted, comparison.readings)
-    if result.revision:
-        stdout().print(
-            f"Pushed and verified: {', '.join(result.changed) or 'nothing, only armed anew'} (revision {result.revision})."
-        )
-    else:
-        stdout().print("Nothing to push.")
+    with broker(inventory) as opened, opened.ledger.try_lead() or nullcontext() as lease:
+        pusher = pusher_for(opened.network, opened.settings, opened.ledger)
+        progress("reading the devices")
+        comparison = compare(opened.ledger, opened.network, pusher, now(), device)
+        document = comparison_document(comparison)
+        if form is Format.TABLE or comparison.failures:
+            emit(document, form, lambda: print_comparison(comparison))
+        if comparison.failures:
+            raise typer.Exit(ExitCode.ERROR)
+        names = [one.device for one in comparison.diffs]
+        if names:
+            confirm(yes, f"Push this to {', '.join(names)}?")
+            must_be_wanted_still(opened.ledger, opened.network, comparison, now())
+        if lease is None and names:
+            ask_leader(opened, names, form)
+            return
+        result = None if lease is None else _push(pusher, comparison.wanted, comparison.readings)
+    changed, revision = (result.changed, result.revision) if result else ((), "")
+    words = f"Pushed and verified: {', '.join(changed) or 'nothing, only armed anew'} (revision {revision})."
+    document |= {"pushed": list(changed), "revision": revision or None}
+    emit(document, form, lambda: stdout().print(words if revision else "Nothing to push."))
 
 
 def rollback(
@@ -132,10 +144,10 @@ def rollback(
     `baseline` is the configuration without any reservation. Which reservations a router carries, and since when, is in
     the archive; others that the rollback takes away, changes or brings back are named before it asks. A slot
     that has ended does not come back. Slots that this leaves open are ended by the routers that act by themselves; the
-    others are named. Routers that do not answer are named (exit code 1) and the others are done. A controller that runs
+    others are named. Routers that do not answer are named (exit code 1) and the others are done. The controller that leads
+    next with this state folder writes the event `push.rolled-back`. A controller that runs
     will push what its ledger wants again: stop it first, or cancel the reservation instead.
     """
-    from controller.network import load_network
     from controller.planning.errors import NotPossible
     from controller.recovery.rollback import Goal
     from controller.views.devices import named_devices
@@ -147,7 +159,7 @@ def rollback(
         words = "goes with --to, not with a revision alone; to have what was after one, say --to REVISION"
         raise typer.BadParameter(words, param_hint="--reservation")
     chosen = settings(inventory=inventory)
-    network = load_network(chosen.need_inventory(), chosen.vault_password_file)
+    network = network_of(chosen)
     pusher = pusher_for(network, chosen, None)
     known = pusher.archive.revisions()
     if show:
@@ -162,9 +174,19 @@ def rollback(
     which = revision or pusher.archive.rollback_of(known[-1]) or known[-1]
     names = named_devices(network, device, pusher.archive.devices_of(which))
     confirm(yes, f"Roll back {which} on {', '.join(names)}?")
-    with _finished_at_a_stop():
+    progress("rolling back")
+    with _finished_at_a_stop(), long_work_is_told():
         pusher.roll_back(which, names)
+    _keep_event(pusher.archive, list(names), f"taken back: {which}")
     stdout().print(f"Rolled back and verified: {', '.join(names)}.")
+
+
+def _keep_event(archive: Archive, names: Sequence[str], message: str) -> None:
+    """A rollback asks no ledger; the controller that leads next records it."""
+    from controller.rollout.unrecorded import keep_unrecorded
+
+    details = {"by": "operator", "actor": actor(), "message": f"{message}, by {actor()}"}
+    keep_unrecorded(archive, "push.rolled-back", names, now(), details)
 
 
 def _list(archive: Archive, form: Format, names: Collection[str]) -> None:
@@ -189,7 +211,7 @@ def _push(pusher: Pusher, wanted: Mapping[str, Wanted], readings: Readings) -> P
     from controller.rollout.model import STALE, PushFailed
 
     try:
-        with _finished_at_a_stop():
+        with _finished_at_a_stop(), long_work_is_told():
             return pusher.push(wanted, readings.by_device, now(), on_task=progress)
     except PushFailed as error:
         if error.rolled_back and error.devices and all(STALE in why for why in error.devices.values()):
@@ -202,7 +224,8 @@ def _roll_back(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
     from controller.recovery.rollback import plan_rollback
 
     progress("reading the devices")
-    rollback = plan_rollback(pusher, network, goal, now())
+    with long_work_is_told():
+        rollback = plan_rollback(pusher, network, goal, now())
     for one in rollback.diffs:
         stdout().print(one.device, style="cyan")
         coloured_diff(one.diff)
@@ -219,7 +242,8 @@ def _roll_back(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
         if rollback.diffs:
             confirm(yes, question)
         rollback.must_be_of_now(now())
-        _push(pusher, rollback.wanted, rollback.readings)
+        if _push(pusher, rollback.wanted, rollback.readings).revision:
+            _keep_event(pusher.archive, [one.device for one in rollback.diffs], f"rolled back to {goal.words}")
         stdout().print(f"Verified: {', '.join(sorted(rollback.wanted))}.")
     if rollback.failures:
         raise typer.Exit(ExitCode.ERROR)
@@ -234,8 +258,8 @@ def drift(
 ) -> None:
     """Which routers no longer have what they should have now. Ends with 7 where one differs, 1 where one does not answer.
 
-    Only what is Slotcar's is looked at. A controller that leads looks by itself, every SLOTCAR_CHECK_INTERVAL, writes an
-    event `device.drifted` and repairs it.
+    Only what is Slotcar's is looked at. A controller that leads looks by itself, every SLOTCAR_CHECK_INTERVAL (5 minutes),
+    writes an event `device.drifted` and repairs it; --repair has it look and repair now.
     """
     from controller.recovery.comparison import comparison_document
 
@@ -245,14 +269,14 @@ def drift(
         *((name, "as wanted", "") for name in comparison.equal),
         *((failure.device, "unknown", failure.message) for failure in comparison.failures),
     ]
-    emit(
-        comparison_document(comparison),
-        form,
-        lambda: print_table(("device", "state", "what"), sorted(rows), "No devices."),
-    )
+    if form is Format.TABLE or not (repair and comparison.diffs):
+        print_it = partial(print_table, ("device", "state", "what"), sorted(rows), "No devices.")
+        emit(comparison_document(comparison), form, print_it)
     if repair and comparison.diffs:
-        push([one.device for one in comparison.diffs], inventory, yes)
+        push([one.device for one in comparison.diffs], inventory, yes, form)
     elif comparison.diffs and not comparison.failures:
+        if form is Format.TABLE:
+            stdout().print("Next: `slotcar diff` shows the lines, `slotcar drift --repair` mends them.", style="dim")
         raise typer.Exit(ExitCode.DIFFERENT)
     if comparison.failures:
         raise typer.Exit(ExitCode.ERROR)
@@ -261,7 +285,7 @@ def drift(
 def _count(one: DeviceDiff) -> str:
     lines = [line for line in one.diff if not line.startswith("@@")]
     missing, foreign = (sum(line.startswith(sign) for line in lines) for sign in "+-")
-    return f"{missing} lines missing or changed, {foreign} that should not be there"
+    return f"{missing} {'line' if missing == 1 else 'lines'} missing or changed, {foreign} that should not be there"
 
 
 @contextmanager

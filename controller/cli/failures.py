@@ -19,6 +19,8 @@ def exit_code(error: BaseException, debug: bool = False) -> int:
     if isinstance(error, BrokenPipeError):
         return ExitCode.ERROR
     if isinstance(error, typer.TyperException):
+        if isinstance(message := getattr(error, "message", None), str):
+            error.message = message.replace("Value error, ", "")  # pydantic's words, of a choice
         error.show()  # type: ignore[attr-defined]
         return ExitCode.USAGE
     if isinstance(error, SlotcarError):

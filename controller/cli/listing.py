@@ -61,7 +61,7 @@ def present_slot(entry: Entry, now: datetime) -> tuple[int, Window]:
     return next(((n, one) for n, one in enumerate(windows, 1) if now < one.end), (len(windows), windows[-1]))
 
 
-def boundary_row(item: dict[str, Any], now: datetime, *, narrow: bool = False) -> tuple[str, ...]:
+def boundary_row(item: Mapping[str, Any], now: datetime, *, narrow: bool = False) -> tuple[str, ...]:
     """A boundary of `timeline_document`; `narrow`: devices are counted, and named only where they failed."""
     from controller.cli.watching import lag, names, relative
 

@@ -6,7 +6,10 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -93,24 +96,93 @@ def print_table(
     sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
+#: By what a line that was too long for a terminal goes on.
+INDENT = 4
+
+
 def hanging(text: str, indent: int) -> str:
     """A long text in lines as wide as the terminal, those after the first indented; a pipe gets it as it is."""
-    if not sys.stdout.isatty():
-        return text
-    width = max(stdout().width, 2 * indent)
-    lines = textwrap.wrap(text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+    return _wrapped(text, indent, stdout().width) if sys.stdout.isatty() else text
+
+
+def _wrapped(text: str, indent: int, columns: int) -> str:
+    width = max(columns, 2 * indent)
+    lines = textwrap.wrap(
+        text, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False,
+        replace_whitespace=False, drop_whitespace=True,
+    )  # fmt: skip
     return "\n".join(lines) or text
+
+
+#: What takes longer is said to go on, first after so long, and then every time that so long has passed.
+FIRST_WORD_S, NEXT_WORD_S = 2.0, 5.0
+
+
+class _UnderWay:
+    """What a command was last said to be about, and since when; nothing while it waits for a person."""
+
+    def __init__(self) -> None:
+        self.message = ""
+        self.since_s = 0.0
+        self.told = 0
+
+    def begin(self, message: str) -> None:
+        self.message, self.since_s, self.told = message, time.monotonic(), 0
+
+    def overdue(self, now_s: float) -> str:
+        """The line that is due, such as `reading the devices: 7 s`; empty where none is."""
+        took_s = now_s - self.since_s
+        if not self.message or took_s < FIRST_WORD_S + self.told * NEXT_WORD_S:
+            return ""
+        self.told += 1
+        return f"{self.message}: {took_s:.0f} s"
+
+
+_under_way = _UnderWay()
+
+
+def under_way(message: str) -> None:
+    """What goes on from now, told only where it takes long; empty while a person is waited for."""
+    _under_way.begin(message)
 
 
 def progress(message: str) -> None:
     """A line about what is going on, for a person at a terminal only."""
+    under_way(message)
     if sys.stderr.isatty():
-        stderr().print(printable(message), style="dim", markup=False)
+        console = stderr()
+        console.print(_wrapped(printable(message), INDENT, console.width), style="dim", markup=False)
+
+
+@contextmanager
+def long_work_is_told() -> Iterator[None]:
+    """While it lasts, what takes more than two seconds is said to go on, at a terminal."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(0.5):
+            if line := _under_way.overdue(time.monotonic()):
+                stderr().print(printable(line), style="dim", markup=False)
+
+    if not sys.stderr.isatty():
+        yield
+        return
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def complain(message: str) -> None:
     """An error for the person; it may tell what a file, a device or another controller said."""
-    sys.stderr.write("".join(f"{printable(line)}\n" for line in message.split("\n")))
+    lines = [printable(line) for line in message.split("\n")]
+    if sys.stderr.isatty():
+        columns = stderr().width
+        lines = [_wrapped(line, INDENT, columns) if len(line) > columns else line for line in lines]
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
 
 
 def coloured_diff(lines: Iterable[str], indent: str = "    ") -> None:
@@ -120,4 +192,5 @@ def coloured_diff(lines: Iterable[str], indent: str = "    ") -> None:
     styles = {"+": "green", "-": "red", "@": "cyan"}
     console = stdout()
     for line in lines:
-        console.print(Text(indent + printable(line), style=styles.get(line[:1], "")))
+        shown = hanging(indent + printable(line), len(indent) + INDENT)
+        console.print(Text(shown, style=styles.get(line[:1], "")), soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,12 +12,13 @@ import typer
 from controller.cli.confirmation import confirm
 from controller.cli.exit_codes import ExitCode
 from controller.cli.options import Files, Inventory, OutputFormat, Yes
-from controller.cli.output import Format, coloured_diff, emit, hanging, stdout
-from controller.cli.remote import chosen_place
+from controller.cli.output import Format, emit, hanging, progress, stdout
+from controller.cli.remote import Declined, chosen_place
 from controller.cli.session import broker, caller, network_of, now, over_http, settings
 from controller.problems import printable
 
 if TYPE_CHECKING:
+    from controller.network.model import Network
     from controller.planning.plan import Applied, Plan
     from controller.planning.step import PlanStep
 
@@ -46,30 +48,54 @@ def plan(
     offline: Annotated[bool, typer.Option("--offline", help="plan against an empty ledger, open none")] = False,
     set_name: SetName = None,
     owner: Owners = None,
+    diff: Annotated[bool, typer.Option("--diff", help="with the lines of each router that come and go")] = False,
+    commands: Annotated[
+        bool, typer.Option("--commands", help="with what each router is told, in order, and what lapses meanwhile")
+    ] = False,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Show what applying FILES would do: admissions, refusals, and each device's diff at each boundary.
+    """Show what applying FILES would do: admissions, refusals, and what becomes of each router at each boundary.
 
     Exits with 3 if anything is refused. Without a ledger yet, or with --offline, nothing but the inventory and the
     files is needed.
     """
     from controller.planning.plan_file import plan_document, write_document
 
+    network = None
     if chosen_place() is not None and not offline:
+        if commands:
+            raise Declined("--commands needs the routers' platforms: say it where the controller runs, or --offline")
         with over_http(inventory) as far:
             document = far.plan_files(files, set_name, owner or [], now())
             made = far.shown(document)
     else:
-        made = _make(files, inventory, offline, set_name, owner or [])
+        made, network = _make(files, inventory, offline, set_name, owner or [])
         document = plan_document(made)
     if output:
         write_document(document, output)
-    emit(document, form, lambda: print_plan(made, document["boundaries"]))
+    if commands and network is not None:
+        document = _with_commands(document, made, network)
+    emit(document, form, lambda: print_plan(made, document["boundaries"], network, diff=diff, commands=commands))
+    if form is Format.TABLE and not made.refused and not made.changes_nothing and made.sequence is not None:
+        what = output or " ".join(map(str, files))
+        stdout().print(f"Next: slotcar apply {what}", style="dim", markup=False, soft_wrap=True)
     if made.refused:
         raise typer.Exit(ExitCode.REFUSED)
 
 
-def _make(files: list[Path], inventory: Path | None, offline: bool, set_name: str | None, owners: list[str]) -> Plan:
+def _with_commands(document: dict[str, Any], made: Plan, network: Network) -> dict[str, Any]:
+    from controller.views.commands import commands_of, lapses_in
+
+    for boundary, shown in zip(made.boundaries, document["boundaries"], strict=True):
+        for one, device in zip(boundary.devices, shown["devices"], strict=True):
+            device["commands"] = list(commands_of(one, network.devices[one.device]))
+            device["lapses"] = [lapse._asdict() for lapse in lapses_in(device["commands"])]
+    return document
+
+
+def _make(
+    files: list[Path], inventory: Path | None, offline: bool, set_name: str | None, owners: list[str]
+) -> tuple[Plan, Network]:
     from controller.planning.offline import plan_offline
     from controller.planning.source import read_source
 
@@ -78,9 +104,11 @@ def _make(files: list[Path], inventory: Path | None, offline: bool, set_name: st
     if offline or not chosen.has_ledger():
         network = network_of(chosen)
         source = read_source(files, moment, network, set_name, owners)
-        return plan_offline(source, network, chosen, moment, no_ledger_yet=not offline)
+        return plan_offline(source, network, chosen, moment, no_ledger_yet=not offline), network
     with broker(inventory) as opened:
-        return opened.plan(read_source(files, moment, opened.network, set_name, owners), caller(), moment)
+        source = read_source(files, moment, opened.network, set_name, owners)
+        progress("planning")
+        return opened.plan(source, caller(), moment), opened.network
 
 
 def apply(
@@ -88,7 +116,9 @@ def apply(
     inventory: Inventory = None,
     set_name: SetName = None,
     owner: Owners = None,
+    diff: Annotated[bool, typer.Option("--diff", help="show the lines of each router that come and go")] = False,
     yes: Yes = False,
+    form: OutputFormat = Format.TABLE,
 ) -> None:
     """Apply reservation FILES, or exactly the plan in a file that `slotcar plan -o` wrote.
 
@@ -99,51 +129,64 @@ def apply(
     from controller.planning.source import read_source
 
     if chosen_place() is not None:
-        _apply_there(files, inventory, set_name, owner or [], yes)
+        _apply_there(files, inventory, set_name, owner or [], form=form, diff=diff, yes=yes)
         return
     with broker(inventory) as opened:
-        made = read_plan(files)
+        made, idle = read_plan(files), False
         if made is None:
             moment = now()
             source = read_source(files, moment, opened.network, set_name, owner or [])
             made = opened.plan(source, caller(), moment)
-            if not _confirmed(made, plan_document(made)["boundaries"], yes):
-                return
-        result = opened.apply(made, caller(), now())
-    _print_applied(result)
+            idle = not _confirmed(made, plan_document(made), opened.network, form, diff=diff, yes=yes)
+        result = None if idle else opened.apply(made, caller(), now())
+    _show_applied(result, form)
 
 
 def _apply_there(
-    files: list[Path], inventory: Path | None, set_name: str | None, owners: list[str], yes: bool
-) -> None:
+    files: list[Path], inventory: Path | None, set_name: str | None, owners: list[str], *,
+    form: Format, diff: bool, yes: bool,
+) -> None:  # fmt: skip
     from controller.planning.plan_file import plan_in_file
 
     with over_http(inventory) as far:
-        document = plan_in_file(files)
+        document, idle = plan_in_file(files), False
         if document is None:
             document = far.plan_files(files, set_name, owners, now())
-            if not _confirmed(far.shown(document), document["boundaries"], yes):
-                return
-        result = far.apply_document(document)
-    _print_applied(result)
+            idle = not _confirmed(far.shown(document), document, None, form, diff=diff, yes=yes)
+        result = None if idle else far.apply_document(document)
+    _show_applied(result, form)
 
 
-def _confirmed(made: Plan, boundaries: Sequence[Mapping[str, Any]], yes: bool) -> bool:
+def _confirmed(
+    made: Plan, document: Mapping[str, Any], network: Network | None, form: Format, *, diff: bool, yes: bool
+) -> bool:
     """Shows a plan and asks; False where there is nothing to do.
 
     Raises:
         typer.Exit: it holds a refusal, or the answer is no.
     """
-    print_plan(made, boundaries)
-    if made.changes_nothing:
-        return False
+    if form is Format.TABLE or made.refused:
+        emit(document, form, partial(print_plan, made, document["boundaries"], network, diff=diff))
     if made.refused:
         raise typer.Exit(ExitCode.REFUSED)
+    if made.changes_nothing:
+        return False
     confirm(yes, "Apply this?")
     return True
 
 
-def _print_applied(result: Applied) -> None:
+def _show_applied(result: Applied | None, form: Format) -> None:
+    from controller.views.documents import entry_document
+
+    counts = (result.created, result.changed, result.cancelled) if result else (0, 0, 0)
+    entries = result.entries if result else ()
+    document = dict(zip(("created", "changed", "cancelled"), counts, strict=True))
+    emit({**document, "entries": [entry_document(one) for one in entries]}, form, partial(_print_applied, result))
+
+
+def _print_applied(result: Applied | None) -> None:
+    if result is None:
+        return
     for entry in result.entries:
         reservation = entry.reservation
         waits = "; its change waits for approval" if entry.proposed else ""
@@ -153,23 +196,29 @@ def _print_applied(result: Applied) -> None:
     )
 
 
-def print_plan(made: Plan, boundaries: Sequence[Mapping[str, Any]]) -> None:
-    """As Terraform shows it: each fate with its reasons, then what the devices would be told, then one line."""
-    console = stdout()
+def print_plan(
+    made: Plan,
+    boundaries: Sequence[Mapping[str, Any]],
+    network: Network | None,
+    *,
+    diff: bool = False,
+    commands: bool = False,
+) -> None:
+    """As Terraform shows it: each fate with its reasons, then what the devices would be told, then one line.
+
+    Args:
+        boundaries: as the plan's document has them; all that is known where another machine made it.
+        network: None where another machine made it.
+    """
+    from controller.cli.plan_words import print_boundaries, print_documents
+
     for step in made.steps:
         _print_step(step)
-    for boundary in boundaries:
-        console.print(f"\nat {boundary['at']}", style="bold")
-        for device in boundary["devices"]:
-            console.print(f"  {device['device']}", style="cyan")
-            coloured_diff(device["diff"])
-            if device["lines_left_out"]:
-                console.print(f"    and {device['lines_left_out']} more lines, not shown", style="dim")
-            for note in device["approximations"]:
-                console.print(f"    approximated: {note}", style="yellow", markup=False)
-    if made.boundaries_left_out:
-        console.print(f"\nand {made.boundaries_left_out} more boundaries, not shown", style="dim")
-    console.print(f"\n{made.summary}", style="bold")
+    if network is None:
+        print_documents(boundaries, made.boundaries_left_out, diff=diff)
+    else:
+        print_boundaries(made, network, diff=diff, commands=commands)
+    stdout().print(f"\n{made.summary}", style="bold")
 
 
 def _print_step(step: PlanStep) -> None:
@@ -177,6 +226,7 @@ def _print_step(step: PlanStep) -> None:
 
     from controller.planning.step import Action
     from controller.views.explain import difference_sentence, profile_lines, refusal_sentences
+    from controller.views.numbers import burst_warning
 
     console = stdout()
     owner, name = step.key
@@ -197,6 +247,8 @@ def _print_step(step: PlanStep) -> None:
     for difference in step.differences:
         words = difference_sentence(difference.key, difference.before, difference.after)
         console.print(Text(f"    {printable(words)}", style=style))
+    if step.action.value in ("create", "change") and (warning := burst_warning(reservation)):
+        console.print(Text(hanging(f"    note: {warning}", CONTINUED_AT), style="yellow"), soft_wrap=True)
 
 
 def summary(reservation: object) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from controller.cli.options import actor
-from controller.cli.output import progress
+from controller.cli.output import long_work_is_told, progress, under_way
 
 if TYPE_CHECKING:
     from controller.auth.tokens import Caller
@@ -37,7 +37,8 @@ def network_of(chosen: Settings) -> Network:
     from controller.network import load_network
 
     progress(f"reading the inventory {chosen.need_inventory()}")
-    return load_network(chosen.need_inventory(), chosen.vault_password_file)
+    with long_work_is_told():
+        return load_network(chosen.need_inventory(), chosen.vault_password_file)
 
 
 def caller() -> Caller:
@@ -104,10 +105,12 @@ def broker(inventory: Path | None = None) -> Iterator[Broker]:
     chosen = settings(inventory=inventory)
     network = network_of(chosen)
     progress("opening the ledger")
-    with open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
+    with long_work_is_told(), open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
         opened = Broker(ledger, network, chosen)
+        under_way("at work")
         try:
             yield opened
+            under_way("closing the ledger")
         except UnknownHandle as error:
             raise UnknownHandle(error.handle, _near(opened, error.handle)) from error
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 GAP = "  "
+#: `2 of 3` stays together; in its place stand spaces at which no line is broken.
+_COUNTED = re.compile(r"(\d) of (\d)")
+_NO_BREAK = "\u00a0"
 #: A column that wraps is not made narrower than this; it is left out before.
 NARROWEST = 16
 
@@ -78,13 +82,18 @@ def _least(columns: Sequence[Column], rows: Sequence[Row], index: int) -> int:
     if not columns[index].wraps:
         return whole
     cells = (columns[index].title, *(row[index] for row in rows))
-    return min(whole, max(NARROWEST, *(len(word) for cell in cells for word in cell.split())))
+    return min(whole, max(NARROWEST, *(len(word) for cell in cells for word in _unbroken(cell).split(" "))))
 
 
 def _wrapped(cell: str, width: int, wraps: bool, terminal: int | None) -> list[str]:
     if terminal is None or not wraps or len(cell) <= width:
         return [cell]
-    return textwrap.wrap(cell, width, break_long_words=False, break_on_hyphens=False) or [""]
+    lines = textwrap.wrap(_unbroken(cell), width, break_long_words=False, break_on_hyphens=False)
+    return [line.replace(_NO_BREAK, " ") for line in lines] or [""]
+
+
+def _unbroken(cell: str) -> str:
+    return _COUNTED.sub(rf"\1{_NO_BREAK}of{_NO_BREAK}\2", cell)
 
 
 def _total(widths: Iterable[int]) -> int:

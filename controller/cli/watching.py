@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from controller.cli.output import stdout
+from controller.cli.tables import table_lines
 from controller.problems import printable
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 #: How long a boundary that is past stays in the picture.
 RECENT = timedelta(minutes=10)
-PHASE_STYLES = {"active": "green", "armed": "cyan", "staged": "yellow", "failed": "bold red", "unrecorded": "red"}
 Json = Mapping[str, Any]
 
 
@@ -48,7 +48,7 @@ def watch(slotcar: Slotcar, interval_s: float, times: int | None = None) -> None
 
         with Live(console=stdout(), auto_refresh=False, screen=False) as live:
             for picture in pictures:
-                live.update(drawing(picture), refresh=True)
+                live.update(drawing(picture, live.console.width), refresh=True)
     except KeyboardInterrupt:
         return
 
@@ -87,10 +87,10 @@ def line(picture: Picture) -> str:
     stamp = iso(picture.at.replace(microsecond=0))
     if picture.controller is None:
         return f"{stamp} {picture.error}"
-    parts = [_leading(picture.controller)]
+    parts = [_leading(picture.controller, picture.at)]
     if picture.coming:
         parts.append(f"next boundary {_summary(picture.coming[0], picture.at)}")
-        parts.append(f"devices {_counted(_phases(picture))}")
+        parts.append(_devices(picture))
     else:
         parts.append("no boundary to come")
     if picture.last:
@@ -99,40 +99,55 @@ def line(picture: Picture) -> str:
     return printable(f"{stamp} {'; '.join(parts)}")
 
 
-def drawing(picture: Picture) -> RenderableType:
+def drawing(picture: Picture, width: int) -> RenderableType:
+    """What a terminal of `width` columns shows."""
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
+    from controller.cli.listing import BOUNDARIES, boundary_row
     from controller.timebase import iso
 
     stamp = Text(iso(picture.at.replace(microsecond=0)), style="dim")
     if picture.controller is None:
         return Group(stamp, Text(picture.error, style="bold red"))
-    parts: list[RenderableType] = [Text.assemble(stamp, "  ", (_leading(picture.controller), "bold"))]
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in ("boundary", "", "starts (+) and ends (-)", "devices", "lag"):
-        table.add_column(column, overflow="fold")
-    for item in ([picture.last] if picture.last else []) + list(picture.coming):
-        phase = item["phase"]
-        table.add_row(
-            item["at"], relative(item["at"], picture.at), names(item),
-            Text(_counted(Counter(one["phase"] for one in item["devices"])), PHASE_STYLES.get(phase, "")), lag(item),
-        )  # fmt: skip
-    parts.append(table if table.row_count else Text("no boundary in the last 10 minutes or the next 24 hours"))
-    phases = _phases(picture)
-    if phases:
-        parts.append(Text(f"devices  {_counted(phases)}"))
+    parts: list[RenderableType] = [Text.assemble(stamp, "  ", (_leading(picture.controller, picture.at), "bold"))]
+    items = ([picture.last] if picture.last else []) + list(picture.coming)
+    rows = [[printable(cell) for cell in boundary_row(item, picture.at, narrow=True)] for item in items]
+    if rows:
+        header, *lines = table_lines(BOUNDARIES, rows, width)
+        parts += [Text(header, style="bold"), *(Text(one, no_wrap=True, overflow="ignore") for one in lines)]
+    else:
+        parts.append(Text("no boundary in the last 10 minutes or the next 24 hours"))
+    if _phases(picture):
+        parts.append(Text(_devices(picture)))
     parts += [Text(f"{name}: {why}", style="red") for name, why in _failures(picture)]
     return Group(*parts)
 
 
-def _leading(controller: Json) -> str:
+def _leading(controller: Json, now: datetime) -> str:
+    from controller.rollout.status import devices_words
+
     if controller["leading"]:
-        return "leads, devices have what is wanted" if controller["settled"] else "leads, at work on the devices"
+        return (
+            f"leads, {devices_words(controller['settled'], _checked_at(controller), now, len(controller['troubles']))}"
+        )
     if not controller["reconciles"]:
         return "only answers"
     return printable(f"does not lead: {controller['error'] or 'another controller does'}")
+
+
+def _checked_at(controller: Json) -> datetime | None:
+    return datetime.fromisoformat(controller["checked_at"]) if controller["checked_at"] else None
+
+
+def _devices(picture: Picture) -> str:
+    """`devices 3 active, 1 failed at the check 3 min ago`; by the log, where another controller leads."""
+    from controller.rollout.status import as_of
+
+    assert picture.controller is not None
+    checked_at = _checked_at(picture.controller)
+    when = f" {as_of(checked_at, picture.at)}" if picture.controller["phases"] and checked_at else ""
+    return f"devices: {_counted(_phases(picture))}{when}"
 
 
 def _phases(picture: Picture) -> Counter[str]:
@@ -164,8 +179,11 @@ def _outcome(item: Json) -> str:
 
 
 def names(item: Json) -> str:
+    """`+hep/cms, -hep/atlas (1 of 3)`: what starts, changes and ends."""
     signs = (("+", "starting"), ("~", "changing"), ("-", "ending"))
-    return printable(", ".join(f"{sign}{name}" for sign, key in signs for name in item[key]))
+    slots = {(one["what"], one["name"]): f" ({one['number']} of {one['of']})" for one in item.get("slots", ())}
+    listed = (f"{sign}{name}{slots.get((key, name), '')}" for sign, key in signs for name in item[key])
+    return printable(", ".join(listed))
 
 
 def lag(item: Json) -> str:

@@ -44,6 +44,42 @@ def stop(data_dir: Path) -> None:
     EmbeddedServer.of(data_dir).cleanup()
 
 
+def users(data_dir: Path) -> list[str]:
+    """What else uses the server that runs in the folder, such as `slotcar serve (process 4711)`; none where none runs."""
+    from controller.ledger.embedded_server import EmbeddedServer
+
+    if not data_dir.exists() or not (server := EmbeddedServer.of(data_dir)).running:
+        return []
+    return [_process(pid) for pid in server.users()]
+
+
+def end(data_dir: Path) -> bool:
+    """Ends a server that nobody uses any more, as where whoever did was killed. Whether one ran.
+
+    Raises:
+        LedgerUnavailable: somebody uses it; it runs on.
+    """
+    from controller.ledger.embedded_server import EmbeddedServer
+
+    if not data_dir.exists() or not EmbeddedServer.of(data_dir).running:
+        return False
+    if those := users(data_dir):
+        raise LedgerUnavailable(f"the embedded PostgreSQL in {data_dir} runs on: it is used by {', '.join(those)}")
+    start(data_dir)
+    stop(data_dir)
+    return True
+
+
+def _process(pid: int) -> str:
+    try:
+        words = psutil.Process(pid).cmdline()
+    except psutil.Error:
+        words = []
+    whole = " ".join(Path(word).name for word in words if not word.startswith("-"))
+    name = " ".join(whole.removeprefix("python ").split())[:60]
+    return f"{name or 'a process'} (process {pid})"
+
+
 def _why(data_dir: Path, error: Exception) -> str:
     free_bytes = _free_bytes(data_dir)
     if isinstance(error, PermissionError) or not os.access(data_dir.parent, os.W_OK):

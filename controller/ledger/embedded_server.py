@@ -67,6 +67,17 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
             self._forget_dead_server()
         super().start()
 
+    def users(self) -> list[int]:
+        """The processes that use it, without this one."""
+        with self._lock:
+            self._forget_dead_users()
+            return [pid for pid in self.global_process_id_list._get() if pid != os.getpid()]
+
+    @property
+    def running(self) -> bool:
+        info = PostmasterInfo.read_from_pgdata(self.pgdata)
+        return info is not None and info.is_running()
+
     def _forget_dead_users(self) -> None:
         """A process that was killed did not take its number from the list: the server would never stop."""
         known = self.global_process_id_list

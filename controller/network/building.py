@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
+from pydantic import ValidationError
+
 from controller.network.findings import Findings
 from controller.network.model import Device, Domain, Host, Interface, InterfaceId, Network, Sls
 from controller.network.reading import Inventory, Node, Place
@@ -21,7 +23,7 @@ from controller.network.variables import (
     SlsVariables,
     only,
 )
-from controller.registry import facts_of, options_model
+from controller.registry import FOLDERS, facts_of, options_model
 from controller.vocabulary import InterfaceRole
 
 HOSTS_GROUP = "slotcar_hosts"
@@ -30,6 +32,14 @@ DOMAINS_GROUP = "domains"
 OF_DOMAINS = ("slotcar_domain", "slotcar_sls")
 OF_ROUTERS = ("slotcar_interfaces", *RouterVariables.model_fields)
 OF_HOSTS = tuple(HostVariables.model_fields)
+#: Those that interfaces inherit.
+OF_INTERFACES = (
+    "slotcar_capacity", "slotcar_shares", "slotcar_metric", "slotcar_overhead_bytes", "slotcar_scheduler"
+)  # fmt: skip
+#: What of an interface may be wrong without a word about the link that it is on.
+NOT_OF_A_LINK = ("shares", "metric", "scheduler", "owners")
+#: An SLS of these fits every link.
+SLS_STAND_IN = {"rate": "1 kbit/s", "burst": "8 kB", "excess": "drop"}
 #: How much alike an unknown variable and a known one must be, their common prefix left away, to be a slip of the pen.
 SLIP = 0.8
 
@@ -129,7 +139,8 @@ def _classify(draft: Draft, node: Node, findings: Findings) -> None:
     elif is_host:
         draft.nodes[node.name] = node
         _note_variables(node, OF_HOSTS, findings)
-        variables = findings.parse(HostVariables, node, (), only(HostVariables, node.variables))
+        own = only(HostVariables, node.variables)
+        variables = findings.parse_for_checks(HostVariables, node, (), own, {"slotcar_owners": None})
         if variables is not None:
             draft.hosts[node.name] = variables
     elif len(domains) > 1:
@@ -157,7 +168,7 @@ def _router(draft: Draft, node: Node, findings: Findings) -> None:
     if router is not None and router.slotcar_burst_floor > router.slotcar_burst_ceiling:
         ceiling = f"slotcar_burst_ceiling, {router.slotcar_burst_ceiling} B"
         findings.add(node, ("slotcar_burst_floor",), f"is above {ceiling}", f"{router.slotcar_burst_floor} B")
-    interfaces = _interfaces(draft, node, router, findings)
+    interfaces = _interfaces(draft, node, router or _router_for_checks(node), findings)
     if router is None:
         return
     _check_options(draft, node, router, findings)
@@ -171,6 +182,15 @@ def _router(draft: Draft, node: Node, findings: Findings) -> None:
         burst_floor_bytes=router.slotcar_burst_floor,
         options=dict(sorted(router.slotcar_options.items())),
     )
+
+
+def _router_for_checks(node: Node) -> RouterVariables | None:
+    """What a router that was refused says of its interfaces; None where that is among what is wrong."""
+    own = {key: node.variables[key] for key in OF_INTERFACES if key in node.variables}
+    try:
+        return RouterVariables.model_validate({"slotcar_platform": next(iter(FOLDERS)), **own})
+    except ValidationError:
+        return None
 
 
 def _check_options(draft: Draft, node: Node, router: RouterVariables, findings: Findings) -> None:
@@ -195,7 +215,7 @@ def _interfaces(draft: Draft, node: Node, router: RouterVariables | None, findin
         if not INTERFACE_NAME.fullmatch(str(name)):
             hint = "use the name that the router gives it, such as `eth1` or `ATM1/0/0`"
             findings.add(node, key, "is no name for an interface", "", hint)
-        variables = findings.parse(InterfaceVariables, node, key, data)
+        variables = findings.parse_for_checks(InterfaceVariables, node, key, data, dict.fromkeys(NOT_OF_A_LINK))
         if variables is None or router is None:
             continue
         interface = _interface(draft, node, str(name), variables, router, findings)
@@ -210,6 +230,9 @@ def _interface(
     """One interface; what it does not say itself comes from the router's variable of the same name."""
     key = ("slotcar_interfaces", name)
     capacity_bps = router.slotcar_capacity if own.capacity is None else own.capacity
+    written = node.variables["slotcar_interfaces"][name]
+    if capacity_bps is None and not written.keys() <= InterfaceVariables.model_fields.keys():
+        return None  # it may be what an unknown key means
     if capacity_bps is None and findings.is_unread(node, ("slotcar_capacity",)):
         return None
     if capacity_bps is None:
@@ -253,7 +276,7 @@ def _all_sls(draft: Draft, domain: str, node: Node, findings: Findings) -> None:
         key = ("slotcar_sls", str(name))
         if not SLS_NAME.fullmatch(str(name)):
             findings.add(node, key, "is no name for an SLS", "", "use letters, digits, `.`, `_` and `-`")
-        variables = findings.parse(SlsVariables, node, key, data)
+        variables = findings.parse_for_checks(SlsVariables, node, key, data, SLS_STAND_IN)
         if str(name) in draft.sls:
             first = draft.sls[str(name)].downstream
             findings.add(

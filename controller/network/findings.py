@@ -54,6 +54,23 @@ class Findings:
                 self.add(node, (*above, *key), message, value, hint)
             return None
 
+    def parse_for_checks(
+        self, model: type[M], node: Node, above: Key, data: object, stand_in: Mapping[str, Any]
+    ) -> M | None:
+        """As `parse`; what is wrong only in keys of `stand_in`, or in keys that are not known, is given with these values
+        in their place. The inventory is refused all the same, and what does not fit the rest is told in the same pass."""
+        parsed = self.parse(model, node, above, data)
+        if parsed is not None or not isinstance(data, Mapping):
+            return parsed
+        try:
+            model.model_validate(data)
+        except ValidationError as error:
+            wrong = {str(detail["loc"][0]) for detail in error.errors(include_url=False) if detail["loc"]}
+            if wrong & model.model_fields.keys() <= stand_in.keys():
+                rest = {key: value for key, value in data.items() if key not in wrong}
+                return model.model_validate(rest | {key: stand_in[key] for key in wrong & stand_in.keys()})
+        return None
+
     def problems(self) -> tuple[Problem, ...]:
         return tuple(
             Problem(place.file, place.line, f"{listed(hosts)}: {'.'.join(key)}" if key else listed(hosts), *words)

@@ -77,7 +77,7 @@ class _Links:
         links = cls({name: [] for name in draft.devices})
         for one in draft.interfaces.values():
             other = draft.interfaces.get(one.neighbour) if one.neighbour else None
-            if other is None or other.neighbour != one.id:
+            if other is None or other.neighbour != one.id or not {one.id.device, other.id.device} <= links.into.keys():
                 continue
             here, there = (draft.domains[draft.domain_of[end.id.device]] for end in (one, other))
             offered = all(
@@ -85,7 +85,7 @@ class _Links:
             )
             if here.name != there.name and not (here.over_provisioned or there.over_provisioned):
                 offered &= _enters(draft, service, other, (other.id, here.name) in agreed)
-            if offered and other.id.device in links.into and one.id.device in links.into:
+            if offered:
                 links.into[other.id.device].append(one.id.device)
         return links
 

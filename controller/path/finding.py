@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from ipaddress import IPv4Address
@@ -47,7 +47,8 @@ def find_paths(reservation: Reservation, network: Network) -> tuple[Path, ...]:
         raise NoPath(
             f"{both} are both behind {source.edge}: what they send each other crosses no router", "destination"
         )
-    _check_via(reservation.via, network)
+    for key, why in _via_problems(reservation.via, network):
+        raise NoPath(why, key)
     paths = []
     if reservation.direction is not Direction.REVERSE:
         steps = _steps(source, destination, reservation.via, topology)
@@ -66,6 +67,20 @@ def ends_of(reservation: Reservation, network: Network) -> tuple[End, End]:
     """
     topology = topology_of(network)
     return _end("source", reservation.source, topology), _end("destination", reservation.destination, topology)
+
+
+def end_problems(
+    source: Endpoint | None, destination: Endpoint | None, via: Sequence[str], network: Network
+) -> Iterator[tuple[str, str]]:
+    """What each end and each router of `via` has wrong by itself, all of them: keys and sentences. None: not known."""
+    topology = topology_of(network)
+    for key, endpoint in (("source", source), ("destination", destination)):
+        try:
+            if endpoint is not None:
+                _end(key, endpoint, topology)
+        except NoPath as error:
+            yield error.key, str(error)
+    yield from _via_problems(via, network)
 
 
 def _end(key: str, endpoint: Endpoint, topology: Topology) -> End:
@@ -110,14 +125,14 @@ def _some(names: Iterable[str]) -> str:
     return ", ".join(known) if rest <= 0 else f"{', '.join(known[:NAMES_SHOWN])} and {rest} more"
 
 
-def _check_via(via: Sequence[str], network: Network) -> None:
+def _via_problems(via: Sequence[str], network: Network) -> Iterator[tuple[str, str]]:
     for index, name in enumerate(via):
         if name in via[:index]:
-            raise NoPath(f"the path is to go via {name} twice, and a path crosses a router once", "via")
-        if name not in network.devices:
+            yield "via", f"the path is to go via {name} twice, and a path crosses a router once"
+        elif name not in network.devices:
             close = get_close_matches(name, sorted(network.devices), n=3, cutoff=0.6)
             hint = f"did you mean {' or '.join(close)}?" if close else f"routers are {_some(network.devices)}"
-            raise NoPath(f"the path is to go via {name}, and there is no such router; {hint}", "via")
+            yield "via", f"the path is to go via {name}, and there is no such router; {hint}"
 
 
 def path_along(

@@ -12,11 +12,13 @@ from typing import Any
 from controller.admission import capacities
 from controller.network.model import Network
 from controller.path import NoPath, find_paths
+from controller.path.finding import end_problems
 from controller.path.model import Path
 from controller.planning.matching import Scope
 from controller.planning.never_fits import never_fits
 from controller.planning.routing import route
 from controller.reservation import read_body, read_files
+from controller.reservation.entry import Ends
 from controller.reservation.loading import Loaded
 from controller.reservation.model import Reservation
 
@@ -60,7 +62,10 @@ def read_source(
         if wrong is not None:
             yield "volume", "; ".join(wrong)
 
-    return _source(read_files(files, now, routed), set_name or default_set_name(files), owners, paths)
+    def known(ends: Ends) -> Iterator[tuple[str, str]]:
+        return end_problems(ends.source, ends.destination, ends.via, network)
+
+    return _source(read_files(files, now, routed, known), set_name or default_set_name(files), owners, paths)
 
 
 def source_of_body(body: Mapping[str, Any], now: datetime, set_name: str, max_windows: int) -> Source:

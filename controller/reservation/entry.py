@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from controller.reservation.checks import LARGEST_PACKET_BYTES, headers_bytes, least_packet_bytes, problems_of
 from controller.reservation.keys import Keys
-from controller.reservation.model import DEFAULT_RTT_US, TCP_RTT_US, Reservation
+from controller.reservation.model import DEFAULT_RTT_US, TCP_RTT_US, Endpoint, Reservation
 from controller.reservation.need_reader import NeedReader
 from controller.reservation.slots import SlotReader
 from controller.reservation.written import FIELDS, SLOT_KEYS, VOLUME_KEYS
@@ -27,6 +28,17 @@ _MEANT = {
 MOST_UNKNOWN_KEYS = 50
 
 
+class Ends(NamedTuple):
+    """Where a flow goes, of a reservation that may be wrong otherwise."""
+
+    source: Endpoint | None = None
+    destination: Endpoint | None = None
+    via: tuple[str, ...] = ()
+
+
+NOWHERE = Ends()
+
+
 @dataclass(slots=True)
 class Reader(Keys):
     """Reads the keys of one entry.
@@ -34,16 +46,19 @@ class Reader(Keys):
     Attributes:
         slot_count: how many slots its times and its recurrence gave, also where anything else is wrong.
         relative: whether one of its times is written relative to now.
+        ends: source, destination and via, as far as they could be read, also where anything else is wrong.
     """
 
     slot_count: int = 0
     relative: bool = False
+    ends: Ends = NOWHERE
 
     def reservation(self) -> Reservation | None:
         """The reservation, or None where anything is wrong."""
         self._unknown_keys()
         read_together = SLOT_KEYS | VOLUME_KEYS
         fields = {key: self.field(key, field) for key, field in FIELDS.items() if key not in read_together}
+        self.ends = Ends(fields["source"], fields["destination"], tuple(fields["via"] or ()))
         service = fields["service"]
         protocol = fields["protocol"]
         fields["packet_size_bytes"] = self._packet_size(fields.pop("packet_size"), protocol)

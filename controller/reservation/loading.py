@@ -11,7 +11,7 @@ from typing import Any
 
 from controller.located_yaml import Document, load, read_text
 from controller.problems import InvalidInput, Problem
-from controller.reservation.entry import KEYS, Reader, unknown_key
+from controller.reservation.entry import KEYS, Ends, Reader, unknown_key
 from controller.reservation.keys import shown
 from controller.reservation.model import Reservation
 
@@ -22,9 +22,11 @@ _TOP_HINT = "a reservation file has the keys version, defaults (if any) and rese
 
 #: What a reservation that reads well may still have wrong in the caller's eyes: the keys and why.
 Check = Callable[[Reservation], Iterable[tuple[str, str]]]
+#: What the ends of one may have wrong, also where its other keys are: so that mending these brings no new complaint.
+CheckEnds = Callable[[Ends], Iterable[tuple[str, str]]]
 
 
-def _nothing_wrong(_reservation: Reservation) -> Iterable[tuple[str, str]]:
+def _nothing_wrong(_what: Reservation | Ends) -> Iterable[tuple[str, str]]:
     return ()
 
 
@@ -40,6 +42,7 @@ class Loaded:
 
     now: datetime
     check: Check = _nothing_wrong
+    check_ends: CheckEnds = _nothing_wrong
     reservations: list[Reservation] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     places: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -55,7 +58,7 @@ class Loaded:
 
     def finished(self) -> Loaded:
         if self.problems:
-            raise InvalidInput(self.problems)
+            raise InvalidInput(list(dict.fromkeys(self.problems)))  # what many have from the defaults is told once
         return self
 
 
@@ -68,9 +71,12 @@ def load_files(paths: Sequence[Path], now: datetime) -> tuple[Reservation, ...]:
     return tuple(read_files(paths, now).reservations)
 
 
-def read_files(paths: Sequence[Path], now: datetime, check: Check = _nothing_wrong) -> Loaded:
-    """As `load_files`, with what else was seen; each reservation passes `check` too."""
-    loaded = Loaded(now, check)
+def read_files(
+    paths: Sequence[Path], now: datetime, check: Check = _nothing_wrong, check_ends: CheckEnds = _nothing_wrong
+) -> Loaded:
+    """As `load_files`, with what else was seen; the ends of each reservation pass `check_ends` too, and then all of it
+    passes `check`."""
+    loaded = Loaded(now, check, check_ends)
     for path in _files(paths, loaded):
         try:
             document = load(read_text(path), str(path))
@@ -229,6 +235,9 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
     reader = Reader(whole, complain, loaded.now)
     reservation = reader.reservation()
     loaded.windows += reader.slot_count
+    ends_wrong = list(loaded.check_ends(reader.ends))
+    for wrong, why in ends_wrong:
+        complain(wrong, why, "", "")
     owner, name = whole.get("owner"), whole.get("name")
     if isinstance(owner, str) and isinstance(name, str):
         # Also of a reservation that is wrong otherwise, so that mending it brings no new complaint.
@@ -239,7 +248,7 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
             hint = f"{owner} has one of this name at {first}; names are unique per owner"
             complain("name", "is given twice", shown(name), hint)
             return
-    if reservation is None:
+    if reservation is None or ends_wrong:
         return
     for wrong, why in loaded.check(reservation):
         complain(wrong, why, "", "")

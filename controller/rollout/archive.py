@@ -40,7 +40,7 @@ from controller.rollout.device_folder import (
 from controller.rollout.model import Carried, DeviceRevision, Program, Revision
 from controller.rollout.slot_ends import ends_to_come, file_at
 
-REVISIONS, KNOWN_GOOD, READINGS = "revisions", "known-good", "reading"
+REVISIONS, KNOWN_GOOD, READINGS, UNRECORDED = "revisions", "known-good", "reading", "unrecorded"
 TAKEN_BACK, ROLLBACK_OF = "taken-back", "rollback-of"
 #: How the names of revisions begin: they sort by time.
 STAMP = "%Y%m%dT%H%M%S.%fZ"
@@ -73,11 +73,16 @@ class Archive:
     def known_good(self) -> Path:
         return self._state_dir / KNOWN_GOOD
 
+    @property
+    def unrecorded(self) -> Path:
+        """What was done while no ledger was asked (`unrecorded.py`)."""
+        return self._state_dir / UNRECORDED
+
     def write(self, revision: Revision) -> Path:
         """The whole revision; half-written ones have another name and are never used."""
         folder = self.folder(revision.id)
         part = folder.with_name(f"{folder.name}.part")
-        with _writing(part):
+        with writing(part):
             shutil.rmtree(part, ignore_errors=True)
             for name, device in revision.devices.items():
                 target = DeviceFolder(part / name)
@@ -125,17 +130,17 @@ class Archive:
 
     def close_to_others(self) -> None:
         """Takes others' rights from what an earlier version left open: the configurations of all devices are in it."""
-        close_state_folder(self._state_dir, (REVISIONS, KNOWN_GOOD, READINGS))
+        close_state_folder(self._state_dir, (REVISIONS, KNOWN_GOOD, READINGS, UNRECORDED))
 
     @contextlib.contextmanager
     def reading(self, devices: Iterable[Device]) -> Iterator[Path]:
         """A new folder for the answers of one reading, with what the playbook needs to ask; gone afterwards."""
         parent = self._state_dir / READINGS
-        with _writing(parent / "new"):
+        with writing(parent / "new"):
             _forget_old_readings(parent)
             folder = Path(tempfile.mkdtemp(dir=parent))
         try:
-            with _writing(folder):
+            with writing(folder):
                 for device in devices:
                     DeviceFolder(folder / device.name).write_questions(device, staging.commands(device))
             yield folder
@@ -144,7 +149,7 @@ class Archive:
 
     def keep_as_good(self, revision: Revision) -> None:
         """The devices of a verified revision have this from now on."""
-        with _writing(self.known_good):
+        with writing(self.known_good):
             for name in revision.devices:
                 target = self.known_good / name
                 fresh, old = target.with_name(f".{name}.new"), target.with_name(f".{name}.old")
@@ -159,7 +164,7 @@ class Archive:
     def take_back(self, revision: Revision) -> None:
         """The push came to nothing: nobody is to find in it what its devices had. It stays there to be looked into."""
         folder = self.folder(revision.id)
-        with _writing(folder):
+        with writing(folder):
             (folder / TAKEN_BACK).touch()
 
     def revisions(self, *, taken_back: bool = False) -> Sequence[str]:
@@ -174,7 +179,7 @@ class Archive:
     def keep_rollback(self, revision: Revision, of: str) -> None:
         """What an operator did by taking back the revision `of`."""
         folder = self.write(revision)
-        with _writing(folder):
+        with writing(folder):
             (folder / ROLLBACK_OF).write_text(of)
 
     def rollback_of(self, revision: str) -> str:
@@ -283,7 +288,7 @@ def _reading() -> Iterator[None]:
         raise InvalidInput([Problem(str(error.path), 0, "", "cannot be read", "", hint)]) from error
 
 
-class _writing:  # noqa: N801 - a context manager that reads like a statement
+class writing:  # noqa: N801 - a context manager that reads like a statement
     """Turns what the disk refuses into a sentence."""
 
     def __init__(self, folder: Path) -> None:

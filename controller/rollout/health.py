@@ -29,8 +29,8 @@ class DeviceHealth:
     def all_well(self) -> bool:
         return not self._set_aside
 
-    def set_aside(self, name: str, message: str, now: datetime) -> None:
-        """The device is left alone for a while: longer each time."""
+    def set_aside(self, name: str, message: str, now: datetime, kind: str = "push.device-failed") -> None:
+        """The device is left alone for a while: longer each time. `kind`: of the event that tells it."""
         before = self._set_aside.get(name)
         wait = min(LAST_RETRY, before.wait * 2) if before else FIRST_RETRY
         self._set_aside[name] = SetAside(message, now + wait, wait)
@@ -38,7 +38,7 @@ class DeviceHealth:
         self.status.phases[name] = "failed"
         log.warning("device set aside", device=name, error=message, retry_s=wait.total_seconds())
         if before is None or before.message != message:
-            self.ledger.append_event("push.device-failed", now, device=name, details={"message": message})
+            self.ledger.append_event(kind, now, device=name, details={"message": message})
 
     def set_aside_all(self, reasons: Mapping[str, str], now: datetime) -> bool:
         """Those of them that are not waiting already; whether there was one."""
@@ -58,6 +58,12 @@ class DeviceHealth:
     def retries(self) -> list[datetime]:
         """When those that are set aside are tried again."""
         return [aside.retry_at for aside in self._set_aside.values()]
+
+    def retry(self, names: Iterable[str], now: datetime) -> None:
+        """These are tried again now."""
+        for name in names:
+            if name in self._set_aside:
+                self._set_aside[name].retry_at = now
 
     def recovered(self, names: Iterable[str]) -> None:
         """These have what is wanted."""

@@ -18,13 +18,16 @@ from controller.ledger import Ledger
 from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.listening import Lease
 from controller.ledger.model import Entry
+from controller.rollout.adoption import Adoption
 from controller.rollout.announcing import ANNOUNCED_AHEAD, Announcing
+from controller.rollout.check_requests import CheckRequests
 from controller.rollout.program import WantedFor, acts
 from controller.rollout.pusher import Pusher
 from controller.rollout.pushing import Attempt, Pushing
 from controller.rollout.retention import Retention
 from controller.rollout.schedule import Pace, Progress, Turn, lead_now, look_until, next_turn, wake_at
 from controller.rollout.status import LoopStatus
+from controller.rollout.unrecorded import record_kept
 from controller.stopping import Stopping
 from controller.timebase import ClockWatch, Window
 from controller.timeline import boundaries, next_boundary
@@ -53,6 +56,7 @@ class ReconcileLoop:
 
     ledger: Ledger
     pusher: Pusher
+    adoption: Adoption
     wanted_for: WantedFor
     pace: Pace
     retention: Retention
@@ -62,6 +66,7 @@ class ReconcileLoop:
     instants: Sequence[datetime] = ()
     status: LoopStatus = field(default_factory=LoopStatus)
     _pushing: Pushing = field(init=False)
+    _requests: CheckRequests = field(init=False)
     _announcing: Announcing = field(init=False)
     _clock_watch: ClockWatch = field(init=False)
     _progress: Progress = field(default_factory=Progress, init=False)
@@ -69,9 +74,11 @@ class ReconcileLoop:
 
     def __post_init__(self) -> None:
         self._announcing = Announcing(self.ledger)
+        self._requests = CheckRequests(self.ledger)
         self._clock_watch = ClockWatch(self.clock, self.monotonic)
         self._pushing = Pushing(
-            self.ledger, self.pusher, self.wanted_for, self.shares, self.status, self.clock, self.monotonic,
+            self.ledger, self.pusher, self.adoption, self.wanted_for, self.shares, self.status, self.clock,
+            self.monotonic,
             clock_was_set=lambda: bool(self._clock_watch.set_by()), push_took=self._push_took, lead=self.pace.lead,
         )  # fmt: skip
 
@@ -106,6 +113,7 @@ class ReconcileLoop:
 
     def _lead(self, lease: Lease, stopping: threading.Event) -> None:
         self._pushing.take_lead(lease)
+        self._requests.take_over()
         self._announcing = Announcing(self.ledger)
         self.status.leading, self.status.error = True, ""
         self._progress = self._progress.of_new_lead(self.clock())
@@ -157,6 +165,10 @@ class ReconcileLoop:
     def turn(self) -> datetime:
         """Does what is to be done now, and gives the instant at which to look again at the latest."""
         now, began_s = self.clock(), self.monotonic()
+        record_kept(self.pusher.archive, self.ledger)
+        asked = self._requests.read()
+        self._pushing.states.doubt(asked)
+        self._pushing.health.retry(asked, now)
         self.ledger.expire(now)
         until = look_until(self.pace, self._progress, now)
         entries = self.shares(self.ledger.live_between(now), Window(now, until))
@@ -170,6 +182,7 @@ class ReconcileLoop:
         if not self._do(turn, entries, now, began_s):
             return self.clock()
         self.status.settled = self._pushing.health.all_well
+        self._requests.answer(self.status.troubles, self.clock())
         if turn.idle:
             self.retention.look(now)
         return wake_at(turn, coming, self._pushing.health.retries(), now, self.clock())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -65,6 +65,13 @@ class Observer:
             details = {"at": instant.isoformat(), "devices": sorted(lags), "lag_us": lags, "revision": revision}
             self.ledger.append_event("boundary.active", self.clock(), details=details)
             log.info("boundary", **details)
+
+    def record_seen(self, devices: Collection[str], until: datetime) -> None:
+        """Records that devices of which nothing was known have all that was wanted until then: whatever boundaries they
+        passed while no controller looked, they acted at."""
+        if devices:
+            details = {"until": until.isoformat(), "devices": sorted(devices)}
+            self.ledger.append_event("boundary.seen", self.clock(), details=details)
 
     def look_at_clocks(self, ahead_us: Mapping[str, int]) -> None:
         """Records once whose clock is wrong, and once that it is right again. Nothing waits for a router's own clock."""

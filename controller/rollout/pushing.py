@@ -16,6 +16,7 @@ from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.listening import Lease
 from controller.ledger.model import Entry
 from controller.problems import SlotcarError
+from controller.rollout.adoption import UNADOPTED, Adoption
 from controller.rollout.device_order import boundaries_in_order
 from controller.rollout.device_states import DeviceStates
 from controller.rollout.health import DeviceHealth
@@ -68,6 +69,7 @@ class Pushing:
 
     ledger: Ledger
     pusher: Pusher
+    adoption: Adoption
     wanted_for: WantedFor
     shares: BackgroundShares
     status: LoopStatus
@@ -98,6 +100,8 @@ class Pushing:
         self._lease, self._fence = lease, self.ledger.take_fence(lease, "controller.leading", self.clock())
         log.info("leading", fence=self._fence)
         self._observer.states = DeviceStates()
+        self.status.read_at.clear()
+        self.adoption.take_over()
         self.withholding.take_over(active_at(self.ledger.live_between(self.clock()), self.clock()))
 
     def reconcile(
@@ -108,6 +112,7 @@ class Pushing:
         Args:
             armed: the boundaries that devices were armed for before.
         """
+        self.health.retry(self.adoption.adopted(), self.clock())
         # Each round that fails sets a device aside, so there are at most as many rounds as devices.
         for _ in range(len(self.pusher.devices) + 1):
             self._view = self._view_at(entries, at, to_arm)
@@ -196,19 +201,21 @@ class Pushing:
         if not targets:
             return Attempt.DONE
         self.status.settled = False
-        began_s = self.monotonic()
+        began_s, read_at = self.monotonic(), self.clock()
         try:
             readings = self.pusher.read(sorted(targets))
             # One that acts whenever it is asked is not in trouble: it is read when its boundaries have passed.
             failures = [one for one in readings.failures.values() if STALE not in one.message]
             for failure in failures:
                 self.health.set_aside(failure.device, failure.message, self.clock())
+            unknown = set(readings.by_device) - self.states.last_seen.keys()
             self._observer.look_at(readings.by_device, targets)
             if readings.failures:
                 return Attempt.FAILED if failures else Attempt.OUTDATED
             targets = afresh() if afresh else targets
-            if self._lease is not None and not self._lease.held():
-                raise LedgerUnavailable("the lead was lost: another controller may have it")
+            if self._wait_to_be_adopted(readings.by_device, targets):
+                return Attempt.FAILED
+            self._must_lead()
             self._raise_fence(readings.by_device)
             result = self.pusher.push(
                 targets, readings.by_device, at, fence=self._fence, give_up=give_up, shifts=shifts, anew=self.rearm
@@ -219,8 +226,22 @@ class Pushing:
             if not isinstance(error, SlotcarError):
                 log.exception("push failed in an unforeseen way", devices=sorted(targets))
             return self._failed(targets, error)
+        self.status.read_at.update(dict.fromkeys(targets, read_at))
         self._done(targets, result, timedelta(seconds=self.monotonic() - began_s))
+        if at <= read_at:
+            self._observer.record_seen(unknown - {*result.changed, *result.rearmed}, at)
         return Attempt.DONE
+
+    def _wait_to_be_adopted(self, readings: Mapping[str, Reading], targets: Mapping[str, Wanted]) -> bool:
+        """Whether there is a device among them that must."""
+        unadopted = self.adoption.unadopted(readings, targets)
+        for name, why in unadopted.items():
+            self.health.set_aside(name, why, self.clock(), UNADOPTED)
+        return bool(unadopted)
+
+    def _must_lead(self) -> None:
+        if self._lease is not None and not self._lease.held():
+            raise LedgerUnavailable("the lead was lost: another controller may have it")
 
     def _raise_fence(self, readings: Mapping[str, Reading]) -> None:
         """Goes above what devices have seen: they were led from a ledger that is lost, or from this one before it was

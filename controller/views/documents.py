@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -158,6 +159,7 @@ def timeline_document(item: TimelineItem) -> dict[str, Any]:
         "starting": list(item.starting),
         "ending": list(item.ending),
         "changing": list(item.changing),
+        "slots": [asdict(one) for one in item.slots],
         "active": item.active,
         "phase": item.phase.value,
         "lag_us": item.lag_us,

@@ -14,6 +14,8 @@ from controller.timebase import iso
 
 #: The events that tell of boundaries.
 KINDS = ("boundary.", "push.")
+#: A controller that took the lead found devices to have what was wanted of them, and pushed nothing.
+SEEN = "boundary.seen"
 
 
 class Phase(StrEnum):
@@ -42,6 +44,16 @@ class Record:
 
 
 Records = Mapping[tuple[datetime, str], Record]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """At `at` a device was seen to have all that was wanted of it until `until`."""
+
+    until: datetime
+    at: datetime
+
+
 _ORDER = (Phase.STAGED, Phase.ARMED, Phase.ACTIVE)
 
 
@@ -50,24 +62,55 @@ def records_of(events: Iterable[Event]) -> Records:
     records: dict[tuple[datetime, str], Record] = {}
     revisions: dict[str, datetime] = {}
     failures: dict[str, set[datetime]] = defaultdict(set)
+    withheld: set[datetime] = set()
     for event in events:
         at = _boundary(event, revisions)
         phase = _phase(event, at)
-        if phase is None:
+        if phase is None and event.kind != SEEN:
             continue
+        if at is not None and event.details.get("withheld"):
+            withheld.add(at)
         lags = lags_us(event)
         for device in devices_of(event):
-            if at is not None:
+            if at is not None and phase is not None:
                 new = Record(phase, lags.get(device), _message(event, phase))
                 records[at, device] = _later(records.get((at, device)), new)
                 (failures[device].add if phase is Phase.FAILED else failures[device].discard)(at)
-            if event.kind == "push.verified":
-                # What failed at a boundary, and is verified after it, carries what that boundary wanted, late.
-                for boundary in [one for one in failures[device] if one <= event.at]:
+            if event.kind in ("push.verified", SEEN):
+                # What failed at a boundary, and is verified after it, carries what that boundary wanted, late. Only a push
+                # gives a device what was withheld from it.
+                made_good = failures[device] - withheld if event.kind == SEEN else failures[device]
+                for boundary in [one for one in made_good if one <= event.at]:
                     words = f"late, at {iso(event.at)}: {records[boundary, device].message}"
                     records[boundary, device] = Record(Phase.ACTIVE, None, words)
                     failures[device].discard(boundary)
     return records
+
+
+def seen_of(events: Iterable[Event]) -> Mapping[str, tuple[Seen, ...]]:
+    """By device, in the order of the events: when it was seen to have all that was wanted."""
+    found: dict[str, list[Seen]] = defaultdict(list)
+    for event in events:
+        if seen := _seen(event):
+            for device in devices_of(event):
+                found[device].append(seen)
+    return {device: tuple(listed) for device, listed in found.items()}
+
+
+def _seen(event: Event) -> Seen | None:
+    key = {"push.verified": "activate_at", SEEN: "until"}.get(event.kind)
+    until = instant_of(event.details, key) if key else None
+    # Verified before its instant, it is what the device holds ready.
+    return Seen(until, event.at) if until is not None and until <= event.at else None
+
+
+def with_seen(record: Record | None, seen: Iterable[Seen], boundary: datetime) -> Record | None:
+    """A boundary that nobody saw the device act at (no controller ran, or it came late) is in place when the device is
+    first seen to have what is wanted after it; how late the device acted nobody knows."""
+    if record is not None and record.phase in (Phase.ACTIVE, Phase.FAILED):
+        return record
+    first = next((one for one in seen if one.until >= boundary), None)
+    return Record(Phase.ACTIVE, None, f"in place by {iso(first.at)}") if first else record
 
 
 def devices_of(event: Event) -> tuple[str, ...]:

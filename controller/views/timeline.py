@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Literal
 
 from controller.ledger.model import Entry, Event, State
 from controller.timebase import MICROSECOND
-from controller.views.phases import Phase, records_of
+from controller.views.phases import Phase, records_of, seen_of, with_seen
 
 #: How far back one looks who does not say.
 LOOK_BACK = timedelta(hours=1)
@@ -61,8 +62,20 @@ class DeviceAtBoundary:
 
 
 @dataclass(frozen=True, slots=True)
+class SlotAtBoundary:
+    """Which slot of a reservation that has several, counted from 1."""
+
+    name: str
+    what: Literal["starting", "ending", "changing"]
+    number: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class TimelineItem:
-    """One slot boundary: `owner/name` of what starts, ends and changes its rate there, and how many are active then."""
+    """One slot boundary: `owner/name` of what starts, ends and changes its rate there, and how many are active then.
+
+    `slots` are of those of them that have more than one."""
 
     at: datetime
     starting: tuple[str, ...]
@@ -70,6 +83,7 @@ class TimelineItem:
     active: int
     devices: tuple[DeviceAtBoundary, ...] = ()
     changing: tuple[str, ...] = ()
+    slots: tuple[SlotAtBoundary, ...] = ()
 
     @property
     def phase(self) -> Phase:
@@ -105,7 +119,8 @@ def timeline(
     """The boundaries that the entries have, with what the events say of them; `now` parts what comes from what was."""
     listed = tuple(entries)
     gathered = _boundaries(listed, query)
-    records = records_of(_placed(events, {entry.handle: entry for entry in listed}))
+    told = tuple(_placed(events, {entry.handle: entry for entry in listed}))
+    records, seen = records_of(told), seen_of(told)
     reported: dict[datetime, set[str]] = defaultdict(set)
     for at, device in records:
         reported[at].add(device)
@@ -119,7 +134,7 @@ def timeline(
         if query.devices is not None and not names & set(query.devices):
             continue
         unheard = Phase.PLANNED if at > now else Phase.UNRECORDED
-        recorded = [(name, records.get((at, name))) for name in sorted(names)]
+        recorded = [(name, with_seen(records.get((at, name)), seen.get(name, ()), at)) for name in sorted(names)]
         devices = tuple(
             DeviceAtBoundary(name, record.phase, record.lag_us, "" if query.own_only else record.message)
             if record
@@ -129,7 +144,7 @@ def timeline(
         starting, ending, changing = (
             tuple(sorted(map(_name, those))) for those in (one.starting, one.ending, one.changing)
         )
-        items.append(TimelineItem(at, starting, ending, active_at(at), devices, changing))
+        items.append(TimelineItem(at, starting, ending, active_at(at), devices, changing, tuple(_slots(one, at))))
         if len(items) == query.limit:
             break
     return tuple(items)
@@ -146,7 +161,8 @@ def _placed(events: Iterable[Event], entries: Mapping[str, Entry]) -> Iterator[E
         start = next((window.start for window in entry.reservation.windows if window.end > event.at), None)
         if start is not None:
             message = f"{_name(entry)} was withheld: trouble with {', '.join(event.details.get('devices', ()))}"
-            details = {"at": start.isoformat(), "devices": sorted(_devices(entry)), "message": message}
+            devices = sorted(_devices(entry))
+            details = {"at": start.isoformat(), "devices": devices, "message": message, "withheld": True}
             yield replace(event, kind="boundary.failed", details=details)
 
 
@@ -164,6 +180,21 @@ def _boundaries(entries: Iterable[Entry], query: TimelineQuery) -> dict[datetime
             if query.since <= instant <= query.until and _counts(entry, instant):
                 boundaries[instant].changing.append(entry)
     return boundaries
+
+
+def _slots(one: _Gathered, at: datetime) -> Iterator[SlotAtBoundary]:
+    listed: tuple[tuple[Literal["starting", "ending", "changing"], list[Entry]], ...] = (
+        ("starting", one.starting), ("ending", one.ending), ("changing", one.changing),
+    )  # fmt: skip
+    for what, entry in ((what, entry) for what, those in listed for entry in sorted(those, key=_name)):
+        windows = entry.reservation.windows
+        number = next(
+            number
+            for number, window in enumerate(windows, 1)
+            if (window.end >= at if what == "ending" else window.end > at)
+        )
+        if len(windows) > 1:
+            yield SlotAtBoundary(_name(entry), what, number, len(windows))
 
 
 def _counts(entry: Entry, at: datetime) -> bool:

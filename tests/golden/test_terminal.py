@@ -5,6 +5,7 @@ After a wanted change: `UPDATE_GOLDEN=1 .venv/bin/pytest tests/golden/test_termi
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from controller.cli.listing import BOUNDARIES, RESERVATIONS, boundary_row, reservation_row
 from controller.cli.tables import Column, Row, table_lines
+from controller.cli.watching import Picture, drawing, line
 from controller.ledger.model import Entry, State
 from controller.reservation.model import Endpoint
 from controller.views.documents import timeline_document
@@ -78,6 +81,28 @@ def test_what_is_shown(case: str) -> None:
     assert shown == (FOLDER / f"{case}.txt").read_text(encoding="utf-8")
     if width is not None:
         assert all(len(line) <= width for line in shown.splitlines())
+
+
+def test_what_is_watched() -> None:
+    """`status --watch`: a claim about devices never stands without the age of the reading that it rests on."""
+    controller = {
+        "leading": True, "settled": True, "reconciles": True, "error": "",
+        "checked_at": (NOW - timedelta(minutes=3, seconds=7)).isoformat(),
+        "phases": dict.fromkeys(ROUTERS.split()[1:], "active") | {"anl-edge": "failed"},
+        "troubles": {"anl-edge": "it does not answer"},
+    }  # fmt: skip
+    picture = Picture(NOW, controller, ITEMS[1], tuple(ITEMS[2:5]))
+    written = io.StringIO()
+    Console(width=80, file=written).print(drawing(picture, 80))
+    shown = f"{written.getvalue()}\n{line(picture)}\n"
+    if os.environ.get("UPDATE_GOLDEN"):
+        (FOLDER / "watch.txt").write_text(shown, encoding="utf-8")
+    assert shown == (FOLDER / "watch.txt").read_text(encoding="utf-8")
+    unknown: dict[str, Any] = {"checked_at": None, "settled": False, "phases": {}}
+    assert "leads, 1 device takes no push;" in line(replace(picture, controller=controller | unknown))
+    unread = line(replace(picture, controller=controller | unknown | {"troubles": {}}))
+    assert "leads, at work on the devices" in unread
+    assert " ago;" not in unread.split("next boundary")[0]
 
 
 @pytest.mark.parametrize("columns", [RESERVATIONS, BOUNDARIES], ids=["status", "timeline"])

@@ -57,7 +57,7 @@ def test_drift_and_rollback_by_hand(lab: Lab, state_dir: Path, alone: None) -> N
 
     found = run("drift", "--device", "anl-edge", code=7)
     assert "drifted" in found
-    assert "1 lines missing or changed, 0 that should not be there" in found
+    assert "1 line missing or changed, 0 that should not be there" in found
     run("drift", "--repair", "--yes")
     assert "dst_port 5001" in policed(lab)
 

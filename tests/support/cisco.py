@@ -114,7 +114,7 @@ class CiscoWorld:
         for name, router in self.routers.items():
             file = self.inventory / "host_vars" / f"{name}.yml"
             _set(file, ansible_host=router.address, ansible_port=router.port)
-        self.settings = load_settings(inventory=self.inventory, state_dir=folder / "state")
+        self.settings = load_settings(inventory=self.inventory, state_dir=folder / "state", adopt_all=True)
         self.pusher: Pusher = pusher_for(self.network, self.settings, None)
 
     def entries(self, *reservations: object) -> tuple[Entry, ...]:

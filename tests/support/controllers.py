@@ -55,6 +55,7 @@ class Controller:
             "SLOTCAR_INVENTORY": str(inventory),
             "SLOTCAR_LISTEN_PORT": str(self.port),
             "SLOTCAR_OPEN": "true",
+            "SLOTCAR_ADOPT_ALL": "true",
             **settings,
         }
         self._temporary = Path(tempfile.mkdtemp(prefix="c-"))
@@ -105,7 +106,7 @@ class Controller:
         return next((one["message"] for one in self.get("/readyz")["checks"] if one["name"] == name), "")
 
     def settled(self) -> bool:
-        return "have what is wanted" in self.check("reconcile")
+        return "had what is wanted" in self.check("reconcile")
 
     def wait_settled(self) -> None:
         wait_for(self.settled, f"the devices to have what is wanted; see {self.log}")

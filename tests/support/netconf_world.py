@@ -81,7 +81,7 @@ class NetconfWorld:
         for name, server in servers.items():
             (self.inventory / "host_vars" / f"{name}.yml").write_text(yaml.safe_dump(server.variables))
         self.network: Network = load_network(self.inventory)
-        settings = load_settings(inventory=self.inventory, state_dir=folder / "state")
+        settings = load_settings(inventory=self.inventory, state_dir=folder / "state", adopt_all=True)
         self.pusher = pusher_for(self.network, settings, None)
         for name in servers:
             with self.session(name) as session:

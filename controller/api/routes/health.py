@@ -8,13 +8,13 @@ from typing import Any
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from controller.api.context import Context, KnownCaller, TheContext
+from controller.api.context import Context, KnownCaller, TheContext, now
 from controller.api.metrics import registry_of
 from controller.api.models import HealthOut
 from controller.auth.access import may_overview
 from controller.ledger.database import SchemaState
 from controller.ledger.errors import LedgerUnavailable
-from controller.rollout.status import LoopStatus
+from controller.rollout.status import LoopStatus, devices_words
 
 router = APIRouter(tags=["health"])
 
@@ -53,7 +53,7 @@ def _ledger(context: Context, details: bool) -> dict[str, Any]:
 
 def _loop(loop: LoopStatus, details: bool) -> Iterator[dict[str, Any]]:
     if loop.leading:
-        words = f"leads, and {'the devices have what is wanted' if loop.settled else 'is at work on the devices'}"
+        words = f"leads; {devices_words(loop.settled, loop.checked_at, now(), len(loop.troubles))}"
     elif loop.error:
         words = loop.error if details else "cannot lead; the controller's log says why"
     else:

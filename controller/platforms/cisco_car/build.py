@@ -58,7 +58,7 @@ def owned_of(intent: QosIntent, device: Device) -> Ios:
     weights = _weights_by_interface(intent.egress)
     lists = (RateLimitList(options.first_precedence_acl + one, one) for one in _ENTITLING)
     return Ios(
-        lists=named(list_of(flow, str(numbers[flow.number]), MARK, remark_first=True) for flow in flows),
+        lists=named(list_of(flow, str(numbers[flow.number]), MARK) for flow in flows),
         rate_limit_lists={one.number: one for one in lists},
         interfaces={
             name: Interface(name, rate_limits=tuple(limits.get(name, ())), tos_weights=weights.get(name, ()))

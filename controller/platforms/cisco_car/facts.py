@@ -33,4 +33,5 @@ FACTS = Facts(
     # ToS-based WFQ goes by the two lower bits of the precedence: 1 and 7 are served as premium's 5.
     served_as={1: Service.IP_PREMIUM, 7: Service.IP_PREMIUM},
     resets=frozenset({Service.QBSS}),
+    number_words=("rates go in steps of 8 kbit/s, and a burst is at least the rate / 2000 (rate-limit, IOS 12.1)",),
 )

@@ -97,7 +97,7 @@ def owned_of(intent: QosIntent, device: Device) -> tuple[Ios, tuple[str, ...]]:
 
 def _flow(draft: Draft, flow: EdgeFlow) -> None:
     name = f"{FLOW}{flow.number}"
-    draft.ios.lists[name] = list_of(flow, name, MARK, remark_first=True)
+    draft.ios.lists[name] = list_of(flow, name, MARK)
     draft.ios.class_maps[name] = ClassMap(name, "match-all", (Match(acl=name),))
     draft.add_class(flow.interface, PolicyClass(name, pfc_police=_police(draft, flow)))
 

@@ -34,4 +34,9 @@ FACTS = Facts(
     markings=(Marking.DSCP, Marking.PRECEDENCE),
     acts_with=ACTS_WITH,
     acts_words=ACTS_WORDS,
+    number_words=(
+        "rates go in the hardware's steps, and a burst is at least the rate / 4000 (configuration guide 12.1E)",
+        "a flow's burst is at least what was measured on this hardware, as far as the device's ceiling lets it: 400 ms of"
+        " its rate for TCP, 4 ms for UDP (D7.3 §8.1.1)",
+    ),
 )

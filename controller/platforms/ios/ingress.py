@@ -14,15 +14,19 @@ from controller.vocabulary import Service
 LABEL_LETTERS = 80
 
 
-def list_of(flow: EdgeFlow, name: str, mark: str = "", *, remark_first: bool = False) -> AccessList:
-    """The access list that a flow is known by; its remark is the flow's label, after `mark`."""
+def list_of(flow: EdgeFlow, name: str, mark: str = "", *, remark_last: bool = False) -> AccessList:
+    """The access list that a flow is known by. Its remark, before its entry, is the flow's label after `mark`.
+
+    `remark_last`: of a list that is edited in place. IOS appends: to put another remark before an entry, the entry would
+    have to go and come again, and its flow's packets would be without a class meanwhile.
+    """
     match = flow.match
     entry = Entry(
         match.protocol.value,
         str(match.source_address), match.source_port, str(match.destination_address), match.destination_port,
     )  # fmt: skip
     remark = Entry(remark=f"{mark}{flow.label[:LABEL_LETTERS]}".rstrip())
-    return AccessList(name, (remark, entry) if remark_first else (entry, remark))
+    return AccessList(name, (entry, remark) if remark_last else (remark, entry))
 
 
 def flow_numbers(flows: Iterable[EdgeFlow], acls: range, device: str, platform: str) -> dict[int, int]:

@@ -77,7 +77,7 @@ def owned_of(intent: QosIntent, device: Device) -> Ios:
             )
     attached = {output.name: output.attached for output in outputs}
     owned = Ios(
-        lists=named(list_of(flow, name) for flow, name in flows if name in used),
+        lists=named(list_of(flow, name, remark_last=True) for flow, name in flows if name in used),
         class_maps=named(
             [*standing, *(ClassMap(name, "match-all", (Match(acl=name),)) for _, name in flows if name in used)]
         ),

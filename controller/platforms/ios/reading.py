@@ -81,7 +81,8 @@ class _Parts:
 def owned_in(nodes: Iterable[Node], numbers: range = range(0), *, catalyst: bool = False) -> Ios:
     """What has a name of Slotcar's, with the numbered lists in `numbers` that carry its remark.
 
-    `catalyst`: policers are the PFC's, code points numbers, remarks stand before entries and standing classes by name.
+    Remarks stand before entries where a list is written as a whole, else behind them.
+    `catalyst`: policers are the PFC's, code points numbers, standing classes go by name, and no list is edited in place.
     """
     found, parts = Ios(), _Parts()
     for node in nodes:
@@ -95,7 +96,8 @@ def owned_in(nodes: Iterable[Node], numbers: range = range(0), *, catalyst: bool
             _add(node, words, found, parts, catalyst)
     for name, entries in parts.lists.items():
         if not name.isdigit() or any(one.remark.startswith(MARK) for one in entries):
-            ordered = sorted(entries, key=lambda one: bool(one.remark) is not catalyst)
+            first = catalyst or name.isdigit()
+            ordered = sorted(entries, key=lambda one: bool(one.remark) is not first)
             found.lists[name] = AccessList(name, tuple(ordered))
     for name, classes in parts.policies.items():
         found.policies[name] = PolicyMap(name, canonical(classes, found, by_name=catalyst))

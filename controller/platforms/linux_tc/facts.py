@@ -41,5 +41,11 @@ FACTS = Facts(
     acts_with="",
     acts_words="linux-tc",
     schedulers=tuple(Scheduler),
+    number_words=(
+        "rates are rounded up to what tc prints exactly (1 kbit/s from 1 Mbit/s on), bursts to what it reads back",
+        "a class has what all reservations of its service take of the link; under htb premium's has 25 % more, as far as"
+        " best effort can lend it: a class that drains as fast as it is filled keeps the queue that it once had",
+        "an assured rate is two policers in a row: the committed rate, then the peak less the committed rate",
+    ),
     flows_share=False,  # a filter for each flow, 2**31 of them
 )

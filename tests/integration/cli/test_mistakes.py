@@ -48,6 +48,19 @@ def test_a_mistake_in_a_reservation_file(
     says(offline("plan", file, "--offline"), 1, str(file), *words)
 
 
+def test_unknown_ends_and_ways_come_in_the_pass_of_all_other_mistakes(offline: Cli, reservations: Write) -> None:
+    ends = {"source": "anl-premum", "destination": "10.99.0.1", "via": ["nowhere"]}
+    done = offline("plan", reservations({"rate": "20 mb", **ends}, {"name": "atlas", **ends}), "--offline")
+    assert done.code == 1
+    for words, times in (
+        ("there is no end system anl-premum; did you mean anl-premium", 2),
+        ("10.99.0.1 is behind no edge interface of this network", 2),
+        ("via nowhere, and there is no such router", 2),
+        ("rate: is not a rate", 1),
+    ):
+        assert done.err.count(words) == times, done.err
+
+
 def test_all_mistakes_of_all_files_come_in_one_pass(offline: Cli, reservations: Write, tmp_path: Path) -> None:
     reservations({"rate": "36 mb"}, {"name": "other", "service": "gold"}, name="a.yml")
     reservations({"name": "third", "start": "yesterday"}, name="b.yml")

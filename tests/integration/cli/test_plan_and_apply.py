@@ -21,15 +21,36 @@ def names(cli: Cli) -> list[str]:
 
 
 def test_a_plan_needs_no_database_and_shows_each_routers_diff(offline: Cli, reservations: Write) -> None:
-    done = offline("plan", reservations(), "--offline")
+    file = reservations()
+    done = offline("plan", file, "--offline")
     assert done.code == 0
     assert "+ hep/cms" in done.out
     assert "at 2027-03-01T21:00:00Z" in done.out
     assert "at 2027-03-01T23:00:00Z" in done.out
     for router in ("anl-edge", "lbnl-edge"):
         assert router in done.out
-    assert "dst_port 5001" in done.out
+    assert " lines come, " in done.out
+    assert "dst_port 5001" not in done.out
     assert "1 to create" in done.out.splitlines()[-1]
+    assert "dst_port 5001" in offline("plan", file, "--offline", "--diff").out
+    told = offline("plan", file, "--offline", "--commands", "--format", "json").data
+    devices = [device for boundary in told["boundaries"] for device in boundary["devices"]]
+    assert all(device["commands"] for device in devices)
+    assert any("dst_port 5001" in line for line in devices[1]["commands"])
+
+
+def test_a_recurrence_is_told_once_and_apply_speaks_json(cli: Cli, reservations: Write) -> None:
+    file = reservations({"recurrence": "FREQ=DAILY;COUNT=3"})
+    shown = cli("plan", file).out
+    assert shown.count("and 2 more with the same changes") == 2
+    assert "(+hep/cms 1 of 3)" in shown
+    done = cli("apply", file, "--yes", "--format", "json")
+    assert (done.data["created"], [entry["state"] for entry in done.data["entries"]]) == (1, ["committed"])
+    assert cli("apply", file, "--yes", "--format", "json").data == {
+        "created": 0, "changed": 0, "cancelled": 0, "entries": [],
+    }  # fmt: skip
+    explained = cli("explain", "hep/cms", "--format", "json").data
+    assert {one["what"] for one in explained["numbers"]} == {"payload, forward", "policer", "burst", "link"}
 
 
 def test_apply_then_the_same_again_changes_nothing(cli: Cli, reservations: Write) -> None:

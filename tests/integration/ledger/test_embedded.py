@@ -51,6 +51,27 @@ def test_it_is_started_again_though_somebody_is_connected(state_dir: Path, how: 
             connection.execute("SELECT 1")
 
 
+def test_one_that_was_left_running_is_ended_when_nobody_uses_it(state_dir: Path) -> None:
+    folder = state_dir / "postgres"
+    assert not embedded.end(folder)
+    script = (
+        "import sys, pathlib; from controller.ledger import embedded;"
+        "embedded.start(pathlib.Path(sys.argv[1])); print(1, flush=True); input()"
+    )
+    user = subprocess.Popen([sys.executable, "-c", script, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert user.stdout is not None
+    assert user.stdout.readline() == b"1\n"
+    with pytest.raises(LedgerUnavailable, match=f"is used by .* \\(process {user.pid}\\)"):
+        embedded.end(folder)
+    server = postmaster(folder)
+    user.kill()
+    user.communicate()
+    assert runs(server)
+    assert embedded.users(folder) == []
+    assert embedded.end(folder)
+    wait_for(lambda: not runs(server), "it to end")
+
+
 @pytest.mark.parametrize("how", ["kill", "terminate"])
 def test_a_controller_that_lives_on_brings_its_own_server_back(state_dir: Path, how: str) -> None:
     with open_ledger(None, state_dir) as ledger:

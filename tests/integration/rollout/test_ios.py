@@ -275,6 +275,8 @@ def test_a_reservation_is_taken_from_its_routers_with_the_archive_alone(
     told = rollback("--reservation", one.handle, "--device", FIRST, "--yes")
     assert f"this also takes away hep/atlas on {FIRST}\n" in told
     assert world.running()[FIRST] == garnet.standing[FIRST]
+    kept = sorted(file.name.partition("Z-")[2] for file in world.pusher.archive.unrecorded.iterdir())
+    assert f"{FIRST}.json" in kept, "for the audit log, once there is a ledger again"
     told = rollback("--to", latest, "--reservation", "hep/cms", "--yes")
     assert f"this also takes away hep/atlas on {LAST}\n" in told
     assert world.running() == with_one

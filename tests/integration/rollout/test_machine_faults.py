@@ -81,8 +81,12 @@ def events(ledger: Ledger, kind: str) -> list[dict[str, object]]:
 
 
 def test_a_new_ledger_s_leader_goes_above_what_a_router_has_seen(world: CiscoWorld, ledger: Ledger) -> None:
+    began = datetime.now(UTC)
     with leading(world, ledger) as (loop, failures):
         wait_for(settled(loop), "the routers to have what is wanted")
+        assert loop.status.read_at.keys() == world.network.devices.keys()
+        assert loop.status.checked_at is not None
+        assert began <= loop.status.checked_at <= datetime.now(UTC)
     (raised,) = events(ledger, "controller.fence-raised")
     assert (raised["fence_of_device"], raised["device"]) == (2041, EDGE)
     assert fence_line(ledger_fence(ledger)) in world.routers[EDGE].running_text()

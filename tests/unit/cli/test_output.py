@@ -7,7 +7,7 @@ import json
 import pytest
 
 from controller.cli.options import actor
-from controller.cli.output import Format, coloured_diff, complain, emit, hanging, print_table
+from controller.cli.output import Format, _UnderWay, coloured_diff, complain, emit, hanging, print_table
 from tests.support.command_line import terminal
 
 EVIL = "a\x1b[2J\x9b1mb\u202ec\x07"
@@ -45,3 +45,12 @@ def test_a_long_line_goes_on_indented_at_a_terminal_and_is_whole_in_a_pipe(
 def test_json_still_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     emit({"label": EVIL}, Format.JSON, lambda: None)
     assert json.loads(capsys.readouterr().out) == {"label": EVIL}
+
+
+def test_what_takes_long_is_said_to_go_on_and_nothing_is_while_a_person_is_waited_for() -> None:
+    work = _UnderWay()
+    work.begin("reading the devices")
+    told = [line for second in range(40) if (line := work.overdue(work.since_s + second / 2))]
+    assert told == [f"reading the devices: {second} s" for second in (2, 7, 12, 17)]
+    work.begin("")
+    assert work.overdue(work.since_s + 100) == ""

@@ -117,6 +117,36 @@ def test_a_reservation_that_was_withheld_makes_its_start_fail_until_its_devices_
     assert one(timeline(recurring, [withheld], WIDE, at(6)), at(-20)).phase is Phase.UNRECORDED
 
 
+def test_after_a_recovery_nothing_stays_armed_that_is_past_and_what_came_late_is_told() -> None:
+    """A controller died after it had armed r1; the next one found r1 right, and pushed to r2 12 s late."""
+    told = log(
+        ("push.armed", 1, "r1", {"revision": "rev", "at": iso(at(1))}),
+        ("controller.leading", 70, None, {}),
+        ("push.verified", 72, "r2", {"revision": "late", "activate_at": iso(at(1) + timedelta(seconds=10))}),
+        ("boundary.seen", 73, None, {"devices": ["r1"], "until": iso(at(1) + timedelta(seconds=10))}),
+    )
+    entries = [entry(1, (1, 2))]
+    before = timeline(entries, told[:2], WIDE, at(3))
+    assert phases(one(before, at(1))) == {"r1": "armed", "r2": "unrecorded"}
+    items = timeline(entries, told, WIDE, at(3))
+    assert [(each.phase, each.lag_us, each.message) for each in one(items, at(1)).devices] == [
+        (Phase.ACTIVE, None, "in place by 2027-03-01T12:01:13Z"),
+        (Phase.ACTIVE, None, "in place by 2027-03-01T12:01:12Z"),
+    ]
+    assert phases(one(items, at(2))) == {"r1": "unrecorded", "r2": "unrecorded"}, "it was seen before that boundary"
+
+
+def test_what_was_withheld_is_in_place_by_a_push_only() -> None:
+    withheld = Event(1, at(1), "push.withheld", "h1", None, {"devices": ["r2"], "message": "not active anywhere"})
+    seen = Event(2, at(2), "boundary.seen", None, None, {"devices": ["r1"], "until": iso(at(2))})
+    assert one(timeline([entry(1, (1, 9))], [withheld, seen], WIDE, at(3)), at(1)).phase is Phase.FAILED
+    failed = Event(
+        1, at(1), "boundary.failed", None, None, {"devices": ["r1"], "at": iso(at(1)), "message": "no route"}
+    )
+    item = one(timeline([entry(1, (1, 9), devices="r1")], [failed, seen], WIDE, at(3)), at(1))
+    assert (item.phase, item.devices[0].message) == (Phase.ACTIVE, "late, at 2027-03-01T12:02:00Z: no route")
+
+
 def test_a_push_that_was_not_rolled_back_says_so() -> None:
     told = log(
         ("push.started", 50, "r1", {"revision": "rev", "activate_at": iso(at(1))}),

@@ -1,0 +1,64 @@
+"""`slotcar adopt`: an operator's word that Slotcar may manage a device (ADR 27)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from controller.cli.confirmation import confirm
+from controller.cli.devices import print_comparison
+from controller.cli.exit_codes import ExitCode
+from controller.cli.options import Inventory, OutputFormat, Yes, actor, complete_device
+from controller.cli.output import Format, emit, progress, stdout
+from controller.cli.session import broker, caller, now
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(adopt)
+
+
+def adopt(
+    device: Annotated[
+        list[str] | None,
+        typer.Argument(
+            autocompletion=complete_device, show_default=False, help="without one: all that were never managed"
+        ),
+    ] = None,
+    inventory: Inventory = None,
+    yes: Yes = False,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Let Slotcar manage routers that it has never managed: reads them, shows what they would get, and asks.
+
+    Until then the controller pushes nothing to such a router, and reservations that cross it are active nowhere. It pushes
+    to the router as soon as it leads after this.
+    """
+    from controller.recovery.comparison import comparison_document
+    from controller.rollout.adoption import ADOPTED, managed_devices
+    from controller.rollout.archive import Archive
+    from controller.views.devices import named_devices
+
+    with broker(inventory) as opened:
+        managed = managed_devices(opened.ledger, Archive(opened.settings.state_dir))
+        new = [name for name in named_devices(opened.network, device) if name not in managed]
+        if not new:
+            emit({"adopted": []}, form, lambda: stdout().print("Slotcar manages all of these already."))
+            return
+        progress("reading the devices")
+        comparison = opened.compare(new, caller(), now())
+        if form is Format.TABLE:
+            print_comparison(comparison)
+        new = sorted([*(one.device for one in comparison.diffs), *comparison.equal])
+        if new:
+            confirm(yes, f"Let Slotcar manage {', '.join(new)}?")
+        for name in new:
+            opened.ledger.append_event(ADOPTED, now(), device=name, details={"actor": actor()})
+    words = (
+        f"Adopted: {', '.join(new)}.\nThe controller that leads pushes this now; see `slotcar status --watch`."
+        if new
+        else "Nothing was adopted."
+    )
+    emit({"adopted": new, **comparison_document(comparison)}, form, lambda: stdout().print(words))
+    if comparison.failures:
+        raise typer.Exit(ExitCode.ERROR)

@@ -1,0 +1,80 @@
+"""Where the numbers of a reservation come from, and what a plan says of the commands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from controller.cli.plan_words import folded
+from controller.network import load_network
+from controller.planning.offline import entries_of
+from controller.platforms.linux_tc.queues import HEADROOM_PERCENT
+from controller.registry import FOLDERS, facts_of
+from controller.views.commands import Lapse, commands_of, lapses_in
+from controller.views.configurations import Differences, transitions
+from controller.views.numbers import burst_warning, explain
+from controller.vocabulary import Protocol, Service
+from tests.golden.test_terminal import ENDS
+from tests.support.requests import T0, at, reservation
+
+GARNET = load_network(Path(__file__).resolve().parents[3] / "inventories" / "garnet", None)
+ASKED = reservation("cms", 20_000_000, 10, 20, **ENDS)
+
+
+def test_every_number_has_its_arithmetic() -> None:
+    asked = ASKED.model_copy(update={"protocol": Protocol.TCP, "rtt_us": 50_000, "packet_size_bytes": 1500})
+    (entry,) = entries_of([asked], GARNET, T0)
+    found = explain(entry, [entry], GARNET, T0)
+    assert found.at == at(10)
+    policer, burst = (one for one in found.numbers if one.what in ("policer", "burst"))
+    assert (policer.value, policer.place) == (20_547_946, "anl-7507-1:FastEthernet4/0/0")
+    assert policer.formula.startswith("20 Mbit/s x 1500 / 1460: 40 bytes of IP and TCP headers")
+    assert burst.value == -(-policer.value * 50_000 // 8_000_000)
+    links = [one for one in found.numbers if one.what == "link"]
+    assert {one.place.partition(":")[0] for one in links} >= {"anl-7507-1", "esnet-7507"}
+    assert any("20552000 128425" in line for line in found.lines["anl-7507-1"]), "as the router is told it"
+    assert found.notes[0] == burst_warning(asked)
+    assert any("steps of 8 kbit/s" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    "change", [{"rtt_us": 400_000}, {"service": Service.ASSURED_RATE}, {"protocol": Protocol.UDP}]
+)
+def test_who_does_not_need_it_is_not_warned_of_a_short_burst(change: dict[str, object]) -> None:
+    tcp = ASKED.model_copy(update={"protocol": Protocol.TCP, "rtt_us": 50_000})
+    assert "400 ms" in burst_warning(tcp)
+    assert burst_warning(tcp.model_copy(update=change)) == ""
+
+
+def test_what_a_platform_says_of_its_numbers_is_what_it_does() -> None:
+    words = " ".join(facts_of("linux-tc").number_words)
+    assert f"premium's has {HEADROOM_PERCENT} % more" in words
+    assert all(isinstance(facts_of(name).number_words, tuple) for name in FOLDERS)
+
+
+def test_what_is_taken_out_and_put_in_again_lapses_meanwhile() -> None:
+    told = (
+        "policy-map P", " no class A", " no class B", " class F", "  police 8000", " class B", "  set dscp 0", " class A",
+        "no access-list 2602", "access-list 2602 permit ip any any", "policy-map Q", " no class A", "policy-map P",
+        " class A",
+    )  # fmt: skip
+    assert lapses_in(told) == (
+        Lapse("class B of policy-map P", 3, 6),
+        Lapse("class A of policy-map P", 2, 8),
+        Lapse("access-list 2602", 9, 10),
+    )
+
+
+def test_the_commands_of_a_boundary_are_those_of_a_push_and_equal_boundaries_are_one() -> None:
+    (entry,) = entries_of([ASKED.over(tuple(ASKED.windows))], GARNET, T0)
+    later = replace(entry, number=entry.number, reservation=reservation("cms", 20_000_000, 30, 40, **ENDS))
+    both = [*transitions([entry], [at(10), at(20)], Differences(GARNET))]
+    again = [*transitions([later], [at(30), at(40)], Differences(GARNET))]
+    same = folded([*both, *again])
+    assert [[one.at for one in group] for group in same] == [[at(10), at(30)], [at(20), at(40)]]
+    (device,) = both[0].devices
+    commands = commands_of(device, GARNET.devices[device.device])
+    assert commands[0].startswith("access-list 26")
+    assert [lapse.what.partition(" 8000")[0][-2:] for lapse in lapses_in(commands)] == ["61", "63", "65", "67"]
