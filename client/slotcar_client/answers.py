@@ -222,6 +222,15 @@ class DeviceAtBoundary(TypedDict):
     message: str
 
 
+class SlotAtBoundary(TypedDict):
+    """Which slot of a reservation that has several, counted from 1."""
+
+    name: str
+    what: Literal["starting", "ending", "changing"]
+    number: int
+    of: int
+
+
 class TimelineItem(TypedDict):
     """One boundary: `owner/name` of what starts, ends and changes its rate there."""
 
@@ -234,6 +243,7 @@ class TimelineItem(TypedDict):
     lag_us: int | None
     skew_us: int | None
     devices: list[DeviceAtBoundary]
+    slots: list[SlotAtBoundary]
 
 
 class Configuration(TypedDict):
@@ -256,6 +266,7 @@ class Controller(TypedDict):
     reconciles: bool
     leading: bool
     settled: bool
+    checked_at: str | None
     next_boundary: str | None
     phases: dict[str, str]
     troubles: dict[str, str]

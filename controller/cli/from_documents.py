@@ -21,7 +21,7 @@ from controller.reservation.model import Reservation
 from controller.timebase import Window
 from controller.views.documents import DERIVED_KEYS
 from controller.views.phases import Phase
-from controller.views.timeline import DeviceAtBoundary, TimelineItem
+from controller.views.timeline import DeviceAtBoundary, SlotAtBoundary, TimelineItem
 from controller.vocabulary import Direction, Service
 
 Document = Mapping[str, Any]
@@ -105,7 +105,8 @@ def timeline_item_of(document: Document) -> TimelineItem:
         for one in document["devices"]
     )
     starting, ending, changing = (tuple(document[key]) for key in ("starting", "ending", "changing"))
-    return TimelineItem(_time(document["at"]), starting, ending, document["active"], devices, changing)
+    slots = tuple(SlotAtBoundary(one["name"], one["what"], one["number"], one["of"]) for one in document["slots"])
+    return TimelineItem(_time(document["at"]), starting, ending, document["active"], devices, changing, slots)
 
 
 def enquiry_of(document: Document) -> EnquiryAnswer:

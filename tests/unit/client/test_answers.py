@@ -19,6 +19,7 @@ MODULES = sorted((ROOT / "client" / "slotcar_client").glob("*.py"))
 TYPES = {name: one for name, one in vars(answers).items() if is_typeddict(one)}
 #: Where the two differ in their names.
 NAMES = {
+    "SlotAtBoundary": "SlotAtBoundary",
     "End": "Endpoint", "Share": "BackgroundShare",
     "Mistake": "ErrorOut", "QuotaOfOwner": "QuotaOut", "DifferenceOfDevice": "DifferenceOfDeviceOut",
 }  # fmt: skip
