@@ -84,6 +84,8 @@ class BackgroundShares:
         self, entry: Entry, others: Sequence[Entry], background: Iterable[int], shared: set[ResourceId]
     ) -> Entry:
         """The entry with its first slot cut, where it would begin before the background reservations were told."""
+        if entry.reservation.need is not None:  # its slots move a volume that was promised
+            return entry
         first = entry.reservation.slots[0]
         notice = max(
             (self._notices.get(demand.resource, 0) for demand in entry.demands if demand.resource in shared), default=0

@@ -15,6 +15,7 @@ from controller.network import load_network
 from controller.network.model import Network
 from controller.planning.offline import entries_of
 from controller.reservation.model import BackgroundShare, Endpoint, Reservation, Slot
+from controller.reservation.need import VolumeByDeadline
 from controller.timebase import MICROSECOND, Window
 from controller.timeline import active_at, boundaries
 from controller.timeline.shares import LEAST_BPS, STEP_BPS, BackgroundShares
@@ -133,6 +134,9 @@ def test_one_that_begins_at_once_waits_until_the_others_were_told() -> None:
     assert entries[0].reservation.slots[0].end == at(10) + notice
     early = replace(sudden, created_at=at(9))
     assert shares((background(), early), HOUR)[1] == early
+    need = VolumeByDeadline(volume_bytes=1, by=at(20))
+    promised = replace(sudden, reservation=sudden.reservation.model_copy(update={"need": need}))
+    assert shares((background(), promised), HOUR)[1] == promised
     alone = replace(sudden, number=1)
     assert shares((alone,), HOUR) == (alone,)
 
