@@ -104,6 +104,7 @@ def asked(world: World, path: str, whose: str) -> dict[str, Any]:
     }
     last = {
         "extend": {"by": "PT1M"},
+        "progress": {"remaining": "1 GB"},
         "bind": {"source_port": 9},
         "cancel": {"reason": ""},
         "reject": {"reason": ""},
