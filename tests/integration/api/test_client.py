@@ -105,6 +105,10 @@ def test_every_verb_of_the_api_is_there(serve: Serve) -> None:
         assert slotcar.approve(large["handle"], version=large["version"])["state"] == "committed"
         again = slotcar.create(body("again", rate="21 Mbit/s", destination="lbnl-premium:5003", direction="reverse"))
         assert slotcar.reject(again["handle"], "not today")["state"] == "rejected"
+        volume = body("volume", destination="lbnl-premium:5005", rate=None, start=None, duration=None, end=None)
+        moved = slotcar.create({**volume, "volume": "1 GB", "by": "now + 2 h"})
+        assert slotcar.progress(moved["handle"], "500 MB")["progress"]["remaining_bytes"] == 500_000_000
+        assert slotcar.progress(moved["handle"], "0 B")["state"] == "cancelled"
         assert slotcar.cancel("hep/large", "done")["state"] == "cancelled"
         plan = slotcar.plan({"version": 1, "reservations": [body("more", destination="lbnl-premium:5004")]})
         assert slotcar.apply(plan)["created"] == 1
