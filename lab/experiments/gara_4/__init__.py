@@ -35,7 +35,7 @@ EXPERIMENT = Experiment(
         " one begins and comes back when it ends; and, what GARA's did not do, it loses no packet at a planned reduction,"
         " because its program is told before it."
     ),
-    inventory=HERE.parents[2] / "inventories" / "demo",
+    inventory=HERE / "inventory",
     measure=measure,
     scale=gara.EIGHTH
     + " The background is a stream of datagrams that follows its announcements, where GARA's was TCP."

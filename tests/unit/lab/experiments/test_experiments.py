@@ -25,7 +25,7 @@ HOME = Path(catalogue.__file__).parent
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
 #: Each file of reservations with the inventory that it is for, and whether all of it is admitted.
 FILES = [
-    ("../../inventories/demo", "gara_4/reservations.yml", True),
+    ("gara_4/inventory", "gara_4/reservations.yml", True),
     ("gara_5/inventory", "gara_5/reservations.yml", True),
     ("emerge_1/inventory", "emerge_1/reservations.yml", True),
     ("emerge_2/weighted", "emerge_2/fair.yml", True),
@@ -103,7 +103,7 @@ def test_a_verdict_follows_from_the_rule_and_from_a_machine_that_was_fit(
 
 def test_gara_s_background_gets_nine_tenths_of_what_the_foregrounds_leave() -> None:
     """An eighth of what §5.2 prints: 40.5, 8.1, 32.4 and 24.3 Mb/s, headers counted."""
-    network = load_network(HOME / "../../inventories/demo")
+    network = load_network(HOME / "gara_4" / "inventory")
     source = read_source([HOME / "gara_4" / "reservations.yml"], NOW, network, None, [])
     entries = entries_of(source.reservations, network, NOW, source.paths)
     window = Window(entries[0].reservation.start, entries[0].reservation.end)
