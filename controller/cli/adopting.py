@@ -11,7 +11,7 @@ from controller.cli.devices import print_comparison
 from controller.cli.exit_codes import ExitCode
 from controller.cli.options import Inventory, OutputFormat, Yes, actor, complete_device
 from controller.cli.output import Format, emit, progress, stdout
-from controller.cli.session import broker, caller, now
+from controller.cli.session import broker, caller, now, require_here
 
 
 def register(app: typer.Typer) -> None:
@@ -39,6 +39,7 @@ def adopt(
     from controller.rollout.archive import Archive
     from controller.views.devices import named_devices
 
+    require_here("devices are adopted")
     with broker(inventory) as opened:
         managed = managed_devices(opened.ledger, Archive(opened.settings.state_dir))
         new = [name for name in named_devices(opened.network, device) if name not in managed]

@@ -6,7 +6,7 @@ import typer
 
 from controller.cli.options import Inventory, OutputFormat, Which
 from controller.cli.output import Format, coloured_diff, emit, hanging, stdout
-from controller.cli.session import broker, caller, now
+from controller.cli.session import broker, caller, now, require_here
 
 
 def register(app: typer.Typer) -> None:
@@ -23,6 +23,7 @@ def explain(which: Which, inventory: Inventory = None, form: OutputFormat = Form
     from controller.views.numbers import explain as explained
     from controller.views.numbers import explanation_document
 
+    require_here("numbers are explained")
     moment = now()
     with broker(inventory) as opened:
         entry = opened.status(which, caller())

@@ -134,7 +134,8 @@ def measure(bench: Bench, course: Course) -> Findings:
     streams = {BACKGROUND: seen.stream(background.port)} | {name: seen.stream(one.port) for name, one in flows.items()}
     phases = _phases(whole, [(one, slots[one.name]) for one in shown], end)
     bench.doubt_senders(others, slots[shown[0].name].start + AFTER_S, slots[shown[-1].name].end)
-    _doubt_notices(bench, follower)
+    if not follower.told:
+        bench.doubts.append("the background was told of no rate")
     fit = not bench.doubts
     rows = (*_rate_rows(course, streams, phases, fit=fit), *_loss_rows(streams, follower, phases, fit=fit))
     return Findings(rows, _plots(course, streams, slots, Phase("whole", whole.start, end)), configuration)
@@ -168,11 +169,6 @@ def _phases(whole: Slot, slots: Sequence[tuple[Foreground, Slot]], end: float) -
         parts.append(_Part(Phase(foreground.name, slot.start + SETTLE_S, slot.end - END_S), foreground))
         since = slot.end
     return (*parts, _Part(Phase("alone", since + SETTLE_S, end - END_S), None))
-
-
-def _doubt_notices(bench: Bench, follower: Follower) -> None:
-    if not follower.told:
-        bench.doubts.append("the background was told of no rate")
 
 
 def _rate_rows(

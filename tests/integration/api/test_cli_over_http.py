@@ -92,8 +92,9 @@ def test_refusals_end_as_they_do_on_the_controllers_machine(cli: Cli, hep: httpx
     taken = cli("create", "--name", "cms", "--rate", "1 Mbit/s", *FLOW, *HOURS)
     assert (taken.code, "another owner's reservation" in taken.err) == (3, True)
     assert "only an operator or an auditor may" in cli("render").err
-    pushed = cli("push", "--yes")
-    assert (pushed.code, "--context local" in pushed.err) == (1, True)
+    for verb in (("push", "--yes"), ("adopt", "--yes"), ("explain", "hep/cms")):
+        refused = cli(*verb)
+        assert (refused.code, "--context local" in refused.err) == (1, True), verb
     assert "has an inventory of its own" in cli("status", "-i", "somewhere").err
 
 
