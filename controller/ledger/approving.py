@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from controller.ledger.errors import ForbiddenTransition
 from controller.ledger.model import Condition, Entry, State
@@ -70,8 +71,9 @@ class Approve(_OnEntry):
 
     def _change(self, transaction: Transaction, entry: Entry, asked: Entry) -> Entry:
         transaction.give_back(entry)
-        form = {"reservation": asked.reservation, "paths": asked.paths, "demands": asked.demands}
+        form: dict[str, Any] = {"reservation": asked.reservation, "paths": asked.paths, "demands": asked.demands}
         form["progress"] = progress_after(entry, asked.reservation, self.now)
+        form["change"] = entry.changed_at_once(self.now)
         changed = transaction.change(entry, entry.state, self.now, proposed=None, **form)
         transaction.take(changed)
         record(

@@ -71,11 +71,12 @@ class TableCache:
         self._names: dict[int, ResourceId] = {}
         self._numbers: dict[ResourceId, int] = {}
         self._transfers: dict[int, Entry] = {}
+        self.known_transfers: dict[str, Any] = {}
         self.sequence = 0
 
     def drop(self) -> None:
         """Forgets everything; the next `caught_up` loads again."""
-        self._tables, self._transfers = None, {}
+        self._tables, self._transfers, self.known_transfers = None, {}, {}
 
     def caught_up(self, connection: Connection, sequence: int, terms: Terms, now_us: int) -> SlotTables:
         """The tables as of `sequence`, which the connection's transaction must see."""

@@ -23,7 +23,10 @@ from controller.ledger.listening import Lease, Listener, try_lead
 from controller.ledger.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
 from controller.ledger.operations import Admit, AppendEvent, Expire, ExtendHold, Move, Rebind
 from controller.ledger.queries import EventFilter, Filter
+from controller.ledger.replanning import Replan
 from controller.ledger.reporting import Report
+from controller.ledger.sessions import SessionStore
+from controller.ledger.summaries import Summaries
 from controller.ledger.transaction import Transaction
 from controller.ledger.webhooks import WebhookStore
 from controller.ledger.writer import Writer
@@ -49,6 +52,8 @@ class Ledger:
         self._writer = Writer(engine, lambda: self._terms)
         self._listener = Listener(engine)
         self.webhooks = WebhookStore(engine)
+        self.summaries = Summaries(engine)
+        self.sessions = SessionStore(engine)
 
     def __enter__(self) -> Ledger:
         return self
@@ -185,6 +190,14 @@ class Ledger:
         """
         return self._writer.submit(Report(now, handle, remaining_bytes, actor, expected_version))
 
+    def replan(self, handle: str, now: datetime) -> Entry | None:
+        """A volume by a deadline that reported progress, planned again; None where nothing has changed by it.
+
+        Raises:
+            UnknownHandle; CannotExpress, of one that would make room.
+        """
+        return self._writer.submit(Replan(now, handle))
+
     def extend_hold(
         self, handle: str, hold_until: datetime, now: datetime, *, actor: str, expected_version: int | None = None
     ) -> Entry:
@@ -247,10 +260,14 @@ class Ledger:
         with database.reading(self._engine) as connection:
             return queries.live_between(connection, start, end)
 
-    def between(self, start: datetime, end: datetime) -> tuple[Entry, ...]:
-        """Entries that are or were committed and may be open in `[start, end]`, those that are over too."""
+    def between(
+        self, start: datetime, end: datetime, owner: str | None = None, limit: int | None = None
+    ) -> tuple[Entry, ...]:
+        """Entries that are or were committed and may be open in `[start, end]`, those that are over too; the first
+        `limit`, and only the owner's, where these are said.
+        """
         with database.reading(self._engine) as connection:
-            return queries.between(connection, start, end)
+            return queries.between(connection, start, end, owner, limit)
 
     def usage(self, owner: str, now: datetime) -> Usage:
         """What the owner has that is live and not over, as quotas count it."""

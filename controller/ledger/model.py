@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from controller.admission.model import Admitted, Demand, covering, highest_bps
 from controller.admission.resource_id import ResourceId
-from controller.network.model import Sls
+from controller.network.model import LONGEST_NOTICE, Sls
 from controller.path.model import Path
 from controller.policy.amounts import Amount, amount_of, amount_of_change
 from controller.policy.flows import Claim
 from controller.policy.policy import Policy
 from controller.policy.quotas import Usage, greater, usage_of
-from controller.reservation.model import Reservation
+from controller.reservation.model import Reservation, Slot
 
 if TYPE_CHECKING:
     from controller.admission.program import LinearSolver
@@ -81,6 +81,17 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """When an entry came into force, or its present form did; and for a while from then on the slots of the form before.
+
+    A hold, and what waited for approval, had none.
+    """
+
+    at: datetime
+    before: tuple[Slot, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """One reservation as the ledger holds it.
 
@@ -92,6 +103,7 @@ class Entry:
         hold_until: when a held entry expires by itself; None once committed.
         proposed: a change that waits for approval; until then the entry is what it was before.
         progress: of a volume by a deadline, the last report.
+        change: how it came to what it is; None where it has been so since `created_at`.
     """
 
     handle: str
@@ -106,11 +118,21 @@ class Entry:
     hold_until: datetime | None = None
     proposed: Proposal | None = None
     progress: Progress | None = None
+    change: Change | None = None
 
     @property
     def latest(self) -> Reservation:
         """What was asked for last: the change that waits, where one does."""
         return self.proposed.reservation if self.proposed else self.reservation
+
+    def changed_at_once(self, now: datetime) -> Change:
+        """Of the form that takes this one's place at `now`: what was in force stays known while notice may be given."""
+        until = now + LONGEST_NOTICE
+        near = [slot for slot in self.reservation.slots if slot.start < until and now < slot.end]
+        was = self.change
+        if was is not None and now < was.at + LONGEST_NOTICE:  # what it has itself was not in force for long
+            near = [slot for slot in was.before if slot.start < until and now < slot.end]
+        return Change(now, tuple(near))
 
     @property
     def occupied(self) -> Admitted:
@@ -197,6 +219,15 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another way of a request, which it may take where those before it have no room."""
+
+    paths: tuple[Path, ...]
+    demands: tuple[Demand, ...]
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AdmissionRequest:
     """A request to take a place in the slot tables.
 
@@ -208,6 +239,7 @@ class AdmissionRequest:
         expected_version: the version that the caller saw of `replaces`.
         condition: what must hold beside room in the tables; None asks nothing more.
         names_others: a refusal may name the reservations of other owners.
+        alternatives: other ways, in the order in which they are tried. moves: others may move to make room.
     """
 
     reservation: Reservation
@@ -221,6 +253,15 @@ class AdmissionRequest:
     expected_version: int | None = None
     condition: Condition | None = None
     names_others: bool = False
+    alternatives: tuple[Alternative, ...] = ()
+    moves: bool = True
+
+    def on(self, path_number: int) -> AdmissionRequest:
+        """The request on one of its ways: 0 is its own, 1 the first alternative."""
+        if not path_number:
+            return replace(self, alternatives=())
+        way = self.alternatives[path_number - 1]
+        return replace(self, paths=way.paths, demands=way.demands, condition=way.condition, alternatives=())
 
 
 @dataclass(frozen=True, slots=True)

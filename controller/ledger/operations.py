@@ -8,13 +8,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
+from controller.admission.choosing import place_on_first
 from controller.admission.model import Refused
-from controller.admission.placing import Placement, place
+from controller.admission.placing import Placement
 from controller.ledger.errors import ForbiddenTransition, IdempotencyConflict, NameTaken
 from controller.ledger.model import (
     OCCUPYING,
     TRANSITIONS,
     AdmissionRequest,
+    Change,
     Condition,
     Entry,
     Proposal,
@@ -23,7 +25,7 @@ from controller.ledger.model import (
 from controller.ledger.recording import ask, document, record
 from controller.ledger.rights import as_asked, check_flows, check_quotas, firm_state, owners_usage
 from controller.ledger.transaction import Needs, Remembered, Transaction
-from controller.ledger.transfers import done_by, movable, move_others, progress_after, rules_of
+from controller.ledger.transfers import done_by, movable_in, move_others, progress_after, rules_of
 from controller.path.flow import flow_matches
 from controller.path.model import Path
 from controller.policy.gate import Gate, needs_approval
@@ -92,8 +94,9 @@ class Admit(Operation[Entry | Refused]):
             return answer
         if old is not None:
             transaction.give_back(old)
-        entry = self.settled(transaction, old, answer)
-        self.check_beside_others(transaction, entry)
+        chosen = replace(self, request=self.request.on(answer.path_number))
+        entry = chosen.settled(transaction, old, answer)
+        chosen.check_beside_others(transaction, entry)
         check_quotas(transaction, before, self.now)
         return entry
 
@@ -124,14 +127,15 @@ class Admit(Operation[Entry | Refused]):
         """`old`: what the request changes; `without`: that, where the tables hold it still."""
         request, terms = self.request, transaction.terms
         stay = self.stay | {request.replaces or ""}
-        return place(
+        return place_on_first(
             transaction.tables,
             request.reservation,
-            request.demands,
+            [(request.paths, request.demands), *((one.paths, one.demands) for one in request.alternatives)],
             rules_of(terms, self.now),
             without=(without.occupied,) if without else (),
-            movable=lambda: movable(transaction.transfers(self.now), terms.policy.gate, stay),
+            movable=lambda: movable_in(transaction, self.now, stay) if request.moves else (),
             done=done_by(old, self.now),
+            changes=old is not None,
         )
 
     def settled(self, transaction: Transaction, old: Entry | None, placed: Placement) -> Entry:
@@ -161,6 +165,8 @@ class Admit(Operation[Entry | Refused]):
         else:
             form = {"reservation": request.reservation, "paths": request.paths, "demands": request.demands}
             form["progress"] = progress_after(old, request.reservation, self.now)
+            if old.state is State.COMMITTED:
+                form["change"] = old.changed_at_once(self.now)
             entry = transaction.change(old, old.state, self.now, proposed=None, **form)
             record(
                 transaction, entry, "modified", request.actor, self.now,
@@ -338,7 +344,9 @@ def _make_way(transaction: Transaction, key: tuple[str, str], now: datetime) -> 
 
 
 def move(transaction: Transaction, entry: Entry, to: State, actor: str, now: datetime, reason: str) -> Entry:
-    kept = {"hold_until": entry.hold_until if to is State.HELD else None}
+    kept: dict[str, Any] = {"hold_until": entry.hold_until if to is State.HELD else None}
+    if to is State.COMMITTED:
+        kept["change"] = Change(now)
     changed = transaction.change(entry, to, now, proposed=None, **kept)
     # What ended on its own lies in the past: there is nothing to give back.
     if entry.state in OCCUPYING and to not in OCCUPYING and max(entry.reservation.end, entry.latest.end) > now:

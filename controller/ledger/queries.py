@@ -7,16 +7,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, text
+from sqlalchemy import Boolean, ColumnElement, Connection, Select, func, literal_column, or_, select, text
 
 from controller.ledger import rows, schema
 from controller.ledger.model import OCCUPYING, Entry, Event, State
-from controller.ledger.transaction import READ_USAGE
+from controller.ledger.reading import READ_USAGE
 from controller.policy.quotas import Usage
 from controller.timebase import to_us
 
 _LIVE = tuple(state.value for state in OCCUPYING)
 _entry, _event = schema.entry.c, schema.event.c
+# Literals and not parameters: so the few that wait are found by their partial index.
+_WAITS = literal_column(
+    "(state IN ('held', 'awaiting-approval', 'committed') AND (state = 'awaiting-approval' OR proposed IS NOT NULL))",
+    Boolean,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,8 @@ class Filter:
     Attributes:
         label: `(key, value)`; an empty value asks for the key alone.
         since, until: entries that end after the one and begin before the other (first start, last end).
+        waits: only those of which something waits for approval: themselves, or a change of them.
+        search: a part of `OWNER/NAME`, in whichever case, or the beginning of a handle.
         newest: the latest numbers first.
         after: the number of the last entry of the page before; 0 for the first page.
     """
@@ -39,6 +46,8 @@ class Filter:
     newest: bool = False
     after: int = 0
     limit: int = 100
+    search: str | None = None
+    waits: bool = False
 
 
 def by_handle(connection: Connection, handle: str) -> Entry | None:
@@ -59,14 +68,25 @@ def _one(connection: Connection, statement: Select[Any]) -> Entry | None:
 def entries(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
     """By number, at most `limit`."""
     statement = _page(rows.SELECT_ENTRY, _entry.number, wanted.after, newest=wanted.newest).limit(wanted.limit)
-    statement = statement.where(*_those(wanted.owner, wanted.name, wanted.label))
+    found = connection.execute(statement.where(*conditions_of(wanted)))
+    return tuple(rows.entry_from_row(row) for row in found)
+
+
+def conditions_of(wanted: Filter) -> list[ColumnElement[bool]]:
+    """What an entry must be to be on one of the filter's pages."""
+    conditions = _those(wanted.owner, wanted.name, wanted.label)
     if wanted.states is not None:
-        statement = statement.where(_entry.state.in_([state.value for state in wanted.states]))
+        conditions.append(_entry.state.in_([state.value for state in wanted.states]))
     if wanted.since is not None:
-        statement = statement.where(_entry.end_us > to_us(wanted.since))
+        conditions.append(_entry.end_us > to_us(wanted.since))
     if wanted.until is not None:
-        statement = statement.where(_entry.start_us < to_us(wanted.until))
-    return tuple(rows.entry_from_row(row) for row in connection.execute(statement))
+        conditions.append(_entry.start_us < to_us(wanted.until))
+    if wanted.waits:
+        conditions.append(_WAITS)
+    if wanted.search:
+        named = (_entry.owner + "/" + _entry.name).icontains(wanted.search, autoescape=True)
+        conditions.append(or_(named, _entry.handle.startswith(wanted.search, autoescape=True)))
+    return conditions
 
 
 def _page(statement: Select[Any], number: ColumnElement[int], after: int, *, newest: bool) -> Select[Any]:
@@ -158,16 +178,20 @@ def latest_of_devices(connection: Connection, kind: str) -> tuple[Event, ...]:
     return tuple(rows.event_from_row(row) for row in connection.execute(statement))
 
 
-def between(connection: Connection, start: datetime, end: datetime) -> tuple[Entry, ...]:
+def between(
+    connection: Connection, start: datetime, end: datetime, owner: str | None = None, limit: int | None = None
+) -> tuple[Entry, ...]:
     """Entries that are or were committed, whose first start and last end meet `[start, end]`, by number.
 
-    Of those that were cancelled, the ones that had been committed before.
+    Of those that were cancelled, the ones that had been committed before. `owner`: only this one's; the first `limit`.
     """
     committed = select(_event.handle).where(_event.handle == _entry.handle, _event.kind == "reservation.committed")
     over = (_entry.state == State.CANCELLED.value) & committed.exists()
     stands = _entry.state.in_([State.COMMITTED.value, State.ENDED.value])
     statement = rows.SELECT_ENTRY.where(_entry.start_us <= to_us(end), _entry.end_us >= to_us(start))
-    statement = statement.where(or_(stands, over)).order_by(_entry.number)
+    statement = statement.where(or_(stands, over)).order_by(_entry.number).limit(limit)
+    if owner is not None:
+        statement = statement.where(_entry.owner == owner)
     return tuple(rows.entry_from_row(row) for row in connection.execute(statement))
 
 

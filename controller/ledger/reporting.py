@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from controller.admission.deadline import progress
+from controller.admission.decision import absent
 from controller.admission.free import free_in
 from controller.admission.placing import next_second, place_transfer, profile_of, rest_of, transfer_of, with_profile
 from controller.admission.rates import Profile
@@ -19,7 +20,7 @@ from controller.ledger.model import Entry, Progress, State
 from controller.ledger.operations import Operation, move
 from controller.ledger.recording import document, record
 from controller.ledger.transaction import Needs, Transaction
-from controller.ledger.transfers import movable, move_others, moved_form, rules_of, within
+from controller.ledger.transfers import movable_in, move_others, moved_form, rules_of, within
 from controller.reservation.need import VolumeByDeadline
 from controller.timebase import Window, iso
 from controller.units import format_bytes, format_bytes_about
@@ -49,14 +50,15 @@ class Report(Operation[Entry]):
         if not self.remaining_bytes:
             return self._finished(transaction, entry)
         moment = next_second(self.now)
-        transaction.give_back(entry)
         before = rest_of(entry.reservation, moment)
-        told, profile, moved = self._planned(transaction, entry, need, moment)
-        form = {} if profile == before or not profile else moved_form(entry, profile, moment)
+        found = planned(transaction, entry, need, self.remaining_bytes, moment, self.now)
+        told = Progress(self.remaining_bytes, self.now, found.needed_bps, found.missing_bytes)
+        form = {} if found.profile == before or not found.profile else moved_form(entry, found.profile, moment)
+        transaction.give_back(entry)
         changed = transaction.change(entry, entry.state, self.now, progress=told, **form)
         transaction.take(changed)
         self._record(transaction, entry, changed, told)
-        move_others(transaction, moved, changed, self.now)
+        move_others(transaction, found.moved, changed, self.now)
         return changed
 
     def _checked(self, entry: Entry) -> VolumeByDeadline:
@@ -78,40 +80,12 @@ class Report(Operation[Entry]):
             )
         return need
 
-    def _planned(
-        self, transaction: Transaction, entry: Entry, need: VolumeByDeadline, moment: datetime
-    ) -> tuple[Progress, Profile, Mapping[str, Profile]]:
-        """What there is to tell, the profile from `moment` on, and those of others that move for it.
-
-        Where a change waits for approval beside what is in force, nobody moves: both would need the room.
-        """
-        terms, tables = transaction.terms, transaction.tables
-        allowed = within(need, entry.reservation, terms.policy.gate)
-        transfer = transfer_of(allowed, entry.demands, need.window_from(moment), self.remaining_bytes)
-        free = free_in(tables, transfer.crossings, Window(moment, need.by), terms.sls)
-        found = progress(transfer, profile_of(entry.reservation), self.remaining_bytes, moment, free)
-        profile, missing_bytes = found.profile, found.missing_bytes
-        moved: Mapping[str, Profile] = {}
-        if missing_bytes and entry.proposed is None:
-            others = movable(transaction.transfers(self.now), terms.policy.gate, {entry.handle})
-            room = place_transfer(tables, transfer, rules_of(terms, self.now), lambda: others)
-            if room is not None:
-                (profile, moved), missing_bytes = room, 0
-        return Progress(self.remaining_bytes, self.now, found.needed_bps, missing_bytes), profile, moved
-
     def _record(self, transaction: Transaction, before: Entry, after: Entry, told: Progress) -> None:
         numbers = {"remaining_bytes": told.remaining_bytes, "needed_bps": told.needed_bps}
         forms = {"before": document(before), "reservation": document(after)} if before.demands != after.demands else {}
         record(transaction, after, "progress", self.actor, self.now, **numbers, **forms)
         if told.missing_bytes:
-            assert after.reservation.need is not None
-            missing, remaining = format_bytes_about(told.missing_bytes, up=True), format_bytes(told.remaining_bytes)
-            by = iso(after.reservation.need.by)
-            words = f"{missing} of {remaining} cannot be moved by {by}: all that is free is taken"
-            record(
-                transaction, after, "behind", "slotcar", self.now,
-                **numbers, missing_bytes=told.missing_bytes, message=words,
-            )  # fmt: skip
+            record_behind(transaction, after, self.remaining_bytes, told, self.now)
 
     def _finished(self, transaction: Transaction, entry: Entry) -> Entry:
         """All is moved: what is left of its profile is free at once."""
@@ -126,3 +100,50 @@ class Report(Operation[Entry]):
         )
         record(transaction, ended, "ended", self.actor, self.now, reason=reason, reservation=document(ended))
         return ended
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A transfer's profile from a moment on, and those of others that move for it; see `controller.admission.deadline`."""
+
+    needed_bps: int
+    profile: Profile
+    missing_bytes: int
+    moved: Mapping[str, Profile]
+
+
+def planned(
+    transaction: Transaction,
+    entry: Entry,
+    need: VolumeByDeadline,
+    remaining_bytes: int,
+    moment: datetime,
+    now: datetime,
+) -> Found:
+    """What the rest of a transfer can have from `moment` on. Changes nothing.
+
+    Where a change waits for approval beside what is in force, nobody moves: both would need the room.
+    """
+    terms, tables = transaction.terms, transaction.tables
+    allowed = within(need, entry.reservation, terms.policy.gate)
+    transfer = transfer_of(allowed, entry.demands, need.window_from(moment), remaining_bytes)
+    with absent(tables, entry.demands, (entry.occupied,)):
+        free = free_in(tables, transfer.crossings, Window(moment, need.by), terms.sls)
+        found = progress(transfer, profile_of(entry.reservation), remaining_bytes, moment, free)
+        if found.missing_bytes and entry.proposed is None:
+            others = movable_in(transaction, now, {entry.handle})
+            room = place_transfer(tables, transfer, rules_of(terms, now), lambda: others)
+            if room is not None:
+                return Found(found.needed_bps, room[0], 0, room[1])
+    return Found(found.needed_bps, found.profile, found.missing_bytes, {})
+
+
+def record_behind(transaction: Transaction, entry: Entry, remaining_bytes: int, told: Progress, now: datetime) -> None:
+    """Says what of a transfer cannot be moved by its deadline."""
+    assert entry.reservation.need is not None
+    missing, remaining = format_bytes_about(told.missing_bytes, up=True), format_bytes(remaining_bytes)
+    words = f"{missing} of {remaining} cannot be moved by {iso(entry.reservation.need.by)}: all that is free is taken"
+    record(
+        transaction, entry, "behind", "slotcar", now, remaining_bytes=remaining_bytes, needed_bps=told.needed_bps,
+        missing_bytes=told.missing_bytes, message=words,
+    )  # fmt: skip

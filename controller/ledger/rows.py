@@ -13,11 +13,11 @@ from sqlalchemy import Row, select
 from controller.admission.model import Demand
 from controller.admission.resource_id import ResourceId
 from controller.ledger import schema
-from controller.ledger.model import Entry, Event, Progress, Proposal, State
+from controller.ledger.model import Change, Entry, Event, Progress, Proposal, State
 from controller.network.model import InterfaceId
 from controller.path.model import Hop, Path
-from controller.reservation.model import Reservation
-from controller.timebase import Window
+from controller.reservation.model import Reservation, Slot
+from controller.timebase import Window, from_us
 from controller.vocabulary import Service
 
 SELECT_ENTRY = select(schema.entry)
@@ -98,6 +98,7 @@ def entry_from_row(row: Row[Any]) -> Entry:
         hold_until=row.hold_until,
         proposed=proposal_from_row(row.proposed) if row.proposed else None,
         progress=progress_from_row(row.progress) if row.progress else None,
+        change=change_from_row(row.change) if row.change else None,
     )
 
 
@@ -124,6 +125,16 @@ def progress_json(progress: Progress) -> str:
 
 def progress_from_row(row: dict[str, Any]) -> Progress:
     return Progress(**{**row, "at": datetime.fromisoformat(row["at"])})
+
+
+def change_json(change: Change) -> str:
+    before = [[slot.start_us, slot.end_us, *slot.rates] for slot in change.before]
+    return json.dumps({"at": change.at.isoformat(), "before": before})
+
+
+def change_from_row(row: dict[str, Any]) -> Change:
+    before = tuple(Slot(from_us(start), from_us(end), *rates) for start, end, *rates in row["before"])
+    return Change(datetime.fromisoformat(row["at"]), before)
 
 
 def event_from_row(row: Row[Any]) -> Event:

@@ -49,6 +49,7 @@ entry = Table(
     Column("progress", JSONB),
     Column("wire_bytes", ARRAY(Integer)),
     Column("payload_bytes", Integer),
+    Column("change", JSONB),
 )
 
 flow = Table(
@@ -119,4 +120,15 @@ webhook_delivery = Table(
     Column("next_at", DateTime(timezone=True), nullable=False),
     Column("dead_at", DateTime(timezone=True)),
     Column("last_error", Text, nullable=False),
+)
+
+web_session = Table(
+    "web_session",
+    metadata,
+    Column("id_sha256", Text, primary_key=True),
+    Column("token_name", Text, nullable=False),
+    Column("token_sha256", Text),
+    Column("zone", Text, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("seen_at", DateTime(timezone=True), nullable=False),
 )

@@ -21,52 +21,11 @@ from controller.ledger.cache import TableCache
 from controller.ledger.database import Head
 from controller.ledger.errors import ForbiddenTransition, StaleVersion, UnknownHandle
 from controller.ledger.model import OCCUPYING, TRANSITIONS, Entry, State, Terms
+from controller.ledger.reading import READ_BESIDE, READ_ENTRIES, READ_OTHERS, READ_USAGE
 from controller.policy.quotas import Usage
 from controller.timebase import to_us
 
 Key = tuple[str, str]
-_LIVE_STATES = ", ".join(f"'{state.value}'" for state in sorted(OCCUPYING))
-# Two branches and not an OR, states as literals and not parameters, one lookup for each name: so each part keeps its
-# (partial) index whatever the planner believes of a table that has grown since its last ANALYZE.
-_READ_ENTRIES = text(
-    f"""
-    SELECT * FROM entry WHERE handle = ANY(CAST(:handles AS text[]))
-    UNION ALL
-    SELECT found.* FROM unnest(CAST(:owners AS text[]), CAST(:names AS text[])) AS asked (owner, name), LATERAL (
-        SELECT * FROM entry
-        WHERE entry.owner = asked.owner AND entry.name = asked.name AND entry.state IN ({_LIVE_STATES})
-        LIMIT 1
-    ) AS found
-    """  # noqa: S608 - the states are constants of this program
-)
-# Two ranges of the key (pair, owner, entry) and not an inequality: one's own rows, however many, are not read.
-_READ_OTHERS = text(
-    """
-    SELECT entry.* FROM unnest(CAST(:pairs AS text[]), CAST(:owners AS text[])) AS asked (pair, owner), LATERAL (
-        SELECT entry FROM flow WHERE flow.pair = asked.pair AND flow.owner < asked.owner
-        UNION ALL
-        SELECT entry FROM flow WHERE flow.pair = asked.pair AND flow.owner > asked.owner
-    ) AS found JOIN entry ON entry.number = found.entry
-    WHERE entry.end_us > :now_us OR entry.proposed IS NOT NULL
-    """
-)
-READ_USAGE = text(
-    f"""
-    SELECT count(*) AS reservations, coalesce(sum(windows), 0) AS windows,
-        count(*) FILTER (WHERE state = 'held') AS holds, coalesce(sum(volume_bits), 0) AS volume_bits
-    FROM entry
-    WHERE owner = :owner AND state IN ({_LIVE_STATES}) AND end_us > :now_us AND handle <> ALL(CAST(:known AS text[]))
-    """  # noqa: S608 - the states are constants of this program
-)
-# Containment in JSON finds a superset (an interface may have a device's name), which is looked through again.
-_READ_BESIDE = text(
-    f"""
-    SELECT * FROM entry WHERE state IN ({_LIVE_STATES}) AND end_us > :start_us AND start_us < :end_us AND EXISTS (
-        SELECT FROM unnest(CAST(:devices AS text[])) AS asked (name)
-        WHERE paths @> jsonb_build_array(jsonb_build_object('hops', jsonb_build_array(jsonb_build_array(asked.name))))
-    )
-    """  # noqa: S608 - the states are constants of this program
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +82,11 @@ class Transaction:
         if self._tables is None:
             self._tables = self._cache.caught_up(self.connection, self.head.sequence, self.terms, self._now_us)
         return self._tables
+
+    @property
+    def known_transfers(self) -> dict[str, Any]:
+        """What was made of deadline transfers in transactions before; see `controller.ledger.transfers.movable`."""
+        return self._cache.known_transfers
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -183,7 +147,7 @@ class Transaction:
         """Other live entries that cross one of the devices and may be open while the entry is, by number."""
         start, end = entry.reservation.start, entry.reservation.end
         asked = {"start_us": to_us(start), "end_us": to_us(end), "devices": sorted(devices)}
-        entries = [rows.entry_from_row(row) for row in self.connection.execute(_READ_BESIDE, asked)]
+        entries = [rows.entry_from_row(row) for row in self.connection.execute(READ_BESIDE, asked)]
         known = {one.handle: one for one in entries} | self._entries  # what the batch has changed already is newer
         return tuple(
             sorted(
@@ -228,13 +192,13 @@ class Transaction:
 
     def _read_others(self, flows: Collection[tuple[str, str]]) -> None:
         asked = {"pairs": [pair for pair, _ in flows], "owners": [owner for _, owner in flows]}
-        for row in self.connection.execute(_READ_OTHERS, asked | {"now_us": self._now_us}):
+        for row in self.connection.execute(READ_OTHERS, asked | {"now_us": self._now_us}):
             self._note_read(rows.entry_from_row(row))
         self._flows_read |= set(flows)
 
     def _read_entries(self, handles: Collection[str], keys: Collection[Key]) -> None:
         rows_read = self.connection.execute(
-            _READ_ENTRIES,
+            READ_ENTRIES,
             {
                 "handles": list(handles),
                 "owners": [owner for owner, _ in keys],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,9 @@ from controller.policy.gate import Gate
 from controller.reservation.model import Reservation
 from controller.reservation.need import VolumeByDeadline
 from controller.timebase import MICROSECOND, Window, to_us
+
+#: Transfers that are over are forgotten when there are so many more than live ones.
+FORGOTTEN_ABOVE = 100
 
 
 def rules_of(terms: Terms, now: datetime) -> Rules:
@@ -49,10 +52,39 @@ def within(need: VolumeByDeadline, reservation: Reservation, gate: Gate) -> Volu
     return need.model_copy(update={"at_most_bps": min(need.highest_bps, most)})
 
 
-def movable(entries: Iterable[Entry], gate: Gate, stay: Collection[str] = frozenset()) -> Sequence[PlacedTransfer]:
-    """Those of the entries that may be moved, without those that `stay`, by handle."""
-    found = (placed_transfer(entry, gate) for entry in entries if entry.handle not in stay)
+def movable(
+    entries: Iterable[Entry],
+    gate: Gate,
+    stay: Collection[str] = frozenset(),
+    known: MutableMapping[str, tuple[Entry, Gate, PlacedTransfer | None]] | None = None,
+) -> Sequence[PlacedTransfer]:
+    """Those of the entries that may be moved, without those that `stay`, by handle.
+
+    Args:
+        known: what was found of entries before, which is used and kept here.
+    """
+    found = (_known_transfer(entry, gate, known) for entry in entries if entry.handle not in stay)
     return [one for one in found if one is not None]
+
+
+def movable_in(transaction: Transaction, now: datetime, stay: Collection[str]) -> Sequence[PlacedTransfer]:
+    """Those of the ledger that may be moved, as the transaction has them."""
+    entries = transaction.transfers(now)
+    known = transaction.known_transfers
+    if len(known) > 2 * len(entries) + FORGOTTEN_ABOVE:
+        known.clear()
+    return movable(entries, transaction.terms.policy.gate, stay, known)
+
+
+def _known_transfer(
+    entry: Entry, gate: Gate, known: MutableMapping[str, tuple[Entry, Gate, PlacedTransfer | None]] | None
+) -> PlacedTransfer | None:
+    if known is None:
+        return placed_transfer(entry, gate)
+    before = known.get(entry.handle)
+    if before is None or before[0] is not entry or before[1] != gate:
+        before = known[entry.handle] = entry, gate, placed_transfer(entry, gate)
+    return before[2]
 
 
 def done_by(entry: Entry | None, now: datetime) -> Done:

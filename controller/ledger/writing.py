@@ -17,13 +17,13 @@ UPDATE = """
 UPDATE entry SET state = %s, version = %s, document = %s::jsonb, paths = %s::jsonb, resources = %s::text[],
     amounts = %s::bigint[], labels = %s::jsonb, start_us = %s, end_us = %s, proposed = %s::jsonb, windows = %s,
     volume_bits = %s, deadline_us = %s, progress = %s::jsonb,
-    wire_bytes = %s::integer[], payload_bytes = %s, hold_until = %s, changed_at = %s
+    wire_bytes = %s::integer[], payload_bytes = %s, change = %s::jsonb, hold_until = %s, changed_at = %s
 WHERE number = %s
 """
 COPY_ENTRY = """
 COPY entry (number, handle, owner, name, state, version, document, paths, resources, amounts, labels, start_us,
     end_us, proposed, windows, volume_bits, deadline_us, progress,
-    wire_bytes, payload_bytes, hold_until, created_at, changed_at) FROM STDIN
+    wire_bytes, payload_bytes, change, hold_until, created_at, changed_at) FROM STDIN
 """
 COPY_OCCUPANCY = """
 COPY occupancy (sequence, entry, sign, resources, amounts, starts_us, ends_us, last_end_us) FROM STDIN
@@ -68,7 +68,7 @@ def updated(entry: Entry) -> tuple[Any, ...]:
 
 def _body(entry: Entry) -> tuple[Any, ...]:
     """document, paths, resources, amounts, labels, start_us, end_us, proposed, windows, volume_bits, deadline_us, progress,
-    wire_bytes, payload_bytes.
+    wire_bytes, payload_bytes, change.
     """
     reservation = entry.reservation
     return (
@@ -82,6 +82,7 @@ def _body(entry: Entry) -> tuple[Any, ...]:
         entry.usage.windows,
         entry.usage.volume_bits,
         *_need_columns(entry),
+        rows.change_json(entry.change) if entry.change else None,
     )
 
 
