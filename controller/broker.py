@@ -1,4 +1,4 @@
-"""GARA's verbs over the rooms: enquire, create, hold, commit, modify, bind, cancel, status, approve; plan and apply.
+"""GARA's verbs over the rooms: create, hold, commit, modify, bind, cancel, approve; plan and apply.
 
 Each verb takes the caller and `now`, checks the right, composes the rooms, and leaves deciding to admission and keeping
 to the ledger. It holds no state of its own, so any number of brokers may share one ledger.
@@ -6,8 +6,9 @@ to the ledger. It holds no state of its own, so any number of brokers may share 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,40 +17,34 @@ from controller.admission.highs import HighsSolver
 from controller.admission.model import Refused
 from controller.auth import access
 from controller.auth.tokens import Caller
-from controller.ledger import Filter
-from controller.ledger.errors import UnknownHandle
-from controller.ledger.model import AdmissionRequest, Cancellation, Condition, Entry, State, Terms
-from controller.ledger.queries import EventFilter
-from controller.looking import NOBODY, Looking
-from controller.planning.enquiry import EnquiryAnswer, ask_tables
-from controller.planning.errors import NotPossible, RefusedByAdmission, StalePlan, require_no_refusal
+from controller.ledger.model import AdmissionRequest, Alternative, Cancellation, Condition, Entry, State, Terms
+from controller.looking import Looking
+from controller.path.model import Path
+from controller.planning.errors import (
+    CannotExpress,
+    NotPossible,
+    RefusedByAdmission,
+    StalePlan,
+    require_no_refusal,
+)
 from controller.planning.matching import match
 from controller.planning.modification import Modification, modified, with_ports
-from controller.planning.never_fits import require_it_may_fit
+from controller.planning.never_fits import never_fits, require_it_may_fit
 from controller.planning.plan import Applied, Plan, make_plan, network_digest
 from controller.planning.platform_limits import PlatformLimits
 from controller.planning.request_limits import require_few_windows
-from controller.planning.routing import RoutedReservation, route
+from controller.planning.routing import RoutedReservation, hops_of, route, routed_ways
 from controller.planning.source import Source
 from controller.planning.step import Action, PlanStep
 from controller.problems import InvalidInput, Problem, is_line
-from controller.recovery.comparison import Comparison, compare
 from controller.reservation import require_valid
-from controller.reservation.model import Reservation, is_storable
-from controller.timebase import MICROSECOND, Window, iso
-from controller.timeline.shares import BackgroundShares
-from controller.views.devices import named_devices
-from controller.views.phases import KINDS
-from controller.views.timeline import TimelineItem, TimelineQuery, timeline
-from controller.wiring import policy_of, pusher_for
+from controller.reservation.model import Reservation
+from controller.timebase import iso
+from controller.wiring import policy_of
 
-#: A boundary is prepared at most so long before it, and its failures are recorded no longer than so after it.
-EVENTS_WITHIN = timedelta(hours=1)
 LONGEST_REASON = 500
 #: Of joint moves.
 SOLVER = HighsSolver()
-#: Of what the audit log says about boundaries; with more, the earliest are left out.
-MOST_EVENTS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,61 +67,6 @@ class Broker(Looking):
         policy = policy_of(self.settings, self.network)
         terms = Terms(capacities(self.network), self.network.sls, policy, SOLVER, self._condition_of)
         self.ledger.set_terms(terms)
-
-    # -- reading ---------------------------------------------------------------------------------------------------
-
-    def status(self, which: str, caller: Caller) -> Entry:
-        """The entry of a handle, or of `OWNER/NAME` (the live one, else the latest).
-
-        Raises:
-            UnknownHandle: there is none that the caller may see.
-        """
-        if not is_storable(which):
-            raise UnknownHandle(which)
-        owner, slash, name = which.partition("/")
-        entry = self.ledger.find(owner, name) if slash else self.ledger.get(which)
-        if entry is None:
-            raise UnknownHandle(which)
-        access.require_see(caller, entry)
-        return entry
-
-    def list(self, wanted: Filter, caller: Caller) -> tuple[Entry, ...]:
-        """Entries by number; a requester sees its own."""
-        if not access.may_see(caller, wanted.owner or ""):
-            if wanted.owner is not None:
-                return ()
-            wanted = replace(wanted, owner=caller.owner)
-        return self.ledger.list(wanted)
-
-    def timeline(self, query: TimelineQuery, caller: Caller, now: datetime) -> tuple[TimelineItem, ...]:
-        """Boundaries that were and that come; a requester sees those of its own reservations.
-
-        Raises:
-            NoSuchDevice: the inventory has no managed device of a name in the query.
-        """
-        owner = None
-        if not access.may_overview(caller):
-            query, owner = replace(query, own_only=True), caller.owner or NOBODY
-        elif query.devices is not None:
-            named_devices(self.network, query.devices)
-        if query.until < query.since:
-            return ()
-        wanted = EventFilter(KINDS, since=query.since - EVENTS_WITHIN, until=query.until + EVENTS_WITHIN)
-        events = self.ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
-        entries = BackgroundShares(self.network)(
-            self.ledger.between(query.since, query.until), Window(query.since, query.until + MICROSECOND)
-        )
-        return timeline((one for one in entries if owner in (None, one.reservation.owner)), events, query, now)
-
-    def compare(self, devices: Collection[str] | None, caller: Caller, now: datetime) -> Comparison:
-        """What these devices have (all where `devices` is None) against what they are to have; reads them, which takes
-        seconds, and changes nothing.
-
-        Raises:
-            NoSuchDevice, NotPossible: see `controller.recovery.comparison.compare`.
-        """
-        access.require_overview(caller, "read a device")
-        return compare(self.ledger, self.network, pusher_for(self.network, self.settings, None), now, devices)
 
     # -- requests ----------------------------------------------------------------------------------------------------
 
@@ -172,6 +112,7 @@ class Broker(Looking):
             reservation,
             caller,
             now,
+            present=entry.paths,
             hold_until=entry.hold_until,
             replaces=entry.handle,
             expected_version=expected_version if expected_version is not None else entry.version,
@@ -226,14 +167,41 @@ class Broker(Looking):
             names_others=access.may_see_all(caller),
         )
 
-    def _admit(self, reservation: Reservation, caller: Caller, now: datetime, **how: Any) -> Entry:
+    def _admit(
+        self, reservation: Reservation, caller: Caller, now: datetime, present: Sequence[Path] = (), **how: Any
+    ) -> Entry:
+        """`present`: the paths of the reservation that this is another form of."""
         require_few_windows([("", reservation)], self.settings.max_windows)
         routed = route(require_valid(reservation), self.network)
-        require_it_may_fit(routed, self.ledger.terms.capacities, now)
-        answer = self.ledger.admit(self._request(routed, caller, **how), now)
+        if self.settings.paths == 1:
+            require_it_may_fit([routed], self.ledger.terms.capacities, now)
+            answer = self.ledger.admit(self._request(routed, caller, **how), now)
+        else:
+            answer = self._admit_on_one(routed, caller, now, present, **how)
         if isinstance(answer, Refused):
             raise RefusedByAdmission(reservation, answer)
         return answer
+
+    def _admit_on_one(
+        self, routed: RoutedReservation, caller: Caller, now: datetime, present: Sequence[Path], **how: Any
+    ) -> Entry | Refused:
+        """On the shortest path, which most requests find free; other ways are only looked for where it is not."""
+        asked, capacities = routed.reservation, self.ledger.terms.capacities
+        if not present and never_fits(routed, capacities, now) is None:
+            answer = self.ledger.admit(self._request(routed, caller, moves=False, **how), now)
+            if isinstance(answer, Entry):
+                return answer
+        choices = routed_ways(asked, self.network, self.settings.paths, present)
+        require_it_may_fit(choices, capacities, now)
+        first, *others = [one for one in choices if never_fits(one, capacities, now) is None]
+        alternatives = tuple(self._alternatives(others))
+        return self.ledger.admit(self._request(first, caller, alternatives=alternatives, **how), now)
+
+    def _alternatives(self, choices: Sequence[RoutedReservation]) -> Iterator[Alternative]:
+        """Without those on which a platform cannot express the reservation."""
+        for one in choices:
+            with suppress(CannotExpress):
+                yield Alternative(one.paths, one.demands, self._platform_limits.condition(one))
 
     def _condition_of(self, entry: Entry) -> Condition | None:
         """What must hold of a reservation that is moved, beside room in the tables."""
@@ -249,17 +217,6 @@ class Broker(Looking):
             names_others=access.may_see_all(caller),
             **how,
         )
-
-    def enquire(self, asked: Reservation, caller: Caller, now: datetime) -> EnquiryAnswer:
-        """The highest rate each way over the windows (GARA's enquire).
-
-        Raises:
-            NoPath: the endpoints are not connected, or not known. BeyondHorizon: reservations end earlier.
-        """
-        self.ledger.terms.policy.check_horizon(asked, now)
-        require_few_windows([("", asked)], self.settings.max_windows)
-        answer, _ = self.ledger.ask(lambda tables: ask_tables(asked, self.network, tables), now)
-        return answer
 
     # -- files -----------------------------------------------------------------------------------------------------
 
@@ -291,6 +248,7 @@ class Broker(Looking):
             paths=source.paths,
             show_from=show_from,
             solver=SOLVER,
+            most_paths=self.settings.paths,
         )
         return made if access.may_overview(caller) else made.without_devices()
 
@@ -321,16 +279,36 @@ class Broker(Looking):
     def _change_of(self, step: PlanStep, caller: Caller, now: datetime) -> AdmissionRequest | Cancellation:
         """What the ledger is asked for a step of a plan, which may have been written by anybody."""
         access.owner_for(caller, step.key[0])
-        if step.handle is not None and self._changeable(step.handle, caller).reservation.key != step.key:
+        entry = None if step.handle is None else self._changeable(step.handle, caller)
+        if entry is not None and entry.reservation.key != step.key:
             raise StalePlan(f"{step.handle} is not {'/'.join(step.key)}: make the plan again")
         if step.reservation is None or step.action is Action.CANCEL:
             assert step.handle is not None
             return Cancellation(step.handle, step.expected_version)
         if step.reservation.end <= now:
             raise StalePlan(f"{'/'.join(step.key)} ended at {iso(step.reservation.end)}: make the plan again")
-        routed = step.routed or route(step.reservation, self.network)
+        routed = step.routed or self._as_planned(step, step.reservation)
         require_valid(step.reservation, "plan")
         return self._request(routed, caller, replaces=step.handle, expected_version=step.expected_version)
+
+    def _as_planned(self, step: PlanStep, reservation: Reservation) -> RoutedReservation:
+        """On the very path of the plan, which may have been written by anybody.
+
+        Raises:
+            StalePlan: it is none of those that a reservation may take here. EndpointNotAllowed.
+        """
+        shortest = route(reservation, self.network)
+        self.ledger.terms.policy.endpoints.check(reservation, shortest.paths)
+        if step.paths is None or hops_of(shortest.paths) == step.paths:
+            return shortest
+        for one in routed_ways(reservation, self.network, self.settings.paths):
+            if hops_of(one.paths) == step.paths:
+                return one
+        path = " > ".join(hop.device for hop in step.paths[0])
+        raise StalePlan(
+            f"the plan takes {'/'.join(step.key)} along {path}, which is none of the paths that are tried here"
+            f" (SLOTCAR_PATHS is {self.settings.paths}): make the plan again"
+        )
 
     # -- states ----------------------------------------------------------------------------------------------------
 

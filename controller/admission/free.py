@@ -11,7 +11,7 @@ import numpy as np
 from controller.admission.kernels import Ints
 from controller.admission.rates import SECOND_US, Crossing, Profile, RateStep
 from controller.admission.resource_id import SLS
-from controller.admission.tables import SlotTables
+from controller.admission.tables import Columns, SlotTables
 from controller.network.model import Sls
 from controller.timebase import Window
 from controller.units import MAX_RATE_BPS
@@ -115,22 +115,20 @@ def free_in(
     `sls`: the network's SLSs, by name; outside its validity one leaves nothing. A path without a resource leaves
     `MAX_RATE_BPS`.
     """
-    times = np.array([window.start_us], dtype=np.int64)
-    levels = np.array([MAX_RATE_BPS], dtype=np.int64)
-    for crossing in crossings:
-        others, rates = _free_on(tables, crossing, window, sls or {})
-        union = _union(times, others)
-        levels = np.minimum(_at(times, levels, union), _at(others, rates, union))
-        times = union
+    functions = [_free_on(tables, crossing, window, sls or {}) for crossing in crossings]
+    times = _union(np.array([window.start_us], dtype=np.int64), *(times for times, _ in functions))
+    levels = np.full(len(times), MAX_RATE_BPS, dtype=np.int64)
+    for others, rates in functions:
+        np.minimum(levels, _at(others, rates, times), out=levels)
     changes = np.concatenate(([True], levels[1:] != levels[:-1]))
     return Free(times[changes], levels[changes], window.end_us)
 
 
-def _union(some: Ints, others: Ints) -> Ints:
-    """Of two ascending columns; a stable sort merges what is ascending already."""
-    both = np.concatenate((some, others))
-    both.sort(kind="stable")
-    return both[np.concatenate(([True], both[1:] != both[:-1]))]
+def _union(*columns: Ints) -> Ints:
+    """Of ascending columns; a stable sort merges what is ascending already."""
+    together = np.concatenate(columns)
+    together.sort(kind="stable")
+    return together[np.concatenate(([True], together[1:] != together[:-1]))]
 
 
 def _at(times: Ints, levels: Ints, moments: Ints) -> Ints:
@@ -172,3 +170,14 @@ def whole_seconds(steps: Profile, usable: Free) -> Profile:
             last_us = end_us
         grown.append(RateStep(first_us, last_us, rate_bps))
     return tuple(grown)
+
+
+def profile_columns(crossings: Sequence[Crossing], profile: Profile) -> Columns:
+    """As `profile_demands`, in columns; a step at least."""
+    steps = np.array(profile, dtype=np.int64)
+    ratios = np.array([crossing[1:] for crossing in crossings], dtype=np.int64).reshape(-1, 2)
+    wire, payload = ratios[:, :1], ratios[:, 1:]
+    # rate * wire / payload, rounded up, in two parts that stay inside 64 bits.
+    whole, rest = np.divmod(steps[:, 2], payload)
+    amounts = whole * wire - -(rest * wire) // payload
+    return Columns([crossing.resource for crossing in crossings], amounts, steps[:, 0].copy(), steps[:, 1].copy())

@@ -39,17 +39,14 @@ class HighsSolver:
 
 
 def _model(highspy: Any, program: LinearProgram) -> Any:
-    columns, rows = len(program.cost), len(program.rows)
+    columns, rows = len(program.cost), len(program.bounds)
     model = highspy.HighsLp()
     model.num_col_, model.num_row_ = columns, rows
-    model.col_cost_ = np.array(program.cost, dtype=np.float64)
-    model.col_lower_, model.col_upper_ = np.zeros(columns), np.array(program.upper, dtype=np.float64)
-    model.row_lower_ = np.full(rows, -highspy.kHighsInf)
-    model.row_upper_ = np.array([bound for _, bound in program.rows], dtype=np.float64)
-    lengths = [len(row) for row, _ in program.rows]
+    model.col_cost_ = program.cost
+    model.col_lower_, model.col_upper_ = np.zeros(columns), program.upper
+    model.row_lower_, model.row_upper_ = np.full(rows, -highspy.kHighsInf), program.bounds
     matrix = model.a_matrix_
     matrix.format_ = highspy.MatrixFormat.kRowwise
-    matrix.start_ = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-    matrix.index_ = np.array([column for row, _ in program.rows for column in row], dtype=np.int32)
-    matrix.value_ = np.array([value for row, _ in program.rows for value in row.values()], dtype=np.float64)
+    matrix.start_, matrix.index_ = program.starts.astype(np.int32), program.columns.astype(np.int32)
+    matrix.value_ = program.coefficients
     return model

@@ -151,6 +151,8 @@ class Refused:
         reason: set where numbers are not the reason (an SLS not valid then, no such path).
         horizon: until when a nearest window was looked for; None without end.
         transfer: of a volume by a deadline, the numbers in the place of all others.
+        paths_tried: on so many paths; the numbers are those of the best of them.
+        path: its routers in order, where several were tried.
     """
 
     shortfalls: tuple[Shortfall, ...] = ()
@@ -161,10 +163,20 @@ class Refused:
     details: dict[str, str] = field(default_factory=dict)
     horizon: datetime | None = None
     transfer: TransferRefused | None = None
+    paths_tried: int = 1
+    path: tuple[str, ...] = ()
+
+    @property
+    def merit(self) -> int:
+        """How much of the request would fit, against the same request on another path."""
+        numbers = self.transfer.most_bytes if self.transfer else self.highest_rate_bps
+        return (self.highest_share_permille or 0) if numbers is None else numbers
 
     def explain(self) -> tuple[str, ...]:
         """The refusal in lines for people: the reason, each shortage, and what would be admitted."""
         lines = [self.reason] if self.reason else []
+        if self.paths_tried > 1:
+            lines.append(f"{self.paths_tried} paths were tried; the best of them is {' > '.join(self.path)}")
         if self.transfer is not None:
             return (*lines, *self.transfer.explain())
         tightest = self._tightest()

@@ -9,12 +9,12 @@ doi 10.1002/net.22202), and moving what was admitted is what makes deadline syst
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from controller.admission.deadline import Transfer, earliest, filled, shaped
-from controller.admission.free import free_in, whole_seconds
+from controller.admission.free import free_in, profile_columns, whole_seconds
 from controller.admission.model import Demand
 from controller.admission.program import LinearSolver, Movable, joint_profiles
 from controller.admission.rates import (
@@ -26,7 +26,6 @@ from controller.admission.rates import (
     clipped,
     merged,
     microbits,
-    profile_demands,
 )
 from controller.admission.resource_id import ResourceId
 from controller.admission.tables import SlotTables
@@ -55,11 +54,18 @@ class PlacedTransfer:
     Attributes:
         transfer: with the volume that remains now.
         profile: what of it has passed by now does not matter.
+        resources, span_us: the transfer's, laid ready: a request looks at a thousand.
     """
 
     handle: str
     transfer: Transfer
     profile: Profile
+    resources: frozenset[ResourceId] = field(init=False, repr=False, compare=False)
+    span_us: tuple[int, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "resources", frozenset(one.resource for one in self.transfer.crossings))
+        object.__setattr__(self, "span_us", self.transfer.span_us)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +107,16 @@ def make_room(
         replace(one, profile=clipped(one.profile, to_us(now), one.transfer.window.end_us))
         for one in connected(request, placed, frozen_until_us, most_movable)
     ]
-    crossed = _resources(request)
-    crossed |= {crossing.resource for one in component for crossing in one.transfer.crossings}
-    if not _Plan(tables.excerpt(_resources(request)), frozen_until_us, sls).can_fit(request, component):
+    crossed = _resources(request).union(*(one.resources for one in component))
+    spans = [_span_us(request), *(_movable_window(one, frozen_until_us) for one in component)]
+    whole = Window.of_us(min(start_us for start_us, _ in spans), max(end_us for _, end_us in spans))
+    if not _Plan(tables.excerpt(_resources(request), whole), frozen_until_us, sls).can_fit(request, component):
         return None
-    room = _Plan(tables.excerpt(crossed), frozen_until_us, sls).one_after_another(request, component)
+    own = tables.excerpt(crossed, whole)
+    room = _Plan(own.copy(), frozen_until_us, sls).one_after_another(request, component)
     if room is not None or solver is None:
         return room
-    return _Plan(tables.excerpt(crossed), frozen_until_us, sls).together(request, component, solver)
+    return _Plan(own, frozen_until_us, sls).together(request, component, solver)
 
 
 def _placed(tables: SlotTables, request: Transfer | FixedRequest, sls: Mapping[str, Sls] | None) -> Profile | None:
@@ -137,34 +145,55 @@ def connected(
 
     Nearest first, and among equals whoever has the most time left; `most` of them.
     """
-    spans = {one.handle: _movable_window(one, frozen_until_us) for one in placed}
-    crossing_it: dict[ResourceId, dict[str, PlacedTransfer]] = {}
-    for one in placed:
-        if spans[one.handle][0] < spans[one.handle][1]:
-            for crossing in one.transfer.crossings:
-                crossing_it.setdefault(crossing.resource, {})[one.handle] = one
+    rest = [one for one in placed if max(one.span_us[0], frozen_until_us) < one.span_us[1]]
     windows = request.windows if isinstance(request, FixedRequest) else (request.window,)
-    border = [(resource, window.start_us, window.end_us) for resource in _resources(request) for window in windows]
+    spans = [(window.start_us, window.end_us) for window in windows]
+    border = dict.fromkeys(_resources(request), spans)
     reached: list[PlacedTransfer] = []
-    while border and len(reached) < most:
-        beside: dict[str, PlacedTransfer] = {}
-        for resource, first_us, last_us in border:
-            for handle, one in crossing_it.get(resource, {}).items():
-                start_us, end_us = spans[handle]
-                if start_us < last_us and first_us < end_us:
-                    beside[handle] = one
-        for one in beside.values():
-            for crossing in one.transfer.crossings:
-                del crossing_it[crossing.resource][one.handle]
-        reached += sorted(beside.values(), key=lambda one: (-spans[one.handle][1], one.handle))
-        border = [
-            (crossing.resource, *spans[one.handle]) for one in beside.values() for crossing in one.transfer.crossings
-        ]
+    while border:
+        beside: list[PlacedTransfer] = []
+        others: list[PlacedTransfer] = []
+        for one in rest:
+            (beside if _touches(one, border, frozen_until_us) else others).append(one)
+        rest = others
+        reached += sorted(beside, key=lambda one: (-one.span_us[1], one.handle))
+        if len(reached) >= most:
+            break
+        found: dict[ResourceId, list[tuple[int, int]]] = {}
+        for one in beside:
+            for resource in one.resources:
+                found.setdefault(resource, []).append(_movable_window(one, frozen_until_us))
+        border = {resource: _joined(spans) for resource, spans in found.items()}
     return reached[:most]
 
 
+def _touches(
+    one: PlacedTransfer, border: Mapping[ResourceId, Sequence[tuple[int, int]]], frozen_until_us: int
+) -> bool:
+    """Whether what of it may be moved shares a resource with one of the spans there, and time."""
+    if one.resources.isdisjoint(border):
+        return False
+    start_us, end_us = _movable_window(one, frozen_until_us)
+    for resource in one.resources:
+        for first_us, last_us in border.get(resource, ()):
+            if start_us < last_us and first_us < end_us:
+                return True
+    return False
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same times, in spans that do not overlap."""
+    joined: list[tuple[int, int]] = []
+    for start_us, end_us in sorted(spans):
+        if joined and start_us < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end_us)
+        else:
+            joined.append((start_us, end_us))
+    return joined
+
+
 def _movable_window(one: PlacedTransfer, frozen_until_us: int) -> tuple[int, int]:
-    return max(one.transfer.window.start_us, frozen_until_us), one.transfer.window.end_us
+    return max(one.span_us[0], frozen_until_us), one.span_us[1]
 
 
 def _promised(one: PlacedTransfer) -> int:
@@ -231,7 +260,7 @@ class _Plan:
             crossings, old = one.transfer.crossings, self._parts(one)[1]
             new = clipped(kept[one.handle], self.frozen_until_us, one.transfer.window.end_us)
             self._remove(crossings, new)
-            if self.tables.fits(*profile_demands(crossings, old)):
+            if self.tables.fits_columns(profile_columns(crossings, old)):
                 del kept[one.handle]
             self._add(crossings, new if one.handle in kept else old)
         return kept
@@ -323,11 +352,11 @@ class _Plan:
 
     def _add(self, crossings: Sequence[Crossing], profile: Profile) -> None:
         if profile:
-            self.tables.add(*profile_demands(crossings, profile))
+            self.tables.add_columns(profile_columns(crossings, profile))
 
     def _remove(self, crossings: Sequence[Crossing], profile: Profile) -> None:
         if profile and crossings:
-            self.tables.remove(*profile_demands(crossings, profile), surely_there=True)
+            self.tables.add_columns(profile_columns(crossings, profile), sign=-1)
 
 
 def filled_up(profile: Sequence[RateStep], usable: Sequence[RateStep], needed_microbits: int) -> Profile:

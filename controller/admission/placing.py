@@ -55,6 +55,9 @@ class Done:
     slots: tuple[Slot, ...] = ()
 
 
+NOTHING_DONE = Done()
+
+
 @dataclass(frozen=True, slots=True)
 class Placement:
     """A request in its place.
@@ -62,11 +65,13 @@ class Placement:
     Attributes:
         reservation: with the slots that it gets. demands: of these slots.
         moved: new profiles, from now on, of transfers that make room for it, by handle.
+        path_number: which of the paths that were offered it takes.
     """
 
     reservation: Reservation
     demands: tuple[Demand, ...]
     moved: Mapping[str, Profile] = field(default_factory=dict)
+    path_number: int = 0
 
 
 def place(
@@ -77,7 +82,8 @@ def place(
     *,
     without: Sequence[Admitted] = (),
     movable: Callable[[], Sequence[PlacedTransfer]] = tuple,
-    done: Done = Done(),
+    done: Done = NOTHING_DONE,
+    changes: bool = False,
 ) -> Placement | Refused:
     """The decision about a request. Changes nothing: the caller gives back what is `without`, and adds what is placed.
 
@@ -86,13 +92,14 @@ def place(
         without: as `decide` has it.
         movable: the transfers that may make room; asked only where the request does not fit beside them.
         done: of a need, what it has done before.
+        changes: it is another form of what is there: what is past of it is past, whoever else was there then.
 
     Raises:
         ValueError: see `decide`.
     """
     with absent(tables, demands, without):
         if reservation.need is None:
-            return _place_fixed(tables, reservation, tuple(demands), rules, movable)
+            return _place_fixed(tables, reservation, tuple(demands), rules, movable, changes=changes)
         return _place_need(tables, reservation, reservation.need, demands, rules, movable, done)
 
 
@@ -102,11 +109,14 @@ def _place_fixed(
     demands: tuple[Demand, ...],
     rules: Rules,
     movable: Callable[[], Sequence[PlacedTransfer]],
+    *,
+    changes: bool,
 ) -> Placement | Refused:
+    asked, windows = _coming(demands, reservation.slots, rules.now) if changes else (demands, reservation.slots)
     answer = decide(
         tables,
-        demands,
-        reservation.slots,
+        asked,
+        windows,
         sls=rules.sls,
         horizon=rules.horizon,
         one_rate=reservation.constant_rate_bps is not None,
@@ -114,9 +124,20 @@ def _place_fixed(
     if isinstance(answer, Admitted):
         return Placement(reservation, demands)
     others = () if answer.reason else movable()
-    request = FixedRequest(tuple(one for one in demands if one.peak), reservation.slots)
+    request = FixedRequest(tuple(one for one in asked if one.peak), windows)
     room = _room(tables, request, others, rules) if others else None
     return answer if room is None else Placement(reservation, demands, room[1])
+
+
+def _coming(
+    demands: tuple[Demand, ...], slots: tuple[Slot, ...], now: datetime
+) -> tuple[tuple[Demand, ...], tuple[Slot, ...]]:
+    """What of the slots is to come, and its demands; all of them where none is over."""
+    first = next((number for number, slot in enumerate(slots) if slot.end > now), 0)
+    if slots[first].start >= now and not first:
+        return demands, slots
+    left = tuple(replace(one, amounts=one.amounts[first:]) if len(one.amounts) > 1 else one for one in demands)
+    return left, (replace(slots[first], start=max(slots[first].start, now)), *slots[first + 1 :])
 
 
 def _place_need(

@@ -7,7 +7,7 @@ It is solved behind `LinearSolver`, in floating point: what it says is a proposa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, Protocol
 
@@ -15,8 +15,10 @@ import numpy as np
 
 from controller.admission.deadline import Transfer
 from controller.admission.free import free_in
+from controller.admission.kernels import Ints
 from controller.admission.rates import Crossing, Profile, RateStep
 from controller.admission.resource_id import ResourceId
+from controller.admission.steady import Floats
 from controller.admission.tables import SlotTables
 from controller.network.model import Sls
 from controller.timebase import Window
@@ -28,18 +30,30 @@ MOST_SLOTS = 96
 _BPS_PER_UNIT = 1_000_000
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class LinearProgram:
-    """Minimise `cost @ x` with `0 <= x <= upper` and, for each row, the sum of `coefficient * x[column]` <= its bound.
+    """Minimise `cost @ x` with `0 <= x <= upper` and, for each row, the sum of its coefficients times x <= its bound.
 
     Attributes:
         cost, upper: one for each column.
-        rows: `({column: coefficient}, bound)`.
+        starts, columns, coefficients: of row i those from `starts[i]` to `starts[i + 1]`. bounds: one for each row.
     """
 
-    cost: list[float] = field(default_factory=list)
-    upper: list[float] = field(default_factory=list)
-    rows: list[tuple[dict[int, float], float]] = field(default_factory=list)
+    cost: Floats
+    upper: Floats
+    starts: Ints
+    columns: Ints
+    coefficients: Floats
+    bounds: Floats
+
+    @property
+    def rows(self) -> list[tuple[dict[int, float], float]]:
+        """`({column: coefficient}, bound)`, for who reads or solves it slowly."""
+        parts = [slice(*ends) for ends in pairwise(self.starts.tolist())]
+        return [
+            (dict(zip(self.columns[part].tolist(), self.coefficients[part].tolist(), strict=True)), bound)
+            for part, bound in zip(parts, self.bounds.tolist(), strict=True)
+        ]
 
 
 class LinearSolver(Protocol):
@@ -70,10 +84,12 @@ def joint_profiles(
     values = solver.solve(_program(tables, movables, slots, columns, sls or {}))
     if values is None:
         return None
+    most = np.array([one.transfer.at_most_bps for one in movables], dtype=np.int64)[columns.numbers]
+    rates = np.clip(np.rint(np.asarray(values) * _BPS_PER_UNIT), 0, most).astype(np.int64)
     steps: list[list[RateStep]] = [[] for _ in movables]
-    for (number, slot), value in zip(columns, values, strict=True):
-        rate_bps = min(movables[number].transfer.at_most_bps, max(0, round(value * _BPS_PER_UNIT)))
-        steps[number].append(RateStep(*slots[slot], rate_bps))
+    for number, slot, rate_bps in zip(columns.numbers.tolist(), columns.slots.tolist(), rates.tolist(), strict=True):
+        start_us, end_us = slots[slot]
+        steps[number].append(RateStep(start_us, end_us, rate_bps))
     return [tuple(one) for one in steps]
 
 
@@ -86,39 +102,76 @@ def _slots(windows: Sequence[Window]) -> list[tuple[int, int]]:
     return list(pairwise(sorted(borders)))
 
 
-def _columns(movables: Sequence[Movable], slots: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """A variable for each (transfer, slot) of the transfer's window, by their numbers."""
-    return [
-        (number, slot)
-        for number, one in enumerate(movables)
-        for slot, (start_us, end_us) in enumerate(slots)
-        if one.window.start_us <= start_us and end_us <= one.window.end_us
-    ]
+class _Variables(NamedTuple):
+    """One for each (transfer, slot) of the transfer's window."""
+
+    numbers: Ints
+    slots: Ints
+
+
+def _columns(movables: Sequence[Movable], slots: Sequence[tuple[int, int]]) -> _Variables:
+    begins = {start_us: slot for slot, (start_us, _) in enumerate(slots)}
+    ends = {end_us: slot + 1 for slot, (_, end_us) in enumerate(slots)}
+    spans = [np.arange(begins[one.window.start_us], ends[one.window.end_us]) for one in movables]
+    numbers = np.repeat(np.arange(len(movables)), [len(span) for span in spans])
+    return _Variables(numbers, np.concatenate(spans))
 
 
 def _program(
     tables: SlotTables,
     movables: Sequence[Movable],
     slots: Sequence[tuple[int, int]],
-    columns: Sequence[tuple[int, int]],
+    columns: _Variables,
     sls: Mapping[str, Sls],
 ) -> LinearProgram:
-    """Volumes that are reached, resources that carry all, and whatever is early before what is late."""
-    program = LinearProgram()
-    volumes: list[dict[int, float]] = [{} for _ in movables]
-    carried: dict[ResourceId, dict[int, dict[int, float]]] = {}
-    for column, (number, slot) in enumerate(columns):
-        transfer, (start_us, end_us) = movables[number].transfer, slots[slot]
-        part = (end_us - start_us) * _BPS_PER_UNIT / transfer.microbits
-        program.cost.append(part * slot)
-        program.upper.append(transfer.at_most_bps / _BPS_PER_UNIT)
-        volumes[number][column] = -part
-        for crossing in transfer.crossings:
-            row = carried.setdefault(crossing.resource, {}).setdefault(slot, {})
-            row[column] = crossing.wire_bytes / crossing.payload_bytes
-    program.rows = [(row, -1.0) for row in volumes]
-    whole, cuts = Window.of_us(slots[0][0], slots[-1][1]), np.array([*(slot[0] for slot in slots), slots[-1][1]])
-    for resource, rows in carried.items():
-        free = free_in(tables, [Crossing(resource)], whole, sls).least_between(cuts).tolist()
-        program.rows += [(row, free[slot] / _BPS_PER_UNIT) for slot, row in rows.items()]
-    return program
+    """Volumes that are reached, resources that carry all, and whatever is early before what is late.
+
+    A resource that carries a slot's variables even if all are at their most is left out there.
+    """
+    cuts = np.array([*(slot[0] for slot in slots), slots[-1][1]])
+    resources, ratios = _ratios(movables)
+    own = ratios[:, columns.numbers]
+    free = _free(tables, resources, cuts, sls)
+    microbits = np.array([one.transfer.microbits for one in movables], dtype=np.float64)
+    part = np.diff(cuts)[columns.slots] * _BPS_PER_UNIT / microbits[columns.numbers]
+    upper = np.array([one.transfer.at_most_bps for one in movables], dtype=np.float64)[columns.numbers] / _BPS_PER_UNIT
+    for place in range(len(resources)):
+        there = own[place] > 0
+        upper[there] = np.minimum(upper[there], free[place, columns.slots[there]] / own[place, there])
+    rows, variables, coefficients, bounds = (
+        [columns.numbers],
+        [np.arange(len(part))],
+        [-part],
+        [-np.ones(len(movables))],
+    )
+    for place in range(len(resources)):
+        tight = np.bincount(columns.slots, own[place] * upper, len(slots)) > free[place]
+        there = np.flatnonzero((own[place] > 0) & tight[columns.slots])
+        numbered = sum(map(len, bounds)) + np.cumsum(tight) - 1
+        rows.append(numbered[columns.slots[there]])
+        variables.append(there)
+        coefficients.append(own[place, there])
+        bounds.append(free[place, tight])
+    row, bound = np.concatenate(rows), np.concatenate(bounds)
+    order = np.argsort(row, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(bound)))))
+    of_rows = np.concatenate(variables)[order], np.concatenate(coefficients)[order]
+    return LinearProgram(part * columns.slots, upper, starts, *of_rows, bound)
+
+
+def _ratios(movables: Sequence[Movable]) -> tuple[list[ResourceId], Floats]:
+    """The resources that are crossed, and `[resource, transfer]` what a payload takes there; 0 where it does not cross."""
+    crossed = {crossing.resource: None for one in movables for crossing in one.transfer.crossings}
+    places = {resource: place for place, resource in enumerate(crossed)}
+    ratios = np.zeros((len(places), len(movables)))
+    for number, one in enumerate(movables):
+        for resource, wire_bytes, payload_bytes in one.transfer.crossings:
+            ratios[places[resource], number] = wire_bytes / payload_bytes
+    return list(places), ratios
+
+
+def _free(tables: SlotTables, resources: Sequence[ResourceId], cuts_us: Ints, sls: Mapping[str, Sls]) -> Floats:
+    """`[resource, slot]`: the least that is free throughout, in the program's unit."""
+    whole = Window.of_us(int(cuts_us[0]), int(cuts_us[-1]))
+    least = [free_in(tables, [Crossing(one)], whole, sls).least_between(cuts_us) for one in resources]
+    return np.array(least, dtype=np.float64).reshape(len(resources), len(cuts_us) - 1) / _BPS_PER_UNIT

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from controller.admission.free import Free
-from controller.admission.rates import Profile, RateStep, merged, microbits
+from controller.admission.rates import SECOND_US, Profile, RateStep, merged, microbits
 
 MINUTE_US = 60_000_000
 #: Tried in this order: a finer grid has more cells than a search can look at where free rates change often.
@@ -59,6 +59,19 @@ def on_grid(usable: Free, grid_us: int) -> Free:
     least = usable.least_between(cuts)
     changes = np.concatenate(([True], least[1:] != least[:-1]))
     return Free(cuts[:-1][changes], least[changes], end_us)
+
+
+def coarse(free: Free, most: int) -> Free:
+    """The same where it has at most `most` steps (1 or more), else the least rates on the finest grid that has no more."""
+    if len(free.starts_us) <= most:
+        return free
+    length_us = free.end_us - int(free.starts_us[0])
+    grid_us = SECOND_US
+    while grid_us < length_us:
+        if len((rough := on_grid(free, grid_us)).starts_us) <= most:
+            return rough
+        grid_us = next((one for one in GRIDS_US if one > grid_us), 2 * grid_us)
+    return Free(free.starts_us[:1], free.rates_bps.min(keepdims=True), free.end_us)
 
 
 def _fewest_steps(cells: Profile, needed_microbits: int, at_least_bps: int) -> Profile | None:

@@ -103,6 +103,15 @@ def segment(state: State, number: int, start_us: int, end_us: int) -> Steps:
     return times, levels
 
 
+def part(state: State, number: int, start_us: int, end_us: int) -> Steps:
+    """A resource's step function over a window, and level 0 before and after it; of a window that has a length."""
+    times, levels = segment(state, number, start_us, end_us)
+    times = np.concatenate((NOTHING[0], times, [end_us]))
+    levels = np.concatenate((NOTHING[1], levels, NOTHING[1]))
+    changes = np.concatenate(([True], levels[1:] != levels[:-1]))
+    return times[changes], levels[changes]
+
+
 def sweep(numbers: Ints, starts: Ints, ends: Ints, rates: Ints, resources: int) -> list[Steps]:
     """Each resource's step function out of the rows of (resource, start, end, rate)."""
     # Sorting 16-bit keys stably is a radix sort.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,15 @@ from controller.units import MAX_RATE_BPS
 NOWHERE = 0
 
 Request: TypeAlias = tuple[Ints, Ints, Ints, Ints]
+
+
+class Columns(NamedTuple):
+    """Amounts `[resource, step]` on resources, each named once, over steps in order of time."""
+
+    resources: Sequence[ResourceId]
+    amounts: Ints
+    starts_us: Ints
+    ends_us: Ints
 
 
 class SlotTables:
@@ -136,6 +145,11 @@ class SlotTables:
                     raise ValueError(f"{name} has less than {-rate} bit/s reserved over {Window.of_us(start, end)}")
         self._raise(request)
 
+    def add_columns(self, columns: Columns, *, sign: int = 1) -> None:
+        """As `add` of sane rates, in columns; with -1 as `remove` of what is surely there."""
+        ids = np.array([self._register(name) for name in columns.resources], dtype=np.int64)
+        self._raise((ids, sign * columns.amounts, columns.starts_us, columns.ends_us))
+
     def _raise(self, request: Request) -> None:
         ids, rates, starts, ends = request
         total, done = ids.size * starts.size, 0
@@ -159,12 +173,18 @@ class SlotTables:
         """Tables of their own, for a plan that adds what is only intended."""
         return self.excerpt(self.resources)
 
-    def excerpt(self, resources: Iterable[ResourceId]) -> SlotTables:
-        """A copy of some resources' tables alone; others are unknown there."""
+    def excerpt(self, resources: Iterable[ResourceId], window: Window | None = None) -> SlotTables:
+        """A copy of some resources' tables alone, others are unknown there; outside a window nothing is reserved in it."""
         names = [name for name in resources if name in self._ids]
         copied = SlotTables({name: self.capacity(name) for name in names})
         numbers = [NOWHERE, *(self._ids[name] for name in names)]
-        copied._state = storage.pack([storage.unpack(self._state, number) for number in numbers], self.floor_us)
+        if window is None:
+            functions = [storage.unpack(self._state, number) for number in numbers]
+        else:
+            ends = max(window.start_us, self.floor_us), window.end_us
+            whole = ends[0] < ends[1]
+            functions = [storage.part(self._state, number, *ends) if whole else storage.NOTHING for number in numbers]
+        copied._state = storage.pack(functions, self.floor_us)
         return copied
 
     # Questions
@@ -172,6 +192,12 @@ class SlotTables:
     def fits(self, demands: Sequence[Demand], windows: Sequence[Window]) -> bool:
         """Whether every demand fits over every window, beside what is reserved: peaks, not sums (docs/design.md rule 3)."""
         return kernels.fits(self._state, *self._question(demands, windows))
+
+    def fits_columns(self, columns: Columns) -> bool:
+        """As `fits`, in columns."""
+        ids = np.array([self._ids.get(name, NOWHERE) for name in columns.resources], dtype=np.int64)
+        limits = np.array(self._capacities, dtype=np.int64)[ids][:, None] - columns.amounts
+        return kernels.fits(self._state, ids, limits, columns.starts_us, columns.ends_us)
 
     def peak(self, resource: ResourceId, window: Window) -> int:
         """The highest reserved rate at any moment of the window, bits per second."""

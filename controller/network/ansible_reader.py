@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from typing import Any
 
 PREFIX = "slotcar_"
+#: Of the variables that say how a host is reached; read where `--connections` asks for them.
+OF_CONNECTIONS = "ansible_"
 DOMAINS_GROUP = "domains"
 #: Stands in a domain's group for the moment of reading: sees what a router sees that sets nothing itself.
 PROBE = "slotcar-probe-of-{}"
@@ -30,13 +32,15 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("inventory")
     parser.add_argument("--vault-password-file", action="append", default=[])
+    parser.add_argument("--connections", action="store_true")
     options = parser.parse_args()
+    prefixes = (PREFIX, OF_CONNECTIONS) if options.connections else (PREFIX,)
     with answer:
-        json.dump(read(options.inventory, options.vault_password_file), answer)
+        json.dump(read(options.inventory, options.vault_password_file, prefixes), answer)
     return 0
 
 
-def read(inventory: str, vault_password_files: list[str]) -> dict[str, Any]:
+def read(inventory: str, vault_password_files: list[str], prefixes: tuple[str, ...]) -> dict[str, Any]:
     from ansible.errors import AnsibleError
     from ansible.inventory import manager
 
@@ -44,7 +48,7 @@ def read(inventory: str, vault_password_files: list[str]) -> dict[str, Any]:
     # Ansible prints why each plugin refused a file and raises no more than that all did.
     manager.display.error_as_warning = lambda *_, exception, **__: causes.append(exception)
     try:
-        return Reader(inventory, vault_password_files).everything()
+        return Reader(inventory, vault_password_files, prefixes).everything()
     except AnsibleError as error:
         return {"error": _best([*causes, error])}
 
@@ -73,7 +77,7 @@ def _best(errors: list[BaseException]) -> dict[str, Any]:
 class Reader:
     """One inventory, its variables with Ansible's precedence, and the templar that expands them."""
 
-    def __init__(self, inventory: str, vault_password_files: list[str]) -> None:
+    def __init__(self, inventory: str, vault_password_files: list[str], prefixes: tuple[str, ...]) -> None:
         from ansible import constants
         from ansible.cli import CLI
         from ansible.inventory.manager import InventoryManager
@@ -83,6 +87,7 @@ class Reader:
         from ansible.vars.manager import VariableManager
 
         init_plugin_loader()
+        self.prefixes = prefixes
         self.loader = DataLoader()
         secrets = CLI.setup_vault_secrets(
             self.loader,
@@ -115,7 +120,7 @@ class Reader:
         from ansible.template import Templar
 
         everything = self.variables.get_vars(host=host)
-        ours = {key: value for key, value in everything.items() if key.startswith(PREFIX)}
+        ours = {key: value for key, value in everything.items() if key.startswith(self.prefixes)}
         templar = Templar(loader=self.loader, variables=everything)
         problems: list[list[Any]] = []
         variables = {str(key): _expand(value, (str(key),), templar, problems) for key, value in ours.items()}

@@ -179,6 +179,7 @@ def _router(draft: Draft, node: Node, findings: Findings) -> None:
         interfaces=dict(sorted(interfaces.items())),
         burst_ceiling_bytes=router.slotcar_burst_ceiling,
         dead_man_s=router.slotcar_dead_man,
+        position=(router.slotcar_position.x, router.slotcar_position.y) if router.slotcar_position else None,
         burst_floor_bytes=router.slotcar_burst_floor,
         options=dict(sorted(router.slotcar_options.items())),
     )

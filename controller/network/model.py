@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,6 +18,8 @@ class Frozen(BaseModel):
 #: GARA §4.1 gave background "90 % of the premium bandwidth" that was left.
 BACKGROUND_PPM = 900_000
 NOTICE_US = 5_000_000
+#: `slotcar_notice` at most: devices are armed for what is nearer only while nothing else is pushed.
+LONGEST_NOTICE = timedelta(minutes=1)
 
 
 class InterfaceId(Frozen):
@@ -81,6 +83,7 @@ class Device(Frozen):
         dead_man_s: without a word from a controller for so long, or half of that, it ends all that is reserved; None: each
             slot ends at its own end alone.
         platform: its name in `controller.registry`.
+        position: where a map draws it, from the left and from the top; of the same measure for all devices.
         options: `slotcar_options` as the operator wrote them; `controller.platforms.options` makes the platform's own
             type of them.
     """
@@ -92,6 +95,7 @@ class Device(Frozen):
     burst_ceiling_bytes: int = Field(default=2_000_000, ge=8_000)
     burst_floor_bytes: int = Field(default=8_000, ge=1_500)
     dead_man_s: int | None = Field(default=None, ge=120)
+    position: tuple[int, int] | None = None
     options: dict[str, int | str | bool] = Field(default_factory=dict)
 
 

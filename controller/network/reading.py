@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -69,10 +69,31 @@ def read_inventory(inventory: Path, vault_password_file: Path | None = None) -> 
     Raises:
         InvalidInput: the inventory does not exist, Ansible refuses it, or it takes longer than `TIMEOUT_S`.
     """
+    return _read(inventory, vault_password_file)
+
+
+def read_connections(
+    inventory: Path, devices: Collection[str], vault_password_file: Path | None = None
+) -> dict[str, dict[str, Any]]:
+    """How these devices are reached: their variables `ansible_…` and `slotcar_…` by name, secrets in the clear. What has no
+    value here, because its template or its secret failed, is left out.
+
+    Raises:
+        InvalidInput: see `read_inventory`.
+    """
+    hosts = _read(inventory, vault_password_file, "--connections").hosts
+    return {
+        name: {key: value for key, value in hosts[name].variables.items() if value is not None}
+        for name in devices
+        if name in hosts
+    }
+
+
+def _read(inventory: Path, vault_password_file: Path | None, *options: str) -> Inventory:
     if not inventory.exists():
         raise InvalidInput([Problem(str(inventory), 0, "", "there is no such inventory")])
     _require_files(inventory, vault_password_file)
-    answer = _run(inventory, vault_password_file)
+    answer = _run(inventory, vault_password_file, options)
     shown = _Shown(inventory)
     if "error" in answer:
         error = answer["error"]
@@ -114,8 +135,8 @@ def vault_hint(message: str) -> str:
     return VAULT_HINT if "vault" in message else ""
 
 
-def _run(inventory: Path, vault_password_file: Path | None) -> dict[str, Any]:
-    command = [sys.executable, "-P", str(READER), str(_absolute(inventory))]
+def _run(inventory: Path, vault_password_file: Path | None, options: Sequence[str]) -> dict[str, Any]:
+    command = [sys.executable, "-P", str(READER), str(_absolute(inventory)), *options]
     if vault_password_file is not None:
         command += ["--vault-password-file", str(_absolute(vault_password_file))]
     with tempfile.TemporaryDirectory(prefix="slotcar-inventory-") as scratch:

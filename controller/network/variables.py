@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
-from controller.network.model import BACKGROUND_PPM, NOTICE_US, InterfaceId
+from controller.network.model import BACKGROUND_PPM, LONGEST_NOTICE, NOTICE_US, InterfaceId
 from controller.registry import FOLDERS
 from controller.reservation.model import OWNER
 from controller.timebase import MICROSECOND, Window
@@ -27,8 +27,6 @@ INTERFACE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
 SLS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?)\s*%")
 _BARE_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
-#: `slotcar_notice` at most: devices are armed for what is nearer only while nothing else is pushed.
-LONGEST_NOTICE = timedelta(minutes=1)
 _SHARE_HINT = "say a percentage of the link, such as `45 %`"
 
 
@@ -171,6 +169,7 @@ Prefix = Annotated[IPv4Network, BeforeValidator(_network)]
 SubnetAddress = Annotated[IPv4Interface, BeforeValidator(_subnet_address)]
 HostAddress = Annotated[IPv4Address, BeforeValidator(_host_address)]
 Owners = Annotated[tuple[str, ...], BeforeValidator(_owners)]
+Place = Annotated[int, Field(strict=True, ge=0, le=10_000)]
 Metric = Annotated[int, Field(ge=1, le=2**32 - 1)]
 Overhead = Annotated[int, Field(ge=0, le=200)]
 
@@ -197,6 +196,13 @@ class InterfaceVariables(Variables):
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 
 
+class Position(Variables):
+    """Where a map draws a router, from the left and from the top."""
+
+    x: Place
+    y: Place
+
+
 class RouterVariables(Variables):
     """Variables of a router. `slotcar_interfaces` is read entry by entry, so that one bad entry hides no other."""
 
@@ -211,6 +217,7 @@ class RouterVariables(Variables):
     slotcar_burst_ceiling: Annotated[Size, Field(ge=8_000)] = 2_000_000
     slotcar_burst_floor: Annotated[Size, Field(ge=1_500)] = 8_000
     slotcar_dead_man: DeadMan | None = None
+    slotcar_position: Position | None = None
     slotcar_options: dict[str, bool | int | str] = Field(default_factory=dict)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -44,12 +44,22 @@ def never_fits(routed: RoutedReservation, capacities: Mapping[ResourceId, int], 
     )
 
 
-def require_it_may_fit(routed: RoutedReservation, capacities: Mapping[ResourceId, int], now: datetime) -> None:
+def never_fits_on_any(
+    choices: Sequence[RoutedReservation], capacities: Mapping[ResourceId, int], now: datetime
+) -> NeverFits | None:
+    """As `never_fits`, of the first of several ways; None where one of them could carry it."""
+    answers = [never_fits(one, capacities, now) for one in choices]
+    return answers[0] if all(answers) else None
+
+
+def require_it_may_fit(
+    choices: Sequence[RoutedReservation], capacities: Mapping[ResourceId, int], now: datetime
+) -> None:
     """
     Raises:
-        InvalidInput: the path could never carry the volume by its deadline.
+        InvalidInput: none of its paths could ever carry the volume by its deadline.
     """
-    wrong = never_fits(routed, capacities, now)
-    if wrong is not None and routed.reservation.need is not None:
-        asked = format_bytes(routed.reservation.need.volume_bytes)
+    wrong, need = never_fits_on_any(choices, capacities, now), choices[0].reservation.need
+    if wrong is not None and need is not None:
+        asked = format_bytes(need.volume_bytes)
         raise InvalidInput([Problem("request", 0, "volume", wrong.message, asked, wrong.hint)])

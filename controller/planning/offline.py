@@ -31,6 +31,7 @@ def plan_offline(source: Source, network: Network, settings: Settings, now: date
         policy=policy_of(settings, network),
         names_others=True,
         paths=source.paths,
+        most_paths=settings.paths,
     )
 
 

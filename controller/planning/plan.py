@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from controller.admission import SlotTables
+from controller.admission.choosing import place_on_first
 from controller.admission.model import Demand, Refused, highest_bps
-from controller.admission.placing import Placement, Rules, place
+from controller.admission.placing import Placement, Rules
 from controller.admission.program import LinearSolver
 from controller.ledger.model import Entry, Proposal, State
 from controller.ledger.transfers import done_by, movable, moved_form
@@ -18,7 +19,7 @@ from controller.path.model import Path
 from controller.planning.errors import CannotExpress
 from controller.planning.matching import live
 from controller.planning.plan_policy import check_plan
-from controller.planning.routing import RoutedReservation, route
+from controller.planning.routing import RoutedReservation, hops_of, route, routed_ways
 from controller.planning.step import Action, PlanStep
 from controller.platforms.model import Unrenderable
 from controller.policy.amounts import amount_of
@@ -91,8 +92,8 @@ class Applied:
 
 
 def network_digest(network: Network) -> str:
-    """Stands for the whole network: a plan is void when anything in the inventory changed."""
-    text = network.model_dump_json(exclude={"loaded_at", "source"})
+    """Stands for the whole network: a plan is void when anything in the inventory changed but where a map draws it."""
+    text = network.model_dump_json(exclude={"loaded_at": True, "source": True, "devices": {"__all__": {"position"}}})
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
@@ -110,18 +111,20 @@ def make_plan(
     paths: Mapping[tuple[str, str], Sequence[Path]] | None = None,
     show_from: datetime | None = None,
     solver: LinearSolver | None = None,
+    most_paths: int = 1,
 ) -> Plan:
     """Decides every step against `tables`, as if what is cancelled and changed were gone already.
 
     `tables` is used up: it ends as it would after the apply. `paths` are those that are known already, by key. The
-    devices' changes are shown from `show_from` on; without it, those at once come first.
+    devices' changes are shown from `show_from` on; without it, those at once come first. A reservation may take one of
+    `most_paths` ways (ADR 25).
 
     Raises:
         CannotExpress: at some boundary a platform cannot express what would be admitted. RefusedByPolicy: a rule of the
         operator's forbids a step; `names_others` says whether the sentence may name other owners' reservations.
     """
     rules = Rules(now, now + policy.horizon, network.sls, policy.frozen, solver)
-    deciding = _Deciding(tables, policy, rules)
+    deciding = _Deciding(tables, policy, rules, network, most_paths)
     steps = _decided(matched, current, deciding, network, paths or {})
     moved = [deciding.movable[one.handle] for one in current if one.handle in deciding.moved]
     after = _entries_after((*current, *moved), steps, now)
@@ -190,6 +193,8 @@ class _Deciding:
     tables: SlotTables
     policy: Policy
     rules: Rules
+    network: Network
+    most_paths: int = 1
     movable: dict[str, Entry] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)
 
@@ -215,20 +220,12 @@ class _Deciding:
         entry, routed = step.entry, step.routed
         if routed is None:
             return step
-        placed = place(
-            self.tables,
-            routed.reservation,
-            routed.demands,
-            self.rules,
-            without=(entry.occupied,) if entry and stays else (),
-            movable=lambda: movable(self.movable.values(), self.policy.gate),
-            done=done_by(entry, self.rules.now),
-        )
+        placed, paths = self._placed(routed, entry, stays)
         if isinstance(placed, Refused):
             if entry and not stays:  # the old one stays, and with it its room
                 _occupy(self.tables.add, entry)
             return replace(step, refusal=placed)
-        routed = RoutedReservation(placed.reservation, routed.paths, placed.demands)
+        shortest, routed = routed.paths, RoutedReservation(placed.reservation, paths, placed.demands)
         if entry and stays:
             _occupy(self.tables.remove, entry)
         waits = self._waits(entry, routed)
@@ -240,7 +237,35 @@ class _Deciding:
         if entry is None and not waits:
             self.movable["/".join(step.key)] = routed.entry("/".join(step.key), 0, self.rules.now)
         notes = ([WAITS] if waits else [step.note] if step.note else []) + _moves_note(placed)
+        if hops_of(routed.paths) != hops_of(shortest):
+            notes.append(f"takes the path {' > '.join(hop.device for hop in routed.paths[0].hops)}")
         return replace(step, reservation=routed.reservation, routed=routed, waits=waits, note=", ".join(notes))
+
+    def _placed(
+        self, routed: RoutedReservation, entry: Entry | None, stays: bool
+    ) -> tuple[Placement | Refused, tuple[Path, ...]]:
+        """The decision, and the paths that it is about. A change tries first of all the path that there is."""
+
+        def place_on(choices: Sequence[RoutedReservation], *, moves: bool = True) -> Placement | Refused:
+            return place_on_first(
+                self.tables,
+                routed.reservation,
+                [(one.paths, one.demands) for one in choices],
+                self.rules,
+                without=(entry.occupied,) if entry and stays else (),
+                movable=lambda: movable(self.movable.values(), self.policy.gate) if moves else (),
+                done=done_by(entry, self.rules.now),
+                changes=entry is not None,
+            )
+
+        several = self.most_paths > 1
+        if not (several and entry):
+            placed = place_on([routed], moves=not several)
+            if isinstance(placed, Placement) or not several:
+                return placed, routed.paths
+        choices = routed_ways(routed.reservation, self.network, self.most_paths, entry.paths if entry else ())
+        placed = place_on(choices)
+        return placed, choices[placed.path_number].paths if isinstance(placed, Placement) else routed.paths
 
     def _move(self, placed: Placement) -> None:
         for handle, profile in placed.moved.items():
@@ -285,8 +310,9 @@ def _entries_after(current: Sequence[Entry], steps: Iterable[PlanStep], now: dat
             entries[entry.handle] = replace(entry, state=State.CANCELLED)
         elif step.action is Action.CHANGE and entry and routed:
             changed = replace(
-                entry, reservation=routed.reservation, paths=routed.paths, demands=routed.demands, proposed=None
-            )
+                entry, reservation=routed.reservation, paths=routed.paths, demands=routed.demands, proposed=None,
+                change=entry.changed_at_once(now) if entry.state is State.COMMITTED else None,
+            )  # fmt: skip
             stays = step.waits and entry.state is State.COMMITTED
             entries[entry.handle] = _proposed(entry, routed, now) if stays else changed
         elif step.action is Action.CREATE and routed:

@@ -21,6 +21,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from controller.files import read_regular_file
+from controller.network.model import InterfaceId
+from controller.path.model import Hop
 from controller.planning.errors import require_no_refusal
 from controller.planning.plan import Plan
 from controller.planning.step import Action, PlanStep
@@ -29,7 +31,7 @@ from controller.reservation.checks import problems_of
 from controller.reservation.model import Name, Owner, Reservation
 from controller.timebase import RFC_3339, Window, iso
 from controller.views.configurations import Boundary, DeviceDiff
-from controller.views.documents import refusal_document, reservation_document
+from controller.views.documents import path_document, refusal_document, reservation_document
 
 FORMAT = "slotcar-plan/2"
 #: Of a plan that is read from a file.
@@ -66,6 +68,7 @@ def _step_document(step: PlanStep) -> dict[str, Any]:
         "handle": step.handle,
         "expected_version": step.expected_version,
         "reservation": reservation_document(step.reservation) if step.reservation else None,
+        "paths": [path_document(path) for path in step.routed.paths] if step.routed and not step.refusal else None,
         "differences": [{"key": d.key, "before": d.before, "after": d.after} for d in step.differences],
         "refusal": refusal_document(step.refusal) if step.refusal else None,
         "note": step.note,
@@ -93,6 +96,7 @@ TIME_HINT = "say a time with its zone, such as 2027-03-01T22:00:00Z"
 READ_HINT = "make the plan again with: slotcar plan FILES -o plan.json"
 
 
+Place = Annotated[str, StringConstraints(max_length=256)]
 Handle = Annotated[str, StringConstraints(pattern=r"^r-[0-9a-z]{1,64}$")]
 Count = Annotated[int, Field(ge=0, le=2**62)]
 
@@ -118,6 +122,27 @@ class DocumentedReservation(Reservation):
         return Reservation.model_construct(**{key: getattr(self, key) for key in Reservation.model_fields})
 
 
+class PlannedHop(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    device: Place
+    ingress: Place
+    egress: Place
+
+    @property
+    def hop(self) -> Hop:
+        ends = (InterfaceId(device=self.device, name=name) for name in (self.ingress, self.egress))
+        return Hop(self.device, *ends)
+
+
+class PlannedPath(BaseModel):
+    """What a step's path crosses in one direction; the inventory must have it still."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    hops: Annotated[tuple[PlannedHop, ...], Field(max_length=1_000)]
+
+
 class PlannedStep(BaseModel):
     """One step as a plan file holds it; what is only there to be read is ignored."""
 
@@ -129,6 +154,7 @@ class PlannedStep(BaseModel):
     handle: Handle | None
     expected_version: Count | None
     reservation: DocumentedReservation | None
+    paths: Annotated[tuple[PlannedPath, ...], Field(max_length=2)] | None = None
     refusal: dict[str, Any] | None
 
     @field_validator("reservation")
@@ -161,6 +187,7 @@ class PlannedStep(BaseModel):
             self.reservation.asked if self.reservation else None,
             self.handle,
             self.expected_version,
+            paths=tuple(tuple(one.hop for one in path.hops) for path in self.paths) if self.paths else None,
         )
 
 

@@ -11,7 +11,8 @@ from controller.admission.model import Demand
 from controller.ledger.model import Entry, State
 from controller.network.model import Network
 from controller.path import find_paths
-from controller.path.model import Path
+from controller.path.candidates import candidate_paths
+from controller.path.model import Hop, Path
 from controller.reservation.model import Reservation
 
 
@@ -46,3 +47,35 @@ def route(reservation: Reservation, network: Network, paths: Sequence[Path] | No
     """
     paths = tuple(paths) if paths is not None else find_paths(reservation, network)
     return RoutedReservation(reservation, paths, demands(reservation, paths, network))
+
+
+def ways(
+    reservation: Reservation, network: Network, most: int, present: Sequence[Path] = ()
+) -> tuple[tuple[Path, ...], ...]:
+    """Up to `most` ways that the reservation may take, the shortest first, then by their metrics (ADR 25).
+
+    Args:
+        present: the paths of the reservation that it is another form of: where they are among the ways, they come first.
+
+    Raises:
+        NoPath: see `find_paths`.
+    """
+    shortest = find_paths(reservation, network)
+    if most <= 1:
+        return (shortest,)
+    found = (shortest, *candidate_paths(reservation, network, shortest, most - 1))
+    return tuple(
+        sorted(found, key=lambda paths: hops_of(paths) != hops_of(present))
+    )  # stable: the others keep their order
+
+
+def hops_of(paths: Sequence[Path]) -> tuple[tuple[Hop, ...], ...]:
+    """What makes two ways the same."""
+    return tuple(path.hops for path in paths)
+
+
+def routed_ways(
+    reservation: Reservation, network: Network, most: int, present: Sequence[Path] = ()
+) -> tuple[RoutedReservation, ...]:
+    """As `ways`, each with its demands."""
+    return tuple(route(reservation, network, paths) for paths in ways(reservation, network, most, present))

@@ -15,8 +15,8 @@ from controller.path import NoPath, find_paths
 from controller.path.finding import end_problems
 from controller.path.model import Path
 from controller.planning.matching import Scope
-from controller.planning.never_fits import never_fits
-from controller.planning.routing import route
+from controller.planning.never_fits import never_fits, never_fits_on_any
+from controller.planning.routing import route, routed_ways
 from controller.reservation import read_body, read_files
 from controller.reservation.entry import Ends
 from controller.reservation.loading import Loaded
@@ -44,8 +44,12 @@ def read_source(
     network: Network,
     set_name: str | None = None,
     owners: Iterable[str] = (),
+    most_paths: int = 1,
 ) -> Source:
     """
+    Args:
+        most_paths: ways that a reservation may take; a volume that none of them could carry in time is wrong input.
+
     Raises:
         InvalidInput: anything in any file is wrong, or names what the network has not; all of it is listed.
     """
@@ -59,6 +63,8 @@ def read_source(
             yield error.key, str(error)
             return
         wrong = never_fits(route(reservation, network, found), carried(), now) if reservation.need else None
+        if wrong is not None and most_paths > 1:
+            wrong = never_fits_on_any(routed_ways(reservation, network, most_paths), carried(), now)
         if wrong is not None:
             yield "volume", "; ".join(wrong)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from controller.admission.model import Refused
 from controller.ledger.model import Entry
+from controller.path.model import Hop
 from controller.planning.routing import RoutedReservation
 from controller.reservation.model import Reservation
 
@@ -38,6 +39,7 @@ class PlanStep:
         handle, expected_version: of the ledger's entry, as the plan saw it; None for a create.
         entry: that entry; None also in a plan that was read from a document.
         routed: the reservation with its paths and demands; None until it is admitted, and in a plan that was read.
+        paths: of a plan that was read, what each direction's path crosses; None where it says nothing of that.
         refusal: the numbers, where there is no room for it.
         waits: whether it will wait for an operator's approval.
         note: explains a no-op.
@@ -50,6 +52,7 @@ class PlanStep:
     expected_version: int | None = None
     entry: Entry | None = None
     routed: RoutedReservation | None = None
+    paths: tuple[tuple[Hop, ...], ...] | None = None
     differences: tuple[Difference, ...] = ()
     refusal: Refused | None = None
     waits: bool = False

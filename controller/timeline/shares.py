@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from controller.admission.resource_id import SLS, ResourceId
 from controller.admission.resources import background_factors, capacities, demands
-from controller.ledger.model import Entry, State
+from controller.ledger.model import Change, Entry, State
 from controller.network.model import Network
-from controller.reservation.model import Reservation, Slot
+from controller.reservation.model import Reservation, Slot, joined_slots
 from controller.timebase import MICROSECOND, Window, from_us
 from controller.vocabulary import Direction
 
@@ -83,23 +83,25 @@ class BackgroundShares:
     def _after_notice(
         self, entry: Entry, others: Sequence[Entry], background: Iterable[int], shared: set[ResourceId]
     ) -> Entry:
-        """The entry with its first slot cut, where it would begin before the background reservations were told."""
+        """The entry with no more than it had before, from its making or change until all background was told."""
         if entry.reservation.need is not None:  # its slots move a volume that was promised
             return entry
-        first = entry.reservation.slots[0]
+        change = entry.change or Change(entry.created_at)
         notice = max(
             (self._notices.get(demand.resource, 0) for demand in entry.demands if demand.resource in shared), default=0
         )
-        told = entry.created_at + notice * MICROSECOND
-        if not first.start < told < first.end:
+        told = change.at + notice * MICROSECOND
+        slots = tuple(_until_told(entry.reservation.slots, change, told))
+        if slots == entry.reservation.slots or not slots or self._crossings(entry) is None:
             return entry
-        open_before = (one for one in others if one.number in background and one.number < entry.number)
+        meanwhile = Window(change.at, told)
         if not any(
-            one.created_at < entry.created_at and _is_open(one, Window(first.start, told)) for one in open_before
-        ):
+            one.number in background and one.created_at < change.at and _is_open(one, meanwhile)
+            and (one.number != entry.number if entry.change else one.number < entry.number) for one in others
+        ):  # fmt: skip
             return entry
-        slots = (replace(first, start=told), *entry.reservation.slots[1:])
-        return replace(entry, reservation=entry.reservation.model_copy(update={"slots": slots}))
+        changed = entry.reservation.model_copy(update={"slots": slots})
+        return replace(entry, reservation=changed, demands=demands(changed, entry.paths, self.network))
 
     def _rates(
         self,
@@ -194,6 +196,27 @@ class BackgroundShares:
 
 def _name(entry: Entry, way: Direction) -> str:
     return f"{entry.number:012d} {way.value}"
+
+
+def _until_told(slots: Sequence[Slot], change: Change, told: datetime) -> Iterator[Slot]:
+    """The slots with at most the rates of the form before, until `told`; nothing where that was closed."""
+    for slot in slots:
+        yield from joined_slots(_parts(slot, change, told)) if change.at < slot.end and slot.start < told else (slot,)
+
+
+def _parts(slot: Slot, change: Change, told: datetime) -> Iterator[Slot]:
+    """Of one slot, which the time until `told` overlaps."""
+    first, last = max(slot.start, change.at), min(slot.end, told)
+    if slot.start < first and change.before:
+        yield replace(slot, end=first)
+    inside = {instant for one in change.before for instant in one if first < instant < last}
+    for start, end in pairwise(sorted({first, *inside, last})):
+        was = next((one.rates for one in change.before if one.contains(start)), (0, 0))
+        forward_bps, reverse_bps = map(min, slot.rates, was)
+        if forward_bps or reverse_bps:
+            yield Slot(start, end, forward_bps, reverse_bps)
+    if last < slot.end:
+        yield replace(slot, start=last)
 
 
 def _is_open(entry: Entry, window: Window) -> bool:

@@ -19,7 +19,7 @@ from controller.admission.deadline import (
     plan_transfer,
     progress,
 )
-from controller.admission.free import Free, free_in
+from controller.admission.free import Free, free_in, profile_columns
 from controller.admission.rates import (
     MICROBITS_PER_BYTE,
     Crossing,
@@ -43,6 +43,22 @@ def each(rates: list[int], length_us: int = 1) -> Profile:
     return tuple(
         RateStep(BASE_US + n * length_us, BASE_US + (n + 1) * length_us, rate) for n, rate in enumerate(rates)
     )
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.integers(0, MAX_RATE_BPS // 4), min_size=1, max_size=5),
+    st.lists(st.tuples(st.integers(1, 20_000), st.integers(1, 9_000)), min_size=1, max_size=2),
+)
+def test_a_profile_in_columns_takes_what_its_demands_take(rates: list[int], ratios: list[tuple[int, int]]) -> None:
+    profile = each(rates)
+    crossed = [Crossing(name, *ratio) for name, ratio in zip(NAMES, ratios, strict=False)]
+    demands, windows = profile_demands(crossed, profile)
+    columns = profile_columns(crossed, profile)
+    assert columns.amounts.tolist() == [list(one.over(len(windows))) for one in demands]
+    assert list(columns.resources) == [one.resource for one in demands]
+    assert columns.starts_us.tolist() == [window.start_us for window in windows]
+    assert columns.ends_us.tolist() == [window.end_us for window in windows]
 
 
 @settings(deadline=None, max_examples=300)

@@ -137,6 +137,21 @@ def test_a_copy_and_an_excerpt_live_apart(
         assert part.capacity(name) == capacities[name]
 
 
+@settings(deadline=None, max_examples=100)
+@given(limits, requests, st.tuples(moments, moments).map(sorted))
+def test_an_excerpt_of_a_window_has_what_is_in_it_alone(
+    capacities: dict[str, int], held: Workload, span: list[int]
+) -> None:
+    tables, oracle = loaded(capacities, held)
+    start, end = span[0], span[1] + 1
+    part = tables.excerpt(sorted(capacities), Window.of_us(start, end))
+    check_form(part)
+    for name in capacities:
+        assert part.steps(name, Window.of_us(start, end)) == oracle.steps(name, (start, end))
+        assert part.peak(name, Window.of_us(end, end + 10**6)) == 0
+        assert part.peak(name, Window.of_us(start - 10**6, start)) == 0
+
+
 class Grid:
     """One resource on whole seconds, level by level: an oracle for thousands of reservations."""
 

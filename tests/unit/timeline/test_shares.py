@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from controller.admission.rates import crossings
 from controller.admission.resources import capacities
-from controller.ledger.model import Entry, State
+from controller.ledger.model import Change, Entry, State
 from controller.network import load_network
 from controller.network.model import Network
 from controller.planning.offline import entries_of
@@ -168,3 +168,40 @@ def test_each_way_has_its_own_part() -> None:
     assert isinstance(first, Slot)
     assert first.forward_bps > second.forward_bps
     assert first.reverse_bps == second.reverse_bps > 0
+
+
+def rate_at(one: Entry, moment: datetime) -> int:
+    return next((active.slot.forward_bps for active in active_at((one,), moment)), 0)
+
+
+def test_a_raise_waits_until_the_others_were_told_and_a_lower_rate_does_not() -> None:
+    notice, shares = timedelta(seconds=5), BackgroundShares(NETWORK)
+    old = entry(10, 0, 60, 8 * MBPS)
+    for new_bps, meanwhile_bps in ((16 * MBPS, 8 * MBPS), (2 * MBPS, 2 * MBPS)):
+        new = replace(entry(10, 0, 60, new_bps), change=old.changed_at_once(at(10)))
+        one, beside = shares((new, background()), HOUR)
+        for moment, rate_bps in ((at(10), meanwhile_bps), (at(10) + notice, new_bps), (at(59), new_bps)):
+            assert rate_at(one, moment) == rate_bps
+            assert rate_at(beside, moment) == expected_bps(beside, entry(10, 0, 60, rate_bps))
+        assert one.reservation.windows == new.reservation.windows, "nothing is interrupted"
+    assert shares((new,), HOUR) == (new,), "there is nobody to be told"
+
+
+def test_two_changes_within_the_notice_are_held_against_what_was_in_force_before_both() -> None:
+    first = entry(10, 0, 60, 8 * MBPS)
+    second = replace(entry(10, 0, 60, 12 * MBPS), change=first.changed_at_once(at(10)))
+    third = replace(entry(10, 0, 60, 16 * MBPS), change=second.changed_at_once(at(10) + timedelta(seconds=2)))
+    one, _ = BackgroundShares(NETWORK)((third, background()), HOUR)
+    assert rate_at(one, at(10) + timedelta(seconds=3)) == 8 * MBPS
+    assert rate_at(one, at(10) + timedelta(seconds=7)) == 16 * MBPS
+
+
+def test_a_hold_that_is_committed_late_begins_when_the_others_were_told() -> None:
+    late = replace(entry(10, 0, 60, 8 * MBPS), change=Change(at(10)))
+    one, beside = BackgroundShares(NETWORK)((late, background()), HOUR)
+    told = at(10) + timedelta(seconds=5)
+    assert [(slot.start, slot.end) for slot in one.reservation.slots] == [(told, at(60))]
+    assert rate_at(beside, told - MICROSECOND) == expected_bps(beside)
+    assert rate_at(beside, told) == expected_bps(beside, late)
+    in_time = replace(entry(10, 20, 60, 8 * MBPS), change=Change(at(10)))
+    assert BackgroundShares(NETWORK)((in_time, background()), HOUR)[0] == in_time

@@ -1,0 +1,28 @@
+"""Steps that are told of what is free: never more of them than asked for, and never more rate than there is."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.admission.free import Free
+from controller.admission.rates import RateStep, excess
+from controller.admission.steady import coarse
+
+BASE_US = 1_800_000_000_000_000
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.tuples(st.integers(1, 10**11), st.integers(0, 9)), min_size=1, max_size=60), st.integers(1, 40))
+def test_a_rounded_answer_tells_less_and_never_more(parts: list[tuple[int, int]], most: int) -> None:
+    steps, time_us = [], BASE_US
+    for length_us, rate_bps in parts:
+        steps.append(RateStep(time_us, time_us + length_us, rate_bps))
+        time_us += length_us
+    free = Free.of(steps)
+    told = coarse(free, most)
+    assert len(told.starts_us) <= max(1, most)
+    assert (int(told.starts_us[0]), told.end_us) == (BASE_US, time_us)
+    assert not excess(told.profile(), free.profile())
+    if len(steps) <= most:
+        assert told is free
