@@ -19,10 +19,11 @@ ASKED, DONE = "controller.check-asked", "controller.check-done"
 LOOK_BACK = 50
 
 
-def ask_check(ledger: Ledger, devices: Sequence[str], actor: str, now: datetime) -> int:
-    """Asks the controller that leads; the number after which its answer comes."""
+def ask_check(ledger: Ledger, devices: Sequence[str], actor: str, now: datetime, message: str = "") -> int:
+    """Asks the controller that leads; the number after which its answer comes. `message`: why, for people."""
     before = ledger.last_event()
-    ledger.append_event(ASKED, now, details={"devices": sorted(devices), "actor": actor})
+    why = {"message": message} if message else {}
+    ledger.append_event(ASKED, now, details={"devices": sorted(devices), "actor": actor} | why)
     mine = ledger.events_of(EventFilter((ASKED,)), before, LOOK_BACK)
     return next(event.sequence for event in mine if event.details["actor"] == actor)
 

@@ -24,6 +24,7 @@ from controller.rollout.check_requests import CheckRequests
 from controller.rollout.program import WantedFor, acts
 from controller.rollout.pusher import Pusher
 from controller.rollout.pushing import Attempt, Pushing
+from controller.rollout.replanning import Replanning
 from controller.rollout.retention import Retention
 from controller.rollout.schedule import Pace, Progress, Turn, lead_now, look_until, next_turn, wake_at
 from controller.rollout.status import LoopStatus
@@ -51,6 +52,7 @@ class ReconcileLoop:
         retention: of what was pushed; looked at when there is nothing else to do.
         clock: the present instant, aware UTC. monotonic: seconds that nobody sets; what is waited for is counted by it.
         shares: derives what background reservations get over a window.
+        replan_period: how often transfers that reported progress are planned again.
         instants: when the network itself changes what is wanted (an SLS begins or ends to be valid).
     """
 
@@ -63,17 +65,20 @@ class ReconcileLoop:
     clock: Callable[[], datetime]
     shares: BackgroundShares
     monotonic: Callable[[], float] = time.monotonic
+    replan_period: timedelta = timedelta(minutes=1)
     instants: Sequence[datetime] = ()
     status: LoopStatus = field(default_factory=LoopStatus)
     _pushing: Pushing = field(init=False)
     _requests: CheckRequests = field(init=False)
     _announcing: Announcing = field(init=False)
+    _replanning: Replanning = field(init=False)
     _clock_watch: ClockWatch = field(init=False)
     _progress: Progress = field(default_factory=Progress, init=False)
     _clock_is_off: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._announcing = Announcing(self.ledger)
+        self._replanning = Replanning(self.ledger, self.replan_period, self.monotonic)
         self._requests = CheckRequests(self.ledger)
         self._clock_watch = ClockWatch(self.clock, self.monotonic)
         self._pushing = Pushing(
@@ -158,6 +163,7 @@ class ReconcileLoop:
         self._pushing.health.clock_was_set(by)
         self._pushing.rearm |= {name for name, device in self.pusher.devices.items() if acts(device)}
         self.retention.clock_was_set(self.clock())
+        self._replanning.clock_was_set()
         self._progress = self._progress.of_new_time()
         self.ledger.append_event("controller.clock-set", self.clock(), details={"by_s": round(by.total_seconds(), 3)})
         return True
@@ -183,9 +189,11 @@ class ReconcileLoop:
             return self.clock()
         self.status.settled = self._pushing.health.all_well
         self._requests.answer(self.status.troubles, self.clock())
+        again: list[datetime] = []
         if turn.idle:
             self.retention.look(now)
-        return wake_at(turn, coming, self._pushing.health.retries(), now, self.clock())
+            again = [self._replanning.look(entries, now)]
+        return wake_at(turn, coming, [*self._pushing.health.retries(), *again], now, self.clock())
 
     def _do(self, turn: Turn, entries: Sequence[Entry], now: datetime, began_s: float) -> bool:
         """False where the next turn is to follow at once."""

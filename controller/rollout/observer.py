@@ -30,8 +30,14 @@ class Observer:
     clock: Callable[[], datetime]
     states: DeviceStates = field(default_factory=DeviceStates)
 
-    def look_at(self, readings: Mapping[str, Reading], targets: Mapping[str, Wanted]) -> None:
-        """Records who acted by itself as it was armed to, and who was changed by somebody else or restarted."""
+    def look_at(
+        self, readings: Mapping[str, Reading], targets: Mapping[str, Wanted], unchanged: Collection[str] = ()
+    ) -> None:
+        """Records who acted by itself as it was armed to, and who was changed by somebody else or restarted.
+
+        Args:
+            unchanged: other devices, which have what is wanted and had nothing to do for it.
+        """
         passed: dict[datetime, dict[str, int | None]] = {}
         had = {}
         for name, reading in readings.items():
@@ -47,13 +53,14 @@ class Observer:
                 # A device says how late its last step was.
                 passed.setdefault(instant, {})[name] = reading.lag_us if instant == difference.acted[-1] else None
         if had:
-            self._record_steps(had, passed, targets)
+            self._record_steps(had, passed, targets, unchanged)
 
     def _record_steps(
         self,
         had: Mapping[str, Wanted],
         passed: Mapping[datetime, Mapping[str, int | None]],
         targets: Mapping[str, Wanted],
+        unchanged: Collection[str],
     ) -> None:
         """`passed`: by boundary, the devices that took its step, and how late."""
         has = {
@@ -63,6 +70,8 @@ class Observer:
         revision = self.pusher.acted(had, has, max(passed))
         for instant, lags in sorted(passed.items()):
             details = {"at": instant.isoformat(), "devices": sorted(lags), "lag_us": lags, "revision": revision}
+            if unchanged:
+                details["unchanged"] = sorted(unchanged)
             self.ledger.append_event("boundary.active", self.clock(), details=details)
             log.info("boundary", **details)
 

@@ -26,6 +26,7 @@ TIMEOUT_S = 180
 OF_A_RUN = "ANSIBLE_LOCAL_TEMP"
 #: Names this process in the environment of all that its runs start, also of ssh's connections that outlive a run.
 OF_THIS_PROCESS = ("SLOTCAR_RUN_BY", secrets.token_hex(8))
+STATE_DIR = "SLOTCAR_STATE_DIR"
 #: The playbooks that change nothing, and the one that takes a push back.
 READ, ROLL_BACK = "read", "rollback"
 #: How often, in seconds, it is looked whether a play is to be ended.
@@ -142,7 +143,9 @@ class Playbooks:
             result.notes.append(_last_words(run, late=limits.reason == LATE))
 
     def _environment(self, scratch: str) -> dict[str, str]:
-        return {
+        # An inventory may look it up (the lab's does), and a run has a folder of its own.
+        state_dir = os.environ.get(STATE_DIR)
+        return ({STATE_DIR: str(Path(state_dir).absolute())} if state_dir else {}) | {
             "ANSIBLE_CONFIG": str(self.home / "ansible.cfg"),
             "ANSIBLE_ROLES_PATH": str(self.home / "roles"),
             "ANSIBLE_ACTION_PLUGINS": str(self.home / "plugins" / "action"),

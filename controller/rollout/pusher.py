@@ -81,6 +81,7 @@ class Pusher:
         give_up: Callable[[], bool] | None = None,
         shifts: Mapping[str, timedelta] | None = None,
         anew: Collection[str] = (),
+        unchanged: Collection[str] = (),
     ) -> PushResult:
         """Gives every device of `wanted` its configuration and program at the instant `at` (at once where it is past).
 
@@ -88,6 +89,7 @@ class Pusher:
         has taken something from a controller with a greater `fence` takes nothing. `give_up` is asked while it goes on.
         Devices without a shell act by `shifts` later or, below zero, earlier than `at`. Devices of `anew` are armed again
         though they have the program: this machine's clock was set, and their instants were counted from the old time.
+        `unchanged`, for the record: other devices, which have all that is wanted at `at`.
 
         Raises:
             Stopping: this process was told to end; nothing was touched.
@@ -117,8 +119,10 @@ class Pusher:
         if not result.ok:
             self._roll_back(revision, str(folder), result)
         self.archive.keep_as_good(revision)
-        for name, part in parts.items():
-            self.record("push.verified", name, details | {"lines": len(part.change.apply)})
+        others: dict[str, Any] = {"unchanged": sorted(unchanged)} if unchanged else {}
+        for number, (name, part) in enumerate(parts.items()):
+            once = {} if number else others
+            self.record("push.verified", name, details | {"lines": len(part.change.apply)} | once)
             if part.program.instants:
                 first, last = (part.program.boundaries[end].astimezone(UTC).isoformat() for end in (0, -1))
                 self.record("push.armed", name, {"revision": revision.id, "at": first, "until": last})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import structlog
 
@@ -201,7 +201,9 @@ class Pushing:
         if not targets:
             return Attempt.DONE
         self.status.settled = False
+        unchanged = self._unchanged(targets) if afresh else ()
         began_s, read_at = self.monotonic(), self.clock()
+        self.status.begin_reading(targets, began_s)
         try:
             readings = self.pusher.read(sorted(targets))
             # One that acts whenever it is asked is not in trouble: it is read when its boundaries have passed.
@@ -209,7 +211,7 @@ class Pushing:
             for failure in failures:
                 self.health.set_aside(failure.device, failure.message, self.clock())
             unknown = set(readings.by_device) - self.states.last_seen.keys()
-            self._observer.look_at(readings.by_device, targets)
+            self._observer.look_at(readings.by_device, targets, unchanged)
             if readings.failures:
                 return Attempt.FAILED if failures else Attempt.OUTDATED
             targets = afresh() if afresh else targets
@@ -217,9 +219,10 @@ class Pushing:
                 return Attempt.FAILED
             self._must_lead()
             self._raise_fence(readings.by_device)
-            result = self.pusher.push(
-                targets, readings.by_device, at, fence=self._fence, give_up=give_up, shifts=shifts, anew=self.rearm
-            )
+            result = self._push(
+                targets, readings.by_device, at, fence=self._fence, give_up=give_up, shifts=shifts, anew=self.rearm,
+                unchanged=unchanged,
+            )  # fmt: skip
         except (LedgerUnavailable, Stopping):
             raise  # what cannot be recorded is not done
         except Exception as error:
@@ -231,6 +234,25 @@ class Pushing:
         if at <= read_at:
             self._observer.record_seen(unknown - {*result.changed, *result.rearmed}, at)
         return Attempt.DONE
+
+    def _push(self, targets: Mapping[str, Wanted], *given: Any, **named: Any) -> PushResult:
+        """As the pusher does, and has the status tell of it: what these devices tell of changes meanwhile is its own."""
+        before, changed = self.status.begin_push(targets, self.monotonic()), None
+        try:
+            result = self.pusher.push(targets, *given, **named)
+            changed = result.changed
+            return result
+        finally:
+            self.status.end_push(before, changed, self.monotonic())
+
+    def _unchanged(self, targets: Mapping[str, Wanted]) -> tuple[str, ...]:
+        """The others, where they are known to have what is wanted now; none while reservations may be withheld."""
+        if not self.health.all_well:
+            return ()
+        wanted = self._view.outlook.wanted
+        return tuple(
+            name for name, one in wanted.items() if name not in targets and self.states.is_verified(name, one)
+        )
 
     def _wait_to_be_adopted(self, readings: Mapping[str, Reading], targets: Mapping[str, Wanted]) -> bool:
         """Whether there is a device among them that must."""

@@ -149,7 +149,7 @@ def wake_at(
     """When to look again at the latest after a turn in which all was done.
 
     Args:
-        retries: when devices that were set aside are tried again.
+        retries: when devices that were set aside are tried again, and when what else is due is.
         began: when the turn did, for which `coming` is.
     """
     settled = [instant + SETTLE for instant in coming[:1]]

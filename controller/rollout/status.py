@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from controller.units import format_duration
@@ -17,13 +19,24 @@ class SetAside:
     wait: timedelta
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What the loop last did on one device, in seconds by the clock that nobody sets: when it began to read it, and from
+    when until when it changed it (to infinity while it does)."""
+
+    read_s: float = -math.inf
+    push_began_s: float = -math.inf
+    push_ended_s: float = -math.inf
+
+
 @dataclass(slots=True)
 class LoopStatus:
     """What the loop is about, for `/readyz` and the metrics. Written by the loop only.
 
     `phases`, of each managed device: armed (it will act by itself at the next boundary), staged (a play waits for it),
     active (it has what is wanted), failed. `ahead_us`: how far devices' clocks were ahead when they were last staged.
-    `read_at`: when each device was last read, and had what is wanted or was given it.
+    `read_at`: when each device was last read, and had what is wanted or was given it. `work`: what
+    the loop last did on each.
     """
 
     leading: bool = False
@@ -38,6 +51,22 @@ class LoopStatus:
     phases: dict[str, str] = field(default_factory=dict)
     ahead_us: dict[str, int] = field(default_factory=dict)
     read_at: dict[str, datetime] = field(default_factory=dict)
+    work: dict[str, Work] = field(default_factory=dict)
+
+    def begin_reading(self, devices: Collection[str], now_s: float) -> None:
+        self.work |= {name: replace(self.work.get(name, Work()), read_s=now_s) for name in devices}
+
+    def begin_push(self, devices: Collection[str], now_s: float) -> dict[str, Work]:
+        """Gives what was before, for `end_push`."""
+        before = {name: self.work.get(name, Work()) for name in devices}
+        self.work |= {name: replace(one, push_began_s=now_s, push_ended_s=math.inf) for name, one in before.items()}
+        return before
+
+    def end_push(self, before: Mapping[str, Work], changed: Collection[str] | None, now_s: float) -> None:
+        """`changed`: the devices that it changed, the others were left alone; None where nobody knows, for it failed."""
+        for name, one in before.items():
+            mine = changed is None or name in changed
+            self.work[name] = replace(self.work[name], push_ended_s=now_s) if mine else one
 
     @property
     def checked_at(self) -> datetime | None:

@@ -6,6 +6,7 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,28 @@ def test_a_controller_sees_drift_tells_it_and_repairs_it(lab: Lab, controllers: 
     wait_for(lambda: drifted() == ["anl-edge"], "the drift to be told")
     wait_policed(lab)
     controller.slotcar("cancel", "drift/seen", "--yes")
+    wait_not_policed(lab)
+
+
+def test_a_router_tells_of_a_change_by_hand_long_before_the_next_check(lab: Lab, controllers: Controllers) -> None:
+    controller = controllers.settled(SLOTCAR_CHECK_INTERVAL="1 h", SLOTCAR_WATCH="true")
+    wait_for(lambda: controller.check("watch") == "4 of 4 devices tell of changes", "all routers to be watched")
+    controller.slotcar("create", "--name", "told", *FLOW, "--rate", "10 Mbit/s", "--duration", "1 h")
+    wait_policed(lab)
+    controller.wait_settled()
+    last = controller.events()[-1]["sequence"]
+    lab.check("anl-edge", ["tc", "filter", "del", *FILTER])
+
+    def told(kind: str) -> list[dict[str, Any]]:
+        return [event for event in controller.events() if event["kind"] == kind and event["sequence"] > last]
+
+    wait_for(lambda: bool(told("device.drifted")), "the drift to be told")
+    wait_policed(lab)
+    controller.wait_settled()
+    assert [event["device"] for event in told("device.drifted")] == ["anl-edge"]
+    (asked,) = told("controller.check-asked")
+    assert asked["details"]["message"] == "told of a change: anl-edge: filter deleted on eth2"
+    controller.slotcar("cancel", "drift/told", "--yes")
     wait_not_policed(lab)
 
 

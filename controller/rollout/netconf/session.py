@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterator
 from enum import StrEnum
@@ -31,6 +32,10 @@ KEEPALIVE_S = 15
 #: Between the greeting and the first request. A server of yuma's (netconfd) that reads both at once takes them apart by the
 #: framing of NETCONF 1.0 (RFC 6242 §4.1), though they agreed on that of 1.1, and never answers.
 GREETING_S = 0.2
+#: A subscription only waits: a peer that takes nothing for so long, the keepalives neither, is gone.
+GONE_MS = 2 * KEEPALIVE_S * 1000
+#: More notifications than these wait at the peer and in the connection, not in this process's memory.
+MOST_NOTIFICATIONS = 1000
 _BASE = "urn:ietf:params:netconf:capability:"
 
 
@@ -43,6 +48,9 @@ class Feature(StrEnum):
     VALIDATE_1_1 = f"{_BASE}validate:1.1"
     ROLLBACK_ON_ERROR = f"{_BASE}rollback-on-error:1.0"
     WRITABLE_RUNNING = f"{_BASE}writable-running:1.0"
+    NOTIFICATION = f"{_BASE}notification:1.0"
+    #: RFC 6470: it tells of changes of its configuration.
+    CHANGE_NOTIFICATIONS = "urn:ietf:params:xml:ns:yang:ietf-netconf-notifications"
 
 
 class Refused(NetconfError):
@@ -135,6 +143,28 @@ class Session:
         """Whether the peer said so in its greeting."""
         said = {str(one).split("?")[0] for one in self._manager.server_capabilities}
         return feature.value in said
+
+    def subscribe(self) -> None:
+        """From now on the peer tells of all that it notifies of (RFC 5277 §2.1.1); the session is for nothing else.
+
+        Raises:
+            Refused, NetconfError: see `do`.
+        """
+        session = self._manager._session
+        session._notification_q.maxsize = MOST_NOTIFICATIONS
+        session.transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, GONE_MS)
+        self.do("create_subscription")
+
+    def notification(self, wait_s: float) -> Any:
+        """The next notification, as an XML element; None where none comes in time.
+
+        Raises:
+            NetconfError: the session ended.
+        """
+        found = self._manager.take_notification(block=True, timeout=wait_s)
+        if found is None and not self._manager.connected:
+            raise NetconfError(f"{self._name}: the session ended")
+        return None if found is None else found.notification_ele
 
     def do(self, what: str, **options: Any) -> Any:
         """One of ncclient's operations, by its name, such as `edit_config`.

@@ -40,6 +40,7 @@ class Server:
     def start(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._keys()
+        self._socket.unlink(missing_ok=True)
         with (self.folder / "netconfd.log").open("wb") as log:
             for argv, ready in ((self._netconfd(), self._listens), (self._sshd(), self._answers)):
                 self._begin(argv, ready, log)
@@ -107,6 +108,8 @@ class Server:
 
     def _keys(self) -> None:
         for file in (self.key_file, self.folder / "host"):
+            if file.exists():
+                continue  # it is started again, and is known by its key
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", file], check=True)
         kind, key, *_ = (self.folder / "host.pub").read_text().split()
         self.known_hosts.write_text(f"[{LOOPBACK}]:{self.port} {kind} {key}\n")

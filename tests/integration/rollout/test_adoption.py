@@ -54,7 +54,12 @@ def test_nothing_is_pushed_to_a_router_before_it_is_adopted(
             assert "Slotcar manages all of these already." in operator("adopt", ONE, "--yes").out
 
             others = ", ".join(sorted(world.network.devices.keys() - {ONE}))
-            assert f"Adopted: {others}." in operator("adopt", "--yes").out
+            unasked = operator("adopt", "--yes")
+            assert unasked.code == 2
+            assert f"{others}; nothing was done. Say --all --yes" in " ".join(unasked.err.split())
+            assert operator("adopt", ONE, "--all").code == 2
+            assert len(events(ledger, "device.adopted")) == 1
+            assert f"Adopted: {others}." in operator("adopt", "--all", "--yes").out
             wait_for(settled(loop), "the routers to have what is wanted")
 
             whole = world.running()[ONE]

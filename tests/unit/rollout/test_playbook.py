@@ -7,10 +7,12 @@ import os
 import subprocess
 import sys
 import uuid
+from pathlib import Path
 
 import psutil
+import pytest
 
-from controller.rollout.playbook import OF_A_RUN, _end_all
+from controller.rollout.playbook import OF_A_RUN, Playbooks, _end_all
 
 #: Goes on starting processes, as Ansible does for each task and device.
 STARTS = """
@@ -46,3 +48,15 @@ def test_a_run_that_is_ended_leaves_none_of_the_processes_that_it_was_just_start
         finally:
             for process in of_the_run(mark):
                 process.kill()
+
+
+def test_a_run_finds_the_state_folder_from_a_folder_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The lab's inventory looks its keys up there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SLOTCAR_STATE_DIR", "state")
+    playbooks = Playbooks(tmp_path, tmp_path)
+    assert playbooks._environment("scratch")["SLOTCAR_STATE_DIR"] == str(tmp_path / "state")
+    monkeypatch.delenv("SLOTCAR_STATE_DIR")
+    assert "SLOTCAR_STATE_DIR" not in playbooks._environment("scratch")
