@@ -67,11 +67,24 @@ def _names(value: Any) -> Any:
     return names
 
 
+def _address(value: Any) -> Any:
+    """`0.0.0.0:5514`, `[::]:5514` as a host and a port."""
+    if not isinstance(value, str):
+        return value
+    if value == "":
+        return None
+    host, _, port = value.rpartition(":")
+    if not host or not _HOST_NAME.fullmatch(host) or not (port.isdecimal() and 1 <= int(port) <= 65535):
+        raise ValueError("is no address with a port: say one such as 0.0.0.0:5514 or [::]:5514")
+    return host.strip("[]"), int(port)
+
+
 Rate = Annotated[int, NoDecode, BeforeValidator(_rate), Field(ge=0)]
 Duration = Annotated[timedelta, NoDecode, BeforeValidator(_duration), Field(gt=timedelta())]
 Count = Annotated[Annotated[int, Field(ge=0)] | None, BeforeValidator(_optional)]
 Volume = Annotated[Annotated[int, Field(ge=0)] | None, NoDecode, BeforeValidator(_size), BeforeValidator(_optional)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
+Address = Annotated[tuple[str, int] | None, NoDecode, BeforeValidator(_address)]
 #: An empty text would be the current folder.
 Folder = Annotated[Path, BeforeValidator(_not_empty)]
 OptionalPath = Annotated[Path | None, BeforeValidator(_optional)]
@@ -106,7 +119,10 @@ class Settings(BaseSettings):
         hold: how long a hold lasts unless the caller says otherwise (issue: 15 minutes).
         longest_hold: how long a hold may last at most, extensions included.
         horizon: how far ahead the search for a nearest window looks, and how far from now reservations may end.
+        paths: how many ways a request may be tried on, the shortest first; more than 1 only where routers send a flow along
+            the path of its reservation, since by themselves they forward along the shortest.
         frozen_horizon: what of deadline transfers' rates begins sooner than this is not moved to make room for others.
+        replan_interval: how often deadline transfers that reported progress are planned again, by whichever leads.
         quota_reservations, quota_windows, quota_holds: how many live reservations, slots of them and holds an owner may
             have; None for any number.
         quota_volume_bytes: rate times time of an owner's live reservations together; None for any.
@@ -125,6 +141,10 @@ class Settings(BaseSettings):
             act by themselves.
         arm_ahead: how long before a boundary devices that act by themselves are armed for it, or half of that.
         check_interval: how often devices are read though nothing should have changed.
+        watch: whether routers tell of changes by hand over a connection that stays open: Linux routers by `tc monitor` over
+            ssh, NETCONF peers by notifications. What is told is checked at once.
+        watch_most: so many of these connections at most.
+        syslog_listen: the UDP address and port at which routers' syslog is received, such as `0.0.0.0:5514`; None for none.
         keep_revisions: how long the archive keeps what was pushed; what a router carries now it can always give back.
         stop_timeout: how long a push that goes on at a stop may take to be finished, or else taken back: half of it each.
         vault_password_file: for inventories with Ansible Vault secrets.
@@ -158,7 +178,9 @@ class Settings(BaseSettings):
     hold: Duration = timedelta(minutes=15)
     longest_hold: Duration = timedelta(days=1)
     horizon: Duration = timedelta(days=366)
+    paths: int = Field(default=1, ge=1, le=16)
     frozen_horizon: Duration = timedelta(seconds=60)
+    replan_interval: Duration = timedelta(seconds=60)
     quota_reservations: Count = None
     quota_windows: Count = None
     quota_holds: Count = None
@@ -170,6 +192,9 @@ class Settings(BaseSettings):
     stage_lead: Duration = timedelta(seconds=15)
     arm_ahead: Duration = timedelta(hours=1)
     check_interval: Duration = timedelta(minutes=5)
+    watch: bool = False
+    watch_most: int = Field(default=200, ge=1, le=2000)
+    syslog_listen: Address = None
     keep_revisions: Duration = timedelta(days=90)
     stop_timeout: Duration = timedelta(seconds=90)
     vault_password_file: OptionalPath = None

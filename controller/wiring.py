@@ -103,6 +103,7 @@ def loop_for(network: Network, settings: Settings, ledger: Ledger) -> ReconcileL
         retention=Retention(archive, settings.keep_revisions),
         clock=lambda: datetime.now(UTC),
         shares=BackgroundShares(network),
+        replan_period=settings.replan_interval,
         instants=instants_of(network),
     )
 

@@ -112,15 +112,31 @@ class Event(TypedDict):
     details: dict[str, Any]
 
 
+class FreeStep(Window):
+    """A payload rate that is free throughout."""
+
+    rate_bps: int
+
+
 class Highest(TypedDict):
+    """`routers`: those of the path. `steps`: what is free over time; `rounded`: somewhere more is."""
+
     direction: Literal["forward", "reverse"]
     highest_rate_bps: int
     limited_by: str | None
+    routers: list[str]
+    steps: list[FreeStep]
+    rounded: bool
 
 
 class Enquiry(TypedDict):
+    """`steps` are what all directions may have at once, `adds_to` the reservation that it may be added to."""
+
     windows: list[Window]
+    adds_to: str | None
     directions: list[Highest]
+    steps: list[FreeStep]
+    rounded: bool
 
 
 class Shortfall(TypedDict):
@@ -152,6 +168,8 @@ class Refusal(TypedDict):
     highest_rate_bps: int | None
     highest_share_permille: int | None
     transfer: TransferRefusal | None
+    paths_tried: int
+    path: list[str]
 
 
 class Difference(TypedDict):
@@ -167,6 +185,7 @@ class Step(TypedDict):
     handle: str | None
     expected_version: int | None
     reservation: Reservation | None
+    paths: list[Path] | None
     differences: list[Difference]
     refusal: Refusal | None
     note: str
@@ -260,6 +279,18 @@ class DifferenceOfDevice(TypedDict):
     message: str
 
 
+class Watch(TypedDict):
+    """How a device tells of changes by itself."""
+
+    device: str
+    state: Literal["connecting", "watching", "listening", "broken", "unwatched"]
+    how: str
+    since: str
+    message: str
+    told: int
+    asked: int
+
+
 class Controller(TypedDict):
     now: str
     started_at: str
@@ -275,6 +306,7 @@ class Controller(TypedDict):
     last_push_at: str | None
     last_revision: str
     error: str
+    watches: list[Watch]
 
 
 class Webhook(TypedDict):
@@ -356,6 +388,153 @@ class Limits(TypedDict):
     max_body_bytes: int
     webhook_hosts: list[str]
     quotas: list[QuotaUse]
+
+
+class CourseStep(TypedDict):
+    """From `at` to the next step; of a rounded one, the highest and the least in it."""
+
+    at: str
+    reserved_bps: int
+    least_reserved_bps: int
+    free_bps: int
+
+
+class Resource(TypedDict):
+    """A service's share of one way through an interface (layer 2), or an SLS (layer 3)."""
+
+    resource: str
+    place: str
+    device: str
+    unit: str
+    capacity_bps: int
+    window: Window
+    reserved_bps: int
+    free_bps: int
+    tightest: Window | None
+    rounded: bool
+    steps: list[CourseStep]
+
+
+class Domain(TypedDict):
+    name: str
+    over_provisioned: bool
+
+
+class Position(TypedDict):
+    x: int
+    y: int
+
+
+class Interface(TypedDict):
+    name: str
+    role: str
+    capacity_bps: int
+    address: str | None
+    neighbour: str | None
+    reserved_shares: dict[str, int]
+
+
+class Device(TypedDict):
+    name: str
+    domain: str
+    platform: str
+    position: Position | None
+    interfaces: list[Interface]
+
+
+class Link(TypedDict):
+    ends: list[str]
+    capacity_bps: int
+
+
+class Sls(TypedDict):
+    name: str
+    upstream: str
+    downstream: str
+    service: str
+    rate_bps: int
+    ingress: str
+    validity: Window | None
+    excess: str
+
+
+class AttachedHost(TypedDict):
+    name: str
+    domain: str
+    address: str
+    attached_to: str
+
+
+class Topology(TypedDict):
+    domains: list[Domain]
+    devices: list[Device]
+    links: list[Link]
+    sls: list[Sls]
+    hosts: list[AttachedHost]
+
+
+class BoundaryCount(TypedDict):
+    """How many slots of reservations start, end or change their rate at an instant."""
+
+    at: str
+    starting: int
+    ending: int
+    changing: int
+
+
+class Hunk(TypedDict):
+    first_line: int
+    lines: list[str]
+
+
+class DiffGroup(TypedDict):
+    """Devices that change by the same lines."""
+
+    devices: list[str]
+    added: int
+    removed: int
+    lines: int
+    notes: list[str]
+    hunks: list[Hunk]
+
+
+class BoundaryView(TypedDict):
+    at: str
+    item: TimelineItem | None
+    groups: list[DiffGroup] | None
+
+
+class DeviceState(TypedDict):
+    device: str
+    domain: str
+    platform: str
+    state: Literal["equal", "drifted", "failed", "waiting", "unknown"]
+    message: str
+    since: str | None
+    read_at: str | None
+    phase: str
+
+
+class Revision(TypedDict):
+    """One push: the names of the reservations that came on its devices, and that went."""
+
+    revision: str
+    at: str
+    devices: list[str]
+    came: list[str]
+    went: list[str]
+    rollback_of: str
+
+
+class Usage(TypedDict):
+    """Rate times time that was and is reserved in `[start, end)`, of payload; of an SLS of layer 3."""
+
+    month: str
+    start: str
+    end: str
+    name: str
+    bits: int
+    reservations: int
 
 
 class Check(TypedDict):

@@ -28,8 +28,19 @@ PAGE = 1000
 
 
 def enquire(asked: Json) -> Conversation[answers.Enquiry]:
-    """The highest rate that would be admitted over a window, each way; `name`, `owner` and `rate` may be left out."""
+    """The highest rate that would be admitted over a window, each way, and what is free over time; `name`, `owner` and
+    `rate` may be left out.
+    """
     return (yield from _json("POST", "/v1/enquiries", body=asked))
+
+
+def addable(which: str) -> Conversation[answers.Enquiry]:
+    """What could be added to a reservation of one's own from now to its end, as `enquire` answers.
+
+    Raises:
+        Conflict: it is over, or has no fixed rate.
+    """
+    return (yield from _json("GET", f"/v1/reservations/{(yield from _handle(which))}/addable"))
 
 
 def create(
@@ -53,12 +64,13 @@ def reservation(which: str) -> Conversation[answers.Entry]:
 
 def reservations(
     *, owner: str | None = None, name: str | None = None, state: Iterable[str] = (), label: str | None = None,
-    since: Time | None = None, until: Time | None = None, newest: bool = False, limit: int | None = None,
+    since: Time | None = None, until: Time | None = None, search: str | None = None, newest: bool = False,
+    limit: int | None = None,
 ) -> Conversation[list[answers.Entry]]:  # fmt: skip
-    """All of them, page by page, or the first `limit`; `label` is `KEY` or `KEY=VALUE`."""
+    """All of them, page by page, or the first `limit`; `label` is `KEY` or `KEY=VALUE`, `search` a part of `OWNER/NAME`."""
     asked = {
         "owner": owner, "name": name, "state": list(state), "label": label, "from": _time(since), "until": _time(until),
-        "newest": newest,
+        "search": search, "newest": newest,
     }  # fmt: skip
     found: list[answers.Entry] = []
     after: str | None = None
@@ -183,17 +195,78 @@ def timeline(
     reservation: str | None = None, owner: str | None = None, name: str | None = None, label: str | None = None,
     limit: int | None = None,
 ) -> Conversation[list[answers.TimelineItem]]:  # fmt: skip
-    """Slot boundaries from an hour back to 24 hours ahead, where neither is said."""
+    """Slot boundaries from an hour back to 24 hours ahead, where neither is said; the first `limit` (100)."""
     asked = {
         "from": _time(since), "until": _time(until), "hours": hours, "device": list(device), "owner": owner, "name": name,
-        "reservation": reservation, "label": label, "limit": limit,
+        "reservation": reservation, "label": label,
     }  # fmt: skip
-    return (yield from _items("/v1/timeline", asked))
+    found: list[answers.TimelineItem] = []
+    most = 100 if limit is None else limit
+    while True:
+        page = yield from _json("GET", "/v1/timeline", asked | {"limit": min(PAGE, most - len(found))})
+        found += page["items"]
+        if page["next"] is None or len(found) >= most:
+            return found
+        asked["from"] = page["next"]
 
 
 def configurations(at: Time | None = None, device: Iterable[str] = ()) -> Conversation[list[answers.Configuration]]:
     """What devices are to have at an instant; not for requesters."""
     return (yield from _items("/v1/configurations", {"at": _time(at), "device": list(device)}))
+
+
+def resources(
+    resource: Iterable[str] = (), *, device: str | None = None, domain: str | None = None, since: Time | None = None,
+    until: Time | None = None, points: int | None = None,
+) -> Conversation[list[answers.Resource]]:  # fmt: skip
+    """Capacity, reserved and free of these resources, or of all, from now for a day where neither is said; with at most
+    `points` steps of each. Not for requesters."""
+    asked = {
+        "resource": list(resource), "device": device, "domain": domain, "from": _time(since), "until": _time(until),
+        "points": points,
+    }  # fmt: skip
+    found: list[answers.Resource] = []
+    after: str | None = None
+    while True:
+        page = yield from _json("GET", "/v1/resources", asked | {"after": after})
+        found += page["items"]
+        after = page["next"]
+        if after is None:
+            return found
+
+
+def network() -> Conversation[answers.Topology]:
+    """Domains, devices, links, SLSs and end systems; not for requesters."""
+    return (yield from _json("GET", "/v1/network"))
+
+
+def boundaries(
+    *, since: Time | None = None, until: Time | None = None, limit: int | None = None
+) -> Conversation[list[answers.BoundaryCount]]:
+    """The next boundaries, counted; from now for 31 days where neither is said."""
+    return (yield from _items("/v1/boundaries", {"from": _time(since), "until": _time(until), "limit": limit}))
+
+
+def boundary(instant: Time) -> Conversation[answers.BoundaryView]:
+    """What happens at an instant, how far each device is, and what changes on them."""
+    return (yield from _json("GET", f"/v1/boundaries/{quote(_time(instant) or '', safe='')}"))
+
+
+def device_states() -> Conversation[list[answers.DeviceState]]:
+    """The last known state of every device, which is not read for it; not for requesters."""
+    return (yield from _items("/v1/devices"))
+
+
+def revisions(*, before: str | None = None, limit: int | None = None) -> Conversation[list[answers.Revision]]:
+    """What was pushed, the latest first, or the latest before one; not for requesters."""
+    return (yield from _items("/v1/revisions", {"before": before, "limit": limit}))
+
+
+def usage(
+    *, by: str | None = None, since: Time | None = None, until: Time | None = None, owner: str | None = None
+) -> Conversation[list[answers.Usage]]:
+    """What was reserved in each month, by `owner`, `sls` or `domain`; this month where no time is said."""
+    return (yield from _items("/v1/usage", {"by": by, "from": _time(since), "until": _time(until), "owner": owner}))
 
 
 def difference(device: str) -> Conversation[answers.DifferenceOfDevice]:

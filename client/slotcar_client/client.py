@@ -53,6 +53,7 @@ class Verbs:
     """What both clients can do; `slotcar_client.calls` documents each."""
 
     enquire = Verb(calls.enquire)
+    addable = Verb(calls.addable)
     create = Verb(calls.create)
     reservation = Verb(calls.reservation)
     reservations = Verb(calls.reservations)
@@ -72,6 +73,13 @@ class Verbs:
     limits = Verb(calls.limits)
     timeline = Verb(calls.timeline)
     configurations = Verb(calls.configurations)
+    resources = Verb(calls.resources)
+    network = Verb(calls.network)
+    boundaries = Verb(calls.boundaries)
+    boundary = Verb(calls.boundary)
+    device_states = Verb(calls.device_states)
+    revisions = Verb(calls.revisions)
+    usage = Verb(calls.usage)
     difference = Verb(calls.difference)
     controller = Verb(calls.controller)
     events = Verb(calls.events)

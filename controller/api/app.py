@@ -16,7 +16,7 @@ from controller.api.context import Context
 from controller.api.limits import LimitBody, only_known_query
 from controller.api.openapi import DESCRIPTION, TAGS, complete
 from controller.api.origin import CheckOrigin
-from controller.api.routes import devices, events, health, offers, planning, reservations, viewing, webhooks
+from controller.api.routes import devices, events, health, offers, overview, planning, reservations, viewing, webhooks
 
 #: Swagger UI, as its makers publish it: the page must open in a network that reaches no other server.
 STATIC = Path(__file__).parent / "static"
@@ -35,7 +35,7 @@ def create_app(context: Context | None) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.context = context
-    for module in (reservations, offers, planning, viewing, events, webhooks, devices, health):
+    for module in (reservations, offers, planning, viewing, overview, events, webhooks, devices, health):
         app.include_router(module.router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_api_route("/docs", _docs, include_in_schema=False)

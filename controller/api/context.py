@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated
@@ -21,6 +22,7 @@ from controller.notify.dispatching import DeliveryCounts
 from controller.problems import LINE_PATTERN, InvalidInput
 from controller.rollout.status import LoopStatus
 from controller.timebase import RFC_3339
+from controller.watching.model import WatchStatus
 
 #: A version; proxies that compress an answer make its ETag a weak one.
 IF_MATCH = r'^(\*|(W/)?"[0-9]{1,9}")$'
@@ -45,6 +47,7 @@ class Context:
     deliveries: DeliveryCounts = field(default_factory=DeliveryCounts)
     plans: PlanWorkers = field(default_factory=PlanWorkers)
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    watch: WatchStatus | None = None
 
 
 def now() -> datetime:
@@ -92,6 +95,21 @@ def caller_if_known(
         return None
 
 
+def still_known(
+    context: Annotated[Context, Depends(context_of)],
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+) -> Callable[[], bool]:
+    """Whether whoever asked may go on: its token is neither revoked nor over."""
+
+    def still() -> bool:
+        try:
+            return credentials is None or context.tokens.caller(credentials.credentials, now()) is not None
+        except InvalidInput:  # whom to trust is not known: nobody
+            return False
+
+    return still
+
+
 IF_MATCH_HEADER = Header(alias="If-Match", description='the ETag of the version that you saw, such as `"3"`, or `*`')
 
 
@@ -136,6 +154,7 @@ def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:
 
 TheContext = Annotated[Context, Depends(context_of)]
 KnownCaller = Annotated[Caller | None, Depends(caller_if_known)]
+StillKnown = Annotated[Callable[[], bool], Depends(still_known)]
 TheCaller = Annotated[Caller, Depends(caller)]
 
 

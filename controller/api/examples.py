@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from controller.api.offer_examples import OFFER_EXAMPLES
+from controller.api.overview_examples import OVERVIEW_EXAMPLES
 from controller.api.webhook_examples import WEBHOOK_EXAMPLES
 from controller.reservation import from_mapping
 from controller.views.documents import reservation_document
@@ -44,6 +45,20 @@ _SLS = ["anl-esnet-ip-premium", "esnet-lbnl-ip-premium"]
 
 def _demand(resource: str, rate_bps: int) -> Json:
     return {"resource": resource, "rate_bps": rate_bps, "amounts": [rate_bps]}
+
+
+def _enquiry(adds_to: str | None) -> Json:
+    free = {"steps": [WINDOW | {"rate_bps": 38_738_263}], "rounded": False}
+    routers = [device for device, *_ in _HOPS]
+    ways = (("forward", "anl-7507-1", routers), ("reverse", "anl-7507-2", routers[::-1]))
+    directions = [
+        {
+            "direction": way, "highest_rate_bps": 38_738_263, "limited_by": f"if:{device}:ATM1/0/0:out:ip-premium",
+            "routers": crossed, **free,
+        }
+        for way, device, crossed in ways
+    ]  # fmt: skip
+    return {"windows": [WINDOW], "adds_to": adds_to, "directions": directions, **free}
 
 
 ENTRY: Json = {
@@ -111,6 +126,8 @@ _REFUSAL: Json = {
     "highest_rate_bps": 2_738_262,
     "highest_share_permille": None,
     "transfer": None,
+    "paths_tried": 1,
+    "path": [],
 }
 _PLAN: Json = {
     "format": "slotcar-plan/2",
@@ -126,6 +143,7 @@ _PLAN: Json = {
             "handle": None,
             "expected_version": None,
             "reservation": RESERVATION | {"labels": {"slotcar/set": "tonight"}},
+            "paths": ENTRY["paths"],
             "differences": [],
             "refusal": None,
             "note": "",
@@ -172,6 +190,17 @@ _CONTROLLER: Json = {
     "last_push_at": "2027-03-01T19:00:00.090000Z",
     "last_revision": "20270301T190000.000000Z-5d0c1f2e",
     "error": "",
+    "watches": [
+        {
+            "device": "anl-7507-1",
+            "state": "listening",
+            "how": "syslog",
+            "since": "2027-02-26T08:14:09Z",
+            "message": "",
+            "told": 2,
+            "asked": 1,
+        }
+    ],
 }
 _STREAM = (
     "id: 11\nevent: reservation.cancelled\n"
@@ -187,7 +216,7 @@ _JSON = "application/json"
 #: Operation -> what is asked (None: no body), and what is answered by media type.
 EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
     "create": (RESERVATION_IN, {_JSON: ENTRY}),
-    "list": (None, {_JSON: {"items": [ENTRY], "next": "7"}}),
+    "list": (None, {_JSON: {"items": [ENTRY], "count": None, "next": "7"}}),
     "status": (None, {_JSON: ENTRY}),
     "modify": ({"rate": "40 Mbit/s"}, {_JSON: _later("committed", rate_bps=40_000_000)}),
     "progress": (
@@ -223,21 +252,8 @@ EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
     "cancel": ({"reason": "not needed"}, {_JSON: _later("cancelled")}),
     "approve": (None, {_JSON: _later("committed")}),
     "reject": ({"reason": "the link is being maintained"}, {_JSON: _later("rejected")}),
-    "enquire": (
-        ENQUIRY_IN,
-        {
-            _JSON: {
-                "windows": [WINDOW],
-                "directions": [
-                    {"direction": way, "highest_rate_bps": rate_bps, "limited_by": f"if:{interface}:out:ip-premium"}
-                    for way, rate_bps, interface in (
-                        ("forward", 38_738_263, "anl-7507-1:ATM1/0/0"),
-                        ("reverse", 38_738_263, "anl-7507-2:ATM1/0/0"),
-                    )
-                ],
-            }
-        },
-    ),
+    "enquire": (ENQUIRY_IN, {_JSON: _enquiry(None)}),
+    "addable": (None, {_JSON: _enquiry(HANDLE)}),
     "plan": ({"version": 1, "reservations": [RESERVATION_IN]}, {_JSON: _PLAN}),
     "apply": (_PLAN, {_JSON: {"created": 1, "changed": 0, "cancelled": 0, "entries": [ENTRY]}}),
     "timeline": (
@@ -269,7 +285,8 @@ EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
                         "skew_us": None,
                         "devices": [_active(name, None) | {"phase": "armed"} for name in ("anl-7507-1", "esnet-7507")],
                     },
-                ]
+                ],
+                "next": None,
             }
         },
     ),
@@ -304,6 +321,7 @@ EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
     "event_stream": (None, {"text/event-stream": _STREAM}),
     **WEBHOOK_EXAMPLES,
     **OFFER_EXAMPLES,
+    **OVERVIEW_EXAMPLES,
     "healthz": (None, {_JSON: {"status": "ok", "checks": []}}),
     "readyz": (
         None,

@@ -33,6 +33,21 @@ def bound(host: str, port: int) -> Iterator[list[socket.socket]]:
         yield sockets
 
 
+@contextmanager
+def bound_for_datagrams(host: str, port: int) -> Iterator[socket.socket]:
+    """A UDP socket, as long as the `with` lasts.
+
+    Raises:
+        CannotListen, PortInUse.
+    """
+    with ExitStack() as stack:
+        with _refused(host, port, "another SLOTCAR_SYSLOG_LISTEN"):
+            family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM, flags=socket.AI_PASSIVE)[0]
+            made = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
+            made.bind(address)
+        yield made
+
+
 def listen(sockets: Sequence[socket.socket], backlog: int) -> None:
     """Connections wait from here on. Two programs that both are bound and do not listen yet find each other here.
 
@@ -59,14 +74,14 @@ def _bound(family: int, address: tuple[object, ...]) -> socket.socket:
 
 
 @contextmanager
-def _refused(host: str, port: int) -> Iterator[None]:
+def _refused(host: str, port: int, instead: str = "another --port") -> Iterator[None]:
     try:
         yield
     except OSError as error:
         where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         if error.errno == errno.EADDRINUSE:
             raise PortInUse(
-                f"another program listens on {where} already: another `slotcar serve`? Stop it, or say another --port"
+                f"another program listens on {where} already: another `slotcar serve`? Stop it, or say {instead}"
             ) from error
         words = error.strerror if isinstance(error, socket.gaierror) else os.strerror(error.errno or 0)
         raise CannotListen(f"cannot listen on {where}: {words}") from error

@@ -8,6 +8,7 @@ from typing import Any
 from controller.api.context import Context
 from controller.rollout.status import LoopStatus
 from controller.timebase import iso
+from controller.watching.model import WatchStatus
 
 
 def phases_of(loop: LoopStatus) -> dict[str, str]:
@@ -33,4 +34,20 @@ def controller_document(context: Context, now: datetime) -> dict[str, Any]:
         "last_push_at": iso(loop.last_push_at) if loop.last_push_at else None,
         "last_revision": loop.last_revision,
         "error": loop.error,
+        "watches": _watches(context.watch or WatchStatus()),
     }
+
+
+def _watches(watch: WatchStatus) -> list[dict[str, Any]]:
+    return [
+        {
+            "device": name,
+            "state": one.state.value,
+            "how": one.how,
+            "since": iso(one.since),
+            "message": one.message,
+            "told": watch.told[name],
+            "asked": watch.asked[name],
+        }
+        for name, one in sorted(watch.devices.copy().items())
+    ]

@@ -13,6 +13,7 @@ from controller.api.context import Context
 from controller.api.loop import phases_of
 from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.webhooks import Backlog
+from controller.watching.model import WatchState
 
 
 class _Figures:
@@ -90,6 +91,27 @@ class _Figures:
         if loop.next_boundary:
             coming.add_metric([], loop.next_boundary.timestamp())
         yield coming
+        yield from self._watch()
+
+    def _watch(self) -> Iterator[Metric]:
+        watch = self._context.watch
+        if watch is None:
+            return
+        states = Counter(one.state.value for one in watch.devices.copy().values())
+        devices = GaugeMetricFamily(
+            "slotcar_watched_devices", "Devices by whether they tell of changes by themselves", labels=["state"]
+        )
+        for state in WatchState:
+            devices.add_metric([state.value], states[state.value])
+        yield devices
+        told = CounterMetricFamily("slotcar_device_changes_told", "Changes that a device told of", labels=["device"])
+        asked = CounterMetricFamily(
+            "slotcar_device_change_checks", "Checks of a device for the changes that it told", labels=["device"]
+        )
+        for name in sorted(self._context.broker.network.devices):
+            told.add_metric([name], watch.told[name])
+            asked.add_metric([name], watch.asked[name])
+        yield from (told, asked)
 
 
 def registry_of(context: Context) -> CollectorRegistry:

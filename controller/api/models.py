@@ -101,6 +101,7 @@ class EntriesOut(Answer):
     """One page; `next` is the cursor of the following one, None on the last."""
 
     items: list[EntryOut]
+    count: int | None = Field(description="on all pages, where it was asked; 10001 stands for more than 10000")
     next: str | None
 
 
@@ -118,16 +119,34 @@ class EventsOut(Answer):
     next: int = Field(description="pass it as `after` (or as Last-Event-ID) to go on from here")
 
 
-class HighestOut(Answer):
+class FreeStepOut(WindowOut):
+    rate_bps: int = Field(description="a payload rate that is free throughout, bits per second")
+
+
+class FreeOut(Answer):
+    """What is free over time, in order."""
+
+    steps: list[FreeStepOut]
+    rounded: bool = Field(
+        description="somewhere more is free than the steps say, or they are of the first windows only: there are 100 at"
+        " most"
+    )
+
+
+class HighestOut(FreeOut):
     """The highest payload rate that would be admitted one way."""
 
     direction: Literal["forward", "reverse"]
     highest_rate_bps: int
     limited_by: str | None = Field(description="the resource that runs out first, where the search tells it")
+    routers: list[str] = Field(description="those of the path, in order")
 
 
-class EnquiryOut(Answer):
+class EnquiryOut(FreeOut):
+    """Its own `steps` are the rates that all of `directions` may have at once, each of them."""
+
     windows: list[WindowOut]
+    adds_to: str | None = Field(description="handle of the reservation that all of this may be added to")
     directions: list[HighestOut]
 
 
@@ -160,6 +179,8 @@ class RefusalOut(Answer):
     highest_rate_bps: int | None = Field(description="null where several rates were asked for")
     highest_share_permille: int | None = Field(description="then: how much of all of them fits, in thousandths")
     transfer: TransferRefusalOut | None = Field(description="of a volume by a deadline; the others are empty then")
+    paths_tried: int = Field(description="on so many paths; the numbers are those of the best of them")
+    path: list[str] = Field(description="its routers in order, where several were tried")
 
 
 class DifferenceOut(Answer):
@@ -175,6 +196,9 @@ class StepOut(Answer):
     handle: str | None
     expected_version: int | None
     reservation: ReservationOut | None
+    paths: list[PathOut] | None = Field(
+        description="those that an apply takes, and no others; null where it takes none"
+    )
     differences: list[DifferenceOut]
     refusal: RefusalOut | None
     note: str
@@ -243,6 +267,7 @@ class TimelineItemOut(Answer):
 
 class TimelineOut(Answer):
     items: list[TimelineItemOut]
+    next: datetime | None = Field(description="ask again with `from` at this for the page after; null on the last")
 
 
 class RatesIn(Answer):
@@ -310,6 +335,18 @@ class DifferenceOfDeviceOut(Answer):
     message: str = Field(description="why the device could not be read")
 
 
+class WatchOut(Answer):
+    """How a device tells of changes by itself; what it tells, the controller that leads checks at once."""
+
+    device: str
+    state: Literal["connecting", "watching", "listening", "broken", "unwatched"]
+    how: str
+    since: datetime
+    message: str = Field(description="why it is broken or unwatched")
+    told: int = Field(description="how often it told of a change, also of the controller's own")
+    asked: int = Field(description="how often it was checked for that")
+
+
 class ControllerOut(Answer):
     """What this controller is about; all but `leading` is empty where another one leads."""
 
@@ -327,6 +364,9 @@ class ControllerOut(Answer):
     last_push_at: datetime | None
     last_revision: str
     error: str
+    watches: list[WatchOut] = Field(
+        description="how devices tell of changes; empty where none is to (SLOTCAR_WATCH, SLOTCAR_SYSLOG_LISTEN)"
+    )
 
 
 class CheckOut(Answer):

@@ -20,6 +20,8 @@ from controller.api import problems
 #: Names of this machine for itself: no other site can take them.
 OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 _SAFE = ("GET", "HEAD", "OPTIONS")
+#: Everybody is told these; a monitor's page may ask them from its own site.
+_OPEN = ("/healthz", "/readyz", "/metrics")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -45,7 +47,7 @@ class CheckOrigin:
                 )
                 await problems.answer(Request(scope), 421, words)(scope, receive, send)
                 return
-            if scope["path"].startswith("/v1/") and is_foreign(scope["method"], headers):
+            if scope["path"] not in _OPEN and is_foreign(scope["method"], headers):
                 words = "the request comes from a page of another site: ask from this one, or from a program"
                 await problems.answer(Request(scope), 403, words)(scope, receive, send)
                 return

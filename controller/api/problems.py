@@ -24,6 +24,7 @@ from controller.platforms.model import Unrenderable
 from controller.policy import errors as policy_errors
 from controller.problems import InvalidInput, Problem, SlotcarError
 from controller.units import UnitError
+from controller.views.capacity import NoSuchResource
 from controller.views.devices import NoSuchDevice
 from controller.views.documents import refusal_document
 
@@ -52,6 +53,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (ledger_errors.LedgerUnavailable, 503, "ledger-unavailable", "The ledger's database does not answer"),
     (NotAllowed, 403, "not-allowed", "Not allowed"),
     (NoSuchDevice, 404, "unknown-device", "There is no such device"),
+    (NoSuchResource, 404, "unknown-resource", "There is no such resource"),
     (errors.NotPossible, 409, "not-possible", "This makes no sense for the reservation"),
     (UnknownWebhook, 404, "unknown-webhook", "There is no such webhook"),
     (WrongUrl, 422, "invalid-input", "The request is wrong"),
@@ -149,8 +151,14 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _internal)
 
 
+def kind_of(error: SlotcarError | UnitError) -> tuple[int, str, str]:
+    """The status, the type without its prefix, and the title of an error of ours."""
+    return next((s, k, t) for one, s, k, t in _KINDS if isinstance(error, one))
+
+
 async def _slotcar(request: Request, error: Exception) -> JSONResponse:
-    status, kind, title = next((s, k, t) for one, s, k, t in _KINDS if isinstance(error, one))
+    assert isinstance(error, SlotcarError | UnitError)
+    status, kind, title = kind_of(error)
     more: dict[str, Any] = {}
     words = str(error)
     if isinstance(error, InvalidInput):

@@ -8,17 +8,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import structlog
 import uvicorn
+from fastapi import FastAPI
 
-from controller.api.app import create_app
 from controller.api.connections import BACKLOG, connection_options, reserve_descriptors
 from controller.api.context import Context
-from controller.api.listening import bound, listen
+from controller.api.listening import bound, bound_for_datagrams, listen
 from controller.api.streaming import Streams
 from controller.api.supervising import keep_running
 from controller.auth.tokens import TokenStore
@@ -28,6 +29,7 @@ from controller.ledger.errors import LedgerUnavailable
 from controller.logs import LimitRepeats, RepeatLimit
 from controller.network import load_network
 from controller.network.model import Network
+from controller.network.reading import read_connections
 from controller.notify.dispatching import Dispatcher
 from controller.notify.signing import DerivedSecrets
 from controller.problems import SlotcarError
@@ -37,6 +39,7 @@ from controller.rollout.playbook import end_all_processes
 from controller.rollout.status import LoopStatus
 from controller.settings import Settings
 from controller.stopping import PROCESS
+from controller.watching.watcher import Watcher
 from controller.wiring import loop_for
 
 log = structlog.get_logger("slotcar")
@@ -74,9 +77,12 @@ class OpenToAll(SlotcarError):
     """The API would do what anybody on other machines says."""
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, application: Callable[[Context], FastAPI]) -> None:
     """Runs until it is told to stop (SIGTERM, SIGINT): then a push that goes on is finished or taken back, the lead is
     released, and nothing that it started is left. Told again, it ends at once.
+
+    Args:
+        application: what answers: the API, with the pages of `controller.web` before it or without.
 
     Raises:
         OpenToAll: it would listen wider than this machine, and no token exists or none is needed.
@@ -102,16 +108,45 @@ def serve(settings: Settings) -> None:
         log.warning(
             "there is no token yet, so nobody may ask", make_one_with="slotcar token create NAME --role operator"
         )
-    with bound(settings.listen_host, settings.listen_port) as sockets:
+    with bound(settings.listen_host, settings.listen_port) as sockets, _syslog_socket(settings) as syslog:
         network = load_network(settings.need_inventory(), settings.vault_password_file)
         with open_ledger(settings.ledger_url(), settings.state_dir) as ledger:
-            _serve(settings, network, ledger, tokens, sockets)
+            watched = partial(_watcher, settings, network, ledger, syslog)
+            _serve(settings, network, ledger, tokens, sockets, watched, application)
     if settings.database_url is None and (others := embedded.users(settings.state_dir.absolute() / "postgres")):
         log.info("the embedded database runs on", used_by=others, end_it_with="slotcar db stop")
 
 
+def _syslog_socket(settings: Settings) -> AbstractContextManager[socket.socket | None]:
+    """
+    Raises:
+        CannotListen, PortInUse.
+    """
+    if settings.syslog_listen is None or not settings.reconcile:
+        return nullcontext()
+    return bound_for_datagrams(*settings.syslog_listen)
+
+
+def _watcher(
+    settings: Settings, network: Network, ledger: Ledger, syslog: socket.socket | None, loop: LoopStatus
+) -> Watcher | None:
+    """None where no device is to tell of changes."""
+    if not settings.watch and syslog is None:
+        return None
+    inventory, vault = settings.need_inventory(), settings.vault_password_file
+    connections = partial(read_connections, inventory, network.devices, vault)
+    most = settings.watch_most if settings.watch else 0
+    return Watcher(ledger, network, loop, connections, most, lambda: datetime.now(UTC), syslog)
+
+
 def _serve(
-    settings: Settings, network: Network, ledger: Ledger, tokens: TokenStore, sockets: list[socket.socket]
+    settings: Settings,
+    network: Network,
+    ledger: Ledger,
+    tokens: TokenStore,
+    sockets: list[socket.socket],
+    watcher_for: Callable[[LoopStatus], Watcher | None],
+    application: Callable[[Context], FastAPI],
 ) -> None:
     """
     Raises:
@@ -119,8 +154,14 @@ def _serve(
     """
     listen(sockets, BACKLOG)
     loop = loop_for(network, settings, ledger) if settings.reconcile else None
-    context = Context(Broker(ledger, network, settings), tokens, loop.status if loop else None)
-    app = create_app(context)
+    watcher = watcher_for(loop.status) if loop else None
+    context = Context(
+        Broker(ledger, network, settings),
+        tokens,
+        loop.status if loop else None,
+        watch=watcher.status if watcher else None,
+    )
+    app = application(context)
     config = uvicorn.Config(
         app, host=settings.listen_host, port=settings.listen_port, log_config=None, access_log=False, server_header=False,
         timeout_graceful_shutdown=3, **connection_options(settings, reserve_descriptors(settings.max_connections)),
@@ -135,7 +176,7 @@ def _serve(
 
     with PROCESS.serving(on_signal):
         if loop:
-            parts.start_all(loop, context)
+            parts.start_all(loop, context, watcher)
         port = sockets[0].getsockname()[1]
         log.info("serving", address=f"http://{settings.listen_host}:{port}", inventory=network.source)
         try:
@@ -155,7 +196,7 @@ def _serve(
 
 @dataclass(slots=True)
 class _Parts:
-    """What runs beside the API: the loop, and the delivery of webhooks while the loop leads.
+    """What runs beside the API: the loop, and while it leads the delivery of webhooks and the watching of devices.
 
     Attributes:
         failures: why parts ended that cannot be begun again.
@@ -168,13 +209,14 @@ class _Parts:
     _threads: list[threading.Thread] = field(default_factory=list)
     _status: LoopStatus = field(default_factory=LoopStatus)
 
-    def start_all(self, loop: ReconcileLoop, context: Context) -> None:
+    def start_all(self, loop: ReconcileLoop, context: Context, watcher: Watcher | None) -> None:
         self._status = status = loop.status
         dispatcher = Dispatcher(
             self.ledger, lambda: status.leading, lambda: datetime.now(UTC),
             DerivedSecrets(context.broker.settings.webhook_key_path), counts=context.deliveries,
         )  # fmt: skip
-        for name, run in (("loop", loop.run), ("webhooks", dispatcher.run)):
+        watching = [("watch", watcher.run)] if watcher else []
+        for name, run in (("loop", loop.run), ("webhooks", dispatcher.run), *watching):
             # Daemons: one that hangs does not keep the process from ending.
             thread = threading.Thread(target=self._run, args=(name, run), name=f"slotcar-{name}", daemon=True)
             thread.start()

@@ -7,7 +7,8 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -40,6 +41,20 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 AWAY = ": the ledger's database does not answer; this goes on when it does\n\n"
 
 
+def frame(event: Event) -> str:
+    """One event on the wire: its number is the id that a reader comes back with."""
+    return f"id: {event.sequence}\nevent: {event.kind}\ndata: {json.dumps(event_document(event))}\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """How a stream says an event, that there is none, and that the database does not answer."""
+
+    event: Callable[[Event], str] = frame
+    heartbeat: str = ":\n\n"
+    away: str = AWAY
+
+
 class Streams:
     """The streams of one API. One task waits for news for all of them, so that a thousand readers ask once."""
 
@@ -63,9 +78,10 @@ class Streams:
         return self._readers.total()
 
     def respond(
-        self, request: Request, ledger: Ledger, after: int, wanted: EventFilter, reader: str
-    ) -> StreamingResponse:
-        """The events after the number `after` that are `wanted`, and those to come.
+        self, request: Request, ledger: Ledger, after: int, wanted: EventFilter, reader: str, still: Callable[[], bool],
+        framing: Framing | None = None,
+    ) -> StreamingResponse:  # fmt: skip
+        """The events after the number `after` that are `wanted`, and those to come while the reader may `still` have them.
 
         Raises:
             HTTPException: 429, `reader` has so many streams open already; 503, all readers have.
@@ -75,7 +91,7 @@ class Streams:
         if self.count >= self.most:
             raise HTTPException(503, f"{self.most} event streams are open, and no more may be: try again later")
         self._readers[reader] += 1
-        return _Counted(self, self._lines(request, ledger, after, wanted), reader)
+        return _Counted(self, self._lines(request, ledger, after, wanted, still, framing or Framing()), reader)
 
     def left(self, reader: str) -> None:
         self._readers[reader] -= 1
@@ -92,10 +108,18 @@ class Streams:
             self._askers = anyio.CapacityLimiter(ASKERS)
         return await anyio.to_thread.run_sync(partial(question, *given), limiter=self._askers, abandon_on_cancel=True)
 
-    async def _lines(self, request: Request, ledger: Ledger, after: int, wanted: EventFilter) -> AsyncIterator[str]:
+    async def _lines(
+        self,
+        request: Request,
+        ledger: Ledger,
+        after: int,
+        wanted: EventFilter,
+        still: Callable[[], bool],
+        framing: Framing,
+    ) -> AsyncIterator[str]:
         yield f"retry: {COME_AGAIN_MS}\n: events after {after}\n\n"
         fresh, told_away, spoke_at = True, False, time.monotonic()
-        while not self.closing.is_set() and not await request.is_disconnected():
+        while not self.closing.is_set() and still() and not await request.is_disconnected():
             # Read before the page: every event up to it can be seen by then, so none is passed over.
             latest = self._latest
             listed: tuple[Event, ...] = ()
@@ -107,18 +131,18 @@ class Streams:
                 self._away, latest = True, after
             if self._away and not told_away:
                 spoke_at = time.monotonic()
-                yield AWAY
+                yield framing.away
             told_away = self._away
             for event in listed:
                 after, spoke_at = event.sequence, time.monotonic()
-                yield frame(event)
+                yield framing.event(event)
             fresh = len(listed) == PAGE
             if fresh:
                 continue
             after = max(after, latest)
             if time.monotonic() - spoke_at >= self.heartbeat_s:
                 spoke_at = time.monotonic()
-                yield ":\n\n"
+                yield framing.heartbeat
             await self._news(ledger, after)
 
     async def _news(self, ledger: Ledger, after: int) -> None:
@@ -170,8 +194,3 @@ class _Counted(StreamingResponse):
             return
         finally:
             self._streams.left(self._reader)
-
-
-def frame(event: Event) -> str:
-    """One event on the wire: its number is the id that a reader comes back with."""
-    return f"id: {event.sequence}\nevent: {event.kind}\ndata: {json.dumps(event_document(event))}\n\n"

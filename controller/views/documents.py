@@ -129,6 +129,8 @@ def refusal_document(refused: Refused) -> dict[str, Any]:
         "highest_rate_bps": refused.highest_rate_bps,
         "highest_share_permille": refused.highest_share_permille,
         "transfer": _transfer_document(refused.transfer) if refused.transfer else None,
+        "paths_tried": refused.paths_tried,
+        "path": list(refused.path),
     }
 
 

@@ -92,9 +92,17 @@ def seen_of(events: Iterable[Event]) -> Mapping[str, tuple[Seen, ...]]:
     found: dict[str, list[Seen]] = defaultdict(list)
     for event in events:
         if seen := _seen(event):
-            for device in devices_of(event):
+            for device in (*devices_of(event), *_unchanged(event)):
                 found[device].append(seen)
+        elif event.kind == "boundary.active" and (at := boundary_of(event)) is not None:
+            for device in _unchanged(event):
+                found[device].append(Seen(at, event.at))
     return {device: tuple(listed) for device, listed in found.items()}
+
+
+def _unchanged(event: Event) -> tuple[str, ...]:
+    """Devices that had what was wanted, and nothing to do for it."""
+    return tuple(str(device) for device in event.details.get("unchanged", ()))
 
 
 def _seen(event: Event) -> Seen | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from controller.api.context import (
     NameQuery,
     Newest,
     OwnerQuery,
+    StillKnown,
     TheCaller,
     TheContext,
     Time,
@@ -75,6 +77,7 @@ async def events(
     context: TheContext,
     wanted: Wanted,
     caller: TheCaller,
+    still: StillKnown,
     since: Annotated[Time | None, Query(alias="from", description="only what was recorded then or later")] = None,
     until: Annotated[Time | None, Query(description="only what was recorded then or before")] = None,
     newest: Newest = False,
@@ -92,7 +95,7 @@ async def events(
             raise InvalidInput(
                 [Problem("query", 0, "newest" if newest else "until", "is nothing for a stream, which goes on")]
             )
-        return await _streamed(request, context, wanted, caller, int(last_event_id) if last_event_id else after)
+        return await _streamed(request, context, wanted, caller, still, int(last_event_id) if last_event_id else after)
     ledger = context.broker.ledger
     listed = await context.streams.ask(ledger.newest_events if newest else ledger.events_of, wanted, after, limit)
     return {"items": [event_document(event) for event in listed], "next": listed[-1].sequence if listed else after}
@@ -109,6 +112,7 @@ async def event_stream(
     context: TheContext,
     wanted: Wanted,
     caller: TheCaller,
+    still: StillKnown,
     after: Annotated[
         int | None, Query(ge=0, le=2**62, description="from the one after this number on; from now on without it")
     ] = None,
@@ -117,13 +121,19 @@ async def event_stream(
     """Server-sent events as they happen: `id` is the event's number, `event` its kind, `data` the event as in a page.
 
     An `EventSource` that lost its stream comes back with `Last-Event-ID` and misses nothing. A comment comes where
-    nothing else does for 15 s, and where the database does not answer; the stream goes on when it does again.
+    nothing else does for 15 s, and where the database does not answer; the stream goes on when it does again. It ends
+    within seconds where the token is revoked, or is over.
     """
-    return await _streamed(request, context, wanted, caller, int(last_event_id) if last_event_id else after)
+    return await _streamed(request, context, wanted, caller, still, int(last_event_id) if last_event_id else after)
 
 
 async def _streamed(
-    request: Request, context: Context, wanted: EventFilter, caller: Caller, after: int | None
+    request: Request,
+    context: Context,
+    wanted: EventFilter,
+    caller: Caller,
+    still: Callable[[], bool],
+    after: int | None,
 ) -> StreamingResponse:
     """
     Raises:
@@ -135,7 +145,7 @@ async def _streamed(
         hint = f"say {last} for what is to come, or a number before it"
         raise InvalidInput([Problem("request", 0, "after", f"is after the last event, {last}", str(after), hint)])
     return context.streams.respond(
-        request, ledger, last if after is None else after, wanted, reader_of(request, caller)
+        request, ledger, last if after is None else after, wanted, reader_of(request, caller), still
     )
 
 

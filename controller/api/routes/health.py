@@ -15,6 +15,7 @@ from controller.auth.access import may_overview
 from controller.ledger.database import SchemaState
 from controller.ledger.errors import LedgerUnavailable
 from controller.rollout.status import LoopStatus, devices_words
+from controller.watching.model import WatchState, WatchStatus, watch_words
 
 router = APIRouter(tags=["health"])
 
@@ -38,6 +39,8 @@ def readyz(context: TheContext, caller: KnownCaller, response: Response) -> dict
     checks = [_ledger(context, details)]
     if context.loop is not None:
         checks += _loop(context.loop, details)
+    if context.watch is not None and context.watch.devices:
+        checks += _watch(context.watch, details)
     ready = all(check["ok"] for check in checks)
     response.status_code = 200 if ready else 503
     return {"status": "ok" if ready else "failing", "checks": checks}
@@ -64,6 +67,15 @@ def _loop(loop: LoopStatus, details: bool) -> Iterator[dict[str, Any]]:
             yield {"name": f"device {name}", "ok": True, "message": f"in trouble: {message}"}
     elif loop.troubles:
         yield {"name": "devices", "ok": True, "message": f"{len(loop.troubles)} in trouble"}
+
+
+def _watch(watch: WatchStatus, details: bool) -> Iterator[dict[str, Any]]:
+    """A device that cannot tell of changes makes nothing unready: it is read at every check."""
+    devices = watch.devices.copy()
+    yield {"name": "watch", "ok": True, "message": watch_words([one.state for one in devices.values()])}
+    for name, one in sorted(devices.items()) if details else ():
+        if one.state is WatchState.BROKEN:
+            yield {"name": f"watch {name}", "ok": True, "message": f"{one.how}: {one.message}"}
 
 
 @router.get("/metrics", summary="Prometheus metrics", response_class=Response,

@@ -37,9 +37,10 @@ from controller.auth.access import owner_for
 from controller.broker import Options
 from controller.ledger.model import Entry, State
 from controller.ledger.queries import Filter
+from controller.overview import Overview
 from controller.planning.enquiry import enquiry_document
 from controller.planning.modification import Modification
-from controller.problems import InvalidInput, Problem
+from controller.problems import LINE_PATTERN, InvalidInput, Problem
 from controller.reservation import from_mapping, parse_time
 from controller.reservation.fingerprint import fingerprint_of
 from controller.units import UnitError, parse_duration, parse_rate_bps, parse_remaining_bytes
@@ -103,15 +104,22 @@ def entries(
     label: LabelQuery = None,
     since: Annotated[Time | None, Query(alias="from", description="only those that end after it")] = None,
     until: Annotated[Time | None, Query(description="only those that begin before it")] = None,
+    search: Annotated[
+        str | None,
+        Query(min_length=1, max_length=200, pattern=LINE_PATTERN,
+              description="a part of `OWNER/NAME`, or the beginning of a handle"),
+    ] = None,
     newest: Newest = False,
+    counted: Annotated[bool, Query(description="say how many there are on all pages")] = False,
     after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     """By number; `next` is the cursor of the following page, null on the last. A requester gets its own."""
-    wanted = Filter(owner, name, state, label_of(label), since, until, newest, after, limit + 1)
+    wanted = Filter(owner, name, state, label_of(label), since, until, newest, after, limit + 1, search)
     listed = context.broker.list(wanted, caller)
     page = listed[:limit]
     return {
+        "count": Overview(context.broker).count(wanted, caller) if counted else None,
         "items": [entry_document(entry) for entry in page],
         "next": str(page[-1].number) if len(listed) > limit else None,
     }
@@ -219,9 +227,20 @@ def reject(
     return answer(context.broker.reject(handle, caller, now(), version, body.reason if body else ""), response)
 
 
+@router.get("/reservations/{handle}/addable", response_model=EnquiryOut, summary="Enquire what could be added")
+def addable(handle: Handle, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+    """What could be added to the rates of a reservation from now to its end, each way. Changes nothing.
+
+    Refused (409) for one that is over, and where admission finds the rates (a volume, a share).
+    """
+    return enquiry_document(context.broker.addable(handle, caller, now()))
+
+
 @router.post("/enquiries", response_model=EnquiryOut, summary="Enquire", dependencies=JSON)
 def enquire(body: Annotated[dict[str, Any], Body()], context: TheContext, caller: TheCaller) -> dict[str, Any]:
-    """The highest rate that would be admitted over a window, each way of `direction`. Changes nothing.
+    """The highest rate that would be admitted over a window, each way of `direction`, and what is free over time.
+
+    Changes nothing. Where operators let requests take other ways than the shortest, the one with the most is told.
 
     The keys are a reservation's; `name`, `owner`, `rate` and `direction` may be left out.
     """

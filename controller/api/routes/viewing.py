@@ -21,6 +21,7 @@ from controller.api.context import (
 from controller.api.loop import controller_document
 from controller.api.models import ConfigurationsOut, ControllerOut, TimelineOut
 from controller.auth.access import require_overview
+from controller.timebase import iso
 from controller.views.documents import configurations_document, timeline_document
 from controller.views.timeline import LOOK_BACK, TimelineQuery
 
@@ -48,20 +49,24 @@ def timeline(
     """What starts and ends at each instant at which some device's configuration changes, in order, with how far each
     device is: planned, staged, armed, active, failed, or unrecorded where it is past and nothing was written down.
 
-    A requester sees the boundaries of its own reservations, with the devices that these cross.
+    A requester sees the boundaries of its own reservations, with the devices that these cross. Pages go on at `next`.
     """
     moment = now()
     query = TimelineQuery(
         since or moment - LOOK_BACK,
         until or moment + timedelta(hours=hours),
-        limit,
+        limit + 1,
         device,
         None if reservation is None else context.broker.status(reservation, caller).handle,
         owner,
         name,
         label_of(label),
     )
-    return {"items": [timeline_document(item) for item in context.broker.timeline(query, caller, moment)]}
+    listed = context.broker.timeline(query, caller, moment)
+    return {
+        "items": [timeline_document(item) for item in listed[:limit]],
+        "next": iso(listed[limit].at) if len(listed) > limit else None,
+    }
 
 
 @router.get("/controller", response_model=ControllerOut, summary="What the controller is about")

@@ -14,7 +14,7 @@ from controller.auth.tokens import Role
 from controller.cli.from_documents import entry_of
 from controller.cli.remote import choose_context
 from controller.views.documents import entry_document
-from tests.integration.api.conftest import START, As, Body, Serve, body
+from tests.integration.api.conftest import GARNET, START, As, Body, Serve, body
 from tests.support.command_line import Cli, in_this_process
 
 FLOW = (
@@ -78,6 +78,9 @@ def test_a_requester_reserves_changes_and_gives_back(cli: Cli, hep: httpx.Client
     kinds = [one["kind"] for one in cli("events", "--reservation", "hep/cms", "-f", "json").data]
     assert kinds[0] == "reservation.held"
     assert [one["kind"] for one in cli("events", "--newest", "-f", "json").data] == kinds[::-1]
+    assert "can be added" in cli("enquire", "--add", "hep/cms").out
+    added = cli("enquire", "--add", "hep/cms", "-f", "json").data
+    assert added == hep.get(f"/v1/reservations/{held.data['handle']}/addable").json()
     assert "cancelled" in cli("cancel", "hep/cms", "--yes", "--reason", "done").out
     assert cli("status").out == "No reservations.\n"
 
@@ -87,12 +90,16 @@ def test_refusals_end_as_they_do_on_the_controllers_machine(cli: Cli, hep: httpx
     assert (refused.code, "the highest payload rate that fits" in refused.err) == (3, True)
     astro = as_("astro", Role.REQUESTER, "astro")
     astro.post("/v1/reservations", json=body("theirs", owner=None)).raise_for_status()
-    theirs = cli("status", "astro/theirs")
-    assert (theirs.code, theirs.err) == (1, "there is no reservation astro/theirs\n")
+    for verb in (("status",), ("enquire", "--add")):
+        theirs = cli(*verb, "astro/theirs")
+        assert (theirs.code, theirs.err) == (1, "there is no reservation astro/theirs\n")
     taken = cli("create", "--name", "cms", "--rate", "1 Mbit/s", *FLOW, *HOURS)
     assert (taken.code, "another owner's reservation" in taken.err) == (3, True)
     assert "only an operator or an auditor may" in cli("render").err
-    for verb in (("push", "--yes"), ("adopt", "--yes"), ("explain", "hep/cms")):
+    for verb in (("diff",), ("drift",)):
+        refused = cli(*verb)
+        assert (refused.code, "only an operator or an auditor may" in refused.err) == (1, True), verb
+    for verb in (("push", "--yes"), ("drift", "--repair"), ("adopt", "--yes"), ("explain", "hep/cms")):
         refused = cli(*verb)
         assert (refused.code, "--context local" in refused.err) == (1, True), verb
     assert "has an inventory of its own" in cli("status", "-i", "somewhere").err
@@ -130,9 +137,31 @@ def test_an_operator_sees_devices_and_webhooks(
     assert cli("apply", file, "--yes").code == 0
     assert cli("approve", "hep/cms", "--yes", "-f", "json").data["state"] == "committed"
     assert "# anl-7507-1 (cisco-car)" in cli("render", "--at", START.isoformat(), "-d", "anl-7507-1").out
+    unread = cli("diff", "-d", "anl-7507-1", "-f", "json")
+    assert (unread.code, unread.data["different"], unread.data["equal"]) == (1, [], [])
+    assert [one["device"] for one in unread.data["failed"]] == ["anl-7507-1"], "nobody answers at its address"
+    assert "anl-7507-1  unknown" in cli("drift", "-d", "anl-7507-1").out
+    nowhere = cli("diff", "-d", "anl-7507-9")
+    assert (nowhere.code, "did you mean `anl-7507-" in nowhere.err) == (1, True), nowhere.err
     hook = cli("webhook", "add", "https://example.net/", "-f", "json").data
     assert hook["id"] in cli("webhook", "list").out
     assert cli("webhook", "remove", hook["id"], "--yes").out == f"{hook['id']} gets nothing any more.\n"
+
+
+def test_what_is_done_on_this_machine_says_so(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not where the verbs go, while another controller is named."""
+    monkeypatch.setenv("SLOTCAR_INVENTORY", str(GARNET))
+    note = "note: SLOTCAR_API names the controller at http://127.0.0.1:9; this is done with this machine's "
+    for verb, what in (
+        (("rollback",), "archive and routers"),
+        (("rollback", "--to", "baseline", "--list"), "archive and routers"),
+        (("token", "revoke", "nobody"), "tokens"),
+        (("db", "stop"), "database"),
+    ):
+        assert note not in cli(*verb).err, verb
+        monkeypatch.setenv("SLOTCAR_API", "http://127.0.0.1:9")
+        assert f"{note}{what}\n" in cli(*verb).err, verb
+        monkeypatch.delenv("SLOTCAR_API")
 
 
 def test_documents_are_the_same_there_and_back(serve: Serve) -> None:

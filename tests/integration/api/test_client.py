@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import httpx
@@ -100,6 +100,7 @@ def test_every_verb_of_the_api_is_there(serve: Serve) -> None:
         assert slotcar.modify("hep/cms", rate="5 Mbit/s")["reservation"]["rate_bps"] == 5_000_000
         assert slotcar.bind("hep/cms", source_port=4000)["reservation"]["source"]["port"] == 4000
         assert slotcar.reservation(held["handle"])["version"] == 5
+        assert slotcar.addable("hep/cms")["adds_to"] == held["handle"]
         assert [one["handle"] for one in slotcar.reservations(name="cms", since=START)] == [held["handle"]]
         large = slotcar.create(body("large", rate="21 Mbit/s", destination="lbnl-premium:5002"))
         assert slotcar.approve(large["handle"], version=large["version"])["state"] == "committed"
@@ -116,11 +117,25 @@ def test_every_verb_of_the_api_is_there(serve: Serve) -> None:
         assert slotcar.configurations(START, ["anl-7507-1"])[0]["device"] == "anl-7507-1"
         with pytest.raises(Problem):  # nobody answers for the devices of this inventory
             slotcar.difference("nowhere")
+        _ask_for_overviews(slotcar)
         assert slotcar.controller()["leading"] is False
         assert slotcar.events(newest=True, limit=1)[0]["kind"] == "reservation.committed"
         assert next(slotcar.watch("hep/more", after=0))["details"]["name"] == "more"
         _ask_what_is_offered_and_be_told(slotcar, receiver)
     assert operations - seen == set()
+
+
+def _ask_for_overviews(slotcar: Slotcar) -> None:
+    assert slotcar.resources(["sls:anl-esnet-ip-premium"], since=START, points=10)[0]["reserved_bps"] > 0
+    assert {one["unit"] for one in slotcar.resources()} == {"bps"}
+    assert {one["name"] for one in slotcar.network()["domains"]} == {"anl", "esnet", "lbnl"}
+    first = slotcar.boundaries(limit=1)[0]
+    item = slotcar.boundary(first["at"])["item"]
+    assert item is not None
+    assert len(item["starting"]) == first["starting"]
+    assert {one["state"] for one in slotcar.device_states()} == {"unknown"}
+    assert slotcar.revisions() == []
+    assert {one["name"] for one in slotcar.usage(since=START, until=START + timedelta(days=1))} == {"hep"}
 
 
 def _ask_what_is_offered_and_be_told(slotcar: Slotcar, receiver: Receiver) -> None:

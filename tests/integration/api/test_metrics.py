@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from controller.ledger import Ledger
 from controller.rollout.status import LoopStatus
 from controller.timebase import iso
+from controller.watching.model import DeviceWatch, WatchState, WatchStatus
 from tests.integration.api.conftest import ROOT, Serve, created
 from tests.integration.notify.conftest import dispatching, tell
 from tests.support.controllers import wait_for
@@ -121,6 +122,26 @@ def test_who_leads_and_what_waits_is_told(serve: Serve, ledger: Ledger, tmp_path
     assert told["slotcar_webhook_waiting"][label] == 1
     assert told["slotcar_webhook_oldest_waiting_timestamp_seconds"][label] == T.timestamp()
     assert told["slotcar_ledger_up"][()] == 1
+
+
+def test_who_tells_of_changes_is_told(serve: Serve) -> None:
+    watch = WatchStatus()
+    watch.devices["anl-7507-1"] = DeviceWatch(WatchState.WATCHING, "tc monitor", T)
+    watch.devices["anl-7507-2"] = DeviceWatch(WatchState.BROKEN, "tc monitor", T, "Connection refused")
+    watch.told["anl-7507-1"] = 3
+    api = serve(how={"loop": LoopStatus(leading=True), "watch": watch})
+    told = told_by(api)
+    states = {dict(labels)["state"]: count for labels, count in told["slotcar_watched_devices"].items() if count}
+    assert states == {"watching": 1, "broken": 1}
+    assert told["slotcar_device_changes_told_total"][(("device", "anl-7507-1"),)] == 3
+    checks = {one["name"]: one["message"] for one in api.get("/readyz").json()["checks"]}
+    assert checks["watch"] == "1 of 2 devices tells of changes, 1 broken"
+    assert checks["watch anl-7507-2"] == "tc monitor: Connection refused"
+    listed = api.get("/v1/controller").json()["watches"]
+    assert [(one["device"], one["state"], one["told"]) for one in listed] == [
+        ("anl-7507-1", "watching", 3),
+        ("anl-7507-2", "broken", 0),
+    ]
 
 
 @pytest.fixture

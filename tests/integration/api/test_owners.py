@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from controller import looking
 from controller.auth.tokens import Role, create_token
 from controller.ledger import Ledger
 from controller.notify.signing import DerivedSecrets, SecretUnusable
@@ -23,6 +24,9 @@ from tests.support.receiver import Receiver
 
 Clients = Callable[..., dict[str, httpx.Client]]
 THEIRS = {"owner": None, "destination": "lbnl-premium:5002"}
+
+#: A page without boundaries.
+NOTHING = {"items": [], "next": None}
 
 
 @pytest.fixture
@@ -136,9 +140,9 @@ def test_an_owners_timeline_has_its_own_boundaries_devices_and_counts(
     first = {one["device"]: one for one in items[0]["devices"]}
     assert set(first) <= own
     assert (first["esnet-7507"]["phase"], first["esnet-7507"]["message"]) == ("failed", "")
-    assert hep.get("/v1/timeline", params={"name": "other"}).json() == {"items": []}
+    assert hep.get("/v1/timeline", params={"name": "other"}).json() == NOTHING
     problem(hep.get("/v1/timeline", params={"reservation": later["handle"]}), 404, "unknown-reservation")
-    assert hep.get("/v1/timeline", params={"device": "nowhere"}).json() == {"items": []}
+    assert hep.get("/v1/timeline", params={"device": "nowhere"}).json() == NOTHING
     operator = as_("ops", Role.OPERATOR).get("/v1/timeline", params={"owner": "astro"}).json()["items"]
     assert [one["starting"] for one in operator] == [["astro/other"], [], ["astro/later"], []]
     assert operator[0]["active"] == 2
@@ -146,7 +150,41 @@ def test_an_owners_timeline_has_its_own_boundaries_devices_and_counts(
 
 
 def test_a_time_that_ends_before_it_begins_has_no_boundaries(api: httpx.Client) -> None:
-    assert api.get("/v1/timeline", params={"until": "2000-01-01T00:00:00Z"}).json() == {"items": []}
+    assert api.get("/v1/timeline", params={"until": "2000-01-01T00:00:00Z"}).json() == NOTHING
+
+
+def test_a_timeline_comes_in_pages(hep: httpx.Client) -> None:
+    created(hep, recurrence="FREQ=DAILY;COUNT=9", duration="PT1H")
+    asked: dict[str, Any] = {"until": iso(START + timedelta(days=10))}
+    whole = hep.get("/v1/timeline", params=asked).json()
+    assert (len(whole["items"]), whole["next"]) == (18, None)
+    found: list[Any] = []
+    for _ in range(4):
+        page = hep.get("/v1/timeline", params=asked | {"limit": 5}).json()
+        found += page["items"]
+        asked["from"] = page["next"]
+    assert (found, page["next"]) == (whole["items"], None)
+
+
+def test_a_requesters_timeline_reads_so_many_reservations_and_no_more(
+    hep: httpx.Client, as_: As, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking, "MOST_ENTRIES", 2)
+    for number in range(3):
+        created(hep, f"one-{number}", destination=f"lbnl-premium:{6000 + number}", rate="1 Mbit/s")
+    told = problem(hep.get("/v1/timeline"), 422, "invalid-input")["detail"]
+    assert "until: there are more than 2 reservations in this time; ask for a shorter time" in told
+    assert hep.get("/v1/timeline", params={"until": iso(START - timedelta(minutes=1))}).json() == NOTHING
+    assert len(as_("ops", Role.OPERATOR).get("/v1/timeline").json()["items"]) == 2
+
+
+def test_the_owner_of_a_background_reservation_sees_its_rate_change(hep: httpx.Client, astro: httpx.Client) -> None:
+    """Others are read for it, and nothing is told of them."""
+    created(hep, share={"weight": 2}, rate=None)
+    created(astro, "other", **THEIRS | {"start": iso(START + timedelta(minutes=30)), "duration": "PT30M"})
+    items = hep.get("/v1/timeline").json()["items"]
+    assert [one["changing"] for one in items] == [[], ["hep/cms"], ["hep/cms"], []]
+    assert "astro" not in json.dumps(items)
 
 
 # -- webhooks ------------------------------------------------------------------------------------------------------

@@ -101,7 +101,10 @@ def test_a_wrong_parameter_is_named(api: httpx.Client, path: str, key: str) -> N
 
 def test_an_unknown_parameter_is_told_with_those_that_are_known(api: httpx.Client) -> None:
     found = problem(api.get("/v1/reservations?nmae=cms"), 422, "invalid-input")
-    assert "the parameters are owner, name, state, label, from, until, newest, after, limit" in found["detail"]
+    assert (
+        "the parameters are owner, name, state, label, from, until, search, newest, counted, after, limit"
+        in found["detail"]
+    )
     entry = created(api)
     assert "takes no parameters" in problem(api.post(at(entry, "cancel?force=1")), 422, "invalid-input")["detail"]
     assert api.get(at(entry)).json()["state"] == "committed"

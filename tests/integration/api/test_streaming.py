@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from controller.api.streaming import MOST_STREAMS_EACH, Streams
-from controller.auth.tokens import Role
+from controller.auth.tokens import Role, revoke_token
 from controller.ledger import Ledger
 from controller.network.model import Network
 from controller.settings import Settings
@@ -64,6 +64,18 @@ def test_an_event_is_streamed_as_a_page_has_it(serve: Serve, ledger: Ledger) -> 
     page = api.get("/v1/events", params={"after": 2}).json()
     assert got[:2] == ["id: 3", "event: push.verified"]
     assert json.loads(got[2].removeprefix("data: ")) == page["items"][0]
+
+
+def test_a_stream_ends_when_its_token_is_revoked_or_over(as_: As, ledger: Ledger, tmp_path: Path) -> None:
+    revoked, over = as_("ops", Role.OPERATOR), as_("brief", Role.OPERATOR, valid=timedelta(seconds=8))
+    stays = as_("stays", Role.OPERATOR)
+    with stream(revoked) as first, stream(over) as second, stream(stays) as third:
+        revoke_token(tmp_path / "tokens.json", "ops")
+        for lines in (first, second):
+            assert not [line for line in lines if line.startswith("id:")]
+        write(ledger, 1)
+        assert numbers(third, 1) == [1]
+    problem(revoked.get("/v1/events/stream"), 401, "unauthenticated")
 
 
 def test_without_a_number_it_begins_with_what_comes(serve: Serve, ledger: Ledger) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from controller.api.app import create_app
 from controller.api.serving import OpenToAll, serve
 from controller.problems import InvalidInput
 from controller.settings import Settings, load_settings
@@ -13,7 +14,7 @@ from controller.settings import Settings, load_settings
 
 def test_an_open_api_does_not_listen_to_other_machines(tmp_path: Path) -> None:
     with pytest.raises(OpenToAll, match="SLOTCAR_OPEN=true"):
-        serve(Settings(state_dir=tmp_path, listen_host="0.0.0.0", open=True))
+        serve(Settings(state_dir=tmp_path, listen_host="0.0.0.0", open=True), create_app)
 
 
 def test_it_is_not_open_unless_that_is_said() -> None:

@@ -136,6 +136,19 @@ def test_after_a_recovery_nothing_stays_armed_that_is_past_and_what_came_late_is
     assert phases(one(items, at(2))) == {"r1": "unrecorded", "r2": "unrecorded"}, "it was seen before that boundary"
 
 
+@pytest.mark.parametrize(
+    ("kind", "second", "instant"),
+    [("push.verified", 72, {"activate_at": iso(at(1))}), ("boundary.active", 61, {"at": iso(at(1))})],
+)
+def test_a_router_that_a_boundary_does_not_change_is_in_place_when_the_others_are(
+    kind: str, second: int, instant: dict[str, Any]
+) -> None:
+    told = log((kind, second, "r1", instant | {"revision": "rev", "unchanged": ["r2"]}))
+    (item, later) = timeline([entry(1, (1, 2))], told, WIDE, at(3))
+    assert phases(item) == {"r1": "active", "r2": "active"}
+    assert phases(later) == {"r1": "unrecorded", "r2": "unrecorded"}
+
+
 def test_what_was_withheld_is_in_place_by_a_push_only() -> None:
     withheld = Event(1, at(1), "push.withheld", "h1", None, {"devices": ["r2"], "message": "not active anywhere"})
     seen = Event(2, at(2), "boundary.seen", None, None, {"devices": ["r1"], "until": iso(at(2))})

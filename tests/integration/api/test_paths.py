@@ -1,0 +1,197 @@
+"""More than one path (ADR 25): where the shortest is full the next ones are tried, and what was chosen stays."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.admission.resource_id import interface_resource
+from controller.auth.tokens import Caller, Role
+from controller.broker import Broker, Options
+from controller.ledger import Ledger
+from controller.ledger.model import Entry
+from controller.network import load_network
+from controller.network.model import InterfaceId, Network
+from controller.planning.errors import RefusedByAdmission, StalePlan
+from controller.planning.modification import Modification
+from controller.planning.plan_file import plan_document, plan_of_document
+from controller.planning.source import source_of_body
+from controller.problems import InvalidInput
+from controller.reservation import from_mapping
+from controller.settings import Settings
+from controller.timebase import iso
+from controller.vocabulary import Service
+from tests.integration.api.conftest import ROOT, START
+
+DATAGRID = ROOT / "inventories" / "datagrid"
+OPERATOR = Caller(name="ops", role=Role.OPERATOR)
+NOW = START - timedelta(hours=1)
+#: From CERN to INFN: directly, over Germany, and round over France, Britain and the Netherlands.
+DIRECT = ("geant-ch", "geant-it")
+OVER_DE = ("geant-ch", "geant-de", "geant-it")
+MBIT = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def narrow() -> Network:
+    """DataGRID's network, in which the direct link from Switzerland to Italy has 50 Mbit/s for premium."""
+    network = load_network(DATAGRID, None)
+    device = network.devices["geant-ch"]
+    [port] = [one for one in device.interfaces.values() if one.neighbour and one.neighbour.device == "geant-it"]
+    share = {Service.IP_PREMIUM: 50 * MBIT * 1_000_000 // port.capacity_bps}
+    ports = device.interfaces | {port.id.name: port.model_copy(update={"shares_ppm": port.shares_ppm | share})}
+    devices = network.devices | {"geant-ch": device.model_copy(update={"interfaces": ports})}
+    return network.model_copy(update={"devices": devices})
+
+
+@pytest.fixture
+def broker(ledger: Ledger, narrow: Network, tmp_path: Path) -> Broker:
+    return Broker(ledger, narrow, Settings(state_dir=tmp_path, inventory=DATAGRID, paths=3))
+
+
+def asked(name: str, rate: str | None, **more: Any) -> dict[str, Any]:
+    usual = {
+        "name": name, "owner": "eo", "source": "cern-ce", "destination": "infn-se", "protocol": "udp", "rate": rate,
+        "service": "ip-premium", "start": iso(START), "duration": "PT2H",
+    }  # fmt: skip
+    return {key: value for key, value in (usual | more).items() if value is not None}
+
+
+def made(broker: Broker, name: str, rate: str | None, **more: Any) -> Entry:
+    return broker.create(from_mapping(asked(name, rate, **more), NOW), OPERATOR, NOW)
+
+
+def geant(entry: Entry) -> tuple[str, ...]:
+    """Which of the backbone's routers it crosses."""
+    return tuple(hop.device for hop in entry.paths[0].hops if hop.device.startswith("geant-"))
+
+
+def test_the_next_path_is_taken_where_the_shortest_is_full(broker: Broker, ledger: Ledger) -> None:
+    first, second = made(broker, "first", "30 Mbit/s"), made(broker, "second", "30 Mbit/s")
+    assert (geant(first), geant(second)) == (DIRECT, OVER_DE)
+    kept = ledger.get(second.handle)
+    assert kept is not None
+    assert kept.paths == second.paths
+    assert {one.resource for one in kept.demands} == {one.resource for one in second.demands}
+
+
+def test_one_path_is_all_that_is_tried_unless_it_is_said(broker: Broker, ledger: Ledger, narrow: Network) -> None:
+    single = Broker(ledger, narrow, Settings(inventory=DATAGRID))
+    made(single, "first", "30 Mbit/s")
+    with pytest.raises(RefusedByAdmission) as refused:
+        made(single, "second", "30 Mbit/s")
+    assert (refused.value.refused.paths_tried, refused.value.refused.path) == (1, ())
+    assert "paths were tried" not in str(refused.value)
+
+
+def test_a_refusal_says_what_the_best_path_lacks(broker: Broker) -> None:
+    made(broker, "first", "30 Mbit/s")
+    with pytest.raises(RefusedByAdmission, match="3 paths were tried; the best of them is") as refused:
+        made(broker, "second", "90 Mbit/s")
+    numbers = refused.value.refused
+    assert numbers.paths_tried == 3
+    assert "geant-de" in numbers.path
+    best = made(broker, "best", f"{numbers.highest_rate_bps} bit/s")
+    assert tuple(hop.device for hop in best.paths[0].hops) == numbers.path
+
+
+def test_routers_that_are_pinned_are_crossed_on_every_path(broker: Broker) -> None:
+    made(broker, "first", "30 Mbit/s")
+    assert "geant-uk" in geant(made(broker, "pinned", "30 Mbit/s", via=["geant-uk"]))
+    with pytest.raises(RefusedByAdmission) as refused:
+        made(broker, "large", "90 Mbit/s", via=["geant-de"])
+    assert "geant-de" in refused.value.refused.path
+
+
+def test_a_change_stays_on_its_path(broker: Broker) -> None:
+    first, second = made(broker, "first", "30 Mbit/s"), made(broker, "second", "30 Mbit/s")
+    broker.cancel(first.handle, OPERATOR, NOW)
+    changed = broker.modify(second.handle, Modification(rate_bps=20 * MBIT), OPERATOR, NOW)
+    assert geant(changed) == OVER_DE, "the shortest has room, and a flow that changes its path may lose packets"
+    again = made(broker, "again", "45 Mbit/s")
+    assert geant(again) == DIRECT
+    assert geant(broker.modify(again.handle, Modification(rate_bps=60 * MBIT), OPERATOR, NOW)) == OVER_DE
+
+
+def test_nobody_moves_while_another_path_has_room(broker: Broker, ledger: Ledger) -> None:
+    volume = {"volume": "50 GB", "by": iso(START + timedelta(hours=3)), "at_most": "45 Mbit/s", "duration": None}
+    moves = made(broker, "moves", None, start=iso(START), **volume)
+    assert geant(moves) == DIRECT
+    assert geant(made(broker, "beside", "30 Mbit/s", duration="PT10M")) == OVER_DE
+    assert not ledger.events(kinds=["reservation.moved"])
+    made(broker, "over-de", "20 Mbit/s", duration="PT10M")
+    assert geant(made(broker, "third", "40 Mbit/s", duration="PT10M")) == DIRECT, "no path has room without a move"
+    assert [one.handle for one in ledger.events(kinds=["reservation.moved"])] == [moves.handle]
+
+
+def test_a_volume_that_no_path_could_carry_is_wrong(broker: Broker) -> None:
+    by = iso(START + timedelta(hours=1))
+    assert geant(made(broker, "de", None, volume="30 GB", by=by, duration=None)) == OVER_DE
+    with pytest.raises(InvalidInput, match="can ever carry"):
+        made(broker, "never", None, volume="300 GB", by=by, duration=None)
+
+
+def test_a_hold_and_an_idempotency_key_keep_the_path(broker: Broker) -> None:
+    made(broker, "first", "30 Mbit/s")
+    options = Options(hold=timedelta(minutes=5), idempotency_key="once")
+    twice = [broker.create(from_mapping(asked("held", "30 Mbit/s"), NOW), OPERATOR, NOW, options) for _ in range(2)]
+    assert twice[0] == twice[1]
+    assert geant(broker.commit(twice[0].handle, OPERATOR, NOW)) == OVER_DE
+
+
+def test_a_plan_is_applied_along_its_own_paths(broker: Broker, ledger: Ledger, narrow: Network) -> None:
+    wanted = {"version": 1, "reservations": [asked("first", "30 Mbit/s"), asked("second", "30 Mbit/s")]}
+    plan = broker.plan(source_of_body(wanted, NOW, "run", 100), OPERATOR, NOW)
+    assert ["takes the path" in step.note for step in plan.steps] == [False, True]
+    document = plan_document(plan)
+    hops = [[hop["device"] for hop in step["paths"][0]["hops"]] for step in document["steps"]]
+    read = plan_of_document(document, "plan.json", "")
+    with pytest.raises(StalePlan, match="none of the paths that are tried here"):
+        Broker(ledger, narrow, Settings(inventory=DATAGRID)).apply(read, OPERATOR, NOW)
+    elsewhere = plan_document(plan)
+    elsewhere["steps"][0]["paths"][0]["hops"].pop(2)
+    with pytest.raises(StalePlan, match="none of the paths that are tried here"):
+        broker.apply(plan_of_document(elsewhere, "plan.json", ""), OPERATOR, NOW)
+    assert not ledger.events(kinds=["reservation.committed"])
+    entries = broker.apply(read, OPERATOR, NOW).entries
+    assert [[hop.device for hop in entry.paths[0].hops] for entry in entries] == hops
+    again = broker.plan(source_of_body(wanted, NOW, "run", 100), OPERATOR, NOW)
+    assert again.changes_nothing
+
+
+def test_an_enquiry_tells_of_the_path_with_the_most(broker: Broker) -> None:
+    made(broker, "first", "30 Mbit/s")
+    answer = broker.enquire(from_mapping(asked("enquiry", "1 bit/s"), NOW), OPERATOR, NOW)
+    [forward] = answer.directions
+    assert "geant-de" in forward.routers
+    assert geant(made(broker, "exactly", f"{forward.rate_bps} bit/s")) == OVER_DE
+
+
+def test_no_link_is_exceeded_by_many_at_once(broker: Broker, ledger: Ledger, narrow: Network) -> None:
+    def ask(number: int) -> bool:
+        try:
+            made(broker, f"many-{number}", "20 Mbit/s", destination=f"infn-se:{5000 + number}")
+        except RefusedByAdmission:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(ask, range(12)))
+    assert 0 < sum(done) < len(done)
+    entries = ledger.live_between(START)
+    for (device, name), service in {
+        ((one.resource.place.split(":")[0], one.resource.place.partition(":")[2]), Service.IP_PREMIUM)
+        for entry in entries
+        for one in entry.demands
+        if one.resource.kind == "if"
+    }:
+        port = InterfaceId(device=device, name=name)
+        capacity = narrow.interface(port).share_bps(service)
+        for way in ("in", "out"):
+            resource = interface_resource(port, way, service)
+            taken = sum(one.peak for entry in entries for one in entry.demands if one.resource == resource)
+            assert taken <= capacity, resource
