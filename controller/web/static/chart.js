@@ -1,0 +1,103 @@
+"use strict";
+/* The curve of a resource. ECharts is fetched after the page has been drawn; the table below it says the same. */
+(() => {
+  const library = document.currentScript.dataset.echarts;
+  const place = document.querySelector("[data-steps]");
+  if (!place) return;
+
+  const ink = () => getComputedStyle(place);
+  const colour = (name) => {
+    const probe = document.createElement("span");
+    probe.className = name;
+    document.body.append(probe);
+    const found = getComputedStyle(probe).color;
+    probe.remove();
+    return found;
+  };
+
+  function rate(bps) {
+    for (const [size, unit] of [[1e12, "Tbit/s"], [1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"]]) {
+      if (bps >= size) return `${Number((bps / size).toFixed(3))} ${unit}`;
+    }
+    return `${bps} bit/s`;
+  }
+
+  function when(ms) {
+    const options = { timeZone: place.dataset.zone, dateStyle: "medium", timeStyle: "short" };
+    try {
+      return new Intl.DateTimeFormat("en-GB", options).format(ms);
+    } catch {
+      return new Date(ms).toISOString();
+    }
+  }
+
+  async function steps(address) {
+    const answer = await fetch(address, { headers: { Accept: "application/json" } });
+    if (!answer.ok) throw new Error(`it answers ${answer.status}`);
+    return answer.json();
+  }
+
+  function series(found) {
+    const points = found.steps.map((one) => [Date.parse(one.at), one.reserved_bps]);
+    const least = found.steps.map((one) => [Date.parse(one.at), one.least_reserved_bps]);
+    const end = found.window ? Date.parse(found.window.end) : 0;
+    for (const line of [points, least]) if (line.length) line.push([end, line[line.length - 1][1]]);
+    return { points, least, capacity: found.capacity_bps || 0 };
+  }
+
+  function options(found) {
+    const { points, least, capacity } = series(found);
+    const line = { type: "line", step: "end", symbol: "none", animation: false };
+    const text = { color: ink().color };
+    /* No sampling: it takes points by their place and loses levels of a step function. */
+    return {
+      animation: false,
+      textStyle: text,
+      grid: { left: 16, right: 24, top: 24, bottom: 64, containLabel: true },
+      tooltip: { trigger: "axis", renderMode: "richText", formatter: (all) => `${when(all[0].value[0])}\n${all.filter((one) => one.seriesName !== "least").map((one) => `${one.seriesName}: ${rate(one.value[1])}`).join("\n")}` },
+      xAxis: { type: "time", axisLabel: { color: ink().color, hideOverlap: true, formatter: (ms) => when(ms) } },
+      yAxis: { type: "value", min: 0, max: capacity || null, axisLabel: { color: ink().color, formatter: rate } },
+      dataZoom: [{ type: "slider", filterMode: "weakFilter", labelFormatter: (ms) => when(ms), textStyle: text }],
+      series: [
+        { ...line, name: "reserved", data: points, lineStyle: { color: colour("wait") }, itemStyle: { color: colour("wait") }, areaStyle: { color: colour("wait"), opacity: 0.25 } },
+        ...(found.rounded ? [{ ...line, name: "least", data: least, lineStyle: { type: "dotted", color: colour("soft") }, itemStyle: { color: colour("soft") } }] : []),
+        { ...line, name: "capacity", data: points.length ? [[points[0][0], capacity], [points[points.length - 1][0], capacity]] : [], lineStyle: { type: "dashed", color: colour("good") }, itemStyle: { color: colour("good") } },
+      ],
+    };
+  }
+
+  async function draw() {
+    const whole = await steps(place.dataset.steps);
+    const chart = window.echarts.init(place, null, { renderer: "canvas" });
+    const note = place.parentElement.querySelector(".rounded");
+    const show = (found) => { chart.setOption(options(found), { replaceMerge: ["series"] }); note.hidden = !found.rounded; };
+    show(whole);
+    place.dataset.drawn = "yes";
+    let timer = 0;
+    chart.on("datazoom", () => {
+      clearTimeout(timer);
+      timer = setTimeout(async () => {
+        if (!whole.rounded) return;
+        const { startValue, endValue } = chart.getOption().dataZoom[0];
+        const address = new URL(place.dataset.steps, location.href);
+        address.searchParams.set("from", new Date(startValue).toISOString());
+        address.searchParams.set("until", new Date(endValue).toISOString());
+        const part = await steps(address);
+        const shown = series(part);
+        chart.setOption({ series: [{ name: "reserved", data: shown.points }, ...(whole.rounded ? [{ name: "least", data: shown.least }] : [])] });
+        note.hidden = !part.rounded;
+      }, 300);
+    });
+    document.body.addEventListener("slotcar", async () => show(await steps(place.dataset.steps)));
+    addEventListener("resize", () => chart.resize());
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => show(whole));
+  }
+
+  function load() {
+    const script = document.createElement("script");
+    script.src = library;
+    script.onload = () => draw().catch((error) => { place.textContent = `The curve cannot be drawn: ${error.message}. The table below has the same.`; });
+    document.head.append(script);
+  }
+  requestAnimationFrame(() => setTimeout(load, 0));
+})();

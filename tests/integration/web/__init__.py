@@ -1,0 +1,1 @@
+"""The page over a real API and database, without a browser."""

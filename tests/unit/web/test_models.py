@@ -1,0 +1,174 @@
+"""View models: sentences, pictures and maps, without HTTP."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.auth.tokens import Caller, Role
+from controller.ledger.model import Entry, Progress, State
+from controller.network.model import Network
+from controller.problems import InvalidInput
+from controller.reservation.model import Slot
+from controller.reservation.need import VolumeByDeadline
+from controller.timebase import Window
+from controller.views.device_states import known_states
+from controller.web.boundaries.model import what_happens
+from controller.web.links.pages import THRESHOLDS, level_of
+from controller.web.maps.model import HEIGHT, WIDTH, places_of
+from controller.web.maps.model import picture_of as map_of
+from controller.web.requests.model import body_of
+from controller.web.reservations.model import moved_bits, picture_of, progress_of
+from controller.web.times import Clock
+from controller.web.words import mark_of, sentence, why_not_operator
+from tests.support.networks import line_network
+from tests.support.requests import T0, at, reservation
+
+
+def entry(state: State = State.COMMITTED, *windows: tuple[int, int], **more: Any) -> Entry:
+    asked = reservation().over(tuple(Window(at(start), at(end)) for start, end in windows or ((10, 20),)))
+    return Entry("h", 1, state, 1, asked, (), (), T0, at(5), **more)
+
+
+def clock(minute: int) -> Clock:
+    return Clock("UTC", at(minute))
+
+
+@pytest.mark.parametrize(
+    ("one", "minute", "word", "says"),
+    [
+        (entry(), 0, "coming", "It starts Mon 2027-03-01 12:10, in 10 min, and ends"),
+        (entry(), 15, "running", "It runs until Mon 2027-03-01 12:20."),
+        (entry(State.COMMITTED, (0, 10), (20, 30)), 5, "running", "; the next slot starts Mon 2027-03-01 12:20"),
+        (entry(State.COMMITTED, (0, 10), (20, 30)), 15, "coming", "It starts Mon 2027-03-01 12:20"),
+        (entry(), 30, "over", "Its last slot ended"),
+        (entry(State.HELD, hold_until=at(7)), 0, "held", "Held until Mon 2027-03-01 12:07"),
+        (entry(State.AWAITING_APPROVAL), 0, "awaits approval", "waits for an operator's approval"),
+        (entry(State.CANCELLED), 30, "cancelled", "It was cancelled Mon 2027-03-01 12:05"),
+        (entry(State.TIMED_OUT), 30, "timed out", "It was timed out"),
+    ],
+)  # fmt: skip
+def test_a_state_is_a_word_and_a_sentence(one: Entry, minute: int, word: str, says: str) -> None:
+    assert mark_of(one, at(minute)).word == word
+    assert says in sentence(one, clock(minute))
+
+
+def test_every_state_has_a_mark_of_its_own_shape_and_word() -> None:
+    marks = [mark_of(entry(state), at(0)) for state in State]
+    assert all(mark.word and mark.shape and mark.look for mark in marks)
+    assert len({mark.word for mark in marks}) == len(State)
+
+
+def test_who_may_is_told_to_who_may_not() -> None:
+    assert why_not_operator(Caller("x", Role.OPERATOR), "approve") == ""
+    assert (
+        why_not_operator(Caller("x", Role.AUDITOR), "approve") == "Only an operator may approve; you are an auditor."
+    )
+
+
+@given(st.lists(st.tuples(st.integers(1, 100), st.integers(0, 50), st.integers(1, 10**9)), min_size=1, max_size=30))
+def test_slots_are_drawn_within_the_picture_and_in_order(drawn: list[tuple[int, int, int]]) -> None:
+    """`drawn`: how long each is, the pause after it, and its rate."""
+    slots, minute = [], 0
+    for length, pause, rate in drawn:
+        slots.append(Slot(at(minute), at(minute + length), rate, 0))
+        minute += length + pause
+    asked = reservation().model_copy(update={"slots": tuple(slots)})
+    picture = picture_of(asked, at(minute // 2))
+    assert picture.left_out == 0
+    assert [bar.x for bar in picture.bars] == sorted(bar.x for bar in picture.bars)
+    for bar in picture.bars:
+        assert 0 <= bar.x <= 1000
+        assert 0 < bar.height <= 100
+        assert bar.y + bar.height == pytest.approx(100)
+
+
+def test_progress_is_beside_the_promise() -> None:
+    """1 Mbit/s for ten minutes are 75 MB."""
+    need = VolumeByDeadline(volume_bytes=75_000_000, by=at(60))
+    asked = entry().reservation.model_copy(update={"need": need, "slots": (Slot(at(10), at(20), 1_000_000, 0),)})
+    one = replace(entry(), reservation=asked)
+    half = progress_of(one, at(15))
+    assert half is not None
+    assert (half.promised, half.promised_percent, half.moved_percent) == ("37.5 MB", 50, 50)
+    reported = progress_of(replace(one, progress=Progress(60_000_000, at(14), 5, 7)), at(15))
+    assert reported is not None
+    assert (reported.moved_percent, reported.promised_percent, reported.behind) == (20, 50, "7 B")
+    assert reported.reported_at == at(14)
+    assert progress_of(entry(), at(0)) is None
+
+
+def test_what_is_moved_is_rate_times_time() -> None:
+    slots = (Slot(at(0), at(1), 10, 20), Slot(at(2), at(3), 5, 0))
+    assert [moved_bits(slots, at(minute)) for minute in (0, 1, 2, 3, 9)] == [0, 1200, 1200, 1500, 1500]
+
+
+def test_a_sentence_names_the_first_few() -> None:
+    assert what_happens(["hep/a"], ["hep/b", "hep/c"], []) == "hep/a starts; hep/b, hep/c end"
+    assert what_happens([f"n{n}" for n in range(7)], [], []) == "n0, n1, n2, n3, n4 and 2 more start"
+    assert what_happens([], [], []) == "No reservation starts or ends"
+
+
+def test_the_legend_and_the_colours_have_the_same_thresholds() -> None:
+    assert [level_of(percent) for percent in (0, 1, 69, 70, 89, 90, 100)] == [0, 1, 1, 2, 2, 3, 3]
+    assert len({mark.shape for _, mark in THRESHOLDS}) == len(THRESHOLDS)
+
+
+def placed(network: Network, **places: tuple[int, int]) -> Network:
+    devices = {
+        name: device.model_copy(update={"position": places.get(name)}) for name, device in network.devices.items()
+    }
+    return network.model_copy(update={"devices": devices})
+
+
+def test_devices_stand_where_the_inventory_says() -> None:
+    network = placed(line_network(3), r1=(0, 0), r2=(50, 100), r3=(100, 50))
+    places = places_of(network)
+    assert places["r1"][0] < places["r2"][0] < places["r3"][0]
+    assert places["r1"][1] < places["r3"][1] < places["r2"][1]
+
+
+@pytest.mark.parametrize("routers", [1, 2, 3, 12])
+def test_a_network_without_places_is_laid_out_alike_each_time(routers: int) -> None:
+    network = line_network(routers)
+    places = places_of(network)
+    assert places == places_of(network)
+    assert set(places) == set(network.devices)
+    for x, y in places.values():
+        assert 0 <= x <= WIDTH
+        assert 0 <= y <= HEIGHT
+    states = {one.device: one for one in known_states(network, [], None)}
+    drawn = map_of(network, states, {})
+    assert (len(drawn.nodes), len(drawn.edges), drawn.placed) == (routers, routers - 1, False)
+
+
+def test_a_form_says_what_a_file_would() -> None:
+    said = {
+        "name": "a",
+        "rate": "1 Mbit/s",
+        "start": "2027-03-01 22:00",
+        "duration": "1 h",
+        "end": "",
+        "labels": "run=7, a=b",
+    }
+    assert body_of(said, Clock("Europe/Zurich", T0)) == {
+        "name": "a", "rate": "1 Mbit/s", "start": "2027-03-01T21:00:00Z", "duration": "1 h",
+        "labels": {"run": "7", "a": "b"},
+    }  # fmt: skip
+    ends = body_of(said | {"end": "now + 3 h"}, clock(0))
+    assert ("duration" in ends, ends["end"]) == (False, "2027-03-01T15:00:00Z")
+    moved = body_of(said | {"volume": "2 TB", "by": "now + 8 h"}, clock(0))
+    assert {"rate", "duration", "end"}.isdisjoint(moved)
+    with pytest.raises(InvalidInput, match=r"by: is no time(.|\n)*start: is no time"):
+        body_of(said | {"start": "soon", "volume": "2 TB", "by": "late"}, clock(0))
+    with pytest.raises(InvalidInput, match="say `KEY=VALUE`"):
+        body_of(said | {"labels": "seven"}, clock(0))
+
+
+def test_a_time_apart_has_two_units() -> None:
+    assert clock(0).distance(at(0) + timedelta(days=1, hours=2, minutes=3)) == "in 1 d 2 h"
