@@ -12,7 +12,7 @@ import typer
 from controller.cli.confirmation import confirm
 from controller.cli.options import Inventory, OutputFormat, Yes, parsed
 from controller.cli.output import Format, emit, print_table, progress, stdout
-from controller.cli.session import now, settings
+from controller.cli.session import now, settings, tell_here
 from controller.cli.strict import App
 
 database = App(help="The ledger's database.", no_args_is_help=True)
@@ -37,8 +37,9 @@ def serve(
 ) -> None:
     """Run the controller: the API, and the loop that pushes at every slot boundary."""
     from controller.api.serving import serve as run
+    from controller.web.app import create_app
 
-    run(settings(inventory=inventory, listen_host=host, listen_port=port, reconcile=reconcile))
+    run(settings(inventory=inventory, listen_host=host, listen_port=port, reconcile=reconcile), create_app)
 
 
 @database.command()
@@ -46,6 +47,7 @@ def upgrade() -> None:
     """Bring the tables to this version. The embedded database does it by itself."""
     from controller.ledger import open_ledger
 
+    tell_here("database")
     chosen = settings()
     with open_ledger(chosen.ledger_url(), chosen.state_dir, migrate=False) as ledger:
         before, after = ledger.upgrade()
@@ -76,6 +78,7 @@ def database_stop() -> None:
     uses it; one that was killed leaves it running."""
     from controller.ledger import embedded
 
+    tell_here("database")
     chosen = settings()
     if chosen.database_url:
         raise typer.BadParameter("SLOTCAR_DATABASE_URL names a server, which is not Slotcar's to stop")
@@ -133,6 +136,7 @@ def token_create(
 
     if role not in set(Role):
         raise typer.BadParameter(f"say one of {', '.join(Role)}", param_hint="--role")
+    tell_here("tokens")
     moment = now()
     expires_at = moment + parsed("--valid", parse_duration, valid) if valid else None
     sys.stdout.write(create_token(settings().tokens_path, name, Role(role), owner or name, moment, expires_at) + "\n")
@@ -163,6 +167,7 @@ def token_revoke(name: str, yes: Yes = False) -> None:
     """Take a token away; a running controller sees it at its next request. Asks first."""
     from controller.auth.tokens import need_token, revoke_token
 
+    tell_here("tokens")
     file = settings().tokens_path
     need_token(file, name)
     confirm(yes, f"Revoke the token {name}?")

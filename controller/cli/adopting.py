@@ -25,6 +25,9 @@ def adopt(
             autocompletion=complete_device, show_default=False, help="without one: all that were never managed"
         ),
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="all that were never managed; with --yes this or their names must be said")
+    ] = False,
     inventory: Inventory = None,
     yes: Yes = False,
     form: OutputFormat = Format.TABLE,
@@ -39,6 +42,8 @@ def adopt(
     from controller.rollout.archive import Archive
     from controller.views.devices import named_devices
 
+    if device and every:
+        raise typer.BadParameter("say either the routers' names, or --all", param_hint="--all")
     require_here("devices are adopted")
     with broker(inventory) as opened:
         managed = managed_devices(opened.ledger, Archive(opened.settings.state_dir))
@@ -46,10 +51,17 @@ def adopt(
         if not new:
             emit({"adopted": []}, form, lambda: stdout().print("Slotcar manages all of these already."))
             return
+        if yes and not (device or every):
+            raise typer.BadParameter(
+                f"without a name it would be all that were never managed, unasked: {', '.join(new)}; nothing was done."
+                f" Say --all --yes for all of them, or name those that are meant: slotcar adopt {new[0]} --yes",
+                param_hint="--yes",
+            )
         progress("reading the devices")
         comparison = opened.compare(new, caller(), now())
+        document = comparison_document(comparison)
         if form is Format.TABLE:
-            print_comparison(comparison)
+            print_comparison(document)
         new = sorted([*(one.device for one in comparison.diffs), *comparison.equal])
         if new:
             confirm(yes, f"Let Slotcar manage {', '.join(new)}?")
@@ -60,6 +72,6 @@ def adopt(
         if new
         else "Nothing was adopted."
     )
-    emit({"adopted": new, **comparison_document(comparison)}, form, lambda: stdout().print(words))
+    emit({"adopted": new, **document}, form, lambda: stdout().print(words))
     if comparison.failures:
         raise typer.Exit(ExitCode.ERROR)

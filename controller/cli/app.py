@@ -11,6 +11,7 @@ from controller.cli import (
     adopting,
     contexts,
     devices,
+    enquiring,
     explaining,
     offers,
     planning,
@@ -71,5 +72,7 @@ def root(
     choose_context(context)
 
 
-for module in (planning, reserving, viewing, explaining, offers, devices, adopting, webhooks, contexts, admin):
+for module in (
+    planning, enquiring, reserving, viewing, explaining, offers, devices, adopting, webhooks, contexts, admin,
+):  # fmt: skip
     module.register(app)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,13 +18,15 @@ from controller.cli.output import (
     coloured_diff,
     complain,
     emit,
+    hanging,
     long_work_is_told,
     print_table,
     progress,
     stdout,
 )
-from controller.cli.session import broker, caller, network_of, now, require_here, settings
-from controller.cli.tables import Column
+from controller.cli.session import broker, caller, network_of, now, require_here, settings, tell_here, verbs
+from controller.cli.tables import Column, fits
+from controller.problems import printable
 from controller.stopping import PROCESS
 
 if TYPE_CHECKING:
@@ -31,12 +34,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from controller.network.model import Network
-    from controller.recovery.comparison import Comparison
     from controller.recovery.rollback import Goal
     from controller.rollout.archive import Archive
     from controller.rollout.model import PushResult, Wanted
     from controller.rollout.pusher import Pusher, Readings
-    from controller.views.configurations import DeviceDiff
 
 
 def register(app: typer.Typer) -> None:
@@ -51,32 +52,31 @@ def diff(
     exit_code: Annotated[bool, typer.Option("--exit-code", help="end with 7 where a device differs")] = False,
 ) -> None:
     """Read the routers and show where they differ from what the ledger wants now. Changes nothing."""
-    from controller.recovery.comparison import comparison_document
-
     comparison = _compare(inventory, device)
-    emit(comparison_document(comparison), form, lambda: print_comparison(comparison))
-    if comparison.failures:
+    emit(comparison, form, lambda: print_comparison(comparison))
+    if comparison["failed"]:
         raise typer.Exit(ExitCode.ERROR)
-    if exit_code and comparison.diffs:
+    if exit_code and comparison["different"]:
         raise typer.Exit(ExitCode.DIFFERENT)
 
 
-def _compare(inventory: Path | None, device: list[str] | None) -> Comparison:
-    require_here("devices are read")
-    with broker(inventory) as opened:
+def _compare(inventory: Path | None, device: list[str] | None) -> dict[str, Any]:
+    """The document of a comparison."""
+    with verbs(inventory) as opened:
         progress("reading the devices")
-        return opened.compare(device, caller(), now())
+        return opened.comparison_document(device, caller(), now())
 
 
-def print_comparison(comparison: Comparison) -> None:
+def print_comparison(comparison: Mapping[str, Any]) -> None:
+    """`comparison`: the document of one."""
     console = stdout()
-    for one in comparison.diffs:
-        console.print(one.device, style="cyan")
-        coloured_diff(one.diff)
-    for name in comparison.equal:
-        console.print(f"{name}: has what is wanted", markup=False)
-    for failure in comparison.failures:
-        complain(f"{failure.device}: {failure.message}")
+    for one in comparison["different"]:
+        console.print(printable(one["device"]), style="cyan", markup=False)
+        coloured_diff(one["diff"])
+    for name in comparison["equal"]:
+        console.print(f"{printable(name)}: has what is wanted", markup=False)
+    for failure in comparison["failed"]:
+        complain(f"{failure['device']}: {failure['message']}")
 
 
 def push(
@@ -98,7 +98,7 @@ def push(
         comparison = compare(opened.ledger, opened.network, pusher, now(), device)
         document = comparison_document(comparison)
         if form is Format.TABLE or comparison.failures:
-            emit(document, form, lambda: print_comparison(comparison))
+            emit(document, form, lambda: print_comparison(document))
         if comparison.failures:
             raise typer.Exit(ExitCode.ERROR)
         names = [one.device for one in comparison.diffs]
@@ -158,6 +158,7 @@ def rollback(
     if reservation and revision:
         words = "goes with --to, not with a revision alone; to have what was after one, say --to REVISION"
         raise typer.BadParameter(words, param_hint="--reservation")
+    tell_here("archive and routers")
     chosen = settings(inventory=inventory)
     network = network_of(chosen)
     pusher = pusher_for(network, chosen, None)
@@ -200,11 +201,19 @@ def _list(archive: Archive, form: Format, names: Collection[str]) -> None:
         )
         for one in listed
     ]  # fmt: skip
-    columns = (
-        Column("revision"), Column("at"), Column("why", leave_out=3, wraps=True), Column("devices", wraps=True),
-        Column("reservations", leave_out=2, wraps=True), Column("rollback of", leave_out=1),
-    )  # fmt: skip
-    emit(listed, form, lambda: print_table(columns, rows, "No revisions."))
+    columns = tuple(map(Column, ("revision", "at", "why", "devices", "reservations", "rollback of")))
+
+    def table() -> None:
+        if not rows or not sys.stdout.isatty() or fits(columns, rows, stdout().width):
+            print_table(columns, rows, "No revisions.")
+            return
+        for revision, at, why, names_of, reservations, taken_back in rows:
+            stdout().print(f"{revision}  {at}", style="cyan", markup=False)
+            back = f" (rollback of {taken_back})" if taken_back else ""
+            words = f"    {why}{back}; on {names_of or 'no router'}; reservations then: {reservations}"
+            stdout().print(hanging(words, 4), markup=False, soft_wrap=True)
+
+    emit(listed, form, table)
 
 
 def _push(pusher: Pusher, wanted: Mapping[str, Wanted], readings: Readings) -> PushResult:
@@ -258,32 +267,34 @@ def drift(
 ) -> None:
     """Which routers no longer have what they should have now. Ends with 7 where one differs, 1 where one does not answer.
 
-    Only what is Slotcar's is looked at. A controller that leads looks by itself, every SLOTCAR_CHECK_INTERVAL (5 minutes),
-    writes an event `device.drifted` and repairs it; --repair has it look and repair now.
+    Only what is Slotcar's is looked at. A controller that leads looks by itself, every SLOTCAR_CHECK_INTERVAL (5 minutes)
+    and when a router tells of a change (SLOTCAR_WATCH), writes an event `device.drifted` and repairs it; --repair has it
+    look and repair now.
     """
-    from controller.recovery.comparison import comparison_document
-
+    if repair:
+        require_here("devices are repaired")
     comparison = _compare(inventory, device)
+    different, failed = comparison["different"], comparison["failed"]
     rows = [
-        *((one.device, "drifted", _count(one)) for one in comparison.diffs),
-        *((name, "as wanted", "") for name in comparison.equal),
-        *((failure.device, "unknown", failure.message) for failure in comparison.failures),
+        *((one["device"], "drifted", _count(one["diff"])) for one in different),
+        *((name, "as wanted", "") for name in comparison["equal"]),
+        *((failure["device"], "unknown", failure["message"]) for failure in failed),
     ]
-    if form is Format.TABLE or not (repair and comparison.diffs):
+    if form is Format.TABLE or not (repair and different):
         print_it = partial(print_table, ("device", "state", "what"), sorted(rows), "No devices.")
-        emit(comparison_document(comparison), form, print_it)
-    if repair and comparison.diffs:
-        push([one.device for one in comparison.diffs], inventory, yes, form)
-    elif comparison.diffs and not comparison.failures:
+        emit(comparison, form, print_it)
+    if repair and different:
+        push([one["device"] for one in different], inventory, yes, form)
+    elif different and not failed:
         if form is Format.TABLE:
             stdout().print("Next: `slotcar diff` shows the lines, `slotcar drift --repair` mends them.", style="dim")
         raise typer.Exit(ExitCode.DIFFERENT)
-    if comparison.failures:
+    if failed:
         raise typer.Exit(ExitCode.ERROR)
 
 
-def _count(one: DeviceDiff) -> str:
-    lines = [line for line in one.diff if not line.startswith("@@")]
+def _count(diff: Sequence[str]) -> str:
+    lines = [line for line in diff if not line.startswith("@@")]
     missing, foreign = (sum(line.startswith(sign) for line in lines) for sign in "+-")
     return f"{missing} {'line' if missing == 1 else 'lines'} missing or changed, {foreign} that should not be there"
 

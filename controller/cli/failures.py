@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from controller.cli.exit_codes import ExitCode
-from controller.cli.output import complain
+from controller.cli.output import at_terminal, complain
 from controller.problems import SlotcarError
 
 
@@ -20,7 +20,8 @@ def exit_code(error: BaseException, debug: bool = False) -> int:
         return ExitCode.ERROR
     if isinstance(error, typer.TyperException):
         if isinstance(message := getattr(error, "message", None), str):
-            error.message = message.replace("Value error, ", "")  # pydantic's words, of a choice
+            # "Value error" is pydantic's, of a choice. What typer shows is as wide as it comes.
+            error.message = at_terminal(message.replace("Value error, ", ""))
         error.show()  # type: ignore[attr-defined]
         return ExitCode.USAGE
     if isinstance(error, SlotcarError):

@@ -14,7 +14,7 @@ from controller.admission.resource_id import ResourceId
 from controller.ledger.model import Entry, Event, Progress, Proposal, State
 from controller.network.model import InterfaceId
 from controller.path.model import Hop, Path
-from controller.planning.enquiry import EnquiryAnswer, Highest
+from controller.planning.enquiry import EnquiryAnswer, FreeRates, FreeStep, Highest
 from controller.planning.plan import Plan
 from controller.planning.step import Action, Difference, PlanStep
 from controller.reservation.model import Reservation
@@ -115,10 +115,17 @@ def enquiry_of(document: Document) -> EnquiryAnswer:
             Direction(one["direction"]),
             one["highest_rate_bps"],
             ResourceId.parse(one["limited_by"]) if one["limited_by"] else None,
+            tuple(one["routers"]),
+            _free(one),
         )
         for one in document["directions"]
     )
-    return EnquiryAnswer(tuple(_window(one) for one in document["windows"]), directions)
+    windows = tuple(_window(one) for one in document["windows"])
+    return EnquiryAnswer(windows, directions, _free(document), document["adds_to"])
+
+
+def _free(document: Document) -> FreeRates:
+    return FreeRates(tuple(FreeStep(_window(one), one["rate_bps"]) for one in document["steps"]), document["rounded"])
 
 
 def plan_of(document: Document, cancelled: Mapping[str, Entry]) -> Plan:
@@ -165,6 +172,8 @@ def _refused(document: Document) -> Refused:
         highest_share_permille=document["highest_share_permille"],
         reason=document["reason"],
         transfer=_transfer(document["transfer"]) if document["transfer"] else None,
+        paths_tried=document["paths_tried"],
+        path=tuple(document["path"]),
     )
 
 

@@ -178,11 +178,16 @@ def long_work_is_told() -> Iterator[None]:
 
 def complain(message: str) -> None:
     """An error for the person; it may tell what a file, a device or another controller said."""
+    sys.stderr.write(f"{at_terminal(message)}\n")
+
+
+def at_terminal(message: str) -> str:
+    """A message of one or more lines as standard error shows it: what steers is taken out, and long lines are broken."""
     lines = [printable(line) for line in message.split("\n")]
     if sys.stderr.isatty():
         columns = stderr().width
         lines = [_wrapped(line, INDENT, columns) if len(line) > columns else line for line in lines]
-    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    return "\n".join(lines)
 
 
 def coloured_diff(lines: Iterable[str], indent: str = "    ") -> None:

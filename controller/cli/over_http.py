@@ -16,6 +16,7 @@ from controller.cli.from_documents import (
     plan_of,
     timeline_item_of,
 )
+from controller.cli.output import progress
 from controller.cli.remote import Declined
 from controller.ledger.model import Entry, Event
 from controller.ledger.queries import EventFilter, Filter
@@ -56,6 +57,7 @@ class OverHttp:
             label=_label(wanted.label),
             since=wanted.since,
             until=wanted.until,
+            search=wanted.search,
             newest=wanted.newest,
             limit=wanted.limit,
         )
@@ -70,7 +72,7 @@ class OverHttp:
             owner=query.owner,
             name=query.name,
             label=_label(query.label),
-            limit=min(query.limit, PAGE),
+            limit=query.limit,
         )
         return tuple(timeline_item_of(one) for one in listed)
 
@@ -98,11 +100,29 @@ class OverHttp:
     ) -> Sequence[Document]:
         return self.slotcar.configurations(at, devices or ())
 
+    def comparison_document(self, devices: Collection[str] | None, _caller: Caller, _now: datetime) -> dict[str, Any]:
+        """The controller reads each device in a request of its own, which takes seconds."""
+        names = sorted({one["device"] for one in self.slotcar.configurations(None, devices or ())})
+        found: dict[str, Any] = {"different": [], "equal": [], "failed": []}
+        for number, name in enumerate(names, 1):
+            progress(f"the controller reads {name} ({number} of {len(names)})")
+            one = self.slotcar.difference(name)
+            if one["state"] == "different":
+                found["different"].append({"device": name, "diff": one["diff"]})
+            elif one["state"] == "failed":
+                found["failed"].append({"device": name, "message": one["message"]})
+            else:
+                found["equal"].append(name)
+        return found
+
     # -- requests --------------------------------------------------------------------------------------------------
 
     def enquire_as_said(self, said: Mapping[str, object]) -> EnquiryAnswer:
         """`said` in the keys of a reservation file; the controller reads it, relative times too."""
         return enquiry_of(self.slotcar.enquire(said))
+
+    def addable(self, which: str, _caller: Caller, _now: datetime) -> EnquiryAnswer:
+        return enquiry_of(self.slotcar.addable(which))
 
     def create_as_said(self, said: Mapping[str, object], hold: str | None, idempotency_key: str | None) -> Entry:
         held = f"{self.slotcar.limits()['hold_s']} s" if hold == "default" else hold

@@ -103,10 +103,10 @@ def _make(
     moment = now()
     if offline or not chosen.has_ledger():
         network = network_of(chosen)
-        source = read_source(files, moment, network, set_name, owners)
+        source = read_source(files, moment, network, set_name, owners, chosen.paths)
         return plan_offline(source, network, chosen, moment, no_ledger_yet=not offline), network
     with broker(inventory) as opened:
-        source = read_source(files, moment, opened.network, set_name, owners)
+        source = read_source(files, moment, opened.network, set_name, owners, opened.settings.paths)
         progress("planning")
         return opened.plan(source, caller(), moment), opened.network
 
@@ -135,7 +135,7 @@ def apply(
         made, idle = read_plan(files), False
         if made is None:
             moment = now()
-            source = read_source(files, moment, opened.network, set_name, owner or [])
+            source = read_source(files, moment, opened.network, set_name, owner or [], opened.settings.paths)
             made = opened.plan(source, caller(), moment)
             idle = not _confirmed(made, plan_document(made), opened.network, form, diff=diff, yes=yes)
         result = None if idle else opened.apply(made, caller(), now())

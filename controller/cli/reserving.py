@@ -1,4 +1,4 @@
-"""One reservation at a time: enquire, create, modify, bind, commit, extend, cancel, approve, reject, status."""
+"""One reservation at a time: create, modify, bind, commit, extend, cancel, approve, reject, status."""
 
 from __future__ import annotations
 
@@ -27,75 +27,21 @@ from controller.cli.options import (
 from controller.cli.output import Format, emit, hanging, print_table, stdout
 from controller.cli.remote import Api, TokenFile, chosen_place, remote
 from controller.cli.reservation_options import takes_reservation
-from controller.cli.session import caller, network_of, now, over_http, settings, verbs
+from controller.cli.session import caller, now, over_http, verbs
 from controller.problems import printable
-from controller.reservation.written import NEED_KEYS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from controller.ledger.model import Entry
-    from controller.planning.enquiry import EnquiryAnswer
 
 #: Where the values of one reservation begin.
 VALUES_AT = 11
 
 
 def register(app: typer.Typer) -> None:
-    for command in (enquire, create, modify, bind, commit, extend, cancel, approve, reject, status):
+    for command in (create, modify, bind, commit, extend, cancel, approve, reject, status):
         app.command()(command)
-
-
-@takes_reservation(
-    {"service": "ip-premium", "protocol": "tcp", "direction": "both", "start": "now"},
-    without=("name", "owner", "rate", "recurrence", "timezone", "if_unready", "share", *NEED_KEYS),
-)
-def enquire(
-    said: dict[str, object],
-    inventory: Inventory = None,
-    offline: Annotated[bool, typer.Option("--offline", help="ask an empty ledger, open none")] = False,
-    form: OutputFormat = Format.TABLE,
-) -> None:
-    """The highest rate that would be admitted over a window, each way."""
-    if not offline and chosen_place() is not None:
-        with over_http(inventory) as opened:
-            answer = opened.enquire_as_said(said)
-    else:
-        answer = _enquire_here(said, inventory, offline)
-    _show_enquiry(answer, form)
-
-
-def _enquire_here(said: dict[str, object], inventory: Path | None, offline: bool) -> EnquiryAnswer:
-    from controller.cli.session import broker
-    from controller.reservation import from_mapping
-
-    moment = now()
-    asked = from_mapping({"name": "enquiry", "owner": "enquiry", "rate": "1 bit/s", **said}, moment, "enquire")
-    chosen = settings(inventory=inventory)
-    if not (offline or not chosen.has_ledger()):
-        with broker(inventory) as opened:
-            return opened.enquire(asked, caller(), moment)
-    from controller.admission import SlotTables, capacities
-    from controller.planning.enquiry import ask_tables
-
-    network = network_of(chosen)
-    return ask_tables(asked, network, SlotTables(capacities(network)))
-
-
-def _show_enquiry(answer: EnquiryAnswer, form: Format) -> None:
-    from controller.admission.resource_id import describe
-    from controller.planning.enquiry import enquiry_document
-    from controller.units import format_rate
-
-    rows = [
-        (one.direction.value, format_rate(one.rate_bps), describe(one.limited_by) if one.limited_by else "nothing")
-        for one in answer.directions
-    ]
-    emit(
-        enquiry_document(answer),
-        form,
-        lambda: print_table(("direction", "highest rate", "limited by"), rows, "nothing to say"),
-    )
 
 
 @takes_reservation(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from controller.cli.options import actor
-from controller.cli.output import long_work_is_told, progress, under_way
+from controller.cli.output import complain, long_work_is_told, progress, under_way
 
 if TYPE_CHECKING:
     from controller.auth.tokens import Caller
@@ -93,6 +93,17 @@ def require_here(what: str) -> None:
         raise Declined(
             f"{where} names the controller at {place.api}, and {what} only on its own machine: there, {HERE}"
         )
+
+
+def tell_here(what: str) -> None:
+    """Says on standard error that another controller is named, and that the command does not go there: it works on this
+    machine's `what`. A context that cannot be read keeps nobody from that."""
+    from controller.cli.remote import Declined, chosen_place
+
+    with suppress(Declined):
+        if (place := chosen_place()) is not None:
+            where = f"the context {place.name}" if place.name else "SLOTCAR_API"
+            complain(f"note: {where} names the controller at {place.api}; this is done with this machine's {what}")
 
 
 @contextmanager

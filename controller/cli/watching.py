@@ -95,6 +95,7 @@ def line(picture: Picture) -> str:
         parts.append("no boundary to come")
     if picture.last:
         parts.append(f"last boundary {_summary(picture.last, picture.at)} {_outcome(picture.last)}")
+    parts += [words] if (words := _watches(picture)) else []
     parts += [f"trouble with {name}: {why}" for name, why in picture.controller["troubles"].items()]
     return printable(f"{stamp} {'; '.join(parts)}")
 
@@ -120,6 +121,8 @@ def drawing(picture: Picture, width: int) -> RenderableType:
         parts.append(Text("no boundary in the last 10 minutes or the next 24 hours"))
     if _phases(picture):
         parts.append(Text(_devices(picture)))
+    if words := _watches(picture):
+        parts.append(Text(words))
     parts += [Text(f"{name}: {why}", style="red") for name, why in _failures(picture)]
     return Group(*parts)
 
@@ -156,6 +159,15 @@ def _phases(picture: Picture) -> Counter[str]:
     if picture.controller["phases"]:
         return Counter(picture.controller["phases"].values())
     return Counter(one["phase"] for item in picture.coming[:1] for one in item["devices"])
+
+
+def _watches(picture: Picture) -> str:
+    """Empty where no device is to tell of changes."""
+    from controller.watching.model import watch_words
+
+    assert picture.controller is not None
+    watches = picture.controller.get("watches", ())  # a controller of another version has none
+    return watch_words([one["state"] for one in watches]) if watches else ""
 
 
 def _failures(picture: Picture) -> list[tuple[str, str]]:

@@ -91,10 +91,10 @@ def first_day(session: Session, world: CiscoWorld, reservations: Path, state: Pa
     with Controller(state, world.inventory, SLOTCAR_ADOPT_ALL="false") as controller:
         session.say("slotcar serve runs in another window, for the first time")
         wait_for(lambda: len(controller.get("/v1/controller")["troubles"]) == len(world.routers), "all to be read")
-        session.environment = session.environment | {"SLOTCAR_API": f"http://127.0.0.1:{controller.port}"}
-        session.hidden |= {str(controller.port): "PORT"}
         session.run("adopt", EDGE, answer="y")
-        session.run("adopt", answer="y")
+        if not session.tty:
+            session.run("adopt", "--yes", code=2)
+        session.run("adopt", "--all", answer="y")
         controller.wait_settled()
         session.run("apply", "reservations", answer="y")
         wait_for(lambda: " 10280000 " in world.running()[EDGE], "the slot to be open")

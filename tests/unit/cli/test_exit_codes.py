@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.api.listening import bound
+from controller.api.listening import CannotListen, PortInUse, bound, bound_for_datagrams
 from controller.cli.exit_codes import ExitCode
 from tests.support.command_line import in_this_process
 
@@ -74,6 +74,17 @@ def test_a_used_port_is_found_before_anything_is_begun(tmp_path: Path) -> None:
     assert done.returncode == ExitCode.PORT_IN_USE, done
     assert f"another program listens on 127.0.0.1:{port}" in done.stderr
     assert "serving" not in done.stderr + done.stdout
+
+
+def test_a_used_port_for_syslog_is_found_and_given_back() -> None:
+    with bound_for_datagrams("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(PortInUse, match=f"listens on 127.0.0.1:{port} .* say another SLOTCAR_SYSLOG_LISTEN"):
+            bound_for_datagrams("127.0.0.1", port).__enter__()
+    with bound_for_datagrams("127.0.0.1", port):
+        pass
+    with pytest.raises(CannotListen, match=r"cannot listen on 192\.0\.2\.1:"), bound_for_datagrams("192.0.2.1", port):
+        pass
 
 
 def test_a_name_with_two_addresses_is_bound_at_both() -> None:
