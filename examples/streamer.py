@@ -19,7 +19,7 @@ IP_AND_UDP_BYTES = 28
 
 
 def free_bps(slotcar: Slotcar, flow: Mapping[str, Any]) -> int:
-    """What could be added now, forward, over the flow's window (GARA's enquire)."""
+    """What there is to begin with, forward, over the flow's window (GARA's enquire)."""
     return slotcar.enquire({**flow, "direction": "forward"})["directions"][0]["highest_rate_bps"]
 
 
@@ -37,7 +37,8 @@ def stream(
     sender.rate_bps = rate_bps
     while rate_bps < wanted_bps:
         pause(every_s)
-        more_bps = min(wanted_bps - rate_bps, free_bps(slotcar, flow))
+        free = slotcar.addable(entry["handle"])["directions"][0]["highest_rate_bps"]
+        more_bps = min(wanted_bps - rate_bps, free)
         if more_bps <= 0:
             continue
         try:

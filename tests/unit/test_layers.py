@@ -41,8 +41,11 @@ ORDER = [
     "recovery",
     "looking",
     "broker",
+    "overview",
     "notify",
+    "watching",
     "api",
+    "web",
     "cli",
 ]
 MODULES = sorted((ROOT / "controller").rglob("*.py"))

@@ -175,6 +175,22 @@ def test_a_fixed_request_moves_a_transfer_and_nothing_passes_its_deadline(book: 
     assert book.get(bulk.handle) == after, "a refusal changes nothing"
 
 
+def test_what_moves_again_is_as_it_was_last_reported_and_within_the_gate_of_now(book: Ledger) -> None:
+    bulk = admit(book, transfer("bulk", 80 * 60 * 20 // 8, 60, shape="earliest"))
+    admit(book, reservation("first", 100, 10, 30))
+    book.report(bulk.handle, 80 * 60 * 10 // 8, at(5), actor="hep")
+    admit(book, reservation("second", 100, 30, 40), 5)
+    after = book.get(bulk.handle)
+    assert after is not None
+    assert len(moved_events(book)) == 2
+    assert sum(rate * (end - start) for start, end, rate in steps(after) if start >= 5) == 80 * 10
+    book.set_terms(replace(TERMS, policy=Policy(gate=Gate(rate_bps=10))))
+    admit(book, reservation("third", 10, 58, 60), 6)
+    gated = book.get(bulk.handle)
+    assert gated is not None
+    assert max(rate for *_, rate in steps(gated)) <= 80
+
+
 def test_nothing_moves_within_the_frozen_horizon(book: Ledger) -> None:
     book.set_terms(replace(TERMS, policy=Policy(frozen=timedelta(minutes=15))))
     admit(book, transfer("bulk", 80 * 60 * 20 // 8, 60, shape="earliest"))
