@@ -18,7 +18,7 @@ from controller.rollout.adoption import Adoption
 from controller.rollout.archive import Archive
 from controller.rollout.configuring import Configuring
 from controller.rollout.loop import ReconcileLoop
-from controller.rollout.model import Carried, Outlook
+from controller.rollout.model import ConfiguredReservation, Outlook
 from controller.rollout.playbook import Playbooks
 from controller.rollout.program import Coming, WantedFor, acts, wanted_with_programs
 from controller.rollout.pusher import Pusher
@@ -41,24 +41,26 @@ def wanted_for(network: Network) -> WantedFor:
             if device.dead_man_s is not None
         }
         outlook = wanted_with_programs(active, at, configure, acting, coming, deadlines)
-        return _with_carried(outlook, active, network)
+        return _with_reservations(outlook, active, network)
 
     return wanted
 
 
-def _with_carried(outlook: Outlook, active: Sequence[Active], network: Network) -> Outlook:
+def _with_reservations(outlook: Outlook, active: Sequence[Active], network: Network) -> Outlook:
     """Each device told whom its configuration is for, so that the archive knows it with the database dead."""
-    carried: dict[str, list[Carried]] = {}
+    by_device: dict[str, list[ConfiguredReservation]] = {}
     configured = _configured(network)
     for one in {one.entry.number: one for one in active}.values():
         entry = one.entry
         names = sorted(crossed(entry.paths) & configured)
-        reservation = Carried(
+        reservation = ConfiguredReservation(
             entry.handle, "/".join(entry.reservation.key), entry.version, tuple(names), one.window.end
         )
         for name in names:
-            carried.setdefault(name, []).append(reservation)
-    wanted = {name: replace(each, carried=tuple(carried.get(name, ()))) for name, each in outlook.wanted.items()}
+            by_device.setdefault(name, []).append(reservation)
+    wanted = {
+        name: replace(each, reservations=tuple(by_device.get(name, ()))) for name, each in outlook.wanted.items()
+    }
     return replace(outlook, wanted=wanted)
 
 

@@ -54,7 +54,7 @@ def read_source(
         InvalidInput: anything in any file is wrong, or names what the network has not; all of it is listed.
     """
     paths: dict[Key, tuple[Path, ...]] = {}
-    carried = cache(lambda: capacities(network))
+    known_capacities = cache(lambda: capacities(network))
 
     def routed(reservation: Reservation) -> Iterator[tuple[str, str]]:
         try:
@@ -62,9 +62,9 @@ def read_source(
         except NoPath as error:
             yield error.key, str(error)
             return
-        wrong = never_fits(route(reservation, network, found), carried(), now) if reservation.need else None
+        wrong = never_fits(route(reservation, network, found), known_capacities(), now) if reservation.need else None
         if wrong is not None and most_paths > 1:
-            wrong = never_fits_on_any(routed_ways(reservation, network, most_paths), carried(), now)
+            wrong = never_fits_on_any(routed_ways(reservation, network, most_paths), known_capacities(), now)
         if wrong is not None:
             yield "volume", "; ".join(wrong)
 

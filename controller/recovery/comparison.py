@@ -72,7 +72,7 @@ def must_be_wanted_still(ledger: Ledger, network: Network, comparison: Compariso
     outlook = _wanted_at(ledger, network, now)
     for name, one in comparison.wanted.items():
         other = outlook.wanted.get(name)
-        if other is None or (one.configuration, one.carried) != (other.configuration, other.carried):
+        if other is None or (one.configuration, one.reservations) != (other.configuration, other.reservations):
             raise NotPossible(
                 "a slot boundary passed, or a reservation was changed; nothing was done; run the command again"
             )

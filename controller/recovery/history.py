@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from controller.planning.errors import NotPossible
 from controller.rollout.archive import Archive
-from controller.rollout.model import Carried
+from controller.rollout.model import ConfiguredReservation
 
 #: More reservations than these are no help to somebody who mistyped one.
 NAMES_SHOWN = 3
@@ -27,40 +27,41 @@ class History:
     """What the archive knows of reservations.
 
     Attributes:
-        of: for each router its revisions, oldest first, each with the reservations that it carried after it, by handle.
+        of: for each router its revisions, oldest first, each with the reservations by handle that it was configured for
+            after it.
     """
 
-    of: Mapping[str, Sequence[tuple[str, Mapping[str, Carried]]]]
+    of: Mapping[str, Sequence[tuple[str, Mapping[str, ConfiguredReservation]]]]
 
-    def now(self, device: str) -> Mapping[str, Carried]:
+    def now(self, device: str) -> Mapping[str, ConfiguredReservation]:
         """What the router carries by its last revision."""
         revisions = self.of.get(device)
         return revisions[-1][1] if revisions else {}
 
-    def find(self, which: str) -> Carried:
+    def find(self, which: str) -> ConfiguredReservation:
         """The reservation of a handle or of `OWNER/NAME` (the latest of that name), as its last revision has it.
 
         Raises:
             NotPossible: the archive knows of none.
         """
-        known = dict(sorted(self._carried_by_revision()))
+        known = dict(sorted(self._by_revision()))
         named = [one for _, one in sorted(known.items()) if which in (one.handle, one.name)]
         if named:
             return named[-1]
         latest = list(dict.fromkeys(one.name for _, one in sorted(known.items(), reverse=True)))
         handles = {one.handle for one in known.values()}
         raise NotPossible(
-            f"no push that the archive keeps carried a reservation {which}; {_near(which, latest, handles)}"
+            f"no push that the archive keeps configured a reservation {which}; {_near(which, latest, handles)}"
         )
 
-    def _carried_by_revision(self) -> Iterator[tuple[tuple[str, str], Carried]]:
+    def _by_revision(self) -> Iterator[tuple[tuple[str, str], ConfiguredReservation]]:
         """Every reservation at every revision; keys sort by time."""
         for revisions in self.of.values():
-            for revision, carried in revisions:
-                for handle, one in carried.items():
+            for revision, by_handle in revisions:
+                for handle, one in by_handle.items():
                     yield (revision, handle), one
 
-    def before(self, asked: Carried) -> dict[str, Before]:
+    def before(self, asked: ConfiguredReservation) -> dict[str, Before]:
         """For each router that carries the reservation, the last configuration that it had without.
 
         A router of the path that was not pushed to since the reservation came has not changed by it, and keeps what it
@@ -87,7 +88,7 @@ class History:
                 targets[name] = Before(revisions[-1][0])
         return targets
 
-    def _since(self, device: str, asked: Carried) -> int:
+    def _since(self, device: str, asked: ConfiguredReservation) -> int:
         """The place of the router's first revision of those last ones that all carry the reservation."""
         revisions = self.of[device]
         place = len(revisions) - 1
@@ -95,10 +96,10 @@ class History:
             place -= 1
         return place
 
-    def _gone(self, device: str, asked: Carried) -> str:
-        """The first revision of the router after the last that carried the reservation; none where none did."""
+    def _gone(self, device: str, asked: ConfiguredReservation) -> str:
+        """The first revision of the router after the last that configured the reservation; none where none did."""
         revisions = self.of.get(device, ())
-        places = [place for place, (_, carried) in enumerate(revisions) if asked.handle in carried]
+        places = [place for place, (_, by_handle) in enumerate(revisions) if asked.handle in by_handle]
         return revisions[places[-1] + 1][0] if places else ""
 
 
@@ -107,17 +108,19 @@ def history_of(archive: Archive) -> History:
     Raises:
         InvalidInput: a file of the archive cannot be read.
     """
-    revisions: dict[str, list[tuple[str, Mapping[str, Carried]]]] = {}
+    revisions: dict[str, list[tuple[str, Mapping[str, ConfiguredReservation]]]] = {}
     for revision in archive.revisions():
-        for name, carried in archive.carried_by(revision).items():
-            revisions.setdefault(name, []).append((revision, {one.handle: one for one in carried}))
+        for name, some in archive.reservations_of(revision).items():
+            revisions.setdefault(name, []).append((revision, {one.handle: one for one in some}))
     return History(revisions)
 
 
 def consequences(
-    now: Mapping[str, Mapping[str, Carried]], then: Mapping[str, Iterable[Carried]], but: str = ""
+    now: Mapping[str, Mapping[str, ConfiguredReservation]],
+    then: Mapping[str, Iterable[ConfiguredReservation]],
+    but: str = "",
 ) -> tuple[str, ...]:
-    """In words, whom else it concerns when routers that carry `now` go back to what was for `then`; `but` is a handle
+    """In words, whom else it concerns when routers configured for `now` go back to what was for `then`; `but` is a handle
     that is known to go."""
     lost: dict[str, list[str]] = {}
     changed: dict[str, list[str]] = {}

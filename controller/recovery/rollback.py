@@ -13,7 +13,7 @@ from controller.recovery.history import Before, History, consequences, history_o
 from controller.reservation import parse_time
 from controller.rollout.archive import STAMP, Archive
 from controller.rollout.device_folder import AFTER, BEFORE
-from controller.rollout.model import Carried, Failure, Outlook, Program, Wanted, still_open
+from controller.rollout.model import ConfiguredReservation, Failure, Outlook, Program, Wanted, still_open
 from controller.rollout.program import acts
 from controller.rollout.pusher import Pusher, Readings
 from controller.rollout.slot_ends import EndsUnknown
@@ -106,7 +106,7 @@ def plan_rollback(pusher: Pusher, network: Network, goal: Goal, now: datetime) -
     )
     others = consequences(
         {one.device: history.now(one.device) for one in diffs},
-        {one.device: wanted[one.device].carried for one in diffs},
+        {one.device: wanted[one.device].reservations for one in diffs},
         asked.handle if asked else "",
     )
     ends = [one.ends.instants[0] for one in wanted.values() if one.ends.instants]
@@ -120,10 +120,10 @@ def _unended(network: Network, wanted: Mapping[str, Wanted]) -> tuple[str, ...]:
     """Of the slots that this leaves open, those whose router does not end them by itself."""
     sentences: dict[str, list[str]] = {}
     for name, one in sorted(wanted.items()):
-        for carried in () if acts(network.devices[name]) else one.carried:
-            end = iso(carried.end) if carried.end else "a time that the archive does not know"
+        for one_open in () if acts(network.devices[name]) else one.reservations:
+            end = iso(one_open.end) if one_open.end else "a time that the archive does not know"
             sentences.setdefault(
-                f"{carried.name} stays open beyond its end, {end}, unless a controller runs then, on", []
+                f"{one_open.name} stays open beyond its end, {end}, unless a controller runs then, on", []
             ).append(name)
     return tuple(f"{words} {', '.join(names)}" for words, names in sentences.items())
 
@@ -135,7 +135,7 @@ class _Archived:
     archive: Archive
     baseline: Mapping[str, Wanted]
     now: datetime
-    _ended: dict[str, list[Carried]] = field(default_factory=dict)
+    _ended: dict[str, list[ConfiguredReservation]] = field(default_factory=dict)
 
     def outlook(self, targets: Mapping[str, Before]) -> Outlook:
         """Each router's configuration, and a program that ends the slots in it where the router acts by itself."""
@@ -167,10 +167,10 @@ class _Archived:
         if name in self.baseline and whole.lines == self.baseline[name].configuration.lines:
             return Wanted(whole)
         left, ends = self.archive.wanted_at(when.revision, device, self.now, file)
-        archived = () if when.first else self.archive.carried_by(when.revision).get(name, ())
-        carried = still_open(archived, self.now)
-        self._ended[name] = [one for one in archived if one not in carried]
-        return Wanted(left, ends if acts(device) else Program(), carried, ends)
+        archived = () if when.first else self.archive.reservations_of(when.revision).get(name, ())
+        still = still_open(archived, self.now)
+        self._ended[name] = [one for one in archived if one not in still]
+        return Wanted(left, ends if acts(device) else Program(), still, ends)
 
 
 def _outlook(archived: _Archived, network: Network, to: str) -> Outlook:
@@ -195,7 +195,7 @@ def _outlook(archived: _Archived, network: Network, to: str) -> Outlook:
     return archived.outlook(targets)
 
 
-def _without(archived: _Archived, history: History, asked: Carried | None) -> Outlook:
+def _without(archived: _Archived, history: History, asked: ConfiguredReservation | None) -> Outlook:
     """What the routers of a reservation had last without it."""
     if asked is None:
         raise NotPossible("say where to go back to, or which reservation is to go")
@@ -204,7 +204,8 @@ def _without(archived: _Archived, history: History, asked: Carried | None) -> Ou
 
 def revisions_document(archive: Archive) -> list[dict[str, Any]]:
     """The revisions of the archive, oldest first, as documents: `revision`, `at` (when its devices had it), `why`, and the
-    names of its `devices`, of the `reservations` that they carried after it, and of the revision that it took back.
+    names of its `devices`, of the `reservations` that they were configured for after it, and of the revision that it took
+    back.
 
     Raises:
         InvalidInput: a file of the archive is broken.
@@ -212,8 +213,8 @@ def revisions_document(archive: Archive) -> list[dict[str, Any]]:
     documents: list[dict[str, Any]] = []
     before: dict[str, set[str]] = {}
     for revision in archive.revisions():
-        carried = archive.carried_by(revision)
-        after = {device: {one.name for one in some} for device, some in carried.items()}
+        configured = archive.reservations_of(revision)
+        after = {device: {one.name for one in some} for device, some in configured.items()}
         came = sorted({name for device in after for name in after[device] - before.get(device, set())})
         went = sorted({name for device in after for name in before.get(device, set()) - after[device]})
         before |= after
@@ -225,7 +226,7 @@ def revisions_document(archive: Archive) -> list[dict[str, Any]]:
                 "revision": revision,
                 "at": iso(at),
                 "why": "an operator's rollback" if taken_back else "; ".join(words) or "queues and ends only",
-                "devices": sorted(carried),
+                "devices": sorted(configured),
                 "reservations": sorted({name for some in after.values() for name in some}),
                 "rollback_of": taken_back,
             }

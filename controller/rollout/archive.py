@@ -37,7 +37,7 @@ from controller.rollout.device_folder import (
     after_ends,
     after_steps,
 )
-from controller.rollout.model import Carried, DeviceRevision, Program, Revision
+from controller.rollout.model import ConfiguredReservation, DeviceRevision, Program, Revision
 from controller.rollout.slot_ends import ends_to_come, file_at
 
 REVISIONS, KNOWN_GOOD, READINGS, UNRECORDED = "revisions", "known-good", "reading", "unrecorded"
@@ -252,7 +252,7 @@ class Archive:
             if DeviceFolder(entry).has(DEVICE)
         }
 
-    def carried_by(self, revision: str) -> dict[str, tuple[Carried, ...]]:
+    def reservations_of(self, revision: str) -> dict[str, tuple[ConfiguredReservation, ...]]:
         """The reservations that each device of a revision is configured for after it; none where an older Slotcar wrote it.
 
         Raises:

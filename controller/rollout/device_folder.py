@@ -38,7 +38,7 @@ from controller.network.model import Device
 from controller.private_files import make_private_folder
 from controller.problems import SlotcarError
 from controller.rollout.ios.applets import Applet
-from controller.rollout.model import Carried, DeviceRevision, Revision
+from controller.rollout.model import ConfiguredReservation, DeviceRevision, Revision
 
 BEFORE, AFTER, APPLY, UNDO = "before.txt", "after.txt", "apply.txt", "undo.txt"
 DEVICE, COMMANDS, RESERVATIONS = "device.json", "commands.json", "reservations.json"
@@ -155,7 +155,7 @@ class DeviceFolder:
         instants = tuple(instant.timestamp() for instant in program.instants)
         staged = StagedProgram(revision_name(revision), instants, program.ids, part.replaces, revision.fence)
         self._write(PROGRAM, json.dumps(asdict(staged)))
-        self._write(RESERVATIONS, json.dumps([_reservation_json(one) for one in part.carried]))
+        self._write(RESERVATIONS, json.dumps([_reservation_json(one) for one in part.reservations]))
 
     def write_replaced(self, replaced: ReplacedProgram, configurations: Sequence[Sequence[str]]) -> None:
         """`configurations`: what the device would have after each step."""
@@ -220,9 +220,9 @@ class DeviceFolder:
         nothing_reserved = side == AFTER and self.has(RESERVATIONS) and not self._read(RESERVATIONS, list[object])
         return () if nothing_reserved or not self._text(side).strip() else None
 
-    def reservations(self) -> tuple[Carried, ...]:
+    def reservations(self) -> tuple[ConfiguredReservation, ...]:
         """None of them where an older Slotcar wrote the folder."""
-        return self._read(RESERVATIONS, tuple[Carried, ...]) if self.has(RESERVATIONS) else ()
+        return self._read(RESERVATIONS, tuple[ConfiguredReservation, ...]) if self.has(RESERVATIONS) else ()
 
     def stage_script(self) -> str:
         return self._text(STAGE_SCRIPT)
@@ -266,5 +266,5 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-def _reservation_json(one: Carried) -> dict[str, object]:
+def _reservation_json(one: ConfiguredReservation) -> dict[str, object]:
     return {**asdict(one), "end": one.end.astimezone(UTC).isoformat() if one.end else None}

@@ -98,7 +98,7 @@ def _digest(content: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class ConfiguredReservation:
     """A reservation that a device's configuration is for: what the archive tells of it with the database dead.
 
     Attributes:
@@ -115,7 +115,7 @@ class Carried:
     end: datetime | None = None
 
 
-def still_open(some: Iterable[Carried], now: datetime) -> tuple[Carried, ...]:
+def still_open(some: Iterable[ConfiguredReservation], now: datetime) -> tuple[ConfiguredReservation, ...]:
     """Those whose slot has not ended, as far as is known."""
     return tuple(one for one in some if one.end is None or one.end > now)
 
@@ -131,7 +131,7 @@ class Wanted:
 
     configuration: Configuration
     program: Program = field(default_factory=Program)
-    carried: tuple[Carried, ...] = ()
+    reservations: tuple[ConfiguredReservation, ...] = ()
     ends: Program = field(default_factory=Program)
 
     @property
@@ -173,7 +173,7 @@ class DeviceRevision:
     program: Program
     commands: tuple[str, ...]
     replaces: str = NO_PROGRAM
-    carried: tuple[Carried, ...] = ()
+    reservations: tuple[ConfiguredReservation, ...] = ()
     ends: Program = field(default_factory=Program)
 
 

@@ -64,7 +64,9 @@ class Observer:
     ) -> None:
         """`passed`: by boundary, the devices that took its step, and how late."""
         has = {
-            name: replace(self.states.last_seen[name], carried=targets[name].carried, ends=targets[name].ends)
+            name: replace(
+                self.states.last_seen[name], reservations=targets[name].reservations, ends=targets[name].ends
+            )
             for name in had
         }
         revision = self.pusher.acted(had, has, max(passed))

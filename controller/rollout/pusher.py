@@ -198,8 +198,8 @@ class Pusher:
             earlier = [one for one in mine if one < revision]
             whole = self.archive.configuration(revision, device, BEFORE)
             same = earlier and self.archive.configuration(earlier[-1], device).lines == whole.lines
-            carried = still_open(self.archive.carried_by(earlier[-1])[name], now) if same else ()
-            parts[name] = _part(device, had, Wanted(has, carried=carried, ends=ends))
+            still = still_open(self.archive.reservations_of(earlier[-1])[name], now) if same else ()
+            parts[name] = _part(device, had, Wanted(has, reservations=still, ends=ends))
         if revisions:  # a push that waited for its boundary has that one's time
             latest = datetime.strptime(revisions[-1].partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC)
             now = max(now, latest + timedelta(microseconds=1))
@@ -271,7 +271,7 @@ def _part(device: Device, before: Configuration, wanted: Wanted, replaces: str =
     """Of a revision that brings a device from a configuration, with `replaces` armed, to what is wanted."""
     change = renderer_of(device).change(before, wanted.configuration, device)
     commands = tuple(staging.commands(device))
-    return DeviceRevision(device, change, wanted.program, commands, replaces, wanted.carried, wanted.ends)
+    return DeviceRevision(device, change, wanted.program, commands, replaces, wanted.reservations, wanted.ends)
 
 
 def _readings(devices: Sequence[Device], folder: Path, result: PlaybookResult) -> Readings:

@@ -28,9 +28,9 @@ def dispensable(history: History) -> list[str]:
     old = {revision for revisions in history.values() for revision, _ in revisions}
     needed = set()
     for revisions in history.values():
-        last, carried = revisions[-1]
+        last, handles = revisions[-1]
         needed.add(last)
-        for handle in carried:
+        for handle in handles:
             came = len(revisions) - 1
             while came and handle in revisions[came - 1][1]:
                 came -= 1
@@ -68,6 +68,6 @@ class Retention:
         for revision in self.archive.revisions():
             if revision >= before:
                 break
-            for name, carried in self.archive.carried_by(revision).items():
-                history.setdefault(name, []).append((revision, {one.handle for one in carried}))
+            for name, some in self.archive.reservations_of(revision).items():
+                history.setdefault(name, []).append((revision, {one.handle for one in some}))
         return history

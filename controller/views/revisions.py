@@ -9,7 +9,7 @@ from typing import Any
 from controller.rollout.archive import STAMP, Archive
 from controller.timebase import iso
 
-#: So far back it is looked for what a device carried before.
+#: So far back it is looked for what a device was configured for before.
 LOOK_BACK = 200
 
 
@@ -25,12 +25,12 @@ def revisions_page(archive: Archive, before: str | None, limit: int) -> tuple[li
     """
     older = [name for name in archive.revisions() if before is None or name < before]
     shown, rest = older[-limit:], older[:-limit]
-    carried = _Carried(archive)
+    after = _ReservationsAfter(archive)
     documents = []
     for place in range(len(older) - 1, len(older) - len(shown) - 1, -1):
         name = older[place]
-        now = carried.of(name)
-        had = {device: carried.last(device, older[max(0, place - LOOK_BACK) : place]) for device in now}
+        now = after.of(name)
+        had = {device: after.last(device, older[max(0, place - LOOK_BACK) : place]) for device in now}
         came = {one for device in now for one in now[device] - had[device]}
         went = {one for device in now for one in had[device] - now[device]}
         at = datetime.strptime(name.partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC, microsecond=0)
@@ -47,8 +47,8 @@ def revisions_page(archive: Archive, before: str | None, limit: int) -> tuple[li
     return documents, shown[0] if rest and shown else None
 
 
-class _Carried:
-    """What devices carried after a revision, each revision read once."""
+class _ReservationsAfter:
+    """What devices were configured for after a revision, each revision read once."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
@@ -58,7 +58,7 @@ class _Carried:
         if revision not in self._known:
             self._known[revision] = {
                 device: frozenset(one.name for one in some)
-                for device, some in self._archive.carried_by(revision).items()
+                for device, some in self._archive.reservations_of(revision).items()
             }
         return self._known[revision]
 

@@ -198,7 +198,7 @@ def _slots(one: _Gathered, at: datetime) -> Iterator[SlotAtBoundary]:
 
 
 def _counts(entry: Entry, at: datetime) -> bool:
-    """Whether the entry was, or is, to be carried up to that instant: a cancelled one until it was cancelled."""
+    """Whether the entry was, or is, to have its rate up to that instant: a cancelled one until it was cancelled."""
     if entry.state is State.CANCELLED:
         return at <= entry.changed_at
     return entry.state in (State.COMMITTED, State.ENDED)

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.recovery.history import History
-from controller.rollout.model import Carried
+from controller.rollout.model import ConfiguredReservation
 from controller.rollout.retention import dispensable
 
 DEVICES = ("a", "b", "c")
 HANDLES = ("r-1", "r-2", "r-3")
-#: A push: whom each of the devices that it concerned carried after it.
+#: A push: what each of the devices that it concerned was configured for after it.
 PUSHES = st.lists(
     st.dictionaries(st.sampled_from(DEVICES), st.frozensets(st.sampled_from(HANDLES)), min_size=1), max_size=14
 )
@@ -21,10 +21,10 @@ Pushes = Mapping[str, Mapping[str, frozenset[str]]]
 
 
 def history_of(pushes: Pushes) -> History:
-    found: dict[str, list[tuple[str, Mapping[str, Carried]]]] = {}
-    for revision, carried in pushes.items():
-        for device, handles in carried.items():
-            told = {handle: Carried(handle, f"hep/{handle}", 1, DEVICES) for handle in handles}
+    found: dict[str, list[tuple[str, Mapping[str, ConfiguredReservation]]]] = {}
+    for revision, by_device in pushes.items():
+        for device, handles in by_device.items():
+            told = {handle: ConfiguredReservation(handle, f"hep/{handle}", 1, DEVICES) for handle in handles}
             found.setdefault(device, []).append((revision, told))
     return History(found)
 
@@ -52,8 +52,8 @@ def test_what_is_left_answers_as_all_of_it_did(told: list[Mapping[str, frozenset
         assert after.now(device) == before.now(device)
         for until in [revision for revision in pushes if int(revision) >= old - 1]:
             assert had(left, device, until) == had(pushes, device, until)
-    carried = {handle: one for device in DEVICES for handle, one in before.now(device).items()}
-    for asked in carried.values():
+    latest = {handle: one for device in DEVICES for handle, one in before.now(device).items()}
+    for asked in latest.values():
         assert after.before(asked) == before.before(asked)
 
 

@@ -15,7 +15,7 @@ from controller.problems import InvalidInput
 from controller.recovery.history import Before, consequences, history_of
 from controller.rollout.archive import Archive
 from controller.rollout.device_folder import RESERVATIONS
-from controller.rollout.model import Carried, Revision
+from controller.rollout.model import ConfiguredReservation, Revision
 from controller.wiring import wanted_for
 from tests.support.networks import line_network
 from tests.support.requests import T0
@@ -28,19 +28,19 @@ PATH = tuple(sorted(NETWORK.devices))
 STANDING = revision(T0)
 
 
-def carried(name: str, version: int = 1, devices: tuple[str, ...] = PATH) -> Carried:
-    return Carried(f"r-{name}", f"hep/{name}", version, devices)
+def configured(name: str, version: int = 1, devices: tuple[str, ...] = PATH) -> ConfiguredReservation:
+    return ConfiguredReservation(f"r-{name}", f"hep/{name}", version, devices)
 
 
-CMS, ATLAS = carried("cms"), carried("atlas")
+CMS, ATLAS = configured("cms"), configured("atlas")
 
 
-def archive_of(folder: Path, *revisions: Mapping[str, tuple[Carried, ...]]) -> tuple[Archive, list[str]]:
+def archive_of(folder: Path, *revisions: Mapping[str, tuple[ConfiguredReservation, ...]]) -> tuple[Archive, list[str]]:
     """An archive of these revisions, a minute apart: for each of its routers whom its configuration is for."""
     archive = Archive(folder)
     for minute, told in enumerate(revisions):
         at = T0 + timedelta(minutes=minute)
-        parts = {name: replace(STANDING.devices[name], carried=some) for name, some in told.items()}
+        parts = {name: replace(STANDING.devices[name], reservations=some) for name, some in told.items()}
         archive.write(Revision(f"{at:%Y%m%dT%H%M%S.%fZ}-{minute:08x}", at, parts))
     return archive, list(archive.revisions())
 
@@ -48,11 +48,11 @@ def archive_of(folder: Path, *revisions: Mapping[str, tuple[Carried, ...]]) -> t
 def test_what_is_wanted_says_whom_it_is_for() -> None:
     """On every router of the path, so that the archive can tell it of each by itself."""
     wanted = wanted_for(NETWORK)([active(1, 10), active(2, 20)], T0).wanted
-    assert {name: [one.handle for one in target.carried] for name, target in wanted.items()} == {
+    assert {name: [one.handle for one in target.reservations] for name, target in wanted.items()} == {
         name: ["h1", "h2"] for name in PATH
     }
-    assert all(one.devices == PATH for target in wanted.values() for one in target.carried)
-    assert wanted_for(NETWORK)((), T0).wanted[FIRST].carried == ()
+    assert all(one.devices == PATH for target in wanted.values() for one in target.reservations)
+    assert wanted_for(NETWORK)((), T0).wanted[FIRST].reservations == ()
 
 
 def test_routers_go_back_to_the_last_that_they_had_without_the_reservation(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_of_one_name_the_latest_is_meant(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        ("hep/cmz", "carried a reservation hep/cmz; did you mean hep/cms?"),
+        ("hep/cmz", "configured a reservation hep/cmz; did you mean hep/cms?"),
         ("r-cns", "did you mean r-cms?"),
         ("astro/vlbi", "the latest are hep/cms, hep/atlas"),
     ],
@@ -133,9 +133,9 @@ def test_a_broken_file_of_the_archive_is_named(tmp_path: Path) -> None:
 
 
 def test_whom_else_it_concerns_is_said_by_router() -> None:
-    lhcb, later = carried("lhcb"), carried("atlas", version=2)
+    lhcb, later = configured("lhcb"), configured("atlas", version=2)
     now = {FIRST: {one.handle: one for one in (CMS, later)}, LAST: {one.handle: one for one in (CMS, later)}}
-    then: dict[str, tuple[Carried, ...]] = {FIRST: (ATLAS, lhcb), LAST: ()}
+    then: dict[str, tuple[ConfiguredReservation, ...]] = {FIRST: (ATLAS, lhcb), LAST: ()}
     assert consequences(now, then, but=CMS.handle) == (
         f"takes away hep/atlas on {LAST}",
         f"gives an earlier form of hep/atlas on {FIRST}",

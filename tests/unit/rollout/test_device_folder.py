@@ -19,18 +19,18 @@ from controller.rollout.device_folder import (
     StagedProgram,
 )
 from controller.rollout.ios.applets import Applet
-from controller.rollout.model import Carried
+from controller.rollout.model import ConfiguredReservation
 from tests.support.requests import T0
 from tests.unit.rollout.support import active, revision
 
 REVISION = revision(T0, active(1, 10), active(2, 20))
-CARRIED = Carried("h1", "hep/one", 3, ("r1", "r2"), T0 + timedelta(minutes=10))
+CARRIED = ConfiguredReservation("h1", "hep/one", 3, ("r1", "r2"), T0 + timedelta(minutes=10))
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> DeviceFolder:
     made = DeviceFolder(tmp_path / "r1")
-    made.write_revision(replace(REVISION.devices["r1"], carried=(CARRIED,)), replace(REVISION, fence=7))
+    made.write_revision(replace(REVISION.devices["r1"], reservations=(CARRIED,)), replace(REVISION, fence=7))
     return made
 
 

@@ -11,7 +11,7 @@ import pytest
 from controller.problems import InvalidInput
 from controller.rollout.archive import Archive, revision_id
 from controller.rollout.device_folder import RESERVATIONS
-from controller.rollout.model import Carried, Revision
+from controller.rollout.model import ConfiguredReservation, Revision
 from controller.rollout.retention import Retention
 from tests.support.requests import T0
 from tests.unit.rollout.support import revision
@@ -24,8 +24,8 @@ DEVICES = tuple(sorted(STANDING.devices))
 def pushed(archive: Archive, days: int, *handles: str) -> str:
     """A push some days after T0 after which every device carries these."""
     at = T0 + timedelta(days=days)
-    carried = tuple(Carried(handle, f"hep/{handle}", 1, DEVICES) for handle in handles)
-    parts = {name: replace(part, carried=carried) for name, part in STANDING.devices.items()}
+    configured = tuple(ConfiguredReservation(handle, f"hep/{handle}", 1, DEVICES) for handle in handles)
+    parts = {name: replace(part, reservations=configured) for name, part in STANDING.devices.items()}
     made = Revision(revision_id(at, parts), at, parts)
     archive.write(made)
     return made.id

@@ -97,8 +97,8 @@ def test_what_nobody_knows_the_ends_of_is_not_given_back_unless_somebody_says_so
     assert file_at(older, AFTER, minutes(0)) == AFTER, "nothing was reserved"
 
 
-def test_carried_reservations_are_open_until_their_end() -> None:
-    some = wanted_for(NETWORK)([active(1, 10), active(2, 20)], T0).wanted[ROUTER].carried
+def test_reservations_are_open_until_their_end() -> None:
+    some = wanted_for(NETWORK)([active(1, 10), active(2, 20)], T0).wanted[ROUTER].reservations
     assert [one.handle for one in still_open(some, T0 + timedelta(minutes=10))] == ["h2"]
 
 
