@@ -18,6 +18,8 @@ class Backend(StrEnum):
     GUEST = "guest"
 
 
+#: So long another installation on this machine is waited for.
+LOCK_TIMEOUT_S = 600
 SEARCH_PATH = os.pathsep.join((os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/sbin"))
 
 #: Command → package (the same name in Debian and Ubuntu).
@@ -129,7 +131,8 @@ def _ensure(
 
 
 def _apt(root: Iterable[str], words: list[str], *, fatal: bool = True) -> None:
-    argv = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *words]
+    lock = ["-o", f"DPkg::Lock::Timeout={LOCK_TIMEOUT_S}"]
+    argv = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *lock, *words]
     done = subprocess.run(argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     if fatal and done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()

@@ -42,6 +42,7 @@ def test_a_controller_sees_drift_tells_it_and_repairs_it(lab: Lab, controllers: 
     wait_not_policed(lab)
 
 
+@pytest.mark.slow
 def test_a_router_tells_of_a_change_by_hand_long_before_the_next_check(lab: Lab, controllers: Controllers) -> None:
     controller = controllers.settled(SLOTCAR_CHECK_INTERVAL="1 h", SLOTCAR_WATCH="true")
     wait_for(lambda: controller.check("watch") == "4 of 4 devices tell of changes", "all routers to be watched")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.admission import ResourceId
 from controller.admission.background import Share, shares_bps
 from controller.admission.rates import Crossing
+from tests.support.examples import examples
 
 NAMES = tuple(ResourceId("sls", name) for name in "abc")
 #: What rounding adds up to over as many rounds as there are resources, each share's part times its weight.
@@ -82,7 +83,7 @@ frees = st.fixed_dictionaries({name: st.integers(0, 1000) for name in NAMES})
 factors = st.fixed_dictionaries({name: st.sampled_from([0, 500_000, 900_000, 1_000_000]) for name in NAMES})
 
 
-@settings(deadline=None, max_examples=150)
+@examples(37, 150)
 @given(share_sets(unit_bps=1_000_000), frees, factors)
 def test_shares_are_those_of_a_plain_filling(
     shares: list[Share], free: dict[ResourceId, int], factor: dict[ResourceId, int]
@@ -94,7 +95,7 @@ def test_shares_are_those_of_a_plain_filling(
         assert abs(rate - expected[name]) <= ROUNDING_BPS
 
 
-@settings(deadline=None, max_examples=300)
+@examples(75, 300)
 @given(share_sets(unit_bps=1) | share_sets(unit_bps=1_000_003), frees, factors, st.sampled_from([1, 999_983]))
 def test_no_resource_is_exceeded_and_nobody_can_be_raised_by_one_bit(
     shares: list[Share], free: dict[ResourceId, int], factor: dict[ResourceId, int], unit: int

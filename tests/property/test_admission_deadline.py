@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import groupby, pairwise, product
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.admission import Demand, ResourceId, SlotTables
@@ -32,6 +32,7 @@ from controller.admission.rates import (
 from controller.admission.steady import MINUTE_US, on_grid, steady_profile
 from controller.timebase import Window, to_us
 from controller.units import MAX_RATE_BPS
+from tests.support.examples import examples
 from tests.unit.admission.support import T0, at, window
 
 BASE_US = to_us(T0)
@@ -45,7 +46,7 @@ def each(rates: list[int], length_us: int = 1) -> Profile:
     )
 
 
-@settings(deadline=None, max_examples=200)
+@examples(50, 200)
 @given(
     st.lists(st.integers(0, MAX_RATE_BPS // 4), min_size=1, max_size=5),
     st.lists(st.tuples(st.integers(1, 20_000), st.integers(1, 9_000)), min_size=1, max_size=2),
@@ -61,7 +62,7 @@ def test_a_profile_in_columns_takes_what_its_demands_take(rates: list[int], rati
     assert columns.ends_us.tolist() == [window.end_us for window in windows]
 
 
-@settings(deadline=None, max_examples=300)
+@examples(75, 300)
 @given(st.lists(st.integers(0, MAX_RATE_BPS), min_size=1, max_size=8), st.integers(1, 10**13), st.floats(0, 1.1))
 def test_columns_are_as_exact_as_plain_integers(rates: list[int], length_us: int, part: float) -> None:
     steps = each(rates, length_us)
@@ -74,7 +75,7 @@ def test_columns_are_as_exact_as_plain_integers(rates: list[int], length_us: int
         assert not excess(taken, steps)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(75, 300)
 @given(few_rates, st.integers(1, 40))
 def test_earliest_and_latest_fill_every_microsecond_from_their_end(rates: list[int], needed: int) -> None:
     usable = each(rates)
@@ -99,7 +100,7 @@ def fewest(rates: list[int], needed_per_minute: int) -> int:
     return best
 
 
-@settings(deadline=None, max_examples=300)
+@examples(75, 300)
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.data())
 def test_a_steady_profile_has_the_fewest_steps(rates: list[int], data: st.DataObject) -> None:
     needed = data.draw(st.integers(1, max(1, sum(rates))))
@@ -115,7 +116,7 @@ def test_a_steady_profile_has_the_fewest_steps(rates: list[int], data: st.DataOb
         assert len(profile) == 1
 
 
-@settings(deadline=None, max_examples=200)
+@examples(50, 200)
 @given(st.lists(st.tuples(st.integers(1, 150), st.integers(0, 5)), min_size=1, max_size=12), st.integers(0, 59))
 def test_the_grid_never_has_more_than_is_usable(parts: list[tuple[int, int]], offset_s: int) -> None:
     usable, time_us = [], BASE_US + offset_s * 1_000_000
@@ -179,7 +180,7 @@ def check_profile(tables: SlotTables, transfer: Transfer, profile: Profile) -> N
     assert tables.fits(*profile_demands(transfer.crossings, profile))
 
 
-@settings(deadline=None, max_examples=200)
+@examples(50, 200)
 @given(books(), transfers())
 def test_a_transfer_is_refused_exactly_where_no_profile_moves_it(tables: SlotTables, transfer: Transfer) -> None:
     most = most_microbits(tables, transfer)
@@ -205,7 +206,7 @@ def test_a_transfer_is_refused_exactly_where_no_profile_moves_it(tables: SlotTab
     assert isinstance(plan_transfer(tables, sooner, horizon=at(40)), TransferRefused)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(37, 150)
 @given(books(), transfers(), st.integers(0, 2000), st.integers(0, 11))
 def test_progress_moves_what_remains_and_says_what_is_missing(
     tables: SlotTables, transfer: Transfer, remaining: int, minute: int

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.admission import Admitted, Demand, Refused, ResourceId, SlotTables, decide, enquire
 from controller.admission.arithmetic import scaled_up
 from controller.timebase import Window, from_us, to_us
+from tests.support.examples import examples
 from tests.unit.admission.oracle import Oracle, Span
 from tests.unit.admission.support import T0, at
 
@@ -56,7 +57,7 @@ def loaded(
     return tables, oracle
 
 
-@settings(deadline=None, max_examples=150)
+@examples(37, 150)
 @given(limits, requests)
 def test_a_whole_workload_is_admitted_and_refused_alike(
     capacities: dict[str, int], workload: list[tuple[dict[str, int], list[Span]]]
@@ -72,7 +73,7 @@ def test_a_whole_workload_is_admitted_and_refused_alike(
         assert oracle.peak(name, (BASE_US - 1, BASE_US + 25 * MINUTE_US)) <= capacities[name]
 
 
-@settings(deadline=None, max_examples=150)
+@examples(37, 150)
 @given(limits, requests, asked_rates, occurrences())
 def test_a_refusal_tells_the_truth(
     capacities: dict[str, int],
@@ -104,7 +105,7 @@ def test_a_refusal_tells_the_truth(
     assert answer.nearest_window == expected
 
 
-@settings(deadline=None, max_examples=150)
+@examples(37, 150)
 @given(limits, requests, st.lists(st.sampled_from(NAMES), min_size=1, unique=True), occurrences(), st.data())
 def test_the_highest_rate_fits_and_one_more_does_not(
     capacities: dict[str, int],
@@ -136,7 +137,7 @@ def test_the_highest_rate_fits_and_one_more_does_not(
     assert refused.highest_rate_bps == answer.rate_bps
 
 
-@settings(deadline=None, max_examples=100)
+@examples(25, 100)
 @given(limits, requests.filter(bool), asked_rates, occurrences())
 def test_a_modify_is_decided_as_if_the_old_were_not_there(
     capacities: dict[str, int],

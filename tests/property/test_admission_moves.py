@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 import networkx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.admission import Demand, ResourceId, SlotTables
@@ -14,6 +14,7 @@ from controller.admission.deadline import Shape, Transfer
 from controller.admission.moves import FixedRequest, PlacedTransfer, Room, make_room
 from controller.admission.rates import Crossing, Profile, aligned, clipped, microbits, profile_demands
 from controller.timebase import Window, to_us
+from tests.support.examples import examples
 from tests.unit.admission.simplex import Simplex
 from tests.unit.admission.support import LINK, T0
 
@@ -56,7 +57,7 @@ def has_a_schedule(asked: Sequence[Transfer], capacity: int, reserved: Sequence[
     return networkx.maximum_flow_value(graph, "all", "link") == sum(one.volume_bytes // UNIT_BYTES for one in asked)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(10, 40)
 @given(
     st.integers(1, 3),
     st.lists(st.sampled_from([0, 0, 0, 1, 2]), min_size=PARTS, max_size=PARTS),
@@ -121,7 +122,7 @@ fixed_requests = st.builds(
 FROZEN = timedelta(seconds=200)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(10, 40)
 @given(
     st.fixed_dictionaries({name: st.integers(2, 4).map(lambda units: units * MBPS) for name in NAMES}),
     st.lists(transfers(some, headers=True) | fixed_requests, min_size=4, max_size=10),

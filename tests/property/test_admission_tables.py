@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.admission import Demand, ResourceId, SlotTables, kernels, storage
@@ -42,7 +42,7 @@ def truth(oracle: Oracle, start_us: int = EVER[0]) -> dict[str, tuple[tuple[int,
     return {name: oracle.steps(name, (start_us, EVER[1])) for name in NAMES}
 
 
-@settings(deadline=None, max_examples=150)
+@examples(37, 150)
 @given(limits, requests, spans)
 def test_steps_and_peaks_are_exact(capacities: dict[str, int], held: Workload, span: Span) -> None:
     tables, oracle = loaded(capacities, held)
@@ -94,7 +94,7 @@ def test_building_at_once_equals_adding_one_by_one(
     assert functions(built) == truth(oracle)
 
 
-@settings(deadline=None, max_examples=100)
+@examples(25, 100)
 @given(limits, requests, requests, moments, st.lists(moments, max_size=3))
 def test_pruning_keeps_the_future(
     capacities: dict[str, int], held: Workload, more: Workload, last: int, earlier: list[int]
@@ -116,7 +116,7 @@ def test_pruning_keeps_the_future(
     assert functions(tables, floor) == truth(oracle, floor)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(15, 60)
 @given(limits, requests, requests, st.sets(st.sampled_from(NAMES)))
 def test_a_copy_and_an_excerpt_live_apart(
     capacities: dict[str, int], held: Workload, more: Workload, names: set[str]
@@ -137,7 +137,7 @@ def test_a_copy_and_an_excerpt_live_apart(
         assert part.capacity(name) == capacities[name]
 
 
-@settings(deadline=None, max_examples=100)
+@examples(25, 100)
 @given(limits, requests, st.tuples(moments, moments).map(sorted))
 def test_an_excerpt_of_a_window_has_what_is_in_it_alone(
     capacities: dict[str, int], held: Workload, span: list[int]
@@ -321,7 +321,7 @@ def last_count(tables: SlotTables) -> int:
     return int(state.dirs[kernels.COUNT, int(state.meta[1, kernels.OFF] + state.meta[1, kernels.LEN]) - 1])
 
 
-@settings(deadline=None, max_examples=30)
+@examples(8, 30)
 @given(st.lists(occurrences(), min_size=1, max_size=5), st.integers(1, 60))
 def test_resources_that_appear_later_disturb_no_others(when: list[list[Span]], number: int) -> None:
     tables, oracle = loaded(dict.fromkeys(NAMES, 5), [(dict.fromkeys(NAMES, 1), pairs) for pairs in when])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.admission import Admitted, Demand, Refused, ResourceId, SlotTables, decide
 from controller.admission.model import PERMILLE
 from controller.timebase import to_us
 from tests.property.test_admission_decisions import NAMES, limits, loaded, occurrences, requests, windows
+from tests.support.examples import examples
 from tests.unit.admission.oracle import Oracle, Span, check_form
 from tests.unit.admission.support import at
 
@@ -31,7 +32,7 @@ def fits(oracle: Oracle, asked: Varying, pairs: list[Span]) -> bool:
     )
 
 
-@settings(deadline=None, max_examples=100)
+@examples(25, 100)
 @given(limits, requests, amounts, occurrences())
 def test_a_varying_request_is_decided_slot_by_slot(
     capacities: dict[ResourceId, int], held: Held, asked: Varying, pairs: list[Span]
@@ -53,7 +54,7 @@ def test_a_varying_request_is_decided_slot_by_slot(
         }
 
 
-@settings(deadline=None, max_examples=100)
+@examples(25, 100)
 @given(limits, requests, amounts, occurrences())
 def test_what_a_refusal_offers_is_admitted_and_the_next_thousandth_is_not(
     capacities: dict[ResourceId, int], held: Held, asked: Varying, pairs: list[Span]
@@ -82,7 +83,7 @@ def test_what_a_refusal_offers_is_admitted_and_the_next_thousandth_is_not(
         assert moved[-1].end_us <= to_us(at(40))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(15, 60)
 @given(limits, requests, st.dictionaries(st.sampled_from(NAMES), st.integers(0, 12), min_size=1), occurrences())
 def test_equal_amounts_one_by_one_are_the_constant_amount(
     capacities: dict[ResourceId, int], held: Held, asked: dict[ResourceId, int], pairs: list[Span]

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.ledger.model import Entry, State
@@ -20,6 +20,7 @@ from controller.timeline import active_at
 from controller.views.configurations import DeviceDiff, Differences, configurations_at, transitions
 from controller.vocabulary import Service
 from tests.property.test_configuring import FLOWS, HOUR, NETWORKS, NOW, of_two_rates
+from tests.support.examples import examples
 
 #: The SLS of both networks that ends does so an hour after `NOW`.
 TIMES = [NOW + timedelta(minutes=30) * number for number in range(5)]
@@ -65,7 +66,7 @@ def ledgers(draw: st.DrawFn, name: str) -> tuple[Entry, ...]:
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-@settings(max_examples=20, deadline=None)
+@examples(8, 20)
 @given(data=st.data())
 def test_each_boundary_shows_what_rendering_every_device_shows(name: str, data: st.DataObject) -> None:
     network, entries = NETWORKS[name], data.draw(ledgers(name))
@@ -74,7 +75,7 @@ def test_each_boundary_shows_what_rendering_every_device_shows(name: str, data: 
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-@settings(max_examples=20, deadline=None)
+@examples(8, 20)
 @given(data=st.data())
 def test_two_ledgers_differ_as_rendering_every_device_shows(name: str, data: st.DataObject) -> None:
     network, before, after = NETWORKS[name], data.draw(ledgers(name)), data.draw(ledgers(name))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.admission.free import Free
 from controller.admission.rates import RateStep, excess
 from controller.admission.steady import coarse
+from tests.support.examples import examples
 
 BASE_US = 1_800_000_000_000_000
 
 
-@settings(deadline=None, max_examples=200)
+@examples(50, 200)
 @given(st.lists(st.tuples(st.integers(1, 10**11), st.integers(0, 9)), min_size=1, max_size=60), st.integers(1, 40))
 def test_a_rounded_answer_tells_less_and_never_more(parts: list[tuple[int, int]], most: int) -> None:
     steps, time_us = [], BASE_US

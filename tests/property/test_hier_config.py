@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 from hier_config import get_hconfig
 from hier_config.platforms.cisco_ios.driver import HConfigDriverCiscoIOS
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.network.model import Device
@@ -113,7 +113,7 @@ def plan(before: Iterable[str], target: Iterable[str]) -> list[str]:
 
 
 @given(succession=successions())
-@settings(max_examples=25, deadline=None)
+@examples(8, 25)
 def test_where_lists_have_names_its_plan_gives_the_same_objects(succession: Succession) -> None:
     """With removals ordered after what leads to them, and while flows only come and go. All but the order of classes: of
     that, and of flows that change, more below."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.intent import intents_at
@@ -13,6 +13,7 @@ from controller.network import load_network
 from controller.network.model import Device, Network
 from controller.platforms import Configuration, renderer_of
 from controller.reservation.model import Endpoint, Reservation
+from tests.support.examples import examples
 from tests.unit.platforms.ios import Ios, Port
 from tests.unit.platforms.worlds import active, population, successions
 
@@ -74,7 +75,7 @@ one_ends = ("source", "destination")
 
 
 @given(name=st.sampled_from(DEVICES), succession=successions(), brownfield=operators)
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 def test_a_change_is_taken_by_ios_and_its_undo_gives_back_what_was(
     name: str,
     succession: tuple[dict[int, Reservation], dict[int, Reservation]],
@@ -103,7 +104,7 @@ def test_a_change_is_taken_by_ios_and_its_undo_gives_back_what_was(
 
 
 @given(name=st.sampled_from(DEVICES), succession=successions(), brownfield=operators)
-@settings(max_examples=20, deadline=None)
+@examples(8, 20)
 def test_a_purge_takes_everything_of_slotcars_and_nothing_of_others(
     name: str,
     succession: tuple[dict[int, Reservation], dict[int, Reservation]],
@@ -119,7 +120,7 @@ def test_a_purge_takes_everything_of_slotcars_and_nothing_of_others(
 
 
 @given(weights=st.tuples(*[st.integers(1, 33)] * 3), brownfield=operators)
-@settings(max_examples=30, deadline=None)
+@examples(8, 30)
 def test_weights_that_an_operator_had_come_back(
     weights: tuple[int, int, int], brownfield: dict[str, tuple[list[str], list[str]]]
 ) -> None:

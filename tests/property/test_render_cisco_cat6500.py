@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from controller.intent import intents_at
@@ -16,6 +16,7 @@ from controller.platforms.cisco_cat6500.limits import grain_bps
 from controller.platforms.ios.configuration import ios_of
 from controller.reservation.model import Endpoint, Reservation
 from controller.vocabulary import Protocol, Service
+from tests.support.examples import examples
 from tests.unit.platforms.cat6500 import Catalyst, meaning
 from tests.unit.platforms.worlds import active, population, successions
 from tests.unit.platforms.worlds import wanted as reservation
@@ -93,7 +94,7 @@ BOTH = ("source", "destination")
 
 
 @given(chosen=devices, succession=successions(), brownfield=operators)
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 def test_a_change_is_taken_by_ios_and_its_undo_gives_back_what_was(
     chosen: tuple[str, dict[str, str | int | bool]],
     succession: tuple[dict[int, Reservation], dict[int, Reservation]],
@@ -139,7 +140,7 @@ def flow(port: int | None = None, source_port: int | None = None, protocol: Prot
     chosen=("cern-lan", {}),
     succession=({1: flow(22), 2: flow()}, {1: flow(22), 50: flow(22, 22)}),
 )
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 def test_a_flow_that_stays_is_served_alike_after_every_line(
     chosen: tuple[str, dict[str, str | int | bool]],
     succession: tuple[dict[int, Reservation], dict[int, Reservation]],
@@ -198,7 +199,7 @@ def _port_after(words: list[str], host: str) -> str:
 
 
 @given(chosen=devices, succession=successions(), data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 def test_a_change_that_was_cut_off_is_finished_or_taken_back(
     chosen: tuple[str, dict[str, str | int | bool]],
     succession: tuple[dict[int, Reservation], dict[int, Reservation]],
@@ -221,7 +222,7 @@ def test_a_change_that_was_cut_off_is_finished_or_taken_back(
 
 
 @given(chosen=devices, succession=successions(), brownfield=operators)
-@settings(max_examples=20, deadline=None)
+@examples(8, 20)
 def test_a_purge_takes_everything_of_slotcars_and_nothing_of_others(
     chosen: tuple[str, dict[str, str | int | bool]],
     succession: tuple[dict[int, Reservation], dict[int, Reservation]],
@@ -237,7 +238,7 @@ def test_a_purge_takes_everything_of_slotcars_and_nothing_of_others(
 
 
 @given(chosen=devices, succession=successions())
-@settings(max_examples=40, deadline=None)
+@examples(10, 40)
 def test_a_policer_passes_no_less_than_was_admitted_and_what_the_hardware_keeps(
     chosen: tuple[str, dict[str, str | int | bool]],
     succession: tuple[dict[int, Reservation], dict[int, Reservation]],

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.intent import QosIntent, intents_at
@@ -19,6 +19,7 @@ from controller.network.model import Network
 from controller.platforms import renderer_of
 from controller.reservation.model import Reservation
 from lab.ios.grammar import check
+from tests.support.examples import examples
 from tests.unit.platforms.watching import between, check_asked_in_order, check_hitless, check_taken_and_undone
 from tests.unit.platforms.worlds import active, population, successions
 
@@ -67,7 +68,7 @@ each_world = pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.pl
 
 @each_world
 @given(data=st.data(), succession=successions())
-@settings(max_examples=100, deadline=None)
+@examples(25, 100)
 def test_a_change_is_taken_and_undone(world: World, data: st.DataObject, succession: Succession) -> None:
     name, release = data.draw(st.sampled_from(world.devices)), data.draw(st.sampled_from(world.releases))
     device = network_of(world.inventory).devices[name]
@@ -76,7 +77,7 @@ def test_a_change_is_taken_and_undone(world: World, data: st.DataObject, success
 
 @each_world
 @given(data=st.data(), succession=successions())
-@settings(max_examples=100, deadline=None)
+@examples(25, 100)
 def test_a_change_costs_no_packet_of_a_flow_that_it_does_not_concern(
     world: World, data: st.DataObject, succession: Succession
 ) -> None:
@@ -86,7 +87,7 @@ def test_a_change_costs_no_packet_of_a_flow_that_it_does_not_concern(
 
 @each_world
 @given(data=st.data(), succession=successions())
-@settings(max_examples=40, deadline=None)
+@examples(10, 40)
 def test_a_packet_of_a_flow_is_in_the_class_of_its_most_specific_flow(
     world: World, data: st.DataObject, succession: Succession
 ) -> None:
@@ -96,7 +97,7 @@ def test_a_packet_of_a_flow_is_in_the_class_of_its_most_specific_flow(
 
 @each_world
 @given(data=st.data(), succession=successions())
-@settings(max_examples=40, deadline=None)
+@examples(10, 40)
 def test_every_line_is_in_the_table_of_the_platform(world: World, data: st.DataObject, succession: Succession) -> None:
     name = data.draw(st.sampled_from(world.devices))
     device = network_of(world.inventory).devices[name]

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.intent import intents_at
@@ -14,6 +14,7 @@ from controller.network import load_network
 from controller.network.model import Device, Network
 from controller.platforms import Configuration, Unrenderable, renderer_of
 from controller.reservation.model import Reservation
+from tests.support.examples import examples
 from tests.unit.platforms.mqc_ios import MqcIos
 from tests.unit.platforms.watching import between
 from tests.unit.platforms.worlds import active, population, populations
@@ -84,7 +85,7 @@ def merged(lines: list[str], sections: list[list[str]], places: list[int]) -> li
 
 
 @given(name=DEVICES, chosen=populations, release=st.sampled_from(["12", "15", "16"]), data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 def test_what_is_slotcars_is_found_among_an_operators_and_nothing_else(
     name: str, chosen: dict[int, Reservation], release: str, data: st.DataObject
 ) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from controller.network.model import Device, Network
 from controller.platforms import Configuration, renderer_of
 from controller.reservation.model import Reservation
 from controller.vocabulary import CODE_POINTS, Marking, service_of
+from tests.support.examples import examples
 from tests.unit.platforms.kernel import Kernel
 from tests.unit.platforms.worlds import intents, network, population, populations, successions
 
@@ -28,7 +29,7 @@ def configuration(where: Network, chosen: dict[int, Reservation], name: str, mar
 
 
 @given(succession=successions())
-@settings(max_examples=40, deadline=None)
+@examples(10, 40)
 def test_a_change_is_taken_by_the_kernel_read_back_as_written_and_undone(
     succession: tuple[dict[int, Reservation], dict[int, Reservation]],
 ) -> None:
@@ -49,7 +50,7 @@ def test_a_change_is_taken_by_the_kernel_read_back_as_written_and_undone(
 
 
 @given(chosen=populations)
-@settings(max_examples=40, deadline=None)
+@examples(10, 40)
 def test_each_filter_speaks_of_the_service_that_it_spoke_of_by_dscp(chosen: dict[int, Reservation]) -> None:
     """Same filters, same treatment, for the same service; only the code points are others'."""
     where = network("linux-tc")

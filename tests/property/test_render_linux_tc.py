@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.intent.model import QosIntent
@@ -10,6 +10,7 @@ from controller.network.model import Device, Network
 from controller.platforms import Configuration, renderer_of
 from controller.reservation.model import Reservation
 from controller.vocabulary import Scheduler
+from tests.support.examples import examples
 from tests.unit.platforms.kernel import Kernel
 from tests.unit.platforms.worlds import intents, network, population, successions, without_interface
 
@@ -70,7 +71,7 @@ worlds = {
 
 
 @given(**worlds)
-@settings(max_examples=120, deadline=None)
+@examples(30, 120)
 def test_a_change_is_taken_by_the_kernel_and_its_undo_gives_back_what_was(
     capacity_bps: int,
     name: str,
@@ -127,7 +128,7 @@ def stray_clsacts(running: Configuration, wanted: Configuration) -> tuple[str, .
 
 
 @given(succession=successions(), name=st.sampled_from(["r1", "r3"]), scheduler=kinds)
-@settings(max_examples=30, deadline=None)
+@examples(8, 30)
 def test_what_is_as_wanted_is_told_nothing(succession: Succession, name: str, scheduler: Scheduler) -> None:
     where = network("linux-tc")
     device = scheduled(where.devices[name], scheduler)
@@ -136,7 +137,7 @@ def test_what_is_as_wanted_is_told_nothing(succession: Succession, name: str, sc
 
 
 @given(succession=successions(), name=st.sampled_from(["r1", "r3"]), brownfield=operators, scheduler=kinds)
-@settings(max_examples=40, deadline=None)
+@examples(10, 40)
 def test_a_purge_takes_everything_of_slotcars_and_nothing_of_others(
     succession: Succession, name: str, brownfield: Brownfield, scheduler: Scheduler
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.intent import QosIntent, intents_at
@@ -101,7 +101,7 @@ def test_a_change_is_made_and_undone(name: str, succession: Succession) -> None:
 
 
 @given(name=DEVICES, succession=successions())
-@settings(max_examples=40, deadline=None)
+@examples(10, 40)
 def test_a_change_names_no_entry_that_is_the_same(name: str, succession: Succession) -> None:
     """Lists and class maps of flows that stay are not in the edit at all."""
     device = network().devices[name]

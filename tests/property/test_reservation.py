@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -21,6 +21,7 @@ from controller.reservation.model import Reservation
 from controller.timebase import iso
 from controller.units import format_bytes, format_duration, format_latency, format_rate
 from controller.vocabulary import Direction, Protocol, Service
+from tests.support.examples import examples
 
 NOW = datetime(2027, 1, 1, 12, 0, tzinfo=UTC)
 FIRST = datetime(2027, 2, 1)  # noqa: DTZ001 - hypothesis adds the zone
@@ -107,19 +108,19 @@ def mutated(draw: st.DrawFn) -> Any:
     return document
 
 
-@settings(deadline=None, max_examples=150)
+@examples(37, 150)
 @given(VALUES)
 def test_any_document_is_read_or_refused_in_words(document: Any) -> None:
     read(json.dumps(document))
 
 
-@settings(deadline=None, max_examples=300)
+@examples(75, 300)
 @given(mutated())
 def test_any_change_of_a_good_document_is_read_or_refused_in_words(document: Any) -> None:
     read(json.dumps(document))
 
 
-@settings(deadline=None, max_examples=100)
+@examples(25, 100)
 @given(st.dictionaries(NAMES, VALUES, max_size=6))
 def test_any_request_is_read_or_refused_in_words(changes: dict[str, Any]) -> None:
     request = {"owner": "hep", "protocol": "tcp", "duration": "2 h", **GOOD["reservations"][0], **changes}
@@ -140,7 +141,7 @@ def with_used_defaults(document: dict[str, Any]) -> dict[str, Any]:
     return document | {"defaults": used}
 
 
-@settings(deadline=None, max_examples=300)
+@examples(75, 300)
 @given(mutated())
 def test_what_is_read_the_schema_accepts(document: Any) -> None:
     # Null is no value to the loader, and told by the schema: whoever writes it sees it in the editor.
@@ -155,7 +156,7 @@ YAML_LETTERS = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@examples(75, 300)
 @given(st.lists(st.one_of(YAML_LETTERS, st.sampled_from(["a", "version: 1\n", "reservations:\n", "\\UFFFFFFFF"]))))
 @example(['"\\UFFFFFFFF"'])
 @example(["a: '\ud800'"])
@@ -169,7 +170,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("any") / "a.yml"
 
 
-@settings(deadline=None, max_examples=100)
+@examples(25, 100)
 @given(content=st.one_of(st.binary(max_size=60), st.text().map(lambda text: text.encode("utf-16"))))
 def test_any_bytes_are_read_or_refused_in_words(file: Path, content: bytes) -> None:
     file.write_bytes(content)
@@ -179,7 +180,7 @@ def test_any_bytes_are_read_or_refused_in_words(file: Path, content: bytes) -> N
         told(error, str(file))
 
 
-@settings(deadline=None, max_examples=100)
+@examples(25, 100)
 @given(st.integers(0, 10**6), st.sampled_from((b"\xff", b"\0", b"\t", b'"', b"\n", b":", b"")))
 def test_a_good_file_with_one_byte_changed_is_read_or_refused_in_words(at: int, byte: bytes) -> None:
     raw = json.dumps(GOOD, indent=2).encode()
@@ -202,7 +203,7 @@ RULES = st.fixed_dictionaries(
 ).map(lambda parts: ";".join(f"{name}={value}" for name, value in parts.items()))
 
 
-@settings(deadline=None, max_examples=150)
+@examples(37, 150)
 @given(
     RULES, st.sampled_from(["now", "2027-10-31T02:30:00+01:00", "2028-02-29T00:00:00Z", "2999-12-31T23:00:00-05:00"])
 )
@@ -278,7 +279,7 @@ def written(found: Reservation) -> dict[str, Any]:
     return entry | {"duration": length, "recurrence": found.recurrence, "timezone": found.timezone}
 
 
-@settings(deadline=None, max_examples=150)
+@examples(37, 150)
 @given(ENTRIES, ZONES)
 def test_what_was_read_can_be_written_and_read_again(entry: dict[str, Any], zone: str) -> None:
     if "recurrence" in entry:

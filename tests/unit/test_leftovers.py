@@ -41,6 +41,7 @@ def runs(pid: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("-n", "1")], ids=["alone", "workers"])
 def test_a_process_and_a_file_that_are_left_fail_the_run(tmp_path: Path, options: tuple[str, ...]) -> None:
     note = tmp_path / "pid"

@@ -43,12 +43,6 @@ Serve = Callable[..., httpx.Client]
 As = Callable[..., httpx.Client]
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """What takes minutes to be collected is not where it would be left out."""
-    left_out = config.getoption("markexpr") == "not slow" and collection_path.name == "test_contract_at_length.py"
-    return True if left_out else None
-
-
 @pytest.fixture(scope="session")
 def network() -> Network:
     return load_network(GARNET, None)

@@ -125,6 +125,7 @@ def test_files_are_planned_and_applied(cli: Cli, hep: httpx.Client, tmp_path: Pa
     assert f"{wrong}:4: reservations[0].rate" in cli("plan", wrong).err
 
 
+@pytest.mark.slow
 def test_an_operator_sees_devices_and_webhooks(
     cli: Cli, serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -47,6 +47,7 @@ def test_every_way_in_counts_windows(serve: Serve) -> None:
     assert error["key"] == "steps[1].reservation"
 
 
+@pytest.mark.slow
 def test_a_plan_that_takes_too_long_is_ended_and_the_next_one_is_made(serve: Serve) -> None:
     api = serve(plan_timeout=timedelta(seconds=2))
     answer = api.post("/v1/plans", json=ENDLESS, timeout=None)

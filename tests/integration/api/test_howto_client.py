@@ -45,6 +45,7 @@ def requesters_folder(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_all_of_it_from_an_empty_folder(
     as_: As, requesters_folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

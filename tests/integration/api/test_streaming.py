@@ -66,6 +66,7 @@ def test_an_event_is_streamed_as_a_page_has_it(serve: Serve, ledger: Ledger) -> 
     assert json.loads(got[2].removeprefix("data: ")) == page["items"][0]
 
 
+@pytest.mark.slow
 def test_a_stream_ends_when_its_token_is_revoked_or_over(as_: As, ledger: Ledger, tmp_path: Path) -> None:
     revoked, over = as_("ops", Role.OPERATOR), as_("brief", Role.OPERATOR, valid=timedelta(seconds=8))
     stays = as_("stays", Role.OPERATOR)
@@ -180,6 +181,7 @@ def test_it_outlives_the_database(serve: Serve, ledger: Ledger, database_url: st
         assert numbers(lines, 2) == [2, 3]
 
 
+@pytest.mark.slow
 def test_a_controller_that_stops_ends_its_streams(database_url: str, tmp_path: Path) -> None:
     with (
         Controller(tmp_path, GARNET, SLOTCAR_DATABASE_URL=database_url, SLOTCAR_RECONCILE="false") as controller,

@@ -59,6 +59,7 @@ def used_descriptors(controller: Controller) -> int:
     return len(list(Path(f"/proc/{controller.process.pid}/fd").iterdir()))
 
 
+@pytest.mark.slow
 def test_many_who_send_nothing_take_no_descriptor_from_the_rest(controller: Controller) -> None:
     with ExitStack() as crowd:
         send_nothing(crowd, controller, addresses=1)

@@ -265,6 +265,7 @@ def test_a_wanted_configuration_holds_the_flow_in_its_slot_and_not_before(api: h
     problem(api.get("/v1/configurations", params={"device": "nowhere"}), 404, "unknown-device")
 
 
+@pytest.mark.slow
 def test_a_devices_difference_says_why_the_device_cannot_be_read(
     serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

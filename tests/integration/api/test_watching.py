@@ -81,6 +81,7 @@ def test_a_pipe_gets_a_line_each_time_and_ctrl_c_ends_it(boundary: tuple[httpx.C
         assert interrupted(process) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_a_picture_that_is_drawn_again(boundary: tuple[httpx.Client, str]) -> None:
     api, at = boundary
     ours, theirs = pty.openpty()

@@ -94,6 +94,7 @@ def test_auditors_have_nothing_to_do_with_them(as_: As, secret_file: Path) -> No
         problem(api.request(method, f"/v1/webhooks/wh-0{path}"), 403, "not-allowed")
 
 
+@pytest.mark.slow
 def test_a_running_controller_delivers_while_it_leads(
     database_url: str, tmp_path: Path, secret_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

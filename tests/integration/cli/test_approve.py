@@ -42,6 +42,7 @@ def test_a_raise_waits_and_is_approved_as_it_was_shown(gated: Cli) -> None:
     assert "rate: 1 Mbit/s -> 24 Mbit/s" in approved.err, "what is approved is shown before"
 
 
+@pytest.mark.slow
 def test_a_raise_through_a_file_waits_and_the_plan_says_so(
     gated: Cli, reservations: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

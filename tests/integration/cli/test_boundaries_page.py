@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from controller.views.phases import Phase
 from tests.integration.cli.conftest import ROOT
 from tests.support.command_line import Cli
@@ -16,6 +18,7 @@ PAGE = ROOT / "docs" / "howto" / "boundaries.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_its_commands_run(cli: Cli, reservations: Callable[..., Path]) -> None:
     assert cli("apply", reservations({"start": "now + 1 h"}), "--yes").code == 0
     ran = 0

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.command_line import Cli
 
 Write = Callable[..., Path]
@@ -32,12 +34,14 @@ def test_plan_apply_and_status_show_the_profile_and_the_same_again_changes_nothi
     assert "30 Mbit/s, 2027-03-01T22:00:00Z to 2027-03-02T00:00:00Z" in more.out
 
 
+@pytest.mark.slow
 def test_a_relative_deadline_stays_where_it_was(cli: Cli, reservations: Write) -> None:
     file = reservations(VOLUME | {"start": None, "by": "now + 2 h"})
     assert "1 created" in cli("apply", file, "--yes").out
     assert "0 to create, 0 to change" in cli("plan", file).out
 
 
+@pytest.mark.slow
 def test_a_volume_is_created_by_options_and_its_progress_is_told(cli: Cli) -> None:
     flow = ("-n", "bulk", "--owner", "hep", "-s", "anl-premium", "-t", "lbnl-premium:5001")
     done = cli("create", *flow, "--volume", "18 GB", "--by", "2027-03-02T00:00:00Z", "--start", "2027-03-01T22:00:00Z")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 
+import pytest
+
 from controller.settings import Settings
 from tests.integration.cli.conftest import ROOT
 from tests.support.command_line import Cli
@@ -13,6 +15,7 @@ from tests.support.documents import Command, steps
 PAGE = ROOT / "docs" / "howto" / "deadline.md"
 
 
+@pytest.mark.slow
 def test_its_commands_run_and_a_transfer_moves(cli: Cli) -> None:
     ended = []
     for step in steps(PAGE):

@@ -129,6 +129,7 @@ def test_data_goes_to_standard_output_alone(
         assert load(done.out), command
 
 
+@pytest.mark.slow
 def test_the_rendered_configuration_is_the_plans(offline: Cli, reservations: Write) -> None:
     file = reservations()
     planned = offline("plan", file, "--offline", "--format", "json").data

@@ -115,6 +115,7 @@ def get(port: int, path: str, token: str = "") -> tuple[int, str]:
             return error.code, error.read().decode()
 
 
+@pytest.mark.slow
 def test_the_services_start_as_the_compose_file_says(stack: Stack) -> None:
     assert not stack.healthy("controller-a", free_port())
     early = stack.run("controller-a")

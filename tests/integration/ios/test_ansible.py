@@ -100,6 +100,7 @@ def test_a_push_on_trial_is_confirmed_and_a_refused_line_fails_the_task(router: 
     assert "10.66.0.0" not in router.running_text()
 
 
+@pytest.mark.slow
 def test_enable_asks_for_the_secret(routers: Routers, tmp_path: Path) -> None:
     router = routers.add("r", "cisco-gsr", STARTUP, privilege=1, enable_secret="fake-secret")
     become = {"ansible_become": True, "ansible_become_method": "enable", "ansible_become_password": "fake-secret"}

@@ -38,6 +38,7 @@ def postmaster(folder: Path) -> psutil.Process:
     return psutil.Process(int((folder / "postmaster.pid").read_text().split("\n", 1)[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["kill", "terminate"])
 def test_it_is_started_again_though_somebody_is_connected(state_dir: Path, how: str) -> None:
     """Told to stop, it would wait for the connection and let nobody in: that looked like a database that is gone."""
@@ -72,6 +73,7 @@ def test_one_that_was_left_running_is_ended_when_nobody_uses_it(state_dir: Path)
     wait_for(lambda: not runs(server), "it to end")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["kill", "terminate"])
 def test_a_controller_that_lives_on_brings_its_own_server_back(state_dir: Path, how: str) -> None:
     with open_ledger(None, state_dir) as ledger:
@@ -110,6 +112,7 @@ def path_of_data(request: pytest.FixtureRequest) -> Iterator[Path]:
             embedded.stop(state / "postgres")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another account for a moment")
 def test_no_other_account_can_connect(path_of_data: Path) -> None:
     url = embedded.start(path_of_data)

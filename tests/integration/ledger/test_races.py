@@ -57,6 +57,7 @@ def raced_url(database_url: str, tmp_path: Path) -> str:
         return database_url
 
 
+@pytest.mark.slow
 def test_racing_controllers_never_oversubscribe(raced_url: str, tmp_path: Path) -> None:
     answers = race(raced_url, racers=4, requests=60, threads=4)
     with open_ledger(raced_url, tmp_path) as ledger:

@@ -112,6 +112,7 @@ def test_a_turn_spends_a_bounded_time_with_it(book: Ledger) -> None:
     assert answers == [at(31)] * (off - 1) + [at(32)] * 2, "one in each turn, since each takes two seconds"
 
 
+@pytest.mark.slow
 @settings(
     deadline=None,
     max_examples=25,

@@ -19,6 +19,7 @@ from tests.support.controllers import wait_for
 ONE = "anl-7507-1"
 
 
+@pytest.mark.slow
 def test_nothing_is_pushed_to_a_router_before_it_is_adopted(
     ledger: Ledger,
     database_url: str,

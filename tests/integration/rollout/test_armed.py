@@ -105,6 +105,7 @@ def boundaries(controller: Controller) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_slot_begins_and_ends_on_the_routers_with_the_controller_killed_before_it_begins(armed: Armed) -> None:
     """docs/design.md rule 9, and the start too (ADR 6)."""
     first, last = (armed.world.routers[name] for name in ARMED)

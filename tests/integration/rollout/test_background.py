@@ -66,6 +66,7 @@ def rates(ledger: Ledger, handle: str) -> list[tuple[datetime, datetime, int]]:
     ]
 
 
+@pytest.mark.slow
 def test_background_falls_for_a_foreground_after_its_notice_and_comes_back(world: CiscoWorld, ledger: Ledger) -> None:
     with leading(world, ledger) as (loop, failures):
         broker = Broker(ledger, world.network, world.settings)  # sets the terms of the ledger

@@ -38,6 +38,7 @@ def test_a_reservation_comes_changes_and_goes(garnet: Garnet) -> None:
     assert world.running() == garnet.standing
 
 
+@pytest.mark.slow
 def test_a_rollback_gives_back_what_was_there_byte_for_byte(garnet: Garnet) -> None:
     world = garnet.world
     world.push(flow_of(world))
@@ -371,6 +372,7 @@ def test_a_slot_that_has_ended_does_not_come_back_by_a_reservations_or_a_times_r
     assert " eq 5002" not in found
 
 
+@pytest.mark.slow
 def test_a_slot_that_has_ended_does_not_come_back_by_what_was_there_before(garnet: Garnet, operator: Cli) -> None:
     """By the rollback of a whole push, and by the playbook for an emergency."""
     world = garnet.world

@@ -98,6 +98,7 @@ def ledger_fence(ledger: Ledger) -> int:
     return max(event.sequence for event in ledger.events(limit=1000) if event.kind == "controller.fence-raised")
 
 
+@pytest.mark.slow
 def test_faults_are_told_and_tried_again(
     world: CiscoWorld, ledger: Ledger, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +174,7 @@ def test_a_clock_that_is_set_back_is_told_and_nobody_sleeps_by_it(world: CiscoWo
     assert failures == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hours", [1, -1])
 def test_whose_clock_is_not_the_database_s_leads_no_more_until_it_is(
     world: CiscoWorld, ledger: Ledger, hours: int

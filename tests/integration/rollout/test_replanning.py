@@ -34,6 +34,7 @@ def policed_bps(world: CiscoWorld) -> list[int]:
     return sorted(int(rate) for rate in re.findall(r"rate-limit input access-group \d+ (\d+)", world.running()[EDGE]))
 
 
+@pytest.mark.slow
 def test_the_leader_gives_what_came_free_to_who_is_behind(world: CiscoWorld, ledger: Ledger) -> None:
     with leading(world, ledger, replan_period=timedelta(seconds=1)) as (loop, failures):
         broker = Broker(ledger, world.network, world.settings)  # sets the terms of the ledger

@@ -102,6 +102,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
         stop_server(site.state / "postgres")  # this process has asked it too
 
 
+@pytest.mark.slow
 def test_a_push_that_goes_on_is_finished_and_nothing_is_left(site: Site) -> None:
     with site.controller() as controller:
         controller.wait_settled()

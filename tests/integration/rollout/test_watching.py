@@ -143,6 +143,7 @@ def state_of(watcher: Watcher, name: str, state: WatchState) -> Callable[[], boo
     return lambda: name in watcher.status.devices and watcher.status.devices[name].state is state
 
 
+@pytest.mark.slow
 @ROOT_ONLY
 def test_a_change_on_a_linux_router_is_told_and_the_leader_asked(
     router: Router, inventory: Path, ledger: Ledger

@@ -57,6 +57,7 @@ def test_its_distribution_needs_httpx_alone_and_says_that_it_is_typed() -> None:
     assert (ROOT / "client" / "slotcar_client" / "py.typed").exists()
 
 
+@pytest.mark.slow
 def test_a_program_that_uses_it_is_checked_with_its_types(tmp_path: Path) -> None:
     """As whoever writes one sees it: both clients' verbs have the types of their answers."""
     program = tmp_path / "program.py"

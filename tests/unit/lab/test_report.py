@@ -166,6 +166,7 @@ def test_a_plot_of_nothing_or_of_infinities_is_drawn() -> None:
         assert drawing.draw(replace(RATE, curves=curves, y_log=True))[0].startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_a_curve_of_many_points_stays_small_as_svg() -> None:
     count = 4 * drawing.MANY
     many = Curve("many", tuple(map(float, range(count))), tuple(math.sin(x) for x in range(count)))

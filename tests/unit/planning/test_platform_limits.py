@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.intent import intents_at
@@ -25,6 +25,7 @@ from controller.reservation.model import Endpoint, Reservation
 from controller.timebase import Window
 from controller.timeline import active_at
 from controller.vocabulary import Service
+from tests.support.examples import examples
 from tests.support.networks import line_network
 from tests.support.requests import T0, at, reservation
 
@@ -210,7 +211,7 @@ def slots(draw: st.DrawFn) -> list[tuple[Window, ...]]:
 
 
 @given(told=slots())
-@settings(max_examples=300, deadline=None)
+@examples(75, 300)
 def test_no_set_of_open_entries_is_missed(told: list[tuple[Window, ...]]) -> None:
     """Beside brute force over every minute."""
     (base,) = several("car", 1)

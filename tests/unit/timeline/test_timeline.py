@@ -6,12 +6,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.ledger.model import Entry, State
 from controller.timebase import MICROSECOND, Window
 from controller.timeline import active_at, boundaries, next_boundary
+from tests.support.examples import examples
 from tests.support.requests import T0, at, reservation
 from tests.unit.reservation.test_slots import varying
 
@@ -109,7 +110,7 @@ ledgers = st.lists(slots, max_size=8).map(lambda found: [entry(n, one) for n, on
 
 
 @given(ledgers, st.integers(-5, 70))
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 def test_who_is_active_changes_at_boundaries_only(entries: list[Entry], minute: int) -> None:
     """docs/design.md rule 13: between boundaries the function of t is constant, so a push at each of them is enough."""
     after = next_boundary(entries, at(minute))
@@ -119,7 +120,7 @@ def test_who_is_active_changes_at_boundaries_only(entries: list[Entry], minute: 
 
 
 @given(ledgers)
-@settings(max_examples=60, deadline=None)
+@examples(15, 60)
 def test_every_boundary_opens_or_closes_a_slot(entries: list[Entry]) -> None:
     for moment in boundaries(entries, T0 - timedelta(days=1), FOREVER):
         before = active_at(entries, moment - MICROSECOND)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,6 +52,7 @@ def test_any_line_is_answered(platform: str, lines: list[str]) -> None:
             assert configuration.text() == before
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(LINES.map(" ".join) | st.text(max_size=30), max_size=12))
 def test_any_typing_leaves_a_prompt_or_ends_the_session(lines: list[str]) -> None:
