@@ -22,7 +22,7 @@ def run_scenario(role: Path, folder: Path, scenario: str = "default") -> None:
             "MOLECULE_EPHEMERAL_DIRECTORY": str(folder),
             "NO_COLOR": "1",
         },
-        capture_output=True, text=True, timeout=240, check=False,
+        capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     text = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr)
     assert done.returncode == 0, text
