@@ -22,19 +22,19 @@ from controller.timebase import to_us
 
 def remaining_bytes(entry: Entry, moment: datetime) -> int:
     """What of a transfer's volume remains at a moment: as it was reported, less what its profile has moved since."""
-    told = entry.progress
-    if told is None:
+    progress = entry.progress
+    if progress is None:
         return 0
-    moved = microbits(clipped(profile_of(entry.reservation), to_us(told.at), to_us(moment)))
-    return max(0, told.remaining_bytes + -moved // MICROBITS_PER_BYTE)
+    moved = microbits(clipped(profile_of(entry.reservation), to_us(progress.at), to_us(moment)))
+    return max(0, progress.remaining_bytes + -moved // MICROBITS_PER_BYTE)
 
 
 def is_off(entry: Entry, now: datetime) -> bool:
     """Whether the rest of a transfer's profile moves less than what remains, or over 1 % more."""
-    need, told, moment = entry.reservation.need, entry.progress, next_second(now)
-    if need is None or told is None or entry.state is not State.COMMITTED or entry.proposed is not None:
+    need, progress, moment = entry.reservation.need, entry.progress, next_second(now)
+    if need is None or progress is None or entry.state is not State.COMMITTED or entry.proposed is not None:
         return False
-    past = sum(1 for slot in entry.reservation.slots if told.at < slot.end <= moment)
+    past = sum(1 for slot in entry.reservation.slots if progress.at < slot.end <= moment)
     if moment >= need.by or past >= PAST_SLOTS:  # what it has moved is not known any more: the next report tells
         return False
     needed = remaining_bytes(entry, moment) * MICROBITS_PER_BYTE
@@ -58,16 +58,16 @@ class Replan(Operation[Entry | None]):
             UnknownHandle. SlotcarError: what the condition of one that would move raises.
         """
         entry = transaction.entry(self.handle)
-        need, told, moment = entry.reservation.need, entry.progress, next_second(self.now)
-        if need is None or told is None or not is_off(entry, self.now):
+        need, progress, moment = entry.reservation.need, entry.progress, next_second(self.now)
+        if need is None or progress is None or not is_off(entry, self.now):
             return None
         left = remaining_bytes(entry, moment)
         found = planned(transaction, entry, need, left, moment, self.now)
         keeps = found.profile == rest_of(entry.reservation, moment) or not found.profile
-        if keeps and found.missing_bytes == told.missing_bytes:
+        if keeps and found.missing_bytes == progress.missing_bytes:
             return None
         form = {} if keeps else moved_form(entry, found.profile, moment)
-        known = replace(told, needed_bps=found.needed_bps, missing_bytes=found.missing_bytes)
+        known = replace(progress, needed_bps=found.needed_bps, missing_bytes=found.missing_bytes)
         transaction.give_back(entry)
         changed = transaction.change(entry, entry.state, self.now, progress=known, **form)
         transaction.take(changed)
@@ -75,7 +75,7 @@ class Replan(Operation[Entry | None]):
             transaction, changed, "replanned", "slotcar", self.now, remaining_bytes=left, needed_bps=found.needed_bps,
             missing_bytes=found.missing_bytes, before=document(entry), reservation=document(changed),
         )  # fmt: skip
-        if found.missing_bytes > told.missing_bytes:
+        if found.missing_bytes > progress.missing_bytes:
             record_behind(transaction, changed, left, known, self.now)
         move_others(transaction, found.moved, changed, self.now)
         return changed

@@ -52,12 +52,12 @@ class Report(Operation[Entry]):
         moment = next_second(self.now)
         before = rest_of(entry.reservation, moment)
         found = planned(transaction, entry, need, self.remaining_bytes, moment, self.now)
-        told = Progress(self.remaining_bytes, self.now, found.needed_bps, found.missing_bytes)
+        progress = Progress(self.remaining_bytes, self.now, found.needed_bps, found.missing_bytes)
         form = {} if found.profile == before or not found.profile else moved_form(entry, found.profile, moment)
         transaction.give_back(entry)
-        changed = transaction.change(entry, entry.state, self.now, progress=told, **form)
+        changed = transaction.change(entry, entry.state, self.now, progress=progress, **form)
         transaction.take(changed)
-        self._record(transaction, entry, changed, told)
+        self._record(transaction, entry, changed, progress)
         move_others(transaction, found.moved, changed, self.now)
         return changed
 
@@ -80,12 +80,12 @@ class Report(Operation[Entry]):
             )
         return need
 
-    def _record(self, transaction: Transaction, before: Entry, after: Entry, told: Progress) -> None:
-        numbers = {"remaining_bytes": told.remaining_bytes, "needed_bps": told.needed_bps}
+    def _record(self, transaction: Transaction, before: Entry, after: Entry, progress: Progress) -> None:
+        numbers = {"remaining_bytes": progress.remaining_bytes, "needed_bps": progress.needed_bps}
         forms = {"before": document(before), "reservation": document(after)} if before.demands != after.demands else {}
         record(transaction, after, "progress", self.actor, self.now, **numbers, **forms)
-        if told.missing_bytes:
-            record_behind(transaction, after, self.remaining_bytes, told, self.now)
+        if progress.missing_bytes:
+            record_behind(transaction, after, self.remaining_bytes, progress, self.now)
 
     def _finished(self, transaction: Transaction, entry: Entry) -> Entry:
         """All is moved: what is left of its profile is free at once."""
@@ -94,9 +94,9 @@ class Report(Operation[Entry]):
             return move(transaction, entry, State.CANCELLED, self.actor, self.now, reason)
         transaction.give_back(entry)
         reservation, demands = with_profile(entry.reservation, entry.demands, (), self.now, entry.reservation.slots)
-        told = Progress(0, self.now, 0)
+        progress = Progress(0, self.now, 0)
         ended = transaction.change(
-            entry, State.ENDED, self.now, reservation=reservation, demands=demands, progress=told, proposed=None
+            entry, State.ENDED, self.now, reservation=reservation, demands=demands, progress=progress, proposed=None
         )
         record(transaction, ended, "ended", self.actor, self.now, reason=reason, reservation=document(ended))
         return ended
@@ -138,12 +138,14 @@ def planned(
     return Found(found.needed_bps, found.profile, found.missing_bytes, {})
 
 
-def record_behind(transaction: Transaction, entry: Entry, remaining_bytes: int, told: Progress, now: datetime) -> None:
+def record_behind(
+    transaction: Transaction, entry: Entry, remaining_bytes: int, progress: Progress, now: datetime
+) -> None:
     """Says what of a transfer cannot be moved by its deadline."""
     assert entry.reservation.need is not None
-    missing, remaining = format_bytes_about(told.missing_bytes, up=True), format_bytes(remaining_bytes)
+    missing, remaining = format_bytes_about(progress.missing_bytes, up=True), format_bytes(remaining_bytes)
     words = f"{missing} of {remaining} cannot be moved by {iso(entry.reservation.need.by)}: all that is free is taken"
     record(
-        transaction, entry, "behind", "slotcar", now, remaining_bytes=remaining_bytes, needed_bps=told.needed_bps,
-        missing_bytes=told.missing_bytes, message=words,
+        transaction, entry, "behind", "slotcar", now, remaining_bytes=remaining_bytes, needed_bps=progress.needed_bps,
+        missing_bytes=progress.missing_bytes, message=words,
     )  # fmt: skip

@@ -78,7 +78,7 @@ class EnquiryAnswer:
 def ask_tables(
     asked: Reservation, ways: Sequence[Sequence[Path]], network: Network, tables: SlotTables
 ) -> EnquiryAnswer:
-    """What `asked` could have; its own rate does not matter. Of several ways, that with the highest rate is told.
+    """What `asked` could have; its own rate does not matter. Of several ways, that with the highest rate is given.
 
     Args:
         ways: the paths that it may take, each as `find_paths` gives them.
@@ -154,9 +154,9 @@ def _free_rates(
     rounded = len(shown) < len(windows)
     for window in shown:
         exact = free_in(tables, crossings, window, network.sls)
-        told = coarse(exact, each)
-        rounded |= len(told.starts_us) < len(exact.starts_us)
-        steps += [FreeStep(Window(from_us(start), from_us(end)), rate) for start, end, rate in told.profile()]
+        rounded_steps = coarse(exact, each)
+        rounded |= len(rounded_steps.starts_us) < len(exact.starts_us)
+        steps += [FreeStep(Window(from_us(start), from_us(end)), rate) for start, end, rate in rounded_steps.profile()]
     return FreeRates(tuple(steps), rounded)
 
 

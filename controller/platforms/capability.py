@@ -79,9 +79,9 @@ class Capability:
         """
         total = sum(weights.values())
         if total > self.weight.ceiling:
-            told = ", ".join(f"{name} {weight}" for name, weight in weights.items())
+            weights_words = ", ".join(f"{name} {weight}" for name, weight in weights.items())
             raise Unrenderable(
-                f"{where}: the shares need {total} {self.weight_unit} ({told}), {self.weight.ceiling} at most"
+                f"{where}: the shares need {total} {self.weight_unit} ({weights_words}), {self.weight.ceiling} at most"
             )
 
     def check_line(self, capacity_bps: int, line_bps: int, where: str, hint: str) -> None:

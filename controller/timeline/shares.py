@@ -90,11 +90,11 @@ class BackgroundShares:
         notice = max(
             (self._notices.get(demand.resource, 0) for demand in entry.demands if demand.resource in shared), default=0
         )
-        told = change.at + notice * MICROSECOND
-        slots = tuple(_until_told(entry.reservation.slots, change, told))
+        announced_at = change.at + notice * MICROSECOND
+        slots = tuple(_until_announced(entry.reservation.slots, change, announced_at))
         if slots == entry.reservation.slots or not slots or self._crossings(entry) is None:
             return entry
-        meanwhile = Window(change.at, told)
+        meanwhile = Window(change.at, announced_at)
         if not any(
             one.number in background and one.created_at < change.at and _is_open(one, meanwhile)
             and (one.number != entry.number if entry.change else one.number < entry.number) for one in others
@@ -198,15 +198,19 @@ def _name(entry: Entry, way: Direction) -> str:
     return f"{entry.number:012d} {way.value}"
 
 
-def _until_told(slots: Sequence[Slot], change: Change, told: datetime) -> Iterator[Slot]:
-    """The slots with at most the rates of the form before, until `told`; nothing where that was closed."""
+def _until_announced(slots: Sequence[Slot], change: Change, announced_at: datetime) -> Iterator[Slot]:
+    """The slots with at most the rates of the form before, until `announced_at`; nothing where that was closed."""
     for slot in slots:
-        yield from joined_slots(_parts(slot, change, told)) if change.at < slot.end and slot.start < told else (slot,)
+        yield from (
+            joined_slots(_parts(slot, change, announced_at))
+            if change.at < slot.end and slot.start < announced_at
+            else (slot,)
+        )
 
 
-def _parts(slot: Slot, change: Change, told: datetime) -> Iterator[Slot]:
-    """Of one slot, which the time until `told` overlaps."""
-    first, last = max(slot.start, change.at), min(slot.end, told)
+def _parts(slot: Slot, change: Change, announced_at: datetime) -> Iterator[Slot]:
+    """Of one slot, which the time until `announced_at` overlaps."""
+    first, last = max(slot.start, change.at), min(slot.end, announced_at)
     if slot.start < first and change.before:
         yield replace(slot, end=first)
     inside = {instant for one in change.before for instant in one if first < instant < last}

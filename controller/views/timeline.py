@@ -119,8 +119,8 @@ def timeline(
     """The boundaries that the entries have, with what the events say of them; `now` parts what comes from what was."""
     listed = tuple(entries)
     gathered = _boundaries(listed, query)
-    told = tuple(_placed(events, {entry.handle: entry for entry in listed}))
-    records, seen = records_of(told), seen_of(told)
+    placed = tuple(_placed(events, {entry.handle: entry for entry in listed}))
+    records, seen = records_of(placed), seen_of(placed)
     reported: dict[datetime, set[str]] = defaultdict(set)
     for at, device in records:
         reported[at].add(device)
@@ -151,7 +151,7 @@ def timeline(
 
 
 def _placed(events: Iterable[Event], entries: Mapping[str, Entry]) -> Iterator[Event]:
-    """The events, with each reservation that was withheld told as a failure of the boundary at which it was to begin."""
+    """The events, with each reservation that was withheld shown as a failure of the boundary at which it was to begin."""
     for event in events:
         entry = entries.get(event.handle or "") if event.kind == "push.withheld" else None
         if entry is None:

@@ -28,8 +28,8 @@ _NUMBER_LENGTH = 18
 
 def said(event: Event) -> str:
     """Without a name of its own, so that one listener gets all kinds."""
-    told = {"kind": event.kind, "handle": event.handle, "device": event.device}
-    return f"id: {event.sequence}\ndata: {json.dumps(told)}\n\n"
+    document = {"kind": event.kind, "handle": event.handle, "device": event.device}
+    return f"id: {event.sequence}\ndata: {json.dumps(document)}\n\n"
 
 
 FRAMING = Framing(said, BEAT, AWAY)

@@ -1,7 +1,7 @@
 """The least edit between two owned configurations, entry by entry (RFC 6241 §7.2).
 
 A commit puts all of an edit into force at once, so that no order of lines has to keep packets in their classes, as it has
-on the command line. What counts is how little is told: an entry that is the same in both is not named; an entry of a list,
+on the command line. What counts is how little is sent: an entry that is the same in both is not named; an entry of a list,
 a class map or a class's action that differs is replaced by itself. Classes are asked in turn. Where one comes or moves, its
 policy map is replaced as one entry, in the new order: a peer compares it with what it has, and one that is not quite to
 the letter may forget the place of a class that is inserted (netconfd 2.13 does, at the commit).
@@ -15,7 +15,7 @@ from controller.platforms.cisco_iosxe_netconf.canonical import KEYS, key_of
 from controller.platforms.cisco_iosxe_netconf.native import INTERFACES
 from controller.platforms.cisco_iosxe_netconf.tree import NATIVE, NETCONF, Node
 
-#: What is not Slotcar's as a whole, but holds what is: it is named on the way, and no operation is told for it.
+#: What is not Slotcar's as a whole, but holds what is: it is named on the way, and it gets no operation.
 _SHARED = frozenset({"native", "ip", "access-list", "policy", "interface", "service-policy", *INTERFACES})
 #: Entries that are compared entry by entry inside; others are replaced as a whole.
 _OPENED = frozenset({"extended", "policy-map", "class"})
@@ -32,11 +32,11 @@ def _differing(old: Node, new: Node) -> list[Node]:
     """A shared or opened element, with what differs in it; nothing where nothing does."""
     known = {_identity(one): one for one in old.children}
     wanted = {_identity(one) for one in new.children}
-    told = [_removed(one) for one in old.children if _identity(one) not in wanted]
+    children = [_removed(one) for one in old.children if _identity(one) not in wanted]
     for one in new.children:
         if not _is_key(one, new):
-            told += _entry(known.get(_identity(one)), one)
-    return [new.holding([*(one for one in new.children if _is_key(one, new)), *told])] if told else []
+            children += _entry(known.get(_identity(one)), one)
+    return [new.holding([*(one for one in new.children if _is_key(one, new)), *children])] if children else []
 
 
 def _entry(old: Node | None, new: Node) -> list[Node]:

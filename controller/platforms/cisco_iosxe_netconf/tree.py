@@ -45,7 +45,7 @@ class Node:
         return found.text if found else ""
 
     def lines(self) -> tuple[str, ...]:
-        """One line an element, indented by two blanks a level; a namespace is told where it is another than around it."""
+        """One line an element, indented by two blanks a level; a namespace stands where it is another than around it."""
         return tuple(_lines(self, "", 0))
 
     def marked(self, operation: str) -> Node:
@@ -57,12 +57,12 @@ class Node:
 
 
 def _lines(node: Node, around: str, depth: int) -> Iterator[str]:
-    told = {"xmlns": node.space} if node.space != around else {}
+    attributes = {"xmlns": node.space} if node.space != around else {}
     if node.space == NETCONF and not depth:
-        told[f"xmlns:{PREFIX}"] = NETCONF
+        attributes[f"xmlns:{PREFIX}"] = NETCONF
     if node.operation:
-        told[f"{PREFIX}:operation"] = node.operation
-    head = " ".join([node.name, *(f"{name}={quoteattr(value)}" for name, value in told.items())])
+        attributes[f"{PREFIX}:operation"] = node.operation
+    head = " ".join([node.name, *(f"{name}={quoteattr(value)}" for name, value in attributes.items())])
     margin = "  " * depth
     if node.children:
         yield f"{margin}<{head}>"

@@ -3,7 +3,7 @@
 Definitions come before what refers to them, and references go before definitions. What is attached stays attached: a
 policy map is edited in place, and IOS puts every edit into force at once. Inside a policy map
 
-- a class that changes only in its numbers is told the new ones over the old, lighter shares first;
+- a class that changes only in its numbers gets the new ones over the old, lighter shares first;
 - IOS appends a new class before `class-default`, and asks the classes in turn. So a class moves (is taken out and put in
   again) only where a new or moved class must be asked before it and the same packet could be in both. The classes of
   other flows share no packets with a new flow and stay where they are: it costs them nothing. What always moves are
@@ -11,7 +11,7 @@ policy map is edited in place, and IOS puts every edit into force at once. Insid
 - a flow's successor is put in before the flow goes, so that its packets are never without a class;
 - an entry of a named list is added before the old one is taken away. A numbered list goes as a whole, and to IOS a list
   that is not there permits everything: the class that uses it is taken out until it is written anew. A class that gets
-  another list instead is told of that one first.
+  another list instead gets that one first.
 """
 
 from __future__ import annotations
@@ -259,6 +259,6 @@ def _attachments(before: Ios, after: Ios) -> list[str]:
     lines += [line for line in new_slots if line not in old_slots]
     for name in sorted_by(natural, {**before.interfaces, **after.interfaces}):
         had, wanted = (body(owned.interfaces.get(name, Interface(name))) for owned in (before, after))
-        told = [f"no {line}" for line in had if line not in wanted] + [line for line in wanted if line not in had]
-        lines += [f"interface {name}", *indented(told)] if told else []
+        commands = [f"no {line}" for line in had if line not in wanted] + [line for line in wanted if line not in had]
+        lines += [f"interface {name}", *indented(commands)] if commands else []
     return lines

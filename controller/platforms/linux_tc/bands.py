@@ -41,7 +41,7 @@ class Round:
 def round_of(egress: Egress, where: str) -> Round:
     """
     Raises:
-        Unrenderable: the shares leave best effort too little; told at every plan, not only once all of it is reserved.
+        Unrenderable: the shares leave best effort too little; refused at every plan, not only once all of it is reserved.
     """
     _check_shares(egress, where)
     rates = {queue.service: queue.rate_bps for queue in egress.queues}

@@ -17,11 +17,13 @@ from controller.vocabulary import CODE_POINTS, Marking, Service
 PRECEDENCE_BITS = "0xe0"
 #: DSCP to the code point of the same service by precedence; an assured rate's yellow and red become one.
 _POINTS = {
-    dscp: told
+    dscp: precedence
     for service in Service
-    for dscp, told in zip(CODE_POINTS[Marking.DSCP][service], CODE_POINTS[Marking.PRECEDENCE][service], strict=True)
+    for dscp, precedence in zip(
+        CODE_POINTS[Marking.DSCP][service], CODE_POINTS[Marking.PRECEDENCE][service], strict=True
+    )
 }
-_KEYS = {code_point(dscp): told for dscp, told in _POINTS.items()}
+_KEYS = {code_point(dscp): precedence for dscp, precedence in _POINTS.items()}
 _ACTIONS: dict[Action, Action] = {Mark(dscp): Mark(point) for dscp, point in _POINTS.items()}
 
 

@@ -201,12 +201,12 @@ def _classes(name: str, lines: Sequence[str]) -> Iterator[TcObject]:
 
 def _hfsc_class(name: str, match: re.Match[str]) -> HfscClass:
     """tc calls a real-time curve and a link-sharing one that are equal `sc`."""
-    told = {
+    curves = {
         kind: Curve(numbers.parse_rate(m2), numbers.parse_rate(m1), numbers.parse_time(d))
         for kind, m1, d, m2 in _CURVE.findall(match["curves"])
     }
-    both = told.get("sc")
-    return HfscClass(name, match["minor"], told.get("rt", both), told.get("ls", both), told.get("ul"))
+    both = curves.get("sc")
+    return HfscClass(name, match["minor"], curves.get("rt", both), curves.get("ls", both), curves.get("ul"))
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
@@ -237,8 +237,8 @@ _KEYS = ("ip_proto", "dst_ip", "src_ip", "dst_port", "src_port", "ip_tos")
 
 
 def _keys(text: str) -> tuple[Key, ...]:
-    told = dict(line.split(maxsplit=1) for line in (raw.strip() for raw in text.splitlines()) if " " in line)
-    return tuple(Key(key, _value(key, told[key].strip())) for key in _KEYS if key in told)
+    values = dict(line.split(maxsplit=1) for line in (raw.strip() for raw in text.splitlines()) if " " in line)
+    return tuple(Key(key, _value(key, values[key].strip())) for key in _KEYS if key in values)
 
 
 def _value(key: str, value: str) -> str:
