@@ -39,6 +39,8 @@ from controller.wiring import pusher_for
 
 #: A request for the use of more months would read the whole ledger.
 MOST_MONTHS = 24
+#: Of a device's last events, among which its state is looked for.
+LAST_EVENTS = 20
 #: How far ahead one looks for boundaries who does not say.
 LOOK_AHEAD = timedelta(days=31)
 
@@ -196,7 +198,7 @@ class Overview:
         """
         access.require_overview(caller, "see devices")
         network = self.broker.network
-        latest = self.broker.ledger.summaries.latest_of_devices(sorted(network.devices), TELLING)
+        latest = self.broker.ledger.summaries.latest_of_devices(TELLING, sorted(network.devices), LAST_EVENTS)
         return known_states(network, latest, loop)
 
     def revisions(self, before: str | None, limit: int, caller: Caller) -> tuple[list[dict[str, Any]], str | None]:

@@ -312,11 +312,6 @@ class Ledger:
         with database.reading(self._engine) as connection:
             return queries.newest_events(connection, after, limit, wanted)
 
-    def latest_of_devices(self, kind: str) -> tuple[Event, ...]:
-        """The last event of that kind of each device."""
-        with database.reading(self._engine) as connection:
-            return queries.latest_of_devices(connection, kind)
-
     def last_event(self) -> int:
         with database.reading(self._engine) as connection:
             return queries.counters(connection)[1]
