@@ -512,7 +512,7 @@ class DeviceState(TypedDict):
     device: str
     domain: str
     platform: str
-    state: Literal["equal", "drifted", "failed", "waiting", "unknown"]
+    state: Literal["equal", "drifted", "failed", "waiting", "held", "unknown"]
     message: str
     since: str | None
     read_at: str | None
