@@ -155,7 +155,7 @@ def _diff(when: str, device: Mapping[str, Any]) -> str:
 def _closing(plan: Plan, cut: Sequence[str]) -> Iterator[str]:
     if cut:
         yield (
-            f"**Not shown here**, for the size of a comment: {'; '.join(cut)}."
+            f"**Not shown here**: {'; '.join(cut)}."
             " `slotcar plan --diff FILES` shows more, `slotcar plan -o plan.json FILES` writes all of it."
         )
     ledger = "an empty ledger" if plan.sequence is None else f"the ledger at sequence {plan.sequence}"

@@ -134,8 +134,10 @@ class Pushing:
 
     def _look_at_holds(self) -> None:
         """What is held is in the status as a trouble, and of no concern otherwise; nothing is known of it any more."""
-        for name in self.holds.read():
+        released = self.holds.read()
+        for name in released:
             self.status.troubles.pop(name, None)
+        self.health.retry(released, self.clock())
         for name, why in self.holds.held.items():
             self.status.troubles[name] = why
             self.status.phases.pop(name, None)
