@@ -232,8 +232,8 @@ class Broker(Looking):
         """
         placed = ((f"reservations[{index}]", one) for index, one in enumerate(source.reservations))
         require_few_windows(placed, self.settings.max_windows)
-        for reservation in source.reservations:
-            access.owner_for(caller, reservation.owner)
+        for owner in source.scope.owners:
+            access.owner_for(caller, owner)
         tables, sequence = self.ledger.ask(lambda tables: tables.copy(), now)
         current = self.ledger.live_between(now)
         made = make_plan(

@@ -1,7 +1,11 @@
 #!/bin/sh
 # Plans the files: plan.json for apply.sh, plan.md for a comment. Ends as `slotcar plan` does: 3 where something is refused.
-# Needs SLOTCAR_API, SLOTCAR_TOKEN, SLOTCAR_SET (letters, digits, `.`, `_`, `-`). Use: plan.sh FILE_OR_FOLDER...
+# Needs SLOTCAR_API, SLOTCAR_TOKEN, SLOTCAR_SET (letters, digits, `.`, `_`, `-`). SLOTCAR_OWNERS: of whom the files speak, also
+# when they have nothing of them any more; names with spaces between. Use: plan.sh FILE_OR_FOLDER...
 set -eu
+for owner in ${SLOTCAR_OWNERS:-}; do
+    set -- --owner "$owner" "$@"
+done
 ended=0
 slotcar plan --set "$SLOTCAR_SET" -o plan.json --format markdown "$@" > plan.md 2> plan.err || ended=$?
 cat plan.err >&2

@@ -183,6 +183,8 @@ def test_a_plan_tells_nobody_of_others_sets(broker: Broker) -> None:
     document = plan_document(planned(broker, small("new")))
     with pytest.raises(NotAllowed):
         broker.apply(plan_of_document(document | {"owners": ["astro"]}, "plan", ""), hep, NOW)
+    with pytest.raises(NotAllowed):
+        broker.plan(source_of_body({"version": 1, "reservations": []}, NOW, "mine", 9, ["astro"]), hep, NOW)
     unchanged = document["steps"][0] | {"action": "no-op", "owner": "astro", "name": "secret", "reservation": None}
     with pytest.raises(NotAllowed):
         broker.apply(plan_of_document(document | {"steps": [unchanged]}, "plan", ""), hep, NOW)

@@ -48,12 +48,12 @@ class Repository:
         listed = [asked(name, rate) for name, rate in reservations.items()]
         self.write("tonight.yml", json.dumps({"version": 1, "reservations": listed}))
 
-    def run(self, script: str, *arguments: str, token: str = "", code: int = 0) -> str:
+    def run(self, script: str, *arguments: str, token: str = "", code: int = 0, owners: str = "") -> str:
         """Its output; it must end with `code`, and tell nobody its tokens."""
         environment = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(self.folder),
             "SLOTCAR_API": f"http://127.0.0.1:{self.controller.port}", "SLOTCAR_TOKEN": token,
-            "SLOTCAR_SET": "reservations", **self.forge.environment,
+            "SLOTCAR_SET": "reservations", "SLOTCAR_OWNERS": owners, **self.forge.environment,
         }  # fmt: skip
         if "PYTHONPATH" in os.environ:
             environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
@@ -145,6 +145,12 @@ def test_a_merge_request_has_one_comment_and_its_plan_is_applied(repository: Rep
     assert "the plan is stale: hep/cms is there by now" in repository.run(
         "apply.sh", "plan.json", token=applier, code=1
     )
+
+    repository.reserve()
+    repository.run("plan.sh", "reservations", token=planner, owners="hep astro")
+    repository.run(comment, "plan.md")
+    assert "- hep/cms" in forge.comments[-1]["body"]
+    assert "Applied: 0 created, 0 changed, 1 cancelled." in repository.run("apply.sh", "plan.json", token=planner)
 
 
 def test_a_forge_that_refuses_ends_the_job(repository: Repository) -> None:
