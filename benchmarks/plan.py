@@ -55,9 +55,10 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
 
 
 def _plan(wanted: Sequence[Reservation], network: Network) -> Plan:
+    scope = Scope("bench", frozenset({"bench"}))
     return make_plan(
-        match(wanted, (), Scope("bench", frozenset({"bench"})), NOW), (), SlotTables(capacities(network)), network,
-        now=NOW, sequence=0, set_name="bench", policy=Policy(), names_others=True,
+        match(wanted, (), scope, NOW), (), SlotTables(capacities(network)), network,
+        now=NOW, sequence=0, scope=scope, policy=Policy(), names_others=True,
     )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ from controller.planning.modification import Modification, modified, with_ports
 from controller.planning.never_fits import never_fits, require_it_may_fit
 from controller.planning.plan import Applied, Plan, make_plan, network_digest
 from controller.planning.platform_limits import PlatformLimits
+from controller.planning.promises import Promises
 from controller.planning.request_limits import require_few_windows
 from controller.planning.routing import RoutedReservation, hops_of, route, routed_ways
 from controller.planning.source import Source
@@ -231,8 +232,8 @@ class Broker(Looking):
         """
         placed = ((f"reservations[{index}]", one) for index, one in enumerate(source.reservations))
         require_few_windows(placed, self.settings.max_windows)
-        for reservation in source.reservations:
-            access.owner_for(caller, reservation.owner)
+        for owner in source.scope.owners:
+            access.owner_for(caller, owner)
         tables, sequence = self.ledger.ask(lambda tables: tables.copy(), now)
         current = self.ledger.live_between(now)
         made = make_plan(
@@ -242,7 +243,7 @@ class Broker(Looking):
             self.network,
             now=now,
             sequence=sequence,
-            set_name=source.scope.set_name,
+            scope=source.scope,
             policy=self.ledger.terms.policy,
             names_others=access.may_see_all(caller),
             paths=source.paths,
@@ -257,7 +258,8 @@ class Broker(Looking):
 
         Raises:
             InvalidInput: it has more windows than `Settings.max_windows`.
-            PlanRefused: it holds a refusal. StalePlan, StaleLedger: something changed since it was made.
+            PlanRefused: it holds a refusal. StalePlan, StaleLedger: what it rests on has changed since it was made, or
+            another thing would come of it than it says (ADR 33). NotAllowed: it speaks for other owners.
             PlanNotAdmitted: it does not fit any more. CannotExpress: a platform has no words for what it would leave.
             RefusedByPolicy: see `create`.
         """
@@ -268,28 +270,29 @@ class Broker(Looking):
             raise StalePlan("the inventory has changed since the plan was made: make the plan again")
         if plan.sequence is None:
             raise StalePlan("the plan was made without a ledger (--offline): make it again with one")
-        doing = [step for step in plan.steps if step.action is not Action.NO_OP]
-        if not doing:
+        for owner in {*plan.owners, *(step.key[0] for step in plan.steps)}:
+            access.owner_for(caller, owner)
+        if not plan.steps:
             return Applied((), 0, 0, 0)
+        doing = [step for step in plan.steps if step.action is not Action.NO_OP]
         changes = [self._change_of(step, caller, now) for step in doing]
-        entries = self.ledger.apply(changes, now, actor=caller.name, sequence=plan.sequence)
+        entries = self.ledger.apply(changes, now, actor=caller.name, basis=Promises(plan, now))
         actions = [step.action for step in doing]
         return Applied(entries, *(actions.count(one) for one in (Action.CREATE, Action.CHANGE, Action.CANCEL)))
 
     def _change_of(self, step: PlanStep, caller: Caller, now: datetime) -> AdmissionRequest | Cancellation:
         """What the ledger is asked for a step of a plan, which may have been written by anybody."""
-        access.owner_for(caller, step.key[0])
         entry = None if step.handle is None else self._changeable(step.handle, caller)
         if entry is not None and entry.reservation.key != step.key:
             raise StalePlan(f"{step.handle} is not {'/'.join(step.key)}: make the plan again")
         if step.reservation is None or step.action is Action.CANCEL:
             assert step.handle is not None
-            return Cancellation(step.handle, step.expected_version)
+            return Cancellation(step.handle)
         if step.reservation.end <= now:
             raise StalePlan(f"{'/'.join(step.key)} ended at {iso(step.reservation.end)}: make the plan again")
         routed = step.routed or self._as_planned(step, step.reservation)
         require_valid(step.reservation, "plan")
-        return self._request(routed, caller, replaces=step.handle, expected_version=step.expected_version)
+        return self._request(routed, caller, replaces=step.handle)
 
     def _as_planned(self, step: PlanStep, reservation: Reservation) -> RoutedReservation:
         """On the very path of the plan, which may have been written by anybody.

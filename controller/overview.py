@@ -5,7 +5,8 @@ Each verb takes the caller and `now`, and asks the ledger a fixed number of ques
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,6 +22,8 @@ from controller.planning.errors import NotPossible
 from controller.problems import InvalidInput, Problem
 from controller.recovery.rollback import Goal, Rollback, plan_rollback
 from controller.rollout.archive import Archive
+from controller.rollout.check_requests import ask_check, wait_for_answer
+from controller.rollout.holding import HELD, RELEASED, held_devices
 from controller.rollout.status import LoopStatus
 from controller.timebase import MICROSECOND, Window, iso
 from controller.timeline.shares import BackgroundShares
@@ -39,6 +42,10 @@ from controller.wiring import pusher_for
 
 #: A request for the use of more months would read the whole ledger.
 MOST_MONTHS = 24
+#: Of a device's last events, among which its state is looked for.
+LAST_EVENTS = 20
+#: So long whoever asks for a rollback waits for the controller that leads.
+PATIENCE_S = 60.0
 #: How far ahead one looks for boundaries who does not say.
 LOOK_AHEAD = timedelta(days=31)
 
@@ -196,7 +203,7 @@ class Overview:
         """
         access.require_overview(caller, "see devices")
         network = self.broker.network
-        latest = self.broker.ledger.summaries.latest_of_devices(sorted(network.devices), TELLING)
+        latest = self.broker.ledger.summaries.latest_of_devices(TELLING, sorted(network.devices), LAST_EVENTS)
         return known_states(network, latest, loop)
 
     def revisions(self, before: str | None, limit: int, caller: Caller) -> tuple[list[dict[str, Any]], str | None]:
@@ -220,18 +227,67 @@ class Overview:
             pusher_for(broker.network, broker.settings, None), broker.network, Goal(to, [device]), now
         )
 
-    def roll_back(self, device: str, to: str, loop: LoopStatus | None, caller: Caller, now: datetime) -> str:
-        """Does what `rollback_preview` showed, as the router is by now; the revision, empty where nothing differed.
+    def roll_back(self, device: str, to: str, caller: Caller, now: datetime) -> str:
+        """Does what `rollback_preview` showed, as the router is by now, and holds the router: whoever leads pushes nothing
+        to it until it is released. The revision, empty where nothing differed.
 
         Raises:
-            NotAllowed. NotPossible: this controller leads, and would push again what its ledger wants. PushFailed.
+            NotAllowed. NoSuchDevice. NotPossible: there is nothing to go back to, or whoever leads does not answer; nothing
+            was done. PushFailed. Where it fails, the router is held no longer than it was before.
         """
         access.require_operator(caller, "roll a router back")
-        if loop is not None and loop.leading:
+        named_devices(self.broker.network, [device])
+        was_held = self.held([device])
+        words = f"rolled back to {to}"
+        self._record(HELD, device, caller, words)
+        try:
+            with self._left_alone(device, caller, now):
+                revision = self._push_back(device, to, caller, now)
+        except BaseException:
+            if not was_held:
+                self._record(RELEASED, device, caller, "the rollback failed")
+            raise
+        self._record(HELD, device, caller, words)  # it is what was last said of the router
+        return revision
+
+    def held(self, devices: Sequence[str]) -> Mapping[str, str]:
+        """Those of the devices that are held, each with why in words."""
+        return held_devices(self.broker.ledger, devices)
+
+    def release(self, device: str, caller: Caller) -> None:
+        """Ends the hold of a router: whoever leads reads it, and pushes what the ledger wants.
+
+        Raises:
+            NotAllowed. NoSuchDevice. NotPossible: it is not held.
+        """
+        access.require_operator(caller, "release a router")
+        named_devices(self.broker.network, [device])
+        if not self.held([device]):
+            raise NotPossible(f"{device} is not held")
+        self._record(RELEASED, device, caller, "")
+
+    @contextmanager
+    def _left_alone(self, device: str, caller: Caller, now: datetime) -> Iterator[None]:
+        """Nobody pushes to the device meanwhile: nobody leads, or whoever does has answered after the hold was recorded.
+
+        Raises:
+            NotPossible: there is no answer.
+        """
+        ledger = self.broker.ledger
+        lease = ledger.try_lead()
+        if lease is not None:
+            with lease:
+                yield
+            return
+        asked = ask_check(ledger, [device], caller.name, now, f"{device} is held")
+        if wait_for_answer(ledger, asked, PATIENCE_S) is None:
             raise NotPossible(
-                "this controller leads, and would push again what its ledger wants: cancel the reservations that are to go,"
-                " or stop the controller first"
+                f"the controller that leads did not answer within {PATIENCE_S:.0f} s, so nothing was done: it may wait for"
+                " a boundary; try again, or stop it"
             )
+        yield
+
+    def _push_back(self, device: str, to: str, caller: Caller, now: datetime) -> str:
         broker = self.broker
         pusher = pusher_for(broker.network, broker.settings, broker.ledger)
         rollback = plan_rollback(pusher, broker.network, Goal(to, [device]), now)
@@ -243,6 +299,10 @@ class Overview:
             details = {"by": "operator", "actor": caller.name, "message": f"rolled back to {to}, by {caller.name}"}
             broker.ledger.append_event("push.rolled-back", datetime.now(UTC), device=device, details=details)
         return revision or ""
+
+    def _record(self, kind: str, device: str, caller: Caller, words: str) -> None:
+        details = {"actor": caller.name} | ({"message": words} if words else {})
+        self.broker.ledger.append_event(kind, datetime.now(UTC), device=device, details=details)
 
     def usage(self, by: str, window: Window, caller: Caller, owner: str | None = None) -> UsageTable:
         """What was and is reserved in each month (UTC) of the window, by `owner`, `sls` or `domain`.

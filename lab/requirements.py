@@ -52,6 +52,8 @@ FOR_NETCONF = {
     "yanglint": "libyang-tools",
 }
 
+#: What the tests of the page drive. Ubuntu has it as a snap alone.
+FOR_THE_BROWSER = {"chromium": "chromium"}
 #: What chaos breaks a controller's machine with: a disk that can be filled, and a clock that can be set.
 FOR_CHAOS = {
     "mount": "mount",
@@ -99,6 +101,15 @@ def ensure_netconf(progress: Callable[[str], None], *, install: bool = True) -> 
         LabError: something is missing and cannot be installed from here; names the packages.
     """
     _ensure("a NETCONF server", lambda: _absent(FOR_NETCONF), progress, install=install)
+
+
+def ensure_browser(progress: Callable[[str], None], *, install: bool = True) -> None:
+    """The same for the tests of the page.
+
+    Raises:
+        LabError: something is missing and cannot be installed from here; names the packages.
+    """
+    _ensure("the tests in a browser", lambda: _absent(FOR_THE_BROWSER), progress, install=install)
 
 
 def ensure_chaos(progress: Callable[[str], None], *, install: bool = True) -> None:

@@ -188,6 +188,8 @@ class Step(TypedDict):
     paths: list[Path] | None
     differences: list[Difference]
     refusal: Refusal | None
+    seen: str
+    waits: bool
     note: str
 
 
@@ -220,6 +222,8 @@ class Plan(TypedDict):
     ledger_sequence: int | None
     network: str
     set_name: str
+    owners: list[str]
+    moves: list[str]
     steps: list[Step]
     boundaries: list[Boundary]
     boundaries_left_out: int
@@ -508,7 +512,7 @@ class DeviceState(TypedDict):
     device: str
     domain: str
     platform: str
-    state: Literal["equal", "drifted", "failed", "waiting", "unknown"]
+    state: Literal["equal", "drifted", "failed", "waiting", "held", "unknown"]
     message: str
     since: str | None
     read_at: str | None

@@ -7,7 +7,7 @@ handle, or `OWNER/NAME` (the live reservation of that name, else the latest). A 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
@@ -149,10 +149,14 @@ def reject(which: str, reason: str = "", *, version: int | None = None) -> Conve
 
 
 def plan(
-    file: Json, *, set_name: str | None = None, start: str | None = None, lines: int | None = None
-) -> Conversation[answers.Plan]:
-    """What applying a reservation file (its content, not its name) would do. `start` is `next` of the page before."""
-    return (yield from _json("POST", "/v1/plans", {"set": set_name, "from": start, "lines": lines}, file))
+    file: Json, *, set_name: str | None = None, owners: Sequence[str] = (), start: str | None = None,
+    lines: int | None = None,
+) -> Conversation[answers.Plan]:  # fmt: skip
+    """What applying a reservation file (its content, not its name) would do. `start` is `next` of the page before;
+    `owners` are those that it speaks for beside the owners in it: what they no longer have in the set is cancelled.
+    """
+    query = {"set": set_name, "owner": list(owners), "from": start, "lines": lines}
+    return (yield from _json("POST", "/v1/plans", query, file))
 
 
 def apply(plan: answers.Plan) -> Conversation[answers.Applied]:

@@ -130,11 +130,13 @@ _REFUSAL: Json = {
     "path": [],
 }
 _PLAN: Json = {
-    "format": "slotcar-plan/2",
+    "format": "slotcar-plan/3",
     "made_at": "2027-03-01T12:00:00Z",
     "ledger_sequence": 6,
     "network": "sha256:6599c560a2f7ad89572ab25b3cf60c50150dceeaf387aa05fdab320fc1f82e02",
     "set_name": "tonight",
+    "owners": ["hep"],
+    "moves": [],
     "steps": [
         {
             "action": "create",
@@ -146,6 +148,8 @@ _PLAN: Json = {
             "paths": ENTRY["paths"],
             "differences": [],
             "refusal": None,
+            "seen": "",
+            "waits": False,
             "note": "",
         }
     ],

@@ -86,7 +86,7 @@ class LogFigures:
                 for device, kind in itertools.product(devices, OF_A_DEVICE):
                     self._counted[kind].labels(device)
                 for kind in ("push.verified", "push.armed"):
-                    for event in ledger.latest_of_devices(kind):
+                    for event in ledger.summaries.latest_of_devices((kind,)):
                         self._look_at_device(event)
                 self._position = before[0].sequence if before else 0
             wanted = EventFilter(FAMILIES)

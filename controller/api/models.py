@@ -201,6 +201,8 @@ class StepOut(Answer):
     )
     differences: list[DifferenceOut]
     refusal: RefusalOut | None
+    seen: str = Field(description="stands for what the reservation was when the plan was made; an apply compares it")
+    waits: bool = Field(description="it comes into force only once an operator has approved it")
     note: str
 
 
@@ -233,6 +235,10 @@ class PlanOut(Answer):
     ledger_sequence: int | None
     network: str
     set_name: str
+    owners: list[str] = Field(
+        description="of whom it speaks: what they have in the set and not in the file is cancelled"
+    )
+    moves: list[str] = Field(description="handles of deadline transfers that move to make room")
     steps: list[StepOut]
     boundaries: list[BoundaryOut] = Field(description="none for a requester, who sees no device")
     boundaries_left_out: int = Field(description="boundaries that come after those of this page")

@@ -138,7 +138,7 @@ class DeviceStateOut(Answer):
     device: str
     domain: str
     platform: str
-    state: Literal["equal", "drifted", "failed", "waiting", "unknown"]
+    state: Literal["equal", "drifted", "failed", "waiting", "held", "unknown"]
     message: str
     since: datetime | None = Field(description="of the event that told it")
     read_at: datetime | None = Field(description="when the controller that leads read it last")

@@ -52,7 +52,11 @@ class Workplace:
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """One plan: the body of a reservation file, whose it is, and which page of it is wanted."""
+    """One plan: the body of a reservation file, whose it is, and which page of it is wanted.
+
+    Attributes:
+        owners: of whom it speaks beside those in the body.
+    """
 
     body: dict[str, Any]
     set_name: str
@@ -60,6 +64,7 @@ class PlanRequest:
     now: datetime
     start: PageStart
     max_lines: int
+    owners: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,7 @@ def answer(request: PlanRequest, broker: Broker) -> bytes:
     Raises:
         SlotcarError: the plan is refused, or its answer is too large.
     """
-    source = source_of_body(request.body, request.now, request.set_name, broker.settings.max_windows)
+    source = source_of_body(request.body, request.now, request.set_name, broker.settings.max_windows, request.owners)
     plan = broker.plan(source, request.caller, request.now, request.start.at)
     document = PlanOut.model_validate(page_document(plan, request.start, request.max_lines))
     text = document.model_dump_json().encode("utf-8", "replace")

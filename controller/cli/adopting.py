@@ -16,6 +16,7 @@ from controller.cli.session import broker, caller, now, require_here
 
 def register(app: typer.Typer) -> None:
     app.command()(adopt)
+    app.command()(release)
 
 
 def adopt(
@@ -75,3 +76,30 @@ def adopt(
     emit({"adopted": new, **document}, form, lambda: stdout().print(words))
     if comparison.failures:
         raise typer.Exit(ExitCode.ERROR)
+
+
+def release(
+    device: Annotated[list[str], typer.Argument(autocompletion=complete_device, show_default=False)],
+    inventory: Inventory = None,
+    yes: Yes = False,
+) -> None:
+    """End the hold of routers that were taken back on a controller's page; asks before it does.
+
+    Whoever leads then reads them, and pushes what the ledger wants.
+    """
+    from controller.planning.errors import NotPossible
+    from controller.rollout.holding import RELEASED, held_devices
+    from controller.views.devices import named_devices
+
+    require_here("devices are released")
+    with broker(inventory) as opened:
+        names = sorted(named_devices(opened.network, device))
+        held = held_devices(opened.ledger, names)
+        if others := [name for name in names if name not in held]:
+            raise NotPossible(f"{', '.join(others)} {'are' if len(others) > 1 else 'is'} not held; nothing was done")
+        for name, why in sorted(held.items()):
+            stdout().print(f"{name}: {why}", markup=False, soft_wrap=True)
+        confirm(yes, f"Release {', '.join(names)}?")
+        for name in names:
+            opened.ledger.append_event(RELEASED, now(), device=name, details={"actor": actor()})
+    stdout().print(f"Released: {', '.join(names)}.", markup=False)

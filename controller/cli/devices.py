@@ -88,7 +88,9 @@ def push(
     read these routers and push now, and its answer is shown.
     """
     from controller.cli.leader import ask_leader
+    from controller.planning.errors import NotPossible
     from controller.recovery.comparison import compare, comparison_document, must_be_wanted_still
+    from controller.rollout.holding import held_devices
     from controller.wiring import pusher_for
 
     require_here("devices are pushed to")
@@ -102,6 +104,8 @@ def push(
         if comparison.failures:
             raise typer.Exit(ExitCode.ERROR)
         names = [one.device for one in comparison.diffs]
+        if held := held_devices(opened.ledger, names):
+            raise NotPossible("; ".join(f"{name}: {why}" for name, why in sorted(held.items())))
         if names:
             confirm(yes, f"Push this to {', '.join(names)}?")
             must_be_wanted_still(opened.ledger, opened.network, comparison, now())

@@ -137,6 +137,8 @@ def plan_of(document: Document, cancelled: Mapping[str, Entry]) -> Plan:
         set_name=document["set_name"],
         steps=tuple(_step(one, cancelled) for one in document["steps"]),
         boundaries_left_out=document["boundaries_left_out"],
+        owners=tuple(document["owners"]),
+        moves=tuple(document["moves"]),
     )
 
 
@@ -150,6 +152,8 @@ def _step(document: Document, cancelled: Mapping[str, Entry]) -> PlanStep:
         entry=cancelled.get(document["handle"] or ""),
         differences=tuple(Difference(one["key"], one["before"], one["after"]) for one in document["differences"]),
         refusal=_refused(document["refusal"]) if document["refusal"] else None,
+        waits=document["waits"],
+        seen=document["seen"],
         note=document["note"],
     )
 

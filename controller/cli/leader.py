@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 #: A leader that waits for a boundary answers after it.
 PATIENCE_S = 120.0
-NAP_S = 1.0
 
 
 def ask_leader(opened: Broker, names: Sequence[str], form: Format) -> None:
@@ -29,18 +27,16 @@ def ask_leader(opened: Broker, names: Sequence[str], form: Format) -> None:
         NotPossible: it does not answer in time.
     """
     from controller.ledger.queries import EventFilter
-    from controller.rollout.check_requests import answer_to, ask_check
+    from controller.rollout.check_requests import ask_check, wait_for_answer
 
     progress("asking the controller that leads to read these routers, and to push")
     asked = ask_check(opened.ledger, names, actor(), now())
-    deadline = time.monotonic() + PATIENCE_S
-    while (answer := answer_to(opened.ledger, asked)) is None:
-        if time.monotonic() > deadline:
-            raise NotPossible(
-                f"no controller answered within {PATIENCE_S:.0f} s; whoever leads next reads these routers first:"
-                " see `slotcar status --watch`"
-            )
-        opened.ledger.wait_for_event(opened.ledger.last_event(), NAP_S)
+    answer = wait_for_answer(opened.ledger, asked, PATIENCE_S)
+    if answer is None:
+        raise NotPossible(
+            f"no controller answered within {PATIENCE_S:.0f} s; whoever leads next reads these routers first:"
+            " see `slotcar status --watch`"
+        )
     events = opened.ledger.events_of(EventFilter(("push.verified",)), asked, 1000)
     pushed = sorted({event.device for event in events if event.device and event.sequence < answer.sequence} & {*names})
     failed: dict[str, str] = dict(answer.details["failed"])

@@ -193,13 +193,11 @@ class OverHttp:
         """The plan's document for reservation files, which are read and checked here, and planned there.
 
         Raises:
-            InvalidInput: anything in any file is wrong. Declined: see below.
+            InvalidInput: anything in any file is wrong.
         """
-        if owners:
-            raise Declined("--owner works on the controller's machine only: over HTTP the owners in the files count")
         said = read_files(files, now).said
         file = {"version": 1, "reservations": said}
-        return dict(self.slotcar.plan(file, set_name=set_name or default_set_name(files)))
+        return dict(self.slotcar.plan(file, set_name=set_name or default_set_name(files), owners=sorted(owners)))
 
     def shown(self, document: Document) -> Plan:
         """The plan of a document, to be shown; what it cancels is asked for."""

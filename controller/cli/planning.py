@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +17,6 @@ from controller.cli.options import Files, Inventory, OutputFormat, Yes
 from controller.cli.output import Format, emit, hanging, progress, stdout
 from controller.cli.remote import Declined, chosen_place
 from controller.cli.session import broker, caller, network_of, now, over_http, settings
-from controller.problems import printable
 
 if TYPE_CHECKING:
     from controller.network.model import Network
@@ -31,14 +32,36 @@ Owners = Annotated[
     typer.Option("--owner", help="also cancel what this owner no longer has in the set; may be repeated"),
 ]
 
-SIGNS = {"create": ("+", "green"), "change": ("~", "yellow"), "cancel": ("-", "red"), "no-op": (" ", "dim")}
+
+class PlanFormat(StrEnum):
+    """As `Format`, and as the comment of a merge request."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+    MARKDOWN = "markdown"
+
+
+STYLES = {"create": "green", "change": "yellow", "cancel": "red", "no-op": "dim"}
 #: Where a line of a plan goes on that is longer than the terminal is wide.
 CONTINUED_AT = 6
 
 
 def register(app: typer.Typer) -> None:
+    app.command()(check)
     app.command()(plan)
     app.command()(apply)
+
+
+def check(files: Files) -> None:
+    """Check reservation FILES by themselves: every mistake, with its file, line and key.
+
+    Needs no inventory, no ledger and no controller: for editors and pre-commit. Whether there is room, `slotcar plan` says.
+    """
+    from controller.reservation import read_files
+
+    count = len(read_files(files, now()).reservations)
+    stdout().print(f"{count} reservation{'' if count == 1 else 's'}, without a mistake.")
 
 
 def plan(
@@ -52,7 +75,10 @@ def plan(
     commands: Annotated[
         bool, typer.Option("--commands", help="with what each router is told, in order, and what lapses meanwhile")
     ] = False,
-    form: OutputFormat = Format.TABLE,
+    form: Annotated[
+        PlanFormat,
+        typer.Option("--format", help="as elsewhere; markdown: a comment of a merge request"),
+    ] = PlanFormat.TABLE,
 ) -> None:
     """Show what applying FILES would do: admissions, refusals, and what becomes of each router at each boundary.
 
@@ -60,6 +86,7 @@ def plan(
     files is needed.
     """
     from controller.planning.plan_file import plan_document, write_document
+    from controller.planning.plan_markdown import plan_markdown
 
     network = None
     if chosen_place() is not None and not offline:
@@ -75,8 +102,12 @@ def plan(
         write_document(document, output)
     if commands and network is not None:
         document = _with_commands(document, made, network)
-    emit(document, form, lambda: print_plan(made, document["boundaries"], network, diff=diff, commands=commands))
-    if form is Format.TABLE and not made.refused and not made.changes_nothing and made.sequence is not None:
+    if form is PlanFormat.MARKDOWN:
+        sys.stdout.write(plan_markdown(made, document["boundaries"]))
+    else:
+        shown = partial(print_plan, made, document["boundaries"], network, diff=diff, commands=commands)
+        emit(document, Format(form.value), shown)
+    if form is PlanFormat.TABLE and not made.refused and not made.changes_nothing and made.sequence is not None:
         what = output or " ".join(map(str, files))
         stdout().print(f"Next: slotcar apply {what}", style="dim", markup=False, soft_wrap=True)
     if made.refused:
@@ -224,47 +255,10 @@ def print_plan(
 def _print_step(step: PlanStep) -> None:
     from rich.text import Text
 
-    from controller.planning.step import Action
-    from controller.views.explain import difference_sentence, profile_lines, refusal_sentences
-    from controller.views.numbers import burst_warning
+    from controller.planning.plan_lines import What, step_lines
 
-    console = stdout()
-    owner, name = step.key
-    reservation = step.reservation or (step.entry.reservation if step.entry else None)
-    assert reservation is not None
-    if step.refusal:
-        for line in refusal_sentences(reservation, step.refusal):
-            marked = ("! " if not line.startswith(" ") else "  ") + line
-            console.print(Text(hanging(marked, CONTINUED_AT), style="bold red"), soft_wrap=True)
-        return
-    sign, style = SIGNS[step.action.value]
-    note = f"  ({step.note})" if step.note else ""
-    asked = hanging(printable(f"{sign} {owner}/{name}  {summary(reservation)}{note}"), CONTINUED_AT)
-    console.print(Text(asked, style=style), soft_wrap=True)
-    if step.action in (Action.CREATE, Action.CHANGE):
-        for line in profile_lines(reservation):
-            console.print(Text(f"    {line}", style=style))
-    for difference in step.differences:
-        words = difference_sentence(difference.key, difference.before, difference.after)
-        console.print(Text(f"    {printable(words)}", style=style))
-    if step.action.value in ("create", "change") and (warning := burst_warning(reservation)):
-        console.print(Text(hanging(f"    note: {warning}", CONTINUED_AT), style="yellow"), soft_wrap=True)
-
-
-def summary(reservation: object) -> str:
-    """One line that a person recognises a reservation by."""
-    from controller.reservation.model import Reservation
-    from controller.timebase import iso
-    from controller.views.explain import need_words, rate_words
-
-    assert isinstance(reservation, Reservation)
-    flow = (
-        f"{reservation.service.value} {reservation.protocol.value}"
-        f" {reservation.source} to {reservation.destination} ({reservation.direction.value})"
-    )
-    if reservation.need is not None:
-        return f"{need_words(reservation.need)}: {flow}"
-    times = len(reservation.windows)
-    first = reservation.windows[0]
-    repeated = f", {times} times until {iso(reservation.end)}" if times > 1 else ""
-    return f"{rate_words(reservation)} {flow}, {iso(first.start)} to {iso(first.end)}{repeated}"
+    styles = {What.REFUSED: "bold red", What.WOULD_FIT: "bold red", What.NOTE: "yellow"}
+    for what, line in step_lines(step):
+        indent = {What.DETAIL: "    ", What.NOTE: "    ", What.WOULD_FIT: "    "}.get(what, "")
+        words = indent + line if what is What.DETAIL else hanging(indent + line, CONTINUED_AT)
+        stdout().print(Text(words, style=styles.get(what, STYLES[step.action.value])), soft_wrap=True)

@@ -177,7 +177,7 @@ def cancel(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """Give it back, now; its routers follow at once. Asks first."""
-    from controller.cli.planning import summary
+    from controller.planning.plan_lines import summary
 
     with verbs(inventory) as opened:
         entry = opened.status(which, caller())
@@ -283,7 +283,7 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
     from controller.admission.resource_id import describe
     from controller.cli.listing import present_slot, state_words
     from controller.cli.output import stderr
-    from controller.cli.planning import summary
+    from controller.planning.plan_lines import summary
     from controller.timebase import iso
     from controller.units import format_rate
     from controller.views.explain import profile_lines

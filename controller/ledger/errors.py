@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from controller.admission.model import Refused
 from controller.ledger.model import State
 from controller.problems import SlotcarError
+
+#: Of what makes a plan stale, so many sentences are in the message.
+STALE_SHOWN = 5
 
 
 class LedgerUnavailable(SlotcarError):
@@ -39,14 +44,13 @@ class StaleVersion(SlotcarError):
 
 
 class StaleLedger(SlotcarError):
-    """The ledger has changed since the plan was made."""
+    """What a plan rests on, or what would come of it, is not as it was; `differences` say what, a sentence each."""
 
-    def __init__(self, expected: int, actual: int) -> None:
-        super().__init__(
-            f"the plan was made at sequence {expected} of the ledger, which is at {actual} now: make the plan again"
-        )
-        self.expected = expected
-        self.actual = actual
+    def __init__(self, differences: Sequence[str]) -> None:
+        shown, more = differences[:STALE_SHOWN], len(differences) - STALE_SHOWN
+        words = "; ".join([*shown, f"and {more} more"] if more > 0 else shown)
+        super().__init__(f"the plan is stale: {words}: make the plan again")
+        self.differences = tuple(differences)
 
 
 class NameTaken(SlotcarError):

@@ -15,7 +15,7 @@ from sqlalchemy import Engine, text
 from controller.admission import SlotTables
 from controller.admission.model import Refused
 from controller.ledger import database, embedded, queries
-from controller.ledger.applying import ApplyPlan
+from controller.ledger.applying import ApplyPlan, Basis
 from controller.ledger.approving import Approve, Commit, Reject
 from controller.ledger.database import SchemaState
 from controller.ledger.errors import LedgerUnavailable
@@ -105,16 +105,16 @@ class Ledger:
         now: datetime,
         *,
         actor: str,
-        sequence: int | None = None,
+        basis: Basis | None = None,
     ) -> tuple[Entry, ...]:
-        """All changes of a plan in one transaction.
+        """All changes of a plan in one transaction. `basis`: what must be as the plan saw it, and come out as it said.
 
         Raises:
-            StaleLedger: the ledger is not at `sequence` any more. PlanNotAdmitted: a change is refused.
+            StaleLedger: it is not, or does not. PlanNotAdmitted: a change is refused.
         """
         cancellations = tuple(one for one in changes if isinstance(one, Cancellation))
         requests = tuple(one for one in changes if isinstance(one, AdmissionRequest))
-        return self._writer.submit(ApplyPlan(now, cancellations, requests, actor, sequence))
+        return self._writer.submit(ApplyPlan(now, cancellations, requests, actor, basis))
 
     def ask(self, question: Callable[[SlotTables], T], now: datetime) -> tuple[T, int]:
         """The answer of a question to the tables as they are now, and the sequence that they were at.
@@ -311,11 +311,6 @@ class Ledger:
         """The latest first: those before the number `after`, or the last ones of all where it is 0."""
         with database.reading(self._engine) as connection:
             return queries.newest_events(connection, after, limit, wanted)
-
-    def latest_of_devices(self, kind: str) -> tuple[Event, ...]:
-        """The last event of that kind of each device."""
-        with database.reading(self._engine) as connection:
-            return queries.latest_of_devices(connection, kind)
 
     def last_event(self) -> int:
         with database.reading(self._engine) as connection:

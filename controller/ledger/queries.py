@@ -171,13 +171,6 @@ def _events_of(wanted: EventFilter) -> Select[Any]:
     return statement
 
 
-def latest_of_devices(connection: Connection, kind: str) -> tuple[Event, ...]:
-    """The last event of that kind of each device, by device."""
-    last = select(func.max(_event.sequence)).where(_event.device.is_not(None), _event.kind == kind)
-    statement = rows.SELECT_EVENT.where(_event.sequence.in_(last.group_by(_event.device))).order_by(_event.device)
-    return tuple(rows.event_from_row(row) for row in connection.execute(statement))
-
-
 def between(
     connection: Connection, start: datetime, end: datetime, owner: str | None = None, limit: int | None = None
 ) -> tuple[Entry, ...]:

@@ -39,6 +39,13 @@ READ_USAGE = text(
     WHERE owner = :owner AND state IN ({_LIVE_STATES}) AND end_us > :now_us AND handle <> ALL(CAST(:known AS text[]))
     """  # noqa: S608 - the states are constants of this program
 )
+READ_LABELLED = text(
+    f"""
+    SELECT owner, name FROM entry
+    WHERE owner = ANY(CAST(:owners AS text[])) AND state IN ({_LIVE_STATES}) AND labels ->> :label = :value
+        AND end_us > :now_us AND (hold_until IS NULL OR hold_until > :now) AND handle <> ALL(CAST(:known AS text[]))
+    """  # noqa: S608 - the states are constants of this program
+)
 # Containment in JSON finds a superset (an interface may have a device's name), which is looked through again.
 READ_BESIDE = text(
     f"""

@@ -16,17 +16,17 @@ from controller.timebase import Window, from_us, to_us
 
 #: A count goes no further: to count a million rows takes longer than to show a page of them.
 MOST_COUNTED = 10_000
-#: Of a device's last events, among which its state is looked for.
-_LOOKED_THROUGH = 20
-
 _LATEST = text(
     """
-    SELECT found.* FROM unnest(CAST(:devices AS text[])) AS asked (name), LATERAL (
+    SELECT found.* FROM (
+        SELECT unnest(CAST(:devices AS text[])) AS name
+        UNION SELECT DISTINCT device FROM event WHERE device IS NOT NULL AND CAST(:devices AS text[]) IS NULL
+    ) AS asked, LATERAL (
         SELECT * FROM (
-            SELECT * FROM event WHERE event.device = asked.name ORDER BY sequence DESC LIMIT :most
+            SELECT * FROM event WHERE event.device = asked.name ORDER BY sequence DESC LIMIT CAST(:most AS bigint)
         ) AS newest
         WHERE newest.kind = ANY(CAST(:kinds AS text[])) ORDER BY sequence DESC LIMIT 1
-    ) AS found
+    ) AS found ORDER BY found.device
     """
 )
 _SLOT_US = "(extract(epoch FROM (slot ->> '{edge}')::timestamptz) * 1000000)::bigint"
@@ -183,9 +183,16 @@ class Summaries:
             found = connection.execute(statement.order_by(entry.start_us, entry.number).limit(most))
             return tuple(rows.entry_from_row(row) for row in found)
 
-    def latest_of_devices(self, devices: Collection[str], kinds: Collection[str]) -> tuple[Event, ...]:
-        """The last event of one of the kinds of each device, among its last ones."""
-        asked = {"devices": list(devices), "kinds": list(kinds), "most": _LOOKED_THROUGH}
+    def latest_of_devices(
+        self, kinds: Collection[str], devices: Collection[str] | None = None, among: int | None = None
+    ) -> tuple[Event, ...]:
+        """The last event of one of the kinds of each device, by device.
+
+        Args:
+            devices: only of these; without it of all that an event was ever of.
+            among: look through so many of a device's last events, and no further; without it through all.
+        """
+        asked = {"devices": None if devices is None else list(devices), "kinds": list(kinds), "most": among}
         with database.reading(self.engine) as connection:
             return tuple(rows.event_from_row(row) for row in connection.execute(_LATEST, asked))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -21,11 +21,12 @@ from controller.ledger.cache import TableCache
 from controller.ledger.database import Head
 from controller.ledger.errors import ForbiddenTransition, StaleVersion, UnknownHandle
 from controller.ledger.model import OCCUPYING, TRANSITIONS, Entry, State, Terms
-from controller.ledger.reading import READ_BESIDE, READ_ENTRIES, READ_OTHERS, READ_USAGE
+from controller.ledger.reading import READ_BESIDE, READ_ENTRIES, READ_LABELLED, READ_OTHERS, READ_USAGE
 from controller.policy.quotas import Usage
 from controller.timebase import to_us
 
 Key = tuple[str, str]
+FAR = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,20 @@ class Remembered:
 
     request: str
     handle: str
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Live entries of some owners that have a label with a value."""
+
+    label: str
+    value: str
+    owners: frozenset[str]
+
+    def has(self, entry: Entry, now: datetime) -> bool:
+        reservation = entry.reservation
+        live = entry.state in OCCUPYING and reservation.end > now and (entry.hold_until or FAR) > now
+        return live and reservation.owner in self.owners and reservation.labels.get(self.label) == self.value
 
 
 @dataclass(slots=True)
@@ -180,6 +195,13 @@ class Transaction:
         known = {one.handle: one for one in self._cache.transfers(self.connection, to_us(now))} | self._entries
         live = (one for one in known.values() if one.reservation.need is not None and one.reservation.end > now)
         return tuple(sorted((one for one in live if one.state is State.COMMITTED), key=lambda one: one.number))
+
+    def labelled(self, wanted: Labelled, now: datetime) -> set[Key]:
+        """Owner and name of those that there are, with what the batch has changed."""
+        asked = {"label": wanted.label, "value": wanted.value, "owners": sorted(wanted.owners), "now": now}
+        rows_read = self.connection.execute(READ_LABELLED, asked | {"now_us": to_us(now), "known": [*self._entries]})
+        own = {one.reservation.key for one in self._entries.values() if wanted.has(one, now)}
+        return own | {(row.owner, row.name) for row in rows_read}
 
     def usage(self, owner: str, now: datetime) -> Usage:
         """What the owner has that is live and not over, with what the batch has changed."""

@@ -27,7 +27,7 @@ def plan_offline(source: Source, network: Network, settings: Settings, now: date
         network,
         now=now,
         sequence=0 if no_ledger_yet else None,
-        set_name=source.scope.set_name,
+        scope=source.scope,
         policy=policy_of(settings, network),
         names_others=True,
         paths=source.paths,

@@ -17,7 +17,7 @@ from controller.ledger.transfers import done_by, movable, moved_form
 from controller.network.model import Network
 from controller.path.model import Path
 from controller.planning.errors import CannotExpress
-from controller.planning.matching import live
+from controller.planning.matching import Scope, live
 from controller.planning.plan_policy import check_plan
 from controller.planning.routing import RoutedReservation, hops_of, route, routed_ways
 from controller.planning.step import Action, PlanStep
@@ -45,6 +45,8 @@ class Plan:
         sequence: the ledger's when the plan was made; None for a plan made without a ledger.
         boundaries_left_out: how many of those that the plan touches come after the ones that are shown.
         next_at: the first of them.
+        owners: of whom the plan speaks: what they have in the set and not in the files is cancelled.
+        moves: handles of deadline transfers, not among the steps, that move to make room.
     """
 
     made_at: datetime
@@ -55,6 +57,8 @@ class Plan:
     boundaries: tuple[Boundary, ...] = ()
     boundaries_left_out: int = 0
     next_at: datetime | None = None
+    owners: tuple[str, ...] = ()
+    moves: tuple[str, ...] = ()
 
     @property
     def refused(self) -> tuple[PlanStep, ...]:
@@ -105,7 +109,7 @@ def make_plan(
     *,
     now: datetime,
     sequence: int | None,
-    set_name: str,
+    scope: Scope,
     policy: Policy,
     names_others: bool,
     paths: Mapping[tuple[str, str], Sequence[Path]] | None = None,
@@ -148,11 +152,13 @@ def make_plan(
         made_at=now,
         sequence=sequence,
         network_digest=network_digest(network),
-        set_name=set_name,
+        set_name=scope.set_name,
         steps=steps,
         boundaries=shown,
         boundaries_left_out=len(rest),
         next_at=rest[0] if rest else None,
+        owners=tuple(sorted(scope.owners)),
+        moves=tuple(sorted(one.handle for one in moved)),
     )
 
 

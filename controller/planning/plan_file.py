@@ -33,7 +33,9 @@ from controller.timebase import RFC_3339, Window, iso
 from controller.views.configurations import Boundary, DeviceDiff
 from controller.views.documents import path_document, refusal_document, reservation_document
 
-FORMAT = "slotcar-plan/2"
+FORMAT = "slotcar-plan/3"
+#: The names of all files, where a plan is of several.
+MOST_SET_NAME = 30_000
 #: Of a plan that is read from a file.
 LARGEST_FILE_BYTES = 200_000_000
 
@@ -45,6 +47,8 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "ledger_sequence": plan.sequence,
         "network": plan.network_digest,
         "set_name": plan.set_name,
+        "owners": list(plan.owners),
+        "moves": list(plan.moves),
         "steps": [_step_document(step) for step in plan.steps],
         "boundaries": [boundary_document(boundary) for boundary in plan.boundaries],
         "boundaries_left_out": plan.boundaries_left_out,
@@ -71,6 +75,8 @@ def _step_document(step: PlanStep) -> dict[str, Any]:
         "paths": [path_document(path) for path in step.routed.paths] if step.routed and not step.refusal else None,
         "differences": [{"key": d.key, "before": d.before, "after": d.after} for d in step.differences],
         "refusal": refusal_document(step.refusal) if step.refusal else None,
+        "seen": step.seen,
+        "waits": step.waits,
         "note": step.note,
     }
 
@@ -156,6 +162,8 @@ class PlannedStep(BaseModel):
     reservation: DocumentedReservation | None
     paths: Annotated[tuple[PlannedPath, ...], Field(max_length=2)] | None = None
     refusal: dict[str, Any] | None
+    seen: Annotated[str, StringConstraints(max_length=100)]
+    waits: bool
 
     @field_validator("reservation")
     @classmethod
@@ -188,6 +196,8 @@ class PlannedStep(BaseModel):
             self.handle,
             self.expected_version,
             paths=tuple(tuple(one.hop for one in path.hops) for path in self.paths) if self.paths else None,
+            waits=self.waits,
+            seen=self.seen,
         )
 
 
@@ -196,10 +206,13 @@ class PlanFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    format: Literal["slotcar-plan/2"]
+    format: Literal["slotcar-plan/3"]
     made_at: AwareDatetime
     ledger_sequence: Count | None
     network: str
+    set_name: Annotated[str, StringConstraints(max_length=MOST_SET_NAME)]
+    owners: Annotated[tuple[Owner, ...], Field(max_length=10_000)]
+    moves: Annotated[tuple[Handle, ...], Field(max_length=10_000)]
     steps: tuple[PlannedStep, ...]
 
 
@@ -219,7 +232,9 @@ def plan_of_document(document: object, file: str, hint: str) -> Plan:
         raise InvalidInput(Problem(file, 0, key, "is no time", value[:60], TIME_HINT) for key, value in wrong)
     require_no_refusal(f"{step.owner}/{step.name}" for step in read.steps if step.refusal)
     steps = tuple(step.step for step in read.steps)
-    return Plan(read.made_at, read.ledger_sequence, read.network, "", steps)
+    return Plan(
+        read.made_at, read.ledger_sequence, read.network, read.set_name, steps, owners=read.owners, moves=read.moves
+    )
 
 
 def _problem(error: dict[str, Any], file: str, hint: str) -> Problem:

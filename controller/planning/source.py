@@ -74,13 +74,15 @@ def read_source(
     return _source(read_files(files, now, routed, known), set_name or default_set_name(files), owners, paths)
 
 
-def source_of_body(body: Mapping[str, Any], now: datetime, set_name: str, max_windows: int) -> Source:
-    """Of a reservation file that came as a request's JSON.
+def source_of_body(
+    body: Mapping[str, Any], now: datetime, set_name: str, max_windows: int, owners: Iterable[str] = ()
+) -> Source:
+    """Of a reservation file that came as a request's JSON. `owners`: of whom it speaks beside those in it.
 
     Raises:
         InvalidInput: anything in it is wrong, or it has more windows than `max_windows`.
     """
-    return _source(read_body(body, now, max_windows), set_name)
+    return _source(read_body(body, now, max_windows), set_name, owners)
 
 
 def _source(

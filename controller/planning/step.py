@@ -10,7 +10,9 @@ from controller.admission.model import Refused
 from controller.ledger.model import Entry
 from controller.path.model import Hop
 from controller.planning.routing import RoutedReservation
+from controller.reservation.fingerprint import fingerprint_of
 from controller.reservation.model import Reservation
+from controller.views.documents import DERIVED_KEYS, reservation_document
 
 
 class Action(StrEnum):
@@ -42,6 +44,7 @@ class PlanStep:
         paths: of a plan that was read, what each direction's path crosses; None where it says nothing of that.
         refusal: the numbers, where there is no room for it.
         waits: whether it will wait for an operator's approval.
+        seen: stands for what the entry was by then, but for what others' reservations and time may change of it.
         note: explains a no-op.
     """
 
@@ -56,10 +59,20 @@ class PlanStep:
     differences: tuple[Difference, ...] = ()
     refusal: Refused | None = None
     waits: bool = False
+    seen: str = ""
     note: str = ""
 
     @classmethod
     def about(cls, action: Action, entry: Entry, **fields: Any) -> PlanStep:
         """A step that concerns an entry of the ledger."""
         key = entry.reservation.key
-        return cls(action, key, handle=entry.handle, expected_version=entry.version, entry=entry, **fields)
+        version, seen = entry.version, seen_of(entry)
+        return cls(action, key, handle=entry.handle, expected_version=version, entry=entry, seen=seen, **fields)
+
+
+def seen_of(entry: Entry) -> str:
+    """Of a deadline transfer the rates do not count, which others move, nor the progress, which goes on by itself."""
+    asked = reservation_document(entry.latest)
+    if entry.latest.need is not None:
+        asked = {key: value for key, value in asked.items() if key not in {"slots", *DERIVED_KEYS}}
+    return fingerprint_of({"state": entry.state.value, "proposed": entry.proposed is not None, "asked": asked})

@@ -17,7 +17,7 @@ UNADOPTED = "device.unadopted"
 
 def managed_devices(ledger: Ledger, archive: Archive) -> set[str]:
     """Those that an operator adopted or that were pushed to, by the ledger or by the archive."""
-    told = {event.device for kind in (ADOPTED, "push.verified") for event in ledger.latest_of_devices(kind)}
+    told = {event.device for event in ledger.summaries.latest_of_devices((ADOPTED, "push.verified"))}
     pushed = {folder.name for folder in archive.known_good.glob("*") if not folder.name.startswith(".")}
     return {name for name in told if name} | pushed
 

@@ -6,6 +6,7 @@ and answers `controller.check-done` with the number of the request.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,6 +18,7 @@ from controller.ledger.queries import EventFilter
 ASKED, DONE = "controller.check-asked", "controller.check-done"
 #: So many of the last requests and answers a new leader looks at; whoever asked waits no longer than some minutes.
 LOOK_BACK = 50
+NAP_S = 1.0
 
 
 def ask_check(ledger: Ledger, devices: Sequence[str], actor: str, now: datetime, message: str = "") -> int:
@@ -32,6 +34,18 @@ def answer_to(ledger: Ledger, asked: int) -> Event | None:
     """The leader's answer to the request of this number; None while there is none."""
     answers = ledger.events_of(EventFilter((DONE,)), asked, LOOK_BACK)
     return next((event for event in answers if asked in event.details["asked"]), None)
+
+
+def wait_for_answer(ledger: Ledger, asked: int, patience_s: float) -> Event | None:
+    """As `answer_to`, once there is one; None where there is none in time. A leader that waits for a boundary answers after
+    it.
+    """
+    deadline = time.monotonic() + patience_s
+    while (answer := answer_to(ledger, asked)) is None:
+        if time.monotonic() > deadline:
+            return None
+        ledger.wait_for_event(ledger.last_event(), NAP_S)
+    return answer
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from controller.rollout.adoption import UNADOPTED, Adoption
 from controller.rollout.device_order import boundaries_in_order
 from controller.rollout.device_states import DeviceStates
 from controller.rollout.health import DeviceHealth
+from controller.rollout.holding import Holds
 from controller.rollout.model import STALE, Outlook, PushFailed, PushResult, Reading, Superseded, Wanted
 from controller.rollout.observer import Observer
 from controller.rollout.program import WantedFor, acts
@@ -81,6 +82,7 @@ class Pushing:
     rearm: set[str] = field(default_factory=set)
     health: DeviceHealth = field(init=False)
     withholding: Withholding = field(init=False)
+    holds: Holds = field(init=False)
     _observer: Observer = field(init=False)
     _view: _View = field(init=False)
     _lease: Lease | None = None
@@ -90,6 +92,7 @@ class Pushing:
     def __post_init__(self) -> None:
         self.health = DeviceHealth(self.ledger, self.status)
         self.withholding = Withholding(self.ledger)
+        self.holds = Holds(self.ledger)
         self._observer = Observer(self.ledger, self.pusher, self.status, self.clock)
 
     @property
@@ -102,6 +105,7 @@ class Pushing:
         self._observer.states = DeviceStates()
         self.status.read_at.clear()
         self.adoption.take_over()
+        self.holds.take_over()
         self.withholding.take_over(active_at(self.ledger.live_between(self.clock()), self.clock()))
 
     def reconcile(
@@ -113,6 +117,7 @@ class Pushing:
             armed: the boundaries that devices were armed for before.
         """
         self.health.retry(self.adoption.adopted(), self.clock())
+        self._look_at_holds()
         # Each round that fails sets a device aside, so there are at most as many rounds as devices.
         for _ in range(len(self.pusher.devices) + 1):
             self._view = self._view_at(entries, at, to_arm)
@@ -126,6 +131,18 @@ class Pushing:
             if attempt is not Attempt.FAILED:
                 return attempt
         return Attempt.FAILED
+
+    def _look_at_holds(self) -> None:
+        """What is held is in the status as a trouble, and of no concern otherwise; nothing is known of it any more."""
+        released = self.holds.read()
+        for name in released:
+            self.status.troubles.pop(name, None)
+        self.health.retry(released, self.clock())
+        for name, why in self.holds.held.items():
+            self.status.troubles[name] = why
+            self.status.phases.pop(name, None)
+            self.status.read_at.pop(name, None)
+        self.states.forget(self.holds.held)
 
     def hold(self, entries: Sequence[Entry], boundary: datetime) -> Attempt:
         """Changes at a boundary the devices that cannot be armed for it: a play waits for it on open connections."""
@@ -164,7 +181,9 @@ class Pushing:
 
     def _admissible(self, active: Sequence[Active]) -> tuple[Active, ...]:
         now = self.clock()
-        return self.withholding.admissible(active, self.health.waiting(now), now, now + self.lead)
+        return self.withholding.admissible(
+            active, self.health.waiting(now) | self.holds.held.keys(), now, now + self.lead
+        )
 
     def _superseded(self, held: Mapping[str, Wanted], boundary: datetime) -> bool:
         """Whether something else is wanted of them at the boundary by now, and there is time to stage that instead; or
@@ -186,7 +205,9 @@ class Pushing:
         return {
             name: one
             for name, one in outlook.wanted.items()
-            if not self.states.is_verified(name, one) and not self.health.is_waiting(name, now)
+            if not self.states.is_verified(name, one)
+            and not self.health.is_waiting(name, now)
+            and name not in self.holds.held
         }
 
     def _try(
@@ -247,7 +268,7 @@ class Pushing:
 
     def _unchanged(self, targets: Mapping[str, Wanted]) -> tuple[str, ...]:
         """The others, where they are known to have what is wanted now; none while reservations may be withheld."""
-        if not self.health.all_well:
+        if not self.health.all_well or self.holds.held:
             return ()
         wanted = self._view.outlook.wanted
         return tuple(
@@ -313,7 +334,11 @@ class Pushing:
 
     def _record_armed(self, outlook: Outlook, instants: Sequence[datetime], armed: Sequence[datetime]) -> None:
         for instant in instants:
-            devices = sorted(name for name, one in outlook.wanted.items() if instant in one.program.boundaries)
+            devices = sorted(
+                name
+                for name, one in outlook.wanted.items()
+                if instant in one.program.boundaries and name not in self.holds.held
+            )
             self.status.phases.update(dict.fromkeys(devices, "armed"))
             if devices and instant not in armed:
                 details = {"at": instant.isoformat(), "devices": devices, "revision": self.status.last_revision}

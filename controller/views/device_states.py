@@ -15,12 +15,14 @@ from controller.timebase import iso
 
 
 class DeviceState(StrEnum):
-    """`equal`: it had what was wanted when it was last pushed to or read. `unknown`: nothing was recorded of it."""
+    """`equal`: it had what was wanted when it was last pushed to or read. `held`: an operator
+    took it back, and nothing is pushed to it. `unknown`: nothing was recorded of it."""
 
     EQUAL = "equal"
     DRIFTED = "drifted"
     FAILED = "failed"
     WAITING = "waiting"
+    HELD = "held"
     UNKNOWN = "unknown"
 
 
@@ -32,6 +34,8 @@ _STATES = {
     "push.failed": DeviceState.FAILED,
     "push.not-rolled-back": DeviceState.FAILED,
     "device.unadopted": DeviceState.WAITING,
+    "device.held": DeviceState.HELD,
+    "device.released": DeviceState.UNKNOWN,
 }
 #: Kinds of events that tell of a device's state.
 TELLING = tuple(_STATES)
@@ -72,7 +76,7 @@ def _known(name: str, network: Network, last: Mapping[str, Event], loop: LoopSta
     message = str(event.details.get("message", "")) if event and state is not DeviceState.EQUAL else ""
     read_at = loop.read_at.get(name)
     if name in loop.troubles:
-        state = state if state is DeviceState.WAITING else DeviceState.FAILED
+        state = state if state in (DeviceState.WAITING, DeviceState.HELD) else DeviceState.FAILED
         message = loop.troubles[name]
     elif read_at is not None and (event is None or read_at >= event.at):
         state, message = DeviceState.EQUAL, ""

@@ -1,19 +1,21 @@
-"""Chromium, driven by Playwright: Debian's own, no other is fetched. Where one of them is missing, tests are skipped."""
+"""Chromium, driven by Playwright: Debian's own, no other is fetched. It is installed where that is possible without a
+password; where one of them is missing, tests are skipped.
+"""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lab import control, requirements
+from lab.errors import LabError
 from tests.integration.conftest import server_url
 from tests.integration.web.conftest import Site, database_url, ledger, migrated, network, open_site, site
 
 __all__ = ["database_url", "ledger", "migrated", "network", "open_site", "server_url", "site"]
-CHROMIUM = shutil.which("chromium")
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 #: What axe looks for: WCAG 2.2 up to AA, and what it calls good practice.
 _RULES = "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']"
@@ -24,11 +26,13 @@ PATIENCE_MS = 15_000
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (requirements)")
-    if CHROMIUM is None:
-        pytest.skip("chromium is not installed (Debian's package)")
+    try:
+        requirements.ensure_browser(control.quiet)
+    except LabError as error:
+        pytest.skip(str(error))
     with playwright.sync_playwright() as started:
         # Without a sandbox: a container's root may not make one, and the pages are this checkout's.
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = started.chromium.launch(executable_path=requirements.which("chromium"), args=["--no-sandbox"])
         yield browser
         browser.close()
 

@@ -12,6 +12,7 @@ from controller.api.models import AppliedOut, PlanOut
 from controller.api.plan_process import PlanRequest
 from controller.planning.plan_file import plan_of_document
 from controller.planning.plan_page import PageStart, page_start
+from controller.reservation.model import Owner
 from controller.views.documents import entry_document
 
 router = APIRouter(prefix="/v1", tags=["plans"])
@@ -27,6 +28,14 @@ async def plan(
         str,
         Query(alias="set", min_length=1, max_length=100, pattern=r"^[A-Za-z0-9._+-]+$", description="name of the set"),
     ] = "api",
+    owners: Annotated[
+        list[Owner] | None,
+        Query(
+            alias="owner",
+            max_length=100,
+            description="speak for this owner, too: what it no longer has in the set is cancelled; may be repeated",
+        ),
+    ] = None,
     start: Annotated[
         str | None,
         Query(alias="from", max_length=300, description="`next` of the page before: the diffs that come after it"),
@@ -42,7 +51,7 @@ async def plan(
     """
     moment = now()
     first = page_start(start, moment) if start is not None else PageStart()
-    request = PlanRequest(body, set_name, caller, moment, first, lines)
+    request = PlanRequest(body, set_name, caller, moment, first, lines, tuple(owners or ()))
     return Response(await context.plans.make(context.broker, request), media_type="application/json")
 
 

@@ -15,8 +15,8 @@ from controller.web.boundaries.model import GroupRows
 from controller.web.home.model import summary_of
 from controller.web.links.pages import THRESHOLDS, level_of, percent_of
 from controller.web.serving import Page
-from controller.web.visit import PAGE, Answer, Shown, Visit
-from controller.web.words import DEVICES
+from controller.web.visit import PAGE, Answer, Moved, Shown, Visit
+from controller.web.words import DEVICES, why_not_operator
 
 HISTORY = 30
 
@@ -63,6 +63,7 @@ def one(visit: Visit) -> Answer:
         "events": visit.broker.events(EventFilter(device=name), visit.caller, 0, HISTORY, newest=True),
         "resources": [(course, percent_of(course), THRESHOLDS[level_of(percent_of(course))][1]) for course in found],
         "hosts": [host for host in network.hosts.values() if host.attached_to.device == name],
+        "held": bool(visit.overview.held([name])), "why_not": why_not_operator(visit.caller, "release a router"),
         "sls": [sls.name for sls in network.sls.values() if sls.ingress.device == name],
     }  # fmt: skip
     return Shown("devices/page.html", model)
@@ -89,10 +90,21 @@ def compare(visit: Visit) -> Answer:
     return Shown("devices/comparison.html", {"name": name, "told": told, "one": group}, heading=name)
 
 
+def release(visit: Visit) -> Answer:
+    """
+    Raises:
+        NotAllowed, NoSuchDevice. NotPossible: it is not held.
+    """
+    name = str(visit.path["device"])
+    visit.overview.release(name, visit.caller)
+    return Moved(f"/devices/{name}")
+
+
 PAGES = (
     Page("/devices", listed, query=("after",)),
     Page("/devices/table", table, query=("after",)),
     Page("/devices/{device}", one),
     Page("/devices/{device}/wanted", wanted),
     Page("/devices/{device}/compare", compare, "POST"),
+    Page("/devices/{device}/release", release, "POST"),
 )

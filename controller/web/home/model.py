@@ -27,8 +27,8 @@ class StateCount:
 
 
 def troubles_of(states: Sequence[KnownState]) -> tuple[Trouble, ...]:
-    """Devices that failed, drifted or wait, the worst first."""
-    order = (DeviceState.FAILED, DeviceState.DRIFTED, DeviceState.WAITING)
+    """Devices that failed, drifted, are held or wait, the worst first."""
+    order = (DeviceState.FAILED, DeviceState.DRIFTED, DeviceState.HELD, DeviceState.WAITING)
     listed = sorted(
         (one for one in states if one.state in order), key=lambda one: (order.index(one.state), one.device)
     )

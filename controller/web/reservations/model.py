@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from controller.admission.placing import profile_of
+from controller.admission.rates import MICROBITS_PER_BYTE, SECOND_US, RateStep, clipped, microbits
 from controller.ledger.model import OCCUPYING, Entry, State
 from controller.reservation.model import Reservation, Slot
-from controller.timebase import MICROSECOND, Window
+from controller.timebase import Window, to_us
 from controller.units import format_bytes_about, format_rate
 from controller.views.explain import need_words, rate_words
 from controller.web.times import Clock
@@ -19,6 +21,8 @@ SLOTS_DRAWN = 400
 SLOTS_LISTED = 50
 #: Of the picture's own measure.
 WIDTH, HEIGHT = 1000, 100
+#: Of a slot with a rate near 0, as a part of the highest one: it is still to be seen.
+LEAST_HEIGHT = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,44 +91,42 @@ def amount_words(asked: Reservation) -> str:
 def picture_of(asked: Reservation, now: datetime) -> SlotPicture:
     """The slots as shapes: left to right the time from first to last, the height the rate, the greater of both ways."""
     slots = asked.slots[:SLOTS_DRAWN]
-    start, span = slots[0].start, (slots[-1].end - slots[0].start) / MICROSECOND
-    highest = max(max(slot.rates) for slot in slots) or 1
-
-    def x(moment: datetime) -> float:
-        return round((moment - start) / MICROSECOND / span * WIDTH, 2)
-
-    bars = []
-    for slot in slots:
-        height = round(max(max(slot.rates) / highest, 0.02) * (HEIGHT - 10), 2)
-        look = "past" if slot.end <= now else "now" if slot.contains(now) else "coming"
-        width = max(round(x(slot.end) - x(slot.start), 2), 1.0)
-        bars.append(Bar(x(slot.start), HEIGHT - height, width, height, look, rates_words(slot)))
-    inside = slots[0].start <= now < slots[-1].end
-    return SlotPicture(tuple(bars), x(now) if inside else None, len(asked.slots) - len(slots))
+    window = Window(slots[0].start, slots[-1].end)
+    now_x = _x(now, window) if window.contains(now) else None
+    return SlotPicture(_bars(slots, window, HEIGHT - 10, now), now_x, len(asked.slots) - len(slots))
 
 
 def lanes_of(entries: Sequence[Entry], window: Window, now: datetime) -> tuple[tuple[Bar, ...], ...]:
     """Each entry's slots within a window, as shapes of one lane: left to right the time, the height its own rate."""
-    start, span = window.start, window.duration / MICROSECOND
+    return tuple(
+        _bars(
+            [slot for slot in entry.reservation.slots if slot.start < window.end and slot.end > window.start],
+            window, HEIGHT - 20, now, entry.reservation.peak_rate_bps,
+        )
+        for entry in entries
+    )  # fmt: skip
 
-    def x(moment: datetime) -> float:
-        return round((min(max(moment, window.start), window.end) - start) / MICROSECOND / span * WIDTH, 2)
 
-    lanes = []
-    for entry in entries:
-        inside = [slot for slot in entry.reservation.slots if slot.start < window.end and slot.end > start]
-        highest = max((max(slot.rates) for slot in entry.reservation.slots), default=1) or 1
-        lanes.append(
-            tuple(
-                Bar(
-                    x(slot.start), round(HEIGHT - max(slot.rates) / highest * (HEIGHT - 20), 2),
-                    max(round(x(slot.end) - x(slot.start), 2), 1.0), round(max(slot.rates) / highest * (HEIGHT - 20), 2),
-                    "now" if slot.contains(now) else "past" if slot.end <= now else "coming", rates_words(slot),
-                )
-                for slot in inside[:SLOTS_DRAWN]
-            )
-        )  # fmt: skip
-    return tuple(lanes)
+def _bars(
+    slots: Sequence[Slot], window: Window, height: int, now: datetime, highest_bps: int | None = None
+) -> tuple[Bar, ...]:
+    """The first of the slots within the window; the highest rate, by default the highest of these, is `height` high."""
+    highest_bps = highest_bps or max((max(slot.rates) for slot in slots), default=0) or 1
+    bars = []
+    for slot in slots[:SLOTS_DRAWN]:
+        high = round(max(max(slot.rates) / highest_bps, LEAST_HEIGHT) * height, 2)
+        look = "past" if slot.end <= now else "now" if slot.contains(now) else "coming"
+        left, right = _x(slot.start, window), _x(slot.end, window)
+        bars.append(
+            Bar(left, round(HEIGHT - high, 2), max(round(right - left, 2), 1.0), high, look, rates_words(slot))
+        )
+    return tuple(bars)
+
+
+def _x(moment: datetime, window: Window) -> float:
+    """How far from the left; what lies outside of the window is at its edge."""
+    inside = min(max(moment, window.start), window.end) - window.start
+    return round(inside / window.duration * WIDTH, 2)
 
 
 def rates_words(slot: Slot) -> str:
@@ -135,21 +137,13 @@ def rates_words(slot: Slot) -> str:
     return f"{format_rate(forward)} forward, {format_rate(reverse)} reverse" if forward else format_rate(reverse)
 
 
-def moved_bits(slots: Sequence[Slot], until: datetime) -> int:
-    """Payload that the slots carry by then, the greater way."""
-    return sum(
-        max(slot.rates) * ((min(slot.end, until) - slot.start) // MICROSECOND) // 1_000_000
-        for slot in slots
-        if slot.start < until
-    )
-
-
 def progress_of(entry: Entry, now: datetime) -> ProgressRow | None:
     """None of what asks for no volume."""
     need = entry.reservation.need
     if need is None:
         return None
-    promised = min(moved_bits(entry.reservation.slots, now) // 8, need.volume_bytes)
+    moved_by_now = microbits(clipped(profile_of(entry.reservation), 0, to_us(now))) // MICROBITS_PER_BYTE
+    promised = min(moved_by_now, need.volume_bytes)
     told = entry.progress
     moved = need.volume_bytes - told.remaining_bytes if told else promised
     behind = format_bytes_about(told.missing_bytes, up=True) if told and told.missing_bytes else ""
@@ -164,11 +158,8 @@ def used_bits(entry: Entry, now: datetime) -> int:
     if entry.state not in (State.COMMITTED, State.ENDED, State.CANCELLED):
         return 0
     until = min(now, entry.changed_at) if entry.state is State.CANCELLED else now
-    return sum(
-        sum(slot.rates) * ((min(slot.end, until) - slot.start) // MICROSECOND) // 1_000_000
-        for slot in entry.reservation.slots
-        if slot.start < until
-    )
+    both_ways = (RateStep(slot.start_us, slot.end_us, sum(slot.rates)) for slot in entry.reservation.slots)
+    return microbits(clipped(both_ways, 0, to_us(until))) // SECOND_US
 
 
 def can_be_cancelled(entry: Entry) -> bool:

@@ -38,9 +38,8 @@ def preview(visit: Visit) -> Answer:
     device, to = _goal(visit)
     sequence = visit.broker.ledger.last_event()
     found = visit.overview.rollback_preview(device, to, visit.caller, visit.now)
-    loop = visit.context.loop
     model: dict[str, Any] = {
-        "device": device, "to": to, "found": found, "sequence": sequence, "leads": loop is not None and loop.leading,
+        "device": device, "to": to, "found": found, "sequence": sequence,
         "groups": [
             GroupRows(place, DiffGroup((one.device,), tuple(hunks_of(one.diff))))
             for place, one in enumerate(found.diffs, 1)
@@ -60,7 +59,7 @@ def roll_back(visit: Visit) -> Answer:
         raise InvalidInput(
             [Problem("request", 0, "typed", "is not the router's name", visit.said("typed")[:60], f"type {device}")]
         )
-    visit.overview.roll_back(device, to, visit.context.loop, visit.caller, visit.now)
+    visit.overview.roll_back(device, to, visit.caller, visit.now)
     return Moved(f"/devices/{device}")
 
 

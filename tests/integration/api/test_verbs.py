@@ -183,6 +183,9 @@ def test_a_plan_is_applied_exactly_and_only_while_it_is_true(api: httpx.Client) 
     assert problem(api.post("/v1/applies", json=plan), 409, "stale-plan")["detail"].endswith("make the plan again")
     gone = api.post("/v1/plans", json={**file, "reservations": []}, params={"set": "tonight"}).json()
     assert gone["summary"]["cancel"] == 0, "a set without reservations speaks for no owner"
+    spoken = {"set": "tonight", "owner": ["hep", "astro"]}
+    gone = api.post("/v1/plans", json={**file, "reservations": []}, params=spoken).json()
+    assert (gone["summary"]["cancel"], gone["owners"]) == (1, ["astro", "hep"])
 
 
 def test_a_plan_with_a_refusal_is_not_applied(api: httpx.Client) -> None:

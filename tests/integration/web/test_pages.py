@@ -12,6 +12,7 @@ import pytest
 from controller.ledger import Filter
 from controller.ledger.model import State
 from controller.planning.modification import Modification
+from controller.rollout.holding import HELD, held_devices
 from controller.timebase import iso
 from controller.web.app import PAGES
 from tests.integration.api.conftest import ROOT, START
@@ -174,6 +175,26 @@ def test_a_file_is_planned_and_applied(site: Site) -> None:
     wrong = operator.post("/plan", data={"text": "version: 1\nreservations:\n  - name: [", "set": "web"})
     assert wrong.status_code == 422
     assert "the text" in wrong.text
+
+
+def test_a_held_router_says_so_and_is_released_on_its_page(site: Site) -> None:
+    operator, auditor = site.signed_in("operator"), site.signed_in("auditor")
+    page = f"/devices/{(name := 'anl-7507-1')}"
+    assert "Release it" not in operator.get(page).text
+    details = {"actor": "ops", "message": "rolled back to baseline"}
+    site.broker.ledger.append_event(HELD, datetime.now(UTC), device=name, details=details)
+    for client in (operator, auditor):
+        shown = client.get(page).text
+        assert "rolled back to baseline" in shown
+        assert "Release it" in shown
+        assert "held" in client.get("/").text
+    assert "Only an operator may release a router" in auditor.get(page).text
+    assert auditor.post(f"{page}/release").status_code == 403
+    assert held_devices(site.broker.ledger).keys() == {name}
+    answer = operator.post(f"{page}/release")
+    assert (answer.status_code, answer.headers["location"]) == (303, page)
+    assert held_devices(site.broker.ledger) == {}
+    assert "is not held" in operator.post(f"{page}/release").text
 
 
 def test_labels_are_text_and_nothing_else(site: Site) -> None:

@@ -23,7 +23,7 @@ from controller.web.links.pages import THRESHOLDS, level_of
 from controller.web.maps.model import HEIGHT, WIDTH, places_of
 from controller.web.maps.model import picture_of as map_of
 from controller.web.requests.model import body_of
-from controller.web.reservations.model import moved_bits, picture_of, progress_of
+from controller.web.reservations.model import lanes_of, picture_of, progress_of, used_bits
 from controller.web.times import Clock
 from controller.web.words import mark_of, sentence, why_not_operator
 from tests.support.networks import line_network
@@ -103,9 +103,20 @@ def test_progress_is_beside_the_promise() -> None:
     assert progress_of(entry(), at(0)) is None
 
 
-def test_what_is_moved_is_rate_times_time() -> None:
+def test_what_is_used_is_rate_times_time_both_ways_until_it_was_given_back() -> None:
     slots = (Slot(at(0), at(1), 10, 20), Slot(at(2), at(3), 5, 0))
-    assert [moved_bits(slots, at(minute)) for minute in (0, 1, 2, 3, 9)] == [0, 1200, 1200, 1500, 1500]
+    one = replace(entry(), reservation=entry().reservation.model_copy(update={"slots": slots}))
+    assert [used_bits(one, at(minute)) for minute in (0, 1, 2, 3, 9)] == [0, 1800, 1800, 2100, 2100]
+    assert used_bits(replace(one, state=State.CANCELLED, changed_at=at(1)), at(9)) == 1800
+    assert used_bits(replace(one, state=State.TIMED_OUT), at(9)) == 0
+
+
+def test_a_lane_has_what_lies_in_its_window_by_the_reservations_own_highest_rate() -> None:
+    slots = (Slot(at(0), at(10), 40, 0), Slot(at(10), at(30), 20, 0), Slot(at(40), at(50), 0, 0))
+    one = replace(entry(), reservation=entry().reservation.model_copy(update={"slots": slots}))
+    ((first, second),) = lanes_of([one], Window(at(20), at(60)), at(25))
+    assert (first.x, first.width, first.height, first.look) == (0, 250, 40, "now")
+    assert (second.x, second.width, second.height, second.look) == (500, 250, 1.6, "coming")
 
 
 def test_a_sentence_names_the_first_few() -> None:

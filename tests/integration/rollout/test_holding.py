@@ -1,0 +1,159 @@
+"""A router that is taken back while a controller leads is held, and left alone until it is released (ADR 34)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from controller import overview
+from controller.auth.tokens import Caller, Role
+from controller.broker import Broker
+from controller.ledger import Ledger
+from controller.overview import Overview
+from controller.planning.errors import NotPossible
+from controller.recovery.rollback import BASELINE
+from controller.reservation import from_mapping
+from controller.rollout.check_requests import ask_check, wait_for_answer
+from controller.rollout.holding import held_devices
+from controller.views.device_states import DeviceState
+from lab.ios import Routers
+from tests.integration.rollout.test_machine_faults import events, leading, settled
+from tests.support.cisco import ROOT, CiscoWorld, without_fence
+from tests.support.command_line import in_this_process
+from tests.support.controllers import wait_for
+
+ONE = "anl-7507-1"
+OPERATOR = Caller("ops", Role.OPERATOR)
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[CiscoWorld]:
+    with Routers() as routers:
+        yield CiscoWorld(routers, tmp_path, ROOT / "inventories" / "garnet")
+
+
+def running(world: CiscoWorld) -> dict[str, str]:
+    return {name: without_fence(text) for name, text in world.running().items()}
+
+
+def asked(port: int) -> dict[str, str]:
+    now = datetime.now(UTC)
+    return {
+        "name": f"n{port}", "owner": "hep", "source": "anl-premium", "destination": f"lbnl-premium:{port}",
+        "protocol": "udp", "service": "ip-premium", "rate": "1 Mbit/s", "start": now.isoformat(), "duration": "1 h",
+    }  # fmt: skip
+
+
+def reserve(view: Overview, port: int) -> None:
+    now = datetime.now(UTC)
+    view.broker.create(from_mapping(asked(port), now), OPERATOR, now)
+
+
+def looked_at(ledger: Ledger) -> str:
+    """What the leader says of the router once it has looked at it and done what it does."""
+    answer = wait_for_answer(ledger, ask_check(ledger, [ONE], "tester", datetime.now(UTC)), PATIENCE_S)
+    assert answer is not None
+    return str(answer.details["failed"].get(ONE, ""))
+
+
+def test_a_router_is_taken_back_while_a_controller_leads_and_stays_until_it_is_released(
+    world: CiscoWorld,
+    ledger: Ledger,
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with leading(world, ledger) as (loop, failures):
+        view = Overview(Broker(ledger, world.network, world.settings))  # sets the terms of the ledger
+        wait_for(settled(loop), "the routers to have what is wanted")
+        standing = running(world)
+        reserve(view, 5001)
+        wait_for(lambda: "5001" in world.running()[ONE], "the slot to be active")
+        wait_for(settled(loop), "the routers to have it")
+        others = {name: text for name, text in running(world).items() if name != ONE}
+
+        revision = view.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC))
+        assert revision
+        assert running(world)[ONE] == standing[ONE]
+        assert "rolled back to baseline; held by ops until it is released" in looked_at(ledger)
+        assert running(world) == others | {ONE: standing[ONE]}, "the leader looked, and left it and the others alone"
+        state = next(one for one in view.device_states(OPERATOR, loop.status) if one.device == ONE)
+        assert (state.state, "held by ops" in state.message) == (DeviceState.HELD, True)
+        assert next(one for one in view.device_states(OPERATOR, None) if one.device == ONE).state is DeviceState.HELD
+
+        reserve(view, 5002)
+        assert "held by ops" in looked_at(ledger)
+        assert running(world) == others | {ONE: standing[ONE]}, "what crosses it is active nowhere"
+        assert [one["devices"] for one in events(ledger, "push.withheld")] == [[ONE]]
+        assert view.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC)) == "", "it has that already, and is held"
+        assert failures == []
+    with leading(world, ledger) as (loop, _):
+        wait_for(lambda: ONE in loop.status.troubles, "the next leader to know of it")
+        assert "held by ops" in looked_at(ledger)
+        assert running(world)[ONE] == standing[ONE]
+
+        for name, value in (
+            ("STATE_DIR", world.settings.state_dir), ("INVENTORY", world.inventory), ("DATABASE_URL", database_url),
+        ):  # fmt: skip
+            monkeypatch.setenv(f"SLOTCAR_{name}", str(value))
+        operator = in_this_process(monkeypatch, capfd)
+        assert operator("release", ONE).code == 2, "nobody can be asked"
+        assert f"Released: {ONE}." in operator("release", ONE, "--yes").out
+        wait_for(lambda: {"5001", "5002"} <= set(world.running()[ONE].split()), "it to be pushed to")
+        wait_for(settled(loop), "all routers to have what is wanted")
+        assert ONE not in loop.status.troubles
+        assert held_devices(ledger) == {}
+        assert f"{ONE} is not held" in operator("release", ONE, "--yes").err
+        with pytest.raises(NotPossible, match="is not held"):
+            view.release(ONE, OPERATOR)
+
+
+def test_with_nobody_leading_the_next_leader_leaves_it_alone_too(
+    world: CiscoWorld,
+    ledger: Ledger,
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    world.push()
+    view = Overview(Broker(ledger, world.network, world.settings))
+    assert world.routers[ONE].configure("no access-list rate-limit 61 1") == []
+    assert view.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC))
+    assert world.routers[ONE].configure("no access-list rate-limit 61 1") == []
+    held = world.running()[ONE]
+    for name, value in (
+        ("STATE_DIR", world.settings.state_dir), ("INVENTORY", world.inventory), ("DATABASE_URL", database_url),
+    ):  # fmt: skip
+        monkeypatch.setenv(f"SLOTCAR_{name}", str(value))
+    done = in_this_process(monkeypatch, capfd)("push", "--yes")
+    assert done.code == 1
+    assert f"{ONE}: rolled back to baseline; held by ops" in done.err
+    with leading(world, ledger):
+        assert "held by ops" in looked_at(ledger)
+        assert world.running()[ONE] == held
+        view.release(ONE, OPERATOR)
+        wait_for(lambda: "access-list rate-limit 61 1" in world.running()[ONE], "it to be repaired")
+
+
+def test_where_whoever_leads_does_not_answer_nothing_is_done(
+    world: CiscoWorld, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a standby, or a controller that only answers, finds it: pushing beside a leader would be undone by it."""
+    world.push()
+    assert world.routers[ONE].configure("no access-list rate-limit 61 1") == []
+    before = world.running()
+    view = Overview(Broker(ledger, world.network, world.settings))
+    monkeypatch.setattr(overview, "PATIENCE_S", 0.2)
+    lease = ledger.try_lead()
+    assert lease is not None
+    with lease, pytest.raises(NotPossible, match="did not answer within 0 s, so nothing was done"):
+        view.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC))
+    assert world.running() == before
+    assert held_devices(ledger) == {}
+    with pytest.raises(NotPossible):
+        view.roll_back(ONE, (datetime.now(UTC) - timedelta(days=9)).isoformat(), OPERATOR, datetime.now(UTC))
+    assert held_devices(ledger) == {}, "there was nothing to go back to"
