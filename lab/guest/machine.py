@@ -126,7 +126,7 @@ def _machine(accel: str) -> list[str]:
 #: What an emulated processor is slow at. Code at addresses that change from one process to the next is translated anew for
 #: each; huge pages are cleared word by word for processes that need little of them. Both together halve what it takes to
 #: start a process. Without tsc=reliable the guest falls back to the HPET, whose every reading leaves the translated code.
-#: no_timer_check: while it boots, the kernel counts the timer's ticks in a moment, and panics where a busy machine gave none.
+#: no_timer_check: a booting kernel counts the timer's ticks for a moment, and panics where a busy machine gave none.
 EMULATED = "no_timer_check nokaslr norandmaps transparent_hugepage=never tsc=reliable"
 
 
