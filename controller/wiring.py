@@ -54,7 +54,7 @@ def _with_carried(outlook: Outlook, active: Sequence[Active], network: Network) 
         entry = one.entry
         names = sorted(crossed(entry.paths) & configured)
         reservation = Carried(
-            entry.handle, "/".join(entry.reservation.key), entry.version, tuple(names), one.window.end
+            entry.handle, "/".join(entry.reservation.key), entry.version, tuple(names), one.window.end, one.slot.start
         )
         for name in names:
             carried.setdefault(name, []).append(reservation)

@@ -12,7 +12,7 @@ import typer
 from controller.cli.confirmation import confirm
 from controller.cli.exit_codes import ExitCode
 from controller.cli.options import Files, Inventory, OutputFormat, Yes
-from controller.cli.output import Format, emit, hanging, progress, stdout
+from controller.cli.output import Format, emit, hanging, others_short, progress, stdout
 from controller.cli.remote import Declined, chosen_place
 from controller.cli.session import broker, caller, network_of, now, over_http, settings
 from controller.problems import printable
@@ -233,7 +233,7 @@ def _print_step(step: PlanStep) -> None:
     reservation = step.reservation or (step.entry.reservation if step.entry else None)
     assert reservation is not None
     if step.refusal:
-        for line in refusal_sentences(reservation, step.refusal):
+        for line in refusal_sentences(reservation, step.refusal, others_short()):
             marked = ("! " if not line.startswith(" ") else "  ") + line
             console.print(Text(hanging(marked, CONTINUED_AT), style="bold red"), soft_wrap=True)
         return

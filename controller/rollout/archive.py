@@ -252,6 +252,13 @@ class Archive:
             if DeviceFolder(entry).has(DEVICE)
         }
 
+    def carried_now(self, device: str) -> tuple[Carried, ...]:
+        """What a device was last seen to carry; nothing where nobody knows, or a file is broken: it is for the record."""
+        try:
+            return self._good(device).reservations()
+        except FolderUnreadable:
+            return ()
+
     def carried_by(self, revision: str) -> dict[str, tuple[Carried, ...]]:
         """The reservations that each device of a revision is configured for after it; none where an older Slotcar wrote it.
 

@@ -267,4 +267,5 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def _reservation_json(one: Carried) -> dict[str, object]:
-    return {**asdict(one), "end": one.end.astimezone(UTC).isoformat() if one.end else None}
+    instants = {"start": one.start, "end": one.end}
+    return asdict(one) | {key: at.astimezone(UTC).isoformat() if at else None for key, at in instants.items()}

@@ -106,6 +106,7 @@ class Carried:
         version: of its entry, so that a change of it is seen.
         devices: all devices of its path that Slotcar configures, by name.
         end: when the slot ends that was open; None where an older Slotcar wrote it.
+        start: since when it has the rate that it has; None likewise.
     """
 
     handle: str
@@ -113,6 +114,7 @@ class Carried:
     version: int
     devices: tuple[str, ...]
     end: datetime | None = None
+    start: datetime | None = None
 
 
 def still_open(some: Iterable[Carried], now: datetime) -> tuple[Carried, ...]:
