@@ -54,7 +54,7 @@ class Totals:
     """A flow that has ended.
 
     Attributes:
-        skipped_packets: due, but never sent, because the sender was kept from its work for some milliseconds.
+        skipped_packets: due, but never sent, because the sender was kept from its work for too long.
         overflowed_packets: arrived, but the receiver was too slow: not the network's loss.
         retransmitted_segments: TCP's.
     """
@@ -217,6 +217,7 @@ def start_udp(
     dscp: int = 0,
     interval_s: float = INTERVAL_S,
     queue_s: float = QUEUE_S,
+    burst_bytes: int | None = None,
 ) -> UdpFlow:
     """Start a constant bit rate; returns within two seconds, with `started_at` at most one interval ahead.
 
@@ -224,6 +225,8 @@ def start_udp(
         rate_bps: of UDP payload; the line carries 42 bytes more a packet (UDP, IP and Ethernet headers).
         dscp: what the sender marks; routers may think otherwise.
         queue_s: how much of the flow the sender hands to the kernel at once.
+        burst_bytes: of IP packets; a policer with the rate and this bucket drops nothing of what leaves the sender. What that
+            is late with beyond it is not sent. None for a sender that catches up with 20 ms and more.
 
     Raises:
         LabError: no such node, a port in use, or values that cannot be.
@@ -233,7 +236,8 @@ def start_udp(
     if rate_bps <= 0:
         raise LabError(f"rate_bps is {rate_bps}; it must be above 0")
     spec = _spec(lab, destination, port, rate_bps, duration_s, dscp, interval_s)
-    return UdpFlow(lab, source, destination, {**spec, "payload_bytes": payload_bytes, "queue_s": queue_s})
+    more = {"payload_bytes": payload_bytes, "queue_s": queue_s, "burst_bytes": burst_bytes}
+    return UdpFlow(lab, source, destination, {**spec, **more})
 
 
 def start_tcp(

@@ -209,9 +209,11 @@ class PushResult:
 
     Attributes:
         ahead_us: how far the clocks of those that told it are ahead of this machine's.
+        compared_s: when the readings began that the devices were compared by, seconds of this machine's monotonic clock.
     """
 
     revision: str
     changed: tuple[str, ...]
     rearmed: tuple[str, ...] = ()
     ahead_us: Mapping[str, int] = field(default_factory=dict)
+    compared_s: Mapping[str, float] = field(default_factory=dict)

@@ -129,7 +129,8 @@ class Pusher:
                 first, last = (part.program.boundaries[end].astimezone(UTC).isoformat() for end in (0, -1))
                 self.record("push.armed", name, {"revision": revision.id, "at": first, "until": last})
         rearmed = tuple(name for name in parts if name not in changed)
-        return PushResult(revision.id, changed, rearmed, self.archive.clocks_of(revision))
+        clocks, compared = self.archive.clocks_of(revision), self.archive.compared_of(revision)
+        return PushResult(revision.id, changed, rearmed, clocks, compared)
 
     def _reservations(self, part: DeviceRevision, at: datetime) -> dict[str, Any]:
         """`reservations` for a device's event: for whom its configuration changes. Nothing where that stays as it is."""

@@ -39,6 +39,8 @@ CATCH_UP_S = 0.02
 LONGEST_NAP_S = 0.05
 #: The kernel may send so much faster than the rate, to make up for a turn that came late.
 HEADROOM = 1.25
+#: IP and UDP headers, which a policer's bucket counts.
+POLICED_HEADER_BYTES = 28
 LEAST_QUEUE_PACKETS = 8
 #: Datagrams that leave back to back: one timer and one walk down the stack for what is due in so long. A timer costs
 #: more than a packet where the clock is emulated, and one for each packet left half of the machine idle.
@@ -186,6 +188,31 @@ class Pace:
             self._steps.append((at_s, float(rate_bps) / self._bits))
 
 
+class Shaper:
+    """How many datagrams a sender may hand over: what is due, up to a ceiling. What it is late with beyond that it never
+    sends, and counts."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.unsent = 0
+
+    def waiting(self, due: float, sent: int) -> int:
+        late = int(due) - sent - self.unsent
+        self.unsent += max(0, late - self.most)
+        return min(late, self.most)
+
+
+def most_late(packets_ps: float, queued: int, burst_packets: int | None) -> int:
+    """The ceiling of a sender: so many datagrams it may be late with.
+
+    With a bucket of `burst_packets` they are as many as the kernel, which sends `HEADROOM` times as fast to make up for
+    them, brings no more than that bucket above the rate: a policer with the rate and the bucket drops none of them.
+    """
+    if burst_packets is None:
+        return int(packets_ps * CATCH_UP_S) + queued
+    return max(1, int(burst_packets * HEADROOM / (HEADROOM - 1)))
+
+
 class Meter:
     """Counts, and says each interval's counts when it is over."""
 
@@ -228,19 +255,22 @@ def say(text: str) -> None:
 def udp_send(spec: dict[str, Any]) -> None:
     """Constant bit rates: this hands over what is due every few milliseconds, and the kernel spaces it evenly.
 
-    `rate_bps` is the first rate, and the highest: what is handed over at once and the kernel's pace go by it.
+    `rate_bps` is the first rate, and the highest: what is handed over at once goes by it. With `burst_bytes`, what leaves is
+    never more than so many bytes above the rate of the moment: what is late beyond that is not sent.
     """
-    payload_bytes = spec["payload_bytes"]
+    payload_bytes, burst_bytes = spec["payload_bytes"], spec.get("burst_bytes")
     packets_ps = spec["rate_bps"] / 8 / payload_bytes
+    burst = max(1, burst_bytes // (payload_bytes + POLICED_HEADER_BYTES)) if burst_bytes else None
     queued = min(BATCH, max(LEAST_QUEUE_PACKETS, int(packets_ps * spec["queue_s"])))
-    together = max(1, min(MOST_TOGETHER, int(packets_ps * TOGETHER_S)))
+    together = max(1, min(MOST_TOGETHER, int(packets_ps * TOGETHER_S), burst or MOST_TOGETHER))
     batch = Batch(payload_bytes, together)
     queued -= queued % together
+    shaper = Shaper(most_late(packets_ps, queued, burst))
     with _udp(spec) as connected:
         if together > 1:
             connected.setsockopt(SOL_UDP, UDP_SEGMENT, payload_bytes)
-        pace_bytes_ps = int(HEADROOM * packets_ps * (payload_bytes + HEADER_BYTES))
-        connected.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, pace_bytes_ps)
+        paced_ps = packets_ps
+        _set_pace(connected, paced_ps, payload_bytes)
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, PACED_PRIORITY)
         # The kernel doubles what it is told, and counts its own bookkeeping with each packet.
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, queued * (payload_bytes + SKB_BYTES) // 2)
@@ -249,14 +279,15 @@ def udp_send(spec: dict[str, Any]) -> None:
         meter = Meter(clock)
         clock.wait_for_begin()
         pace = Pace(clock, spec["rate_bps"], payload_bytes)
-        skipped = 0
         while not clock.over():
-            due = int(pace.due()) - meter.packets - skipped
+            due = shaper.waiting(pace.due(), meter.packets)
+            if burst is not None and pace.packets_ps != paced_ps:
+                paced_ps = pace.packets_ps
+                _set_pace(connected, paced_ps, payload_bytes)
             if due < queued // 2:
                 meter.tick()
                 time.sleep(min((queued // 2 - due) / max(pace.packets_ps, 1.0), LONGEST_NAP_S))
                 continue
-            skipped += max(0, due - int(packets_ps * CATCH_UP_S) - queued)
             count = min(due, queued) // together * together
             for number in range(count):
                 batch.stamp(number, meter.packets + number)
@@ -266,6 +297,11 @@ def udp_send(spec: dict[str, Any]) -> None:
             meter.tick()
         meter.tick()
         meter.final(skipped=max(0, int(pace.due(clock.duration_s)) - meter.packets))
+
+
+def _set_pace(connected: socket.socket, packets_ps: float, payload_bytes: int) -> None:
+    pace_bytes_ps = max(1, int(HEADROOM * packets_ps * (payload_bytes + HEADER_BYTES)))
+    connected.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, pace_bytes_ps)
 
 
 def udp_receive(spec: dict[str, Any]) -> None:
