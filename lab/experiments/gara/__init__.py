@@ -138,12 +138,16 @@ def measure(bench: Bench, course: Course) -> Findings:
         competing.wait(15.0)
     streams = {BACKGROUND: seen.stream(background.port)} | {name: seen.stream(one.port) for name, one in flows.items()}
     phases = _phases(whole, [(one, slots[one.name]) for one in shown], end)
-    bench.doubt_senders(others, slots[shown[0].name].start + AFTER_S, slots[shown[-1].name].end)
     if not follower.told:
         bench.doubts.append("the background was told of no rate")
     fit = not bench.doubts
     unsent = [one.skipped_packets for one in totals]
-    senders = _Senders(follower.told, {one.name: slots[one.name].rate_bps for one in shown}, unsent)
+    senders = _Senders(
+        follower.told,
+        {one.name: slots[one.name].rate_bps for one in shown},
+        {name: one.packets_ps for name, one in flows.items()},
+        unsent,
+    )
     rows = (
         *_rate_rows(course, streams, phases, senders, fit=fit),
         *_loss_rows(streams, follower, phases, senders, fit=fit),
@@ -192,23 +196,22 @@ class _Senders:
 
     Attributes:
         told: the background's payload rates, by since when.
-        reserved_bps: the foregrounds' payload rates, by name.
+        reserved_bps, packets_ps: of the foregrounds by name, the payload rates that are reserved and what they send.
         unsent: datagrams that were late beyond the bucket, of the background and then of each foreground.
     """
 
     told: Mapping[float, int]
     reserved_bps: Mapping[str, int]
+    packets_ps: Mapping[str, float]
     unsent: Sequence[int]
 
-    def starved(self, stream: Sequence[Delay], phase: Phase) -> str:
-        """Why the background's sender did not do what it was told in a phase, in words; empty where it did."""
+    def starved(self, name: str, stream: Sequence[Delay], phase: Phase) -> str:
+        """Why a sender did not do what it was told in a phase, in words; empty where it did."""
         rate_bps = next((rate for at, rate in sorted(self.told.items(), reverse=True) if at <= phase.start), 0)
-        part = pacing.part_sent(stream, phase, USED * rate_bps / 8 / PAYLOAD_BYTES)
-        return (
-            ""
-            if part >= pacing.LEAST_PART
-            else f"its sender was starved: it sent {100 * part:.0f} % of what it was to"
-        )
+        asked_ps = self.packets_ps.get(name, USED * rate_bps / 8 / PAYLOAD_BYTES)
+        part = pacing.part_sent(stream, phase, asked_ps)
+        words = f"the sender of {name} was starved: it sent {100 * part:.0f} % of what it was to"
+        return "" if part >= pacing.LEAST_PART else words
 
     def policed(self, name: str) -> list[Policed]:
         """What the policer of a flow lets pass, at the least: a router may take a step late."""
@@ -224,7 +227,8 @@ class _Senders:
         """How many packets of these phases left the sender so that no policer lets them pass; empty where none did."""
         dropped = pacing.above(stream, PACKET_BYTES, self.policed(name))
         count = len({packet.sequence for phase in phases for packet in during(dropped, phase)})
-        return f"its sender was starved: {count} packets left it together that were above the bucket" if count else ""
+        words = f"the sender of {name} was starved: {count} packets left it above its rate and its bucket"
+        return words if count else ""
 
 
 def _policed(since: float, payload_bps: int) -> Policed:
@@ -247,7 +251,7 @@ def _rate_rows(
             lambda ours, wanted: 0.94 * wanted <= ours <= 1.005 * wanted,
         )
         ours = figures.rate_mbps(streams[BACKGROUND], PAYLOAD_BYTES, part.phase) * PACKET_BYTES / PAYLOAD_BYTES
-        starved = senders.starved(streams[BACKGROUND], part.phase)
+        starved = senders.starved(BACKGROUND, streams[BACKGROUND], part.phase)
         yield rule.judge(ours, paper_mbps / 8, fit=fit and not starved, note=starved)
 
 
@@ -291,7 +295,9 @@ def _loss_rows(
     foregrounds = [(part.foreground.name, part.phase) for part in parts if part.foreground]
     inside = [packet for name, phase in foregrounds for packet in during(streams[name], phase)]
     lost = sum(one.lost for one in inside)
-    starved = _noted(*(senders.above(name, streams[name], [phase]) for name, phase in foregrounds)) if lost else ""
+    starved = _noted(*(senders.starved(name, streams[name], phase) for name, phase in foregrounds))
+    if lost:
+        starved = _noted(starved, *(senders.above(name, streams[name], [phase]) for name, phase in foregrounds))
     notes = [f"{lost} of {len(inside)} packets", _unsent_words(senders.unsent[1:])]
     loss = figures.loss_percent(tuple(inside))
     yield FOREGROUND_LOSS.judge(loss, fit=fit and not starved, note=_noted(*notes, starved))
