@@ -37,7 +37,7 @@ def be_verbose(wanted: bool) -> None:
 
 def others_short() -> str | None:
     """For `Refused.explain`: in which words what is short besides the tightest is counted; None where all is shown."""
-    return None if _verbose else "and {} more are short (--verbose shows them)"
+    return None if _verbose else "and {} more; --verbose shows all"
 
 
 def stdout() -> Console:

@@ -105,8 +105,12 @@ def rate_bps(controller: Controller, way: str, door: str) -> int:
 
 def received_bps(lab: Lab, flows: list[Flow]) -> list[float]:
     """What comes through of each, without the beginning, when its bucket is full, and the end."""
-    for flow in flows:
-        flow.wait(60)
+    try:
+        for flow in flows:
+            flow.wait(60)
+    finally:
+        for flow in flows:
+            flow.stop()
     means = []
     for flow in flows:
         inside = [
