@@ -91,8 +91,10 @@ def _process(pid: int) -> str:
 
 def _why(data_dir: Path, error: Exception) -> str:
     free_bytes = _free_bytes(data_dir)
-    if isinstance(error, PermissionError) or not os.access(data_dir.parent, os.W_OK):
-        reason = f"the folder {data_dir.parent} cannot be written"
+    if data_dir.parent.exists() and not data_dir.parent.is_dir():
+        reason = f"{data_dir.parent} is no folder; set SLOTCAR_STATE_DIR to one"
+    elif isinstance(error, PermissionError) or not os.access(data_dir.parent, os.W_OK):
+        reason = f"the folder {data_dir.parent} cannot be written; set SLOTCAR_STATE_DIR to one that can"
     elif free_bytes is not None and free_bytes < 64 * 1024 * 1024:
         reason = f"the disk is full ({free_bytes // (1024 * 1024)} MiB free, 64 are needed)"
     else:
