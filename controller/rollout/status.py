@@ -61,8 +61,10 @@ class LoopStatus:
     def begin_push(self, devices: Collection[str], now_s: float) -> dict[str, Work]:
         """Gives what was before, for `end_push`."""
         before = {name: self.work.get(name, Work()) for name in devices}
-        begun = {"push_began_s": now_s, "push_ended_s": math.inf, "compared_s": None}
-        self.work |= {name: replace(one, **begun) for name, one in before.items()}
+        self.work |= {
+            name: replace(one, push_began_s=now_s, push_ended_s=math.inf, compared_s=None)
+            for name, one in before.items()
+        }
         return before
 
     def end_push(
