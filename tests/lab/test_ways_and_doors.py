@@ -76,7 +76,8 @@ PORTS = {(way, door): 5101 + number for number, (door, way) in enumerate((d, w) 
 def asked_for(way: str, door: str) -> Asked:
     return {
         "name": f"{way}-{door}", "owner": OWNER, "source": "anl-premium", "destination": f"lbnl-premium:{PORTS[way, door]}",
-        "protocol": "udp", "service": "ip-premium", "packet_size": f"{PACKET_BYTES} B", "start": "now", **WAYS[way],
+        "protocol": "udp", "service": "ip-premium", "packet_size": f"{PACKET_BYTES} B", "rtt": "400 ms",
+        "start": "now", **WAYS[way],
     }  # fmt: skip
 
 
@@ -136,5 +137,6 @@ def test_every_way_is_served_as_asked_through_every_door(lab: Lab, promised: Map
             for way in WAYS
         ]  # fmt: skip
         for way, got_bps in zip(WAYS, received_bps(lab, flows), strict=True):
-            # The policer's rate is rounded up to the kilobit, and a sample counts some milliseconds of its neighbour.
-            assert 0.95 * promised[way, door] <= got_bps <= 1.03 * promised[way, door], (way, door, got_bps)
+            # Above: its rate is rounded up to the kilobit, and a sample counts some milliseconds of its neighbour. Below:
+            # an emulated sender pauses, and what a bucket of 100 ms does not hold meanwhile is nobody's.
+            assert 0.9 * promised[way, door] <= got_bps <= 1.03 * promised[way, door], (way, door, got_bps)
