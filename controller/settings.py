@@ -298,9 +298,17 @@ def load_settings(**overrides: Any) -> Settings:
         raise InvalidInput(problems) from error
 
 
+#: pydantic's types of errors, in words.
+_KINDS = {
+    "int_parsing": "is no whole number",
+    "float_parsing": "is no number",
+    "bool_parsing": "is neither true nor false",
+}
+
+
 def _problem(detail: dict[str, Any]) -> Problem:
     name = str(detail["loc"][0]) if detail["loc"] else ""
     variable = name if name.startswith(PREFIX) else f"{PREFIX}{name.upper()}"
-    message = str(detail["msg"]).removeprefix("Value error, ")
+    message = _KINDS.get(str(detail["type"])) or str(detail["msg"]).removeprefix("Value error, ")
     shown = "" if "PASSWORD" in variable or "URL" in variable else repr(os.environ.get(variable, detail.get("input")))
     return Problem(variable, 0, "", message[0].lower() + message[1:], shown)

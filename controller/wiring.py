@@ -54,7 +54,7 @@ def _with_reservations(outlook: Outlook, active: Sequence[Active], network: Netw
         entry = one.entry
         names = sorted(crossed(entry.paths) & configured)
         reservation = ConfiguredReservation(
-            entry.handle, "/".join(entry.reservation.key), entry.version, tuple(names), one.window.end
+            entry.handle, "/".join(entry.reservation.key), entry.version, tuple(names), one.window.end, one.slot.start
         )
         for name in names:
             by_device.setdefault(name, []).append(reservation)

@@ -54,7 +54,7 @@ class Totals:
     """A flow that has ended.
 
     Attributes:
-        skipped_packets: due, but never sent, because the sender was kept from its work for some milliseconds.
+        skipped_packets: due, but never sent, because the sender was kept from its work for too long.
         overflowed_packets: arrived, but the receiver was too slow: not the network's loss.
         retransmitted_segments: TCP's.
     """
@@ -217,6 +217,8 @@ def start_udp(
     dscp: int = 0,
     interval_s: float = INTERVAL_S,
     queue_s: float = QUEUE_S,
+    burst_bytes: int | None = None,
+    burst_s: float = 0.0,
 ) -> UdpFlow:
     """Start a constant bit rate; returns within two seconds, with `started_at` at most one interval ahead.
 
@@ -224,6 +226,8 @@ def start_udp(
         rate_bps: of UDP payload; the line carries 42 bytes more a packet (UDP, IP and Ethernet headers).
         dscp: what the sender marks; routers may think otherwise.
         queue_s: how much of the flow the sender hands to the kernel at once.
+        burst_bytes: of IP packets; what the sender is late with beyond it, and beyond `burst_s` of the rate of the moment,
+            is not sent. None for a sender that catches up with 20 ms and more.
 
     Raises:
         LabError: no such node, a port in use, or values that cannot be.
@@ -233,7 +237,8 @@ def start_udp(
     if rate_bps <= 0:
         raise LabError(f"rate_bps is {rate_bps}; it must be above 0")
     spec = _spec(lab, destination, port, rate_bps, duration_s, dscp, interval_s)
-    return UdpFlow(lab, source, destination, {**spec, "payload_bytes": payload_bytes, "queue_s": queue_s})
+    more = {"payload_bytes": payload_bytes, "queue_s": queue_s, "burst_bytes": burst_bytes, "burst_s": burst_s}
+    return UdpFlow(lab, source, destination, {**spec, **more})
 
 
 def start_tcp(

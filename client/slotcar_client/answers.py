@@ -168,6 +168,7 @@ class Refusal(TypedDict):
     highest_rate_bps: int | None
     highest_share_permille: int | None
     transfer: TransferRefusal | None
+    horizon: str | None
     paths_tried: int
     path: list[str]
 

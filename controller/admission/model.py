@@ -172,18 +172,24 @@ class Refused:
         numbers = self.transfer.most_bytes if self.transfer else self.highest_rate_bps
         return (self.highest_share_permille or 0) if numbers is None else numbers
 
-    def explain(self) -> tuple[str, ...]:
-        """The refusal in lines for people: the reason, each shortage, and what would be admitted."""
+    def explain(self, others: str | None = None) -> tuple[str, ...]:
+        """The refusal in lines for people: the reason, each shortage, and what would be admitted.
+
+        Args:
+            others: instead of the shortages but the tightest, these words, with their number in the place of `{}`.
+        """
         lines = [self.reason] if self.reason else []
         if self.paths_tried > 1:
             lines.append(f"{self.paths_tried} paths were tried; the best of them is {' > '.join(self.path)}")
         if self.transfer is not None:
             return (*lines, *self.transfer.explain())
         tightest = self._tightest()
+        listed = self.shortfalls if others is None else (tightest or self.shortfalls)[:1]
         lines += [
-            f"{_shortage(shortfall)}{' (the tightest)' if shortfall in tightest else ''}"
-            for shortfall in self.shortfalls
+            f"{_shortage(shortfall)}{' (the tightest)' if shortfall in tightest else ''}" for shortfall in listed
         ]
+        if others is not None and len(self.shortfalls) > len(listed):
+            lines.append(others.format(len(self.shortfalls) - len(listed)))
         if self.nearest_window:
             lines.append(f"the nearest window in which the whole request fits is {self.nearest_window}")
         else:

@@ -126,6 +126,7 @@ _REFUSAL: Json = {
     "highest_rate_bps": 2_738_262,
     "highest_share_permille": None,
     "transfer": None,
+    "horizon": None,
     "paths_tried": 1,
     "path": [],
 }

@@ -179,6 +179,7 @@ class RefusalOut(Answer):
     highest_rate_bps: int | None = Field(description="null where several rates were asked for")
     highest_share_permille: int | None = Field(description="then: how much of all of them fits, in thousandths")
     transfer: TransferRefusalOut | None = Field(description="of a volume by a deadline; the others are empty then")
+    horizon: datetime | None = Field(description="until when a nearest window was looked for; null without end")
     paths_tried: int = Field(description="on so many paths; the numbers are those of the best of them")
     path: list[str] = Field(description="its routers in order, where several were tried")
 

@@ -110,10 +110,16 @@ def serve(settings: Settings, application: Callable[[Context], FastAPI]) -> None
         )
     with bound(settings.listen_host, settings.listen_port) as sockets, _syslog_socket(settings) as syslog:
         network = load_network(settings.need_inventory(), settings.vault_password_file)
+        embedded_at = None if settings.database_url else settings.state_dir.absolute() / "postgres"
+        if embedded_at and embedded.left_running(embedded_at):
+            log.warning(
+                "the embedded database was left running, for what used it was killed; it ends with this controller",
+                folder=str(embedded_at),
+            )
         with open_ledger(settings.ledger_url(), settings.state_dir) as ledger:
             watched = partial(_watcher, settings, network, ledger, syslog)
             _serve(settings, network, ledger, tokens, sockets, watched, application)
-    if settings.database_url is None and (others := embedded.users(settings.state_dir.absolute() / "postgres")):
+    if embedded_at and (others := embedded.users(embedded_at)):
         log.info("the embedded database runs on", used_by=others, end_it_with="slotcar db stop")
 
 

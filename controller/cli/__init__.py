@@ -8,20 +8,24 @@ import sys
 from controller.private_files import UMASK
 from controller.stopping import PROCESS
 
+VERBOSE = ("--verbose", "-v")
+
 
 def main() -> None:
     """Entry point of the console script; never shows a traceback unless --debug or SLOTCAR_DEBUG asks for it."""
-    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    arguments = [argument for argument in sys.argv[1:] if argument not in ("--debug", *VERBOSE)]
     os.umask(UMASK)
     PROCESS.heed_signals()
-    debug = len(arguments) < len(sys.argv) - 1 or os.environ.get("SLOTCAR_DEBUG", "") not in ("", "0")
+    debug = "--debug" in sys.argv[1:] or os.environ.get("SLOTCAR_DEBUG", "") not in ("", "0")
     try:
         from controller.cli.app import app
+        from controller.cli.output import be_verbose
 
         if "_SLOTCAR_COMPLETE" in os.environ:
             from typer._completion_classes import completion_init
 
             completion_init()
+        be_verbose(not set(sys.argv[1:]).isdisjoint(VERBOSE))
         code = app(arguments, standalone_mode=False)
     except BaseException as error:
         if debug and not isinstance(error, SystemExit | KeyboardInterrupt):

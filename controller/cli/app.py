@@ -57,6 +57,9 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def root(
     debug: Annotated[bool, typer.Option("--debug", help="show tracebacks [env: SLOTCAR_DEBUG]")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="of a refusal, all that is short and not only the tightest")
+    ] = False,
     context: Annotated[
         str | None,
         typer.Option(

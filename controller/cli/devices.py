@@ -102,6 +102,7 @@ def push(
         if form is Format.TABLE or comparison.failures:
             emit(document, form, lambda: print_comparison(document))
         if comparison.failures:
+            complain("nothing was pushed; --device NAME pushes to the routers that answer")
             raise typer.Exit(ExitCode.ERROR)
         names = [one.device for one in comparison.diffs]
         if held := held_devices(opened.ledger, names):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,8 @@ from controller.cli.tables import Column
 Event = Mapping[str, Any]
 COLUMNS = (Column("event"), Column("at"), Column("what"), Column("of", wraps=True), Column("details", wraps=True))
 NARROW = (Column("event", leave_out=2), Column("at", leave_out=1), Column("what"), Column("details", wraps=True))
+#: A line names so many reservations.
+MOST_SHOWN = 10
 #: What a push ended with; the first that one of its devices has counts.
 _OUTCOMES = {"push.rolled-back": "rolled back", "push.superseded": "superseded", "push.verified": "pushed"}
 
@@ -44,7 +46,27 @@ def to_seconds(text: str) -> str:
 
 def _what_for(details: Mapping[str, Any]) -> str:
     boundary = details.get("at") or details.get("activate_at")
-    return f"for {to_seconds(boundary)}" if isinstance(boundary, str) else ""
+    words = f"for {to_seconds(boundary)}" if isinstance(boundary, str) else ""
+    return " ".join(filter(None, (words, _in_brackets(names_of(details.get("reservations"))))))
+
+
+def names_of(*reservations: Mapping[str, Any] | None) -> str:
+    """`+hep/cms, ~hep/lhcb, -hep/atlas`: what pushes change, of their events' details; `hep/cms` where they only put in
+    place again what is active."""
+    some = [one for one in reservations if one]
+    signs = (("+", "starting"), ("~", "changing"), ("-", "ending"))
+    listed = _each_once(f"{sign}{name}" for sign, kind in signs for one in some for name in one.get(kind, ()))
+    listed = listed or _each_once(name for one in some for name in one.get("active", ()))
+    left = len(listed[MOST_SHOWN:]) + max((one.get("not_named", 0) for one in some), default=0)
+    return ", ".join([*listed[:MOST_SHOWN], *([f"and {left} more"] if left else [])])
+
+
+def _each_once(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _in_brackets(names: str) -> str:
+    return f"({names})" if names else ""
 
 
 @dataclass(slots=True)
@@ -76,12 +98,21 @@ class PushLines:
         outcome = next((word for kind, word in _OUTCOMES.items() if self._of(kind)), None)
         if outcome is None:
             return []
-        armed, last = self._of("push.armed"), self._of_push[-1]
-        boundary = armed[0]["details"]["at"] if armed else self._of_push[0]["details"].get("activate_at", "")
-        devices = dict.fromkeys(one["device"] for one in self._of_push if one["device"])
+        last, concerning = self._of_push[-1], self._of_all()
         self._of_push = []
-        stem = (str(last["sequence"]), to_seconds(last["at"]), outcome)
-        return ["  ".join((*stem, self._concerning(boundary, list(devices))))]
+        return ["  ".join((str(last["sequence"]), to_seconds(last["at"]), outcome, concerning))]
+
+    def _of_all(self) -> str:
+        """Boundary, reservations and devices of the push: what it changes at once comes before what it arms."""
+        devices = _each_once(one["device"] for one in self._of_push if one["device"])
+        told = [one["details"]["reservations"] for one in self._of_push if "reservations" in one["details"]]
+        if told:
+            changes = [one for one in told if one.keys() & {"starting", "changing", "ending"}]
+            boundary = max((one["boundary"] for one in changes if "boundary" in one), default="")
+            return _sentence(boundary, names_of(*(changes or told)), devices, repairs=not changes)
+        armed = self._of("push.armed")
+        boundary = armed[0]["details"]["at"] if armed else self._of_push[0]["details"].get("activate_at", "")
+        return self._concerning(boundary, devices)
 
     def _of(self, kind: str) -> list[Event]:
         return [one for one in self._of_push if one["kind"] == kind]
@@ -94,6 +125,10 @@ class PushLines:
         return "  ".join(filter(None, (number, at, kind, of, words)))
 
     def _concerning(self, boundary: str, devices: list[str]) -> str:
-        names = self.names_at(boundary) if boundary else ""
-        parts = (f"for {to_seconds(boundary)}" if boundary else "", f"({names})" if names else "")
-        return " ".join(filter(None, (*parts, f"on {' '.join(devices)}" if devices else "")))
+        return _sentence(boundary, self.names_at(boundary) if boundary else "", devices)
+
+
+def _sentence(boundary: str, names: str, devices: Iterable[str], *, repairs: bool = False) -> str:
+    what = "what is wanted" if repairs else f"for {to_seconds(boundary)}" if boundary else ""
+    where = " ".join(devices)
+    return " ".join(filter(None, (what, _in_brackets(names), f"on {where}" if where else "")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from controller.cli.exit_codes import ExitCode
-from controller.cli.output import at_terminal, complain
+from controller.cli.output import at_terminal, complain, others_short
 from controller.problems import SlotcarError
 
 
@@ -25,12 +25,28 @@ def exit_code(error: BaseException, debug: bool = False) -> int:
         error.show()  # type: ignore[attr-defined]
         return ExitCode.USAGE
     if isinstance(error, SlotcarError):
-        complain(str(error))
+        complain(_words(error))
         return _code_of(error)
     complain(f"unexpected error: {type(error).__name__}: {_first_line(error)}")
     if not debug:
         complain("this is a fault in Slotcar; say the command again with --debug to see where")
     return ExitCode.ERROR
+
+
+def _words(error: SlotcarError) -> str:
+    """Of a refusal, only the tightest of what is short, unless all is asked for."""
+    from controller.cli.remote import RefusedThere
+    from controller.planning.errors import RefusedByAdmission
+    from controller.views.explain import refusal_sentences
+
+    if isinstance(error, RefusedByAdmission):
+        return "\n".join(refusal_sentences(error.reservation, error.refused, others_short()))
+    if isinstance(error, RefusedThere) and error.refusal is not None:
+        from controller.cli.from_documents import refused_of
+
+        first, *_ = str(error).splitlines()
+        return "\n".join([first, *(f"  {line}" for line in refused_of(error.refusal).explain(others_short()))])
+    return str(error)
 
 
 def _first_line(error: BaseException) -> str:

@@ -26,12 +26,28 @@ def follow_events(
     Raises:
         Problem: the controller does not let the caller, or knows no such reservation or device.
     """
-    printer = Printer(slotcar, form, long=long)
+    printer, troubles = Printer(slotcar, form, long=long), Troubles()
     try:
-        for event in slotcar.watch(after=after, on_trouble=complain, **asked):
+        for event in slotcar.watch(after=after, on_trouble=troubles.tell, **asked):
+            troubles.over()
             printer.add(event)
     except KeyboardInterrupt:
         printer.flush()
+
+
+class Troubles:
+    """Why there are no events for now, each said once until one comes."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def tell(self, words: str) -> None:
+        if words not in self._told:
+            self._told.add(words)
+            complain(words)
+
+    def over(self) -> None:
+        self._told.clear()
 
 
 class Printer:

@@ -151,14 +151,14 @@ def _step(document: Document, cancelled: Mapping[str, Entry]) -> PlanStep:
         document["expected_version"],
         entry=cancelled.get(document["handle"] or ""),
         differences=tuple(Difference(one["key"], one["before"], one["after"]) for one in document["differences"]),
-        refusal=_refused(document["refusal"]) if document["refusal"] else None,
+        refusal=refused_of(document["refusal"]) if document["refusal"] else None,
         waits=document["waits"],
         seen=document["seen"],
         note=document["note"],
     )
 
 
-def _refused(document: Document) -> Refused:
+def refused_of(document: Document) -> Refused:
     nearest = document["nearest_window"]
     return Refused(
         shortfalls=tuple(
@@ -176,6 +176,7 @@ def _refused(document: Document) -> Refused:
         highest_share_permille=document["highest_share_permille"],
         reason=document["reason"],
         transfer=_transfer(document["transfer"]) if document["transfer"] else None,
+        horizon=_time(document["horizon"]) if document.get("horizon") else None,
         paths_tried=document["paths_tried"],
         path=tuple(document["path"]),
     )

@@ -26,6 +26,20 @@ class Format(StrEnum):
     YAML = "yaml"
 
 
+#: What `--verbose` or `-v` says, anywhere in a command.
+_verbose = False
+
+
+def be_verbose(wanted: bool) -> None:
+    global _verbose
+    _verbose = wanted
+
+
+def others_short() -> str | None:
+    """For `Refused.explain`: in which words what is short besides the tightest is counted; None where all is shown."""
+    return None if _verbose else "and {} more; --verbose shows all"
+
+
 def stdout() -> Console:
     """Rich honours NO_COLOR and a pipe by itself; a pipe gets wide lines so that nothing is cut."""
     from rich.console import Console

@@ -14,7 +14,7 @@ import typer
 from controller.cli.confirmation import confirm
 from controller.cli.exit_codes import ExitCode
 from controller.cli.options import Files, Inventory, OutputFormat, Yes
-from controller.cli.output import Format, emit, hanging, progress, stdout
+from controller.cli.output import Format, emit, hanging, others_short, progress, stdout
 from controller.cli.remote import Declined, chosen_place
 from controller.cli.session import broker, caller, network_of, now, over_http, settings
 
@@ -258,7 +258,7 @@ def _print_step(step: PlanStep) -> None:
     from controller.planning.plan_lines import What, step_lines
 
     styles = {What.REFUSED: "bold red", What.WOULD_FIT: "bold red", What.NOTE: "yellow"}
-    for what, line in step_lines(step):
+    for what, line in step_lines(step, others_short()):
         indent = {What.DETAIL: "    ", What.NOTE: "    ", What.WOULD_FIT: "    "}.get(what, "")
         words = indent + line if what is What.DETAIL else hanging(indent + line, CONTINUED_AT)
         stdout().print(Text(words, style=styles.get(what, STYLES[step.action.value])), soft_wrap=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -45,7 +45,15 @@ class Declined(SlotcarError):
 
 
 class RefusedThere(Declined):
-    """The controller's admission or its operator's rules refuse it."""
+    """The controller's admission or its operator's rules refuse it.
+
+    Attributes:
+        refusal: admission's numbers, as the API gives them; None where it was not admission.
+    """
+
+    def __init__(self, message: str, refusal: Mapping[str, Any] | None = None) -> None:
+        self.refusal = refusal
+        super().__init__(message)
 
 
 def choose_context(name: str | None) -> None:
@@ -108,7 +116,9 @@ def translated() -> Iterator[None]:
         raise NoAnswer(str(error)) from error
     except slotcar_client.Problem as error:
         words = f"{error}; an earlier attempt may have done it: see slotcar status" if error.maybe_done else str(error)
-        raise (RefusedThere if error.kind in _REFUSALS else Declined)(words) from error
+        if error.kind in _REFUSALS:
+            raise RefusedThere(words, None if error.maybe_done else error.document.get("refusal")) from error
+        raise Declined(words) from error
     except slotcar_client.SlotcarError as error:
         raise Declined(str(error)) from error
 

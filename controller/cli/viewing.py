@@ -26,7 +26,7 @@ from controller.cli.options import (
     parsed,
     time_of,
 )
-from controller.cli.output import Format, emit, print_table, stdout
+from controller.cli.output import Format, complain, emit, print_table, stdout
 from controller.cli.remote import Api, TokenFile, remote
 from controller.cli.session import caller, network_of, now, settings, verbs
 from controller.problems import printable
@@ -89,7 +89,9 @@ def render(
 ) -> None:
     """The configuration that devices are to have at a time: the bytes that a push compares with.
 
-    With FILES everything in them counts as admitted, and no server or database is needed; without, the ledger is read.
+    With FILES no server or database is needed: they count as admitted on an empty ledger, each on the way and with the
+    rates that the controller would give it; what it would refuse is told, and shown as it was asked for. Without FILES the
+    ledger is read.
     """
     from controller.reservation import parse_time
     from controller.views.documents import configurations_document
@@ -109,14 +111,17 @@ def render(
 def _rendered(
     files: list[Path], inventory: Path | None, device: list[str] | None, moment: datetime, instant: datetime
 ) -> dict[str, Configuration]:
-    from controller.planning.offline import entries_of
+    from controller.planning.offline import admitted_entries
     from controller.planning.source import read_source
     from controller.views.configurations import configurations_at
 
-    network = network_of(settings(inventory=inventory))
-    source = read_source(files, moment, network)
-    entries = entries_of(source.reservations, network, moment, source.paths)
-    return configurations_at(entries, network, instant, device)
+    chosen = settings(inventory=inventory)
+    network = network_of(chosen)
+    source = read_source(files, moment, network, most_paths=chosen.paths)
+    assumed = admitted_entries(source, network, chosen, moment)
+    for note in assumed.notes:
+        complain(f"note: {note}")
+    return configurations_at(assumed.entries, network, instant, device)
 
 
 def _print(listed: Sequence[Mapping[str, Any]]) -> None:

@@ -131,7 +131,8 @@ def answering() -> Iterator[None]:
         psycopg.InterfaceError,
     ) as error:
         cause = getattr(error, "orig", None) or error
-        words = " ".join(str(cause).split()).rstrip("?. ")
+        # libpq asks in lines of its own what `hint` asks.
+        words = " ".join(str(cause).strip().partition("\n")[0].split()).rstrip("?. ")
         hint = "is SLOTCAR_DATABASE_URL right, and does the server run?"
         raise LedgerUnavailable(f"the ledger's database does not answer: {words}; {hint}") from error
     except sqlalchemy.exc.ProgrammingError as error:

@@ -53,6 +53,13 @@ def users(data_dir: Path) -> list[str]:
     return [_process(pid) for pid in server.users()]
 
 
+def left_running(data_dir: Path) -> bool:
+    """Whether a server runs in the folder that nobody uses: whoever did was killed."""
+    from controller.ledger.embedded_server import EmbeddedServer
+
+    return data_dir.exists() and EmbeddedServer.of(data_dir).running and not users(data_dir)
+
+
 def end(data_dir: Path) -> bool:
     """Ends a server that nobody uses any more, as where whoever did was killed. Whether one ran.
 
@@ -64,7 +71,9 @@ def end(data_dir: Path) -> bool:
     if not data_dir.exists() or not EmbeddedServer.of(data_dir).running:
         return False
     if those := users(data_dir):
-        raise LedgerUnavailable(f"the embedded PostgreSQL in {data_dir} runs on: it is used by {', '.join(those)}")
+        raise LedgerUnavailable(
+            f"the embedded PostgreSQL in {data_dir} runs on: it is used by {', '.join(those)}; stop that, and it ends too"
+        )
     start(data_dir)
     stop(data_dir)
     return True
@@ -82,8 +91,10 @@ def _process(pid: int) -> str:
 
 def _why(data_dir: Path, error: Exception) -> str:
     free_bytes = _free_bytes(data_dir)
-    if isinstance(error, PermissionError) or not os.access(data_dir.parent, os.W_OK):
-        reason = f"the folder {data_dir.parent} cannot be written"
+    if data_dir.parent.exists() and not data_dir.parent.is_dir():
+        reason = f"{data_dir.parent} is no folder; set SLOTCAR_STATE_DIR to one"
+    elif isinstance(error, PermissionError) or not os.access(data_dir.parent, os.W_OK):
+        reason = f"the folder {data_dir.parent} cannot be written; set SLOTCAR_STATE_DIR to one that can"
     elif free_bytes is not None and free_bytes < 64 * 1024 * 1024:
         reason = f"the disk is full ({free_bytes // (1024 * 1024)} MiB free, 64 are needed)"
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -133,7 +133,8 @@ def _words(
     if kind == "missing":
         return "is missing", "", _MISSING.get(last, "")
     if kind == "extra_forbidden":
-        known = [name for name in model.model_fields if name not in data]
+        below, given = _at(detail["loc"][:-1], model, data)
+        known = [name for name in below.model_fields if name not in given]
         return "is no key that is known here", "", nearest(last, known)
     if kind == "enum":
         choices = Service if last == "[key]" else _CHOICES.get(last)
@@ -143,6 +144,21 @@ def _words(
     if kinds:
         return f"is no {' or '.join(kinds)}", value, ""
     return _own_words(detail)
+
+
+def _at(
+    loc: Sequence[Any], model: type[BaseModel], data: Mapping[str, Any]
+) -> tuple[type[BaseModel], Mapping[str, Any]]:
+    """The model of a value within a value, and what was given for it; the outer one where it is no model's."""
+    for part in loc:
+        field = model.model_fields.get(str(part))
+        kinds = (field.annotation, *get_args(field.annotation)) if field else ()
+        inner = next((one for one in kinds if isinstance(one, type) and issubclass(one, BaseModel)), None)
+        value = data.get(str(part))
+        if inner is None or not isinstance(value, Mapping):
+            break
+        model, data = inner, value
+    return model, data
 
 
 def _own_words(detail: Mapping[str, Any]) -> tuple[str, object, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,9 @@ READER = Path(__file__).with_name("ansible_reader.py")
 #: A NetBox behind a slow link answers within it; a script that waits for a terminal does not hang us for ever.
 TIMEOUT_S = 120
 Key = tuple[str, ...]
+_STRUCTURE_HINT = "an inventory is a file or a folder of Ansible's, for example inventories/lab"
+#: Of Ansible's own, at the end of a sentence about something else.
+_PYTHON_CLASS = re.compile(r",? got: <class '[^']*'>")
 VAULT_HINT = "name the file with the vault's password in ANSIBLE_VAULT_PASSWORD_FILE"
 
 
@@ -91,15 +95,17 @@ def read_connections(
 
 def _read(inventory: Path, vault_password_file: Path | None, *options: str) -> Inventory:
     if not inventory.exists():
-        raise InvalidInput([Problem(str(inventory), 0, "", "there is no such inventory")])
+        hint = "say --inventory FOLDER or set SLOTCAR_INVENTORY, for example to inventories/lab"
+        raise InvalidInput([Problem(str(inventory), 0, "", "there is no such inventory", "", hint)])
     _require_files(inventory, vault_password_file)
     answer = _run(inventory, vault_password_file, options)
     shown = _Shown(inventory)
     if "error" in answer:
         error = answer["error"]
         place = shown.place(error["file"], error["line"])
-        message = shown.text(error["message"])
-        raise InvalidInput([Problem(place.file, place.line, "", f"Ansible: {message}", "", vault_hint(message))])
+        message = _PYTHON_CLASS.sub("", shown.text(error["message"]))
+        hint = vault_hint(message) or (_STRUCTURE_HINT if "invalid structure" in message else "")
+        raise InvalidInput([Problem(place.file, place.line, "", f"Ansible: {message}", "", hint)])
     return Inventory(
         source=str(inventory),
         hosts={name: _node(name, node, shown) for name, node in answer["hosts"].items()},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from controller.admission import SlotTables, capacities
@@ -10,7 +11,7 @@ from controller.ledger.model import Entry
 from controller.network.model import Network
 from controller.path.model import Path
 from controller.planning.matching import match
-from controller.planning.plan import Plan, make_plan
+from controller.planning.plan import Plan, decide_steps, make_plan
 from controller.planning.routing import route
 from controller.planning.source import Source
 from controller.reservation.model import Reservation
@@ -35,13 +36,40 @@ def plan_offline(source: Source, network: Network, settings: Settings, now: date
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """Reservations of files as entries, and in words what was assumed of those that would be refused."""
+
+    entries: tuple[Entry, ...]
+    notes: tuple[str, ...]
+
+
+def admitted_entries(source: Source, network: Network, settings: Settings, now: datetime) -> Assumed:
+    """The files' reservations with the ways (ADR 25) and the rates that the controller would give them on an empty ledger.
+    What it would refuse beside the others is taken as it was asked for, on its shortest path."""
+    matched = match(source.reservations, (), source.scope, now, source.relative)
+    steps = decide_steps(matched, network, policy_of(settings, network), now, source.paths, settings.paths)
+    entries, notes = [], []
+    for number, step in enumerate(steps, 1):
+        assert step.routed is not None, "without a ledger everything is new"
+        entries.append(step.routed.entry(f"offline-{number}", number, now))
+        name = "/".join(step.key)
+        if step.refusal:
+            needs = step.routed.reservation.need is not None
+            shown = "nothing of it is shown" if needs else "it is shown as asked for, on its shortest path"
+            notes.append(f"{name} would be refused beside the others (slotcar plan says why); {shown}")
+        elif step.note:
+            notes.append(f"{name} {step.note}")
+    return Assumed(tuple(entries), tuple(notes))
+
+
 def entries_of(
     reservations: Sequence[Reservation],
     network: Network,
     now: datetime,
     paths: Mapping[tuple[str, str], Sequence[Path]] | None = None,
 ) -> tuple[Entry, ...]:
-    """Reservations as if all were committed, numbered in the files' order: what `render` shows offline."""
+    """Reservations as if all were committed, numbered in the files' order, on their shortest paths."""
     return tuple(
         route(reservation, network, (paths or {}).get(reservation.key)).entry(f"offline-{number}", number, now)
         for number, reservation in enumerate(reservations, 1)

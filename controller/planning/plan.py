@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from controller.admission import SlotTables
+from controller.admission import SlotTables, capacities
 from controller.admission.choosing import place_on_first
 from controller.admission.model import Demand, Refused, highest_bps
 from controller.admission.placing import Placement, Rules
@@ -160,6 +160,20 @@ def make_plan(
         owners=tuple(sorted(scope.owners)),
         moves=tuple(sorted(one.handle for one in moved)),
     )
+
+
+def decide_steps(
+    matched: Sequence[PlanStep],
+    network: Network,
+    policy: Policy,
+    now: datetime,
+    paths: Mapping[tuple[str, str], Sequence[Path]],
+    most_paths: int,
+) -> tuple[PlanStep, ...]:
+    """The steps of a plan on an empty ledger, each with its refusal, or with the way and the rates that it gets."""
+    rules = Rules(now, now + policy.horizon, network.sls, policy.frozen, None)
+    deciding = _Deciding(SlotTables(capacities(network)), policy, rules, network, most_paths)
+    return _decided(matched, (), deciding, network, paths)
 
 
 def _decided(

@@ -33,13 +33,15 @@ class Line(NamedTuple):
     text: str
 
 
-def step_lines(step: PlanStep) -> Iterator[Line]:
-    """A reservation's fate with its reasons; of a refusal, each shortage and what would fit."""
+def step_lines(step: PlanStep, others: str | None = None) -> Iterator[Line]:
+    """A reservation's fate with its reasons; of a refusal, each shortage and what would fit. `others`: see
+    `Refused.explain`.
+    """
     owner, name = step.key
     reservation = step.reservation or (step.entry.reservation if step.entry else None)
     assert reservation is not None
     if step.refusal:
-        for line in refusal_sentences(reservation, step.refusal):
+        for line in refusal_sentences(reservation, step.refusal, others):
             inner = line.startswith(" ")
             yield Line(What.WOULD_FIT if inner else What.REFUSED, printable(line.strip() if inner else f"! {line}"))
         return

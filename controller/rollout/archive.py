@@ -128,6 +128,14 @@ class Archive:
                 ahead_us[name] = self.device_folder(revision.id, name).clock_ahead_us()
         return {name: one for name, one in ahead_us.items() if one is not None}
 
+    def compared_of(self, revision: Revision) -> dict[str, float]:
+        """When the readings began that the devices were compared by, in seconds of this machine's monotonic clock."""
+        began_s = {}
+        for name in revision.devices:
+            with contextlib.suppress(FolderUnreadable):
+                began_s[name] = self.device_folder(revision.id, name).compared_s()
+        return {name: one for name, one in began_s.items() if one is not None}
+
     def close_to_others(self) -> None:
         """Takes others' rights from what an earlier version left open: the configurations of all devices are in it."""
         close_state_folder(self._state_dir, (REVISIONS, KNOWN_GOOD, READINGS, UNRECORDED))
@@ -251,6 +259,14 @@ class Archive:
             for entry in sorted(folder.iterdir())
             if DeviceFolder(entry).has(DEVICE)
         }
+
+    def reservations_now(self, device: str) -> tuple[ConfiguredReservation, ...]:
+        """What a device was last seen to be configured for; nothing where nobody knows, or a file is broken: it is for the
+        record."""
+        try:
+            return self._good(device).reservations()
+        except FolderUnreadable:
+            return ()
 
     def reservations_of(self, revision: str) -> dict[str, tuple[ConfiguredReservation, ...]]:
         """The reservations that each device of a revision is configured for after it; none where an older Slotcar wrote it.

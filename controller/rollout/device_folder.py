@@ -43,6 +43,7 @@ from controller.rollout.model import ConfiguredReservation, DeviceRevision, Revi
 BEFORE, AFTER, APPLY, UNDO = "before.txt", "after.txt", "apply.txt", "undo.txt"
 DEVICE, COMMANDS, RESERVATIONS = "device.json", "commands.json", "reservations.json"
 PROGRAM, REPLACED, ENDS = "program.json", "before.json", "ends.json"
+COMPARED = "compared.json"
 CLOCK, READING, APPLETS_BEFORE, STAGE_SCRIPT = "clock.json", "reading.json", "armed-before.json", "stage.sh"
 T = TypeVar("T")
 #: Of `ENDS`, by side.
@@ -184,6 +185,10 @@ class DeviceFolder:
         self._write(f"{READING}.part", json.dumps(outputs))
         (self.path / f"{READING}.part").replace(self.path / READING)
 
+    def write_compared(self, began_s: float) -> None:
+        """When the reading began that a push was compared by, in seconds of this machine's monotonic clock."""
+        self._write(COMPARED, json.dumps({"began_s": began_s}))
+
     def write_clock(self, ahead_us: int | None) -> None:
         """None where the device does not say."""
         self._write(CLOCK, json.dumps({"ahead_us": ahead_us}))
@@ -234,6 +239,10 @@ class DeviceFolder:
         """None where the device did not say, or was never asked."""
         return self._read(CLOCK, dict[str, int | None]).get("ahead_us") if self.has(CLOCK) else None
 
+    def compared_s(self) -> float | None:
+        """None where the device was not compared yet."""
+        return self._read(COMPARED, dict[str, float]).get("began_s") if self.has(COMPARED) else None
+
     def applets_before(self) -> tuple[Applet, ...] | None:
         """None where the device never took the revision."""
         return self._read(APPLETS_BEFORE, tuple[Applet, ...]) if self.has(APPLETS_BEFORE) else None
@@ -267,4 +276,5 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def _reservation_json(one: ConfiguredReservation) -> dict[str, object]:
-    return {**asdict(one), "end": one.end.astimezone(UTC).isoformat() if one.end else None}
+    instants = {"start": one.start, "end": one.end}
+    return asdict(one) | {key: at.astimezone(UTC).isoformat() if at else None for key, at in instants.items()}

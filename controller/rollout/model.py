@@ -106,6 +106,7 @@ class ConfiguredReservation:
         version: of its entry, so that a change of it is seen.
         devices: all devices of its path that Slotcar configures, by name.
         end: when the slot ends that was open; None where an older Slotcar wrote it.
+        start: since when it has the rate that it has; None likewise.
     """
 
     handle: str
@@ -113,6 +114,7 @@ class ConfiguredReservation:
     version: int
     devices: tuple[str, ...]
     end: datetime | None = None
+    start: datetime | None = None
 
 
 def still_open(some: Iterable[ConfiguredReservation], now: datetime) -> tuple[ConfiguredReservation, ...]:
@@ -207,9 +209,11 @@ class PushResult:
 
     Attributes:
         ahead_us: how far the clocks of those that told it are ahead of this machine's.
+        compared_s: when the readings began that the devices were compared by, seconds of this machine's monotonic clock.
     """
 
     revision: str
     changed: tuple[str, ...]
     rearmed: tuple[str, ...] = ()
     ahead_us: Mapping[str, int] = field(default_factory=dict)
+    compared_s: Mapping[str, float] = field(default_factory=dict)

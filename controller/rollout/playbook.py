@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -259,6 +260,13 @@ def _why_not(error: OSError) -> str:
     return f"Ansible cannot be started here: {words}{where}; make room in {tempfile.gettempdir()}"
 
 
+#: How Ansible begins what ssh said of a host that cannot be reached.
+_UNREACHABLE = re.compile(
+    r"^(?:Task failed: )?(?:Data could not be sent to remote host \S+ Make sure this host can be reached over ssh:"
+    r"|Failed to connect to the host via ssh:)\s*(?:ssh: )?"
+)
+
+
 def _note(event: Mapping[str, Any], result: PlaybookResult, on_task: Callable[[str], None] | None) -> bool:
     kind, data = event.get("event", ""), event.get("event_data", {})
     host = data.get("host", "")
@@ -267,7 +275,7 @@ def _note(event: Mapping[str, Any], result: PlaybookResult, on_task: Callable[[s
     if kind == "playbook_on_task_start" and on_task is not None:
         on_task(str(data.get("name") or data.get("task") or ""))
     elif kind == "runner_on_unreachable":
-        words = data.get("res", {}).get("msg", "")
+        words = _UNREACHABLE.sub("it cannot be reached over ssh: ", str(data.get("res", {}).get("msg", "")))
         result.failures.setdefault(host, Failure(host, _sentence(words, "it does not answer"), unreachable=True))
     elif failures := _failures_of_many(data):
         for name, words in failures.items():

@@ -31,6 +31,7 @@ from controller.rollout.model import (
     still_open,
 )
 from controller.rollout.playbook import TIMEOUT_S, CannotRun, PlaybookResult, Playbooks
+from controller.rollout.reservations_of_push import reservations_of_push
 from controller.stopping import Stopping
 
 #: `record(kind, device, details)`: where a push is written down for ever.
@@ -106,8 +107,9 @@ class Pusher:
         folder = self.archive.write(revision)
         changed = tuple(name for name, part in parts.items() if not part.change.empty)
         details = {"revision": revision.id, "activate_at": at.astimezone(UTC).isoformat()}
+        own = {name: {"lines": len(part.change.apply), **self._reservations(part, at)} for name, part in parts.items()}
         for name, part in parts.items():
-            self.record("push.started", name, details | {"lines": len(part.change.apply), "armed": part.program.id})
+            self.record("push.started", name, details | own[name] | {"armed": part.program.id})
         instants = {name: (at + shift).timestamp() for name, shift in (shifts or {}).items()}
         try:
             result = self._run(revision, {"slotcar_instants": instants}, str(folder), on_task, give_up)
@@ -122,12 +124,20 @@ class Pusher:
         others: dict[str, Any] = {"unchanged": sorted(unchanged)} if unchanged else {}
         for number, (name, part) in enumerate(parts.items()):
             once = {} if number else others
-            self.record("push.verified", name, details | {"lines": len(part.change.apply)} | once)
+            self.record("push.verified", name, details | own[name] | once)
             if part.program.instants:
                 first, last = (part.program.boundaries[end].astimezone(UTC).isoformat() for end in (0, -1))
                 self.record("push.armed", name, {"revision": revision.id, "at": first, "until": last})
         rearmed = tuple(name for name in parts if name not in changed)
-        return PushResult(revision.id, changed, rearmed, self.archive.clocks_of(revision))
+        clocks, compared = self.archive.clocks_of(revision), self.archive.compared_of(revision)
+        return PushResult(revision.id, changed, rearmed, clocks, compared)
+
+    def _reservations(self, part: DeviceRevision, at: datetime) -> dict[str, Any]:
+        """`reservations` for a device's event: for whom its configuration changes. Nothing where that stays as it is."""
+        if part.change.empty:
+            return {}
+        before = self.archive.reservations_now(part.device.name)
+        return {"reservations": reservations_of_push(before, part.reservations, at)}
 
     def acted(self, before: Mapping[str, Wanted], now: Mapping[str, Wanted], at: datetime) -> str:
         """Keeps in the archive what devices were seen to have done by themselves at the boundary `at`: its revision."""
@@ -183,11 +193,14 @@ class Pusher:
                 rolled_back=False,
                 revision=revision,
             )
-        self._keep_rollback(revision, {name: devices[name] for name in chosen})
+        had = {name: self.archive.reservations_now(name) for name in chosen}
+        has = self._keep_rollback(revision, {name: devices[name] for name in chosen})
         for name in chosen:
-            self.record("push.rolled-back", name, {"revision": revision, "by": "operator"})
+            reservations = reservations_of_push(had[name], has.devices[name].reservations, has.at)
+            details = {"revision": revision, "by": "operator", "reservations": reservations}
+            self.record("push.rolled-back", name, details)
 
-    def _keep_rollback(self, revision: str, devices: Mapping[str, Device]) -> None:
+    def _keep_rollback(self, revision: str, devices: Mapping[str, Device]) -> Revision:
         """A revision of its own, the last: what the archive tells of these devices is again what they have."""
         revisions, now = self.archive.revisions(), datetime.now(UTC)
         parts = {}
@@ -203,7 +216,9 @@ class Pusher:
         if revisions:  # a push that waited for its boundary has that one's time
             latest = datetime.strptime(revisions[-1].partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC)
             now = max(now, latest + timedelta(microseconds=1))
-        self.archive.keep_rollback(Revision(revision_id(now, parts), now, parts, acted=True), revision)
+        kept = Revision(revision_id(now, parts), now, parts, acted=True)
+        self.archive.keep_rollback(kept, revision)
+        return kept
 
     def _run(
         self,

@@ -258,13 +258,13 @@ class Pushing:
 
     def _push(self, targets: Mapping[str, Wanted], *given: Any, **named: Any) -> PushResult:
         """As the pusher does, and has the status tell of it: what these devices tell of changes meanwhile is its own."""
-        before, changed = self.status.begin_push(targets, self.monotonic()), None
+        before, result = self.status.begin_push(targets, self.monotonic()), None
         try:
             result = self.pusher.push(targets, *given, **named)
-            changed = result.changed
             return result
         finally:
-            self.status.end_push(before, changed, self.monotonic())
+            touched = {*result.changed, *result.rearmed} if result else None
+            self.status.end_push(before, touched, self.monotonic(), result.compared_s if result else {})
 
     def _unchanged(self, targets: Mapping[str, Wanted]) -> tuple[str, ...]:
         """The others, where they are known to have what is wanted now; none while reservations may be withheld."""

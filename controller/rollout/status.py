@@ -22,11 +22,13 @@ class SetAside:
 @dataclass(frozen=True, slots=True)
 class Work:
     """What the loop last did on one device, in seconds by the clock that nobody sets: when it began to read it, and from
-    when until when it changed it (to infinity while it does)."""
+    when until when it changed it (to infinity while it does). `compared_s`: when the reading began that the push was
+    compared by, after its last change of the device; None where nobody knows."""
 
     read_s: float = -math.inf
     push_began_s: float = -math.inf
     push_ended_s: float = -math.inf
+    compared_s: float | None = None
 
 
 @dataclass(slots=True)
@@ -59,14 +61,29 @@ class LoopStatus:
     def begin_push(self, devices: Collection[str], now_s: float) -> dict[str, Work]:
         """Gives what was before, for `end_push`."""
         before = {name: self.work.get(name, Work()) for name in devices}
-        self.work |= {name: replace(one, push_began_s=now_s, push_ended_s=math.inf) for name, one in before.items()}
+        self.work |= {
+            name: replace(one, push_began_s=now_s, push_ended_s=math.inf, compared_s=None)
+            for name, one in before.items()
+        }
         return before
 
-    def end_push(self, before: Mapping[str, Work], changed: Collection[str] | None, now_s: float) -> None:
-        """`changed`: the devices that it changed, the others were left alone; None where nobody knows, for it failed."""
+    def end_push(
+        self,
+        before: Mapping[str, Work],
+        changed: Collection[str] | None,
+        now_s: float,
+        compared_s: Mapping[str, float] | None = None,
+    ) -> None:
+        """
+        Args:
+            changed: the devices that it changed, the others were left alone; None where nobody knows, for it failed.
+            compared_s: when the reading of each began that it was compared by.
+        """
         for name, one in before.items():
+            work, read_s = self.work[name], (compared_s or {}).get(name)
+            known_s = read_s if read_s is not None and work.push_began_s <= read_s <= now_s else None
             mine = changed is None or name in changed
-            self.work[name] = replace(self.work[name], push_ended_s=now_s) if mine else one
+            self.work[name] = replace(work, push_ended_s=now_s, compared_s=known_s) if mine else one
 
     @property
     def checked_at(self) -> datetime | None:

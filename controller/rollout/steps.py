@@ -190,11 +190,14 @@ async def check(transport: Transport, order: Order) -> Outcome:
     Raises:
         DeviceError: the device does not have what is wanted.
     """
+    began_s = time.monotonic()
     outputs = (await _ask(transport, order)).outputs
     target = file_reached(order.folder, outputs) if order.target == AFTER else order.target
     comparison = compare(order.folder, target, outputs)
     if not comparison.equal:
         raise DeviceError(f"{order.folder.name}: it does not have what is wanted:\n{comparison.difference}")
+    with suppress(OSError):  # it tells the watch what the comparison covers, and a push does not fail for that
+        order.folder.write_compared(began_s)
     return Outcome()
 
 

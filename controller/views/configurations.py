@@ -18,6 +18,7 @@ from controller.rollout.configuring import Rendering, devices_of_slss_between, t
 from controller.timebase import MICROSECOND, Window
 from controller.timeline import Active, active_at
 from controller.timeline.shares import BackgroundShares
+from controller.views.bursts import burst_notes
 from controller.views.devices import named_devices
 
 
@@ -91,8 +92,9 @@ class Differences:
         if not touched:
             return ()
         was, will = (self._render(side, at, touched) for side, at in ((before, before_at), (after, after_at)))
+        notes = burst_notes(after, self.network)
         return tuple(
-            DeviceDiff(name, was[name], will[name], will[name].approximations)
+            DeviceDiff(name, was[name], will[name], (*will[name].approximations, *notes.get(name, ())))
             for name in sorted(will)
             if was[name].lines != will[name].lines
         )

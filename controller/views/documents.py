@@ -129,6 +129,7 @@ def refusal_document(refused: Refused) -> dict[str, Any]:
         "highest_rate_bps": refused.highest_rate_bps,
         "highest_share_permille": refused.highest_share_permille,
         "transfer": _transfer_document(refused.transfer) if refused.transfer else None,
+        "horizon": iso(refused.horizon) if refused.horizon else None,
         "paths_tried": refused.paths_tried,
         "path": list(refused.path),
     }

@@ -32,11 +32,11 @@ _WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
 }
 
 
-def refusal_sentences(reservation: Reservation, refused: Refused) -> Iterator[str]:
-    """One line of summary, then one each shortage and what would fit, indented."""
+def refusal_sentences(reservation: Reservation, refused: Refused, others: str | None = None) -> Iterator[str]:
+    """One line of summary, then one each shortage and what would fit, indented. `others`: see `Refused.explain`."""
     asked = rate_words(reservation) if reservation.need is None else need_words(reservation.need)
     yield f"{reservation.owner}/{reservation.name}: refused, {asked} of {reservation.service.value} does not fit"
-    for line in refused.explain():
+    for line in refused.explain(others):
         yield f"  {line}"
 
 

@@ -29,5 +29,5 @@ def near_reservations(which: str, entries: Sequence[Entry]) -> str:
         names = list(dict.fromkeys(f"{'/'.join(one.reservation.key)} ({one.handle})" for one in close))[:SUGGESTED]
         return f"did you mean {' or '.join(names)}?"
     if not entries:
-        return "there is none"
+        return "there is none yet"
     return f"there is {listed(['/'.join(one.reservation.key) for one in entries], SHOWN)}"

@@ -80,9 +80,15 @@ class Listener:
 
 
 class Source(Protocol):
-    """A device that tells of changes over a connection of its own."""
+    """A device that tells of changes over a connection of its own.
+
+    Attributes:
+        how: in words. echo_s: how much later, at the most, it tells what a push did; 0 where that is less than it takes
+            from the end of a push's last changing task to the beginning of its comparison.
+    """
 
     how: str
+    echo_s: float
 
     def watch(self, listener: Listener) -> None:
         """Until the listener has ended. Changes nothing on the device.

@@ -9,6 +9,7 @@ from controller.rollout.netconf import netconf_login
 from controller.rollout.netconf.session import Feature, Session
 from controller.watching.config_changes import change_told
 from controller.watching.model import Listener, Unwatched
+from controller.watching.pending import ECHO_S
 
 _LOOK_S = 0.5
 
@@ -17,6 +18,7 @@ class NetconfSource:
     """The `Source` of one peer."""
 
     how = "NETCONF notifications"
+    echo_s = ECHO_S  # a process compares as soon as it has changed
 
     def __init__(self, name: str, variables: Mapping[str, Any]) -> None:
         """

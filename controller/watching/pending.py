@@ -1,8 +1,9 @@
 """Which devices are to be checked, and when, for what they told of changes. Pure: times are seconds by a clock that nobody
 sets, and passed in.
 
-A change that was told outside of the leader's own pushes is always followed by a reading that begins after it. A device is
-asked for less and less often while it does not come to rest.
+A change that was told outside of the leader's own pushes is always followed by a reading that begins after it. A push is
+compared after its last change of a device: what that tells until then is the push's own, and what it tells afterwards is
+checked once. A device is asked for less and less often while it does not come to rest.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from controller.rollout.status import Work
 QUIET_S = 2.0
 #: It does not wait for longer.
 LONGEST_WAIT_S = 6.0
-#: What a push did may be told so much later.
+#: What a push did may be told so much later, where it does not come over a device's own connection at once, or where
+#: nobody knows when the push was compared.
 ECHO_S = 1.0
 #: Between two checks of one device for what it told; twice as long each time, until it told nothing for `REST_S`.
 FIRST_INTERVAL_S = 5.0
@@ -41,11 +43,13 @@ class _Told:
 
 @dataclass(slots=True)
 class _Device:
-    """`during`: what was told while a push went on, which began at `push_began_s`."""
+    """`during`: what was told while a push went on, which began at `push_began_s`. `echo_s`: how much later it tells what
+    was done to it."""
 
     told: _Told | None = None
     during: _Told | None = None
     push_began_s: float = -math.inf
+    echo_s: float = ECHO_S
     checked_s: float = -math.inf
     interval_s: float = 0.0
 
@@ -56,14 +60,20 @@ class Pending:
 
     _devices: dict[str, _Device] = field(default_factory=dict)
 
-    def tell(self, name: str, what: str, work: Work, now_s: float) -> None:
-        """A device told of a change. `work`: what the leader last did there."""
+    def tell(self, name: str, what: str, work: Work, now_s: float, echo_s: float = ECHO_S) -> None:
+        """A device told of a change.
+
+        Args:
+            work: what the leader last did there.
+            echo_s: how much later the device tells what was done to it; 0 where a task of Ansible's takes longer.
+        """
         device = self._devices.setdefault(name, _Device())
+        device.echo_s = echo_s
         one = _Told(now_s, now_s, what)
         if work.push_ended_s == math.inf:
             device.during = device.during.add(one) if device.during else one
             device.push_began_s = work.push_began_s
-        elif not work.push_began_s <= now_s <= work.push_ended_s + ECHO_S:
+        elif not work.push_began_s <= now_s <= _own_until_s(work, echo_s):
             device.told = device.told.add(one) if device.told else one
 
     def due(self, work: Mapping[str, Work], now_s: float) -> dict[str, str]:
@@ -81,12 +91,20 @@ class Pending:
 
 
 def _resolve(device: _Device, work: Work) -> None:
-    """What was told while a push went on was its own where it changed the device."""
-    if device.during is None or work.push_ended_s == math.inf:
+    """What was told while a push went on was its own where it changed the device, until it was compared."""
+    during = device.during
+    if during is None or work.push_ended_s == math.inf:
         return
     if work.push_began_s != device.push_began_s:
-        device.told = device.told.add(device.during) if device.told else device.during
+        device.told = device.told.add(during) if device.told else during
+    elif during.last_s > _own_until_s(work, device.echo_s):
+        late = _Told(during.last_s, during.last_s, during.what)
+        device.told = device.told.add(late) if device.told else late
     device.during = None
+
+
+def _own_until_s(work: Work, echo_s: float) -> float:
+    return work.push_ended_s + ECHO_S if work.compared_s is None else work.compared_s + echo_s
 
 
 def _is_due(device: _Device, told: _Told, now_s: float) -> bool:

@@ -25,7 +25,7 @@ from controller.rollout.status import LoopStatus, Work
 from controller.watching.linux import LinuxSource, ssh_command
 from controller.watching.model import DeviceWatch, Listener, Source, Unwatched, WatchState, WatchStatus
 from controller.watching.netconf import NetconfSource
-from controller.watching.pending import Pending
+from controller.watching.pending import ECHO_S, Pending
 from controller.watching.receiver import addresses_of, receive
 from controller.watching.syslog import change_told
 
@@ -213,7 +213,7 @@ class Watcher:
             if ended.is_set():
                 return
         try:
-            source.watch(Listener(up, partial(self.told, name), ended))
+            source.watch(Listener(up, partial(self.told, name, echo_s=source.echo_s), ended))
         finally:
             let_others_in()
 
@@ -224,11 +224,11 @@ class Watcher:
 
     # -- changes -----------------------------------------------------------------------------------------------------
 
-    def told(self, name: str, what: str) -> None:
-        """A device told of a change."""
+    def told(self, name: str, what: str, echo_s: float = ECHO_S) -> None:
+        """A device told of a change; `echo_s`: so much later than it was made, at the most."""
         with self._lock:
             self.status.told[name] += 1
-            self._pending.tell(name, what, self.loop.work.get(name, Work()), self.monotonic())
+            self._pending.tell(name, what, self.loop.work.get(name, Work()), self.monotonic(), echo_s)
 
     def _ask(self) -> None:
         """

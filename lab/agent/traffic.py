@@ -39,6 +39,8 @@ CATCH_UP_S = 0.02
 LONGEST_NAP_S = 0.05
 #: The kernel may send so much faster than the rate, to make up for a turn that came late.
 HEADROOM = 1.25
+#: IP and UDP headers, which a policer's bucket counts.
+POLICED_HEADER_BYTES = 28
 LEAST_QUEUE_PACKETS = 8
 #: Datagrams that leave back to back: one timer and one walk down the stack for what is due in so long. A timer costs
 #: more than a packet where the clock is emulated, and one for each packet left half of the machine idle.
@@ -186,6 +188,32 @@ class Pace:
             self._steps.append((at_s, float(rate_bps) / self._bits))
 
 
+class Shaper:
+    """How many datagrams a sender may hand over: what is due, up to a ceiling. What it is late with beyond that it never
+    sends, and counts."""
+
+    def __init__(self) -> None:
+        self.unsent = 0
+
+    def waiting(self, due: float, sent: int, most: int) -> int:
+        late = int(due) - sent - self.unsent
+        self.unsent += max(0, late - most)
+        return min(late, most)
+
+
+class Ceiling:
+    """So many datagrams a sender may be late with, at the rate of the moment. With a bucket, no more than that holds: a
+    policer with the rate and the bucket drops none of them."""
+
+    def __init__(self, highest_ps: float, queued: int, bucket: tuple[int, float] | None) -> None:
+        """`bucket`: datagrams at the least, and seconds of the rate."""
+        self.without = int(highest_ps * CATCH_UP_S) + queued
+        self.bucket = bucket
+
+    def at(self, packets_ps: float) -> int:
+        return self.without if self.bucket is None else max(self.bucket[0], int(packets_ps * self.bucket[1]))
+
+
 class Meter:
     """Counts, and says each interval's counts when it is over."""
 
@@ -228,7 +256,8 @@ def say(text: str) -> None:
 def udp_send(spec: dict[str, Any]) -> None:
     """Constant bit rates: this hands over what is due every few milliseconds, and the kernel spaces it evenly.
 
-    `rate_bps` is the first rate, and the highest: what is handed over at once and the kernel's pace go by it.
+    `rate_bps` is the first rate, and the highest: what is handed over at once goes by it. With `burst_bytes` and `burst_s`
+    it is never late with more than the larger of both at the rate of the moment: what is late beyond that is not sent.
     """
     payload_bytes = spec["payload_bytes"]
     packets_ps = spec["rate_bps"] / 8 / payload_bytes
@@ -236,36 +265,73 @@ def udp_send(spec: dict[str, Any]) -> None:
     together = max(1, min(MOST_TOGETHER, int(packets_ps * TOGETHER_S)))
     batch = Batch(payload_bytes, together)
     queued -= queued % together
-    with _udp(spec) as connected:
-        if together > 1:
-            connected.setsockopt(SOL_UDP, UDP_SEGMENT, payload_bytes)
-        pace_bytes_ps = int(HEADROOM * packets_ps * (payload_bytes + HEADER_BYTES))
-        connected.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, pace_bytes_ps)
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, PACED_PRIORITY)
-        # The kernel doubles what it is told, and counts its own bookkeeping with each packet.
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, queued * (payload_bytes + SKB_BYTES) // 2)
-        connected.connect((spec["address"], spec["port"]))
-        clock = Clock(spec)
-        meter = Meter(clock)
+    shaper, ceiling = Shaper(), Ceiling(packets_ps, queued, _bucket(spec))
+    clock = Clock(spec)
+    meter = Meter(clock)
+    with PacedSocket(spec, queued, together) as paced:
+        paced.set(packets_ps)
         clock.wait_for_begin()
         pace = Pace(clock, spec["rate_bps"], payload_bytes)
-        skipped = 0
         while not clock.over():
-            due = int(pace.due()) - meter.packets - skipped
-            if due < queued // 2:
+            most = ceiling.at(pace.packets_ps)
+            due, worth = shaper.waiting(pace.due(), meter.packets, most), min(queued, most) // 2
+            if ceiling.bucket is not None:
+                paced.set(pace.packets_ps)
+            if due < worth:
                 meter.tick()
-                time.sleep(min((queued // 2 - due) / max(pace.packets_ps, 1.0), LONGEST_NAP_S))
+                time.sleep(min((worth - due) / max(pace.packets_ps, 1.0), LONGEST_NAP_S))
                 continue
-            skipped += max(0, due - int(packets_ps * CATCH_UP_S) - queued)
             count = min(due, queued) // together * together
             for number in range(count):
                 batch.stamp(number, meter.packets + number)
-            sent = batch.send(connected, count)
+            sent = batch.send(paced.connected, count)
             meter.packets += sent
             meter.octets += sent * payload_bytes
             meter.tick()
         meter.tick()
         meter.final(skipped=max(0, int(pace.due(clock.duration_s)) - meter.packets))
+
+
+def _bucket(spec: dict[str, Any]) -> tuple[int, float] | None:
+    if not spec.get("burst_bytes"):
+        return None
+    return max(1, spec["burst_bytes"] // (spec["payload_bytes"] + POLICED_HEADER_BYTES)), spec["burst_s"]
+
+
+class PacedSocket:
+    """A socket whose datagrams the kernel spaces. Nobody can raise a socket's pace, so for a higher one there is another
+    socket; what waits in the one before still leaves at its pace."""
+
+    def __init__(self, spec: dict[str, Any], queued: int, together: int) -> None:
+        self._spec, self._queued, self._together = spec, queued, together
+        self._packets_ps = 0.0
+        self.connected = self._made()
+
+    def __enter__(self) -> PacedSocket:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.connected.close()
+
+    def set(self, packets_ps: float) -> None:
+        if packets_ps == self._packets_ps:
+            return
+        if 0 < self._packets_ps < packets_ps:
+            self.connected.close()
+            self.connected = self._made()
+        self._packets_ps = packets_ps
+        pace_bytes_ps = max(1, int(HEADROOM * packets_ps * (self._spec["payload_bytes"] + HEADER_BYTES)))
+        self.connected.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, pace_bytes_ps)
+
+    def _made(self) -> socket.socket:
+        made, payload_bytes = _udp(self._spec), self._spec["payload_bytes"]
+        if self._together > 1:
+            made.setsockopt(SOL_UDP, UDP_SEGMENT, payload_bytes)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, PACED_PRIORITY)
+        # The kernel doubles what it is told, and counts its own bookkeeping with each packet.
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._queued * (payload_bytes + SKB_BYTES) // 2)
+        made.connect((self._spec["address"], self._spec["port"]))
+        return made
 
 
 def udp_receive(spec: dict[str, Any]) -> None:

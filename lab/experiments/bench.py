@@ -60,7 +60,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Udp:
-    """A constant bit rate; `rate_bps` is of payload."""
+    """A constant bit rate; `rate_bps` is of payload. `burst_bytes`, `burst_s`: see `start_udp`."""
 
     source: str
     destination: str
@@ -68,6 +68,12 @@ class Udp:
     rate_bps: int
     payload_bytes: int = 1_400
     dscp: int = 0
+    burst_bytes: int | None = None
+    burst_s: float = 0.0
+
+    @property
+    def packets_ps(self) -> float:
+        return self.rate_bps / 8 / self.payload_bytes
 
 
 @dataclass(slots=True)
@@ -205,6 +211,8 @@ class Bench:
             payload_bytes=flow.payload_bytes,
             duration_s=duration_s,
             dscp=flow.dscp,
+            burst_bytes=flow.burst_bytes,
+            burst_s=flow.burst_s,
         )
         self._flows.append(started)
         return started

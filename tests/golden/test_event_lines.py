@@ -17,7 +17,7 @@ from controller.cli.tables import table_lines
 
 FOLDER = Path(__file__).parent / "terminal"
 REVISION, NEXT = "20270301T125952-0123456789abcdef", "20270301T150000-0123456789abcdef"
-BOUNDARY = "2027-03-01T13:00:00+00:00"
+BOUNDARY, LATER = "2027-03-01T13:00:00+00:00", "2027-03-01T14:00:00+00:00"
 
 
 def _event(
@@ -27,11 +27,21 @@ def _event(
     return {"sequence": number, "at": at, "kind": kind, "handle": handle, "device": device, "details": details}
 
 
-def _push(first: int, revision: str, last: str, *devices: str) -> Iterable[dict[str, Any]]:
+def _push(
+    first: int, revision: str, last: str, *devices: str, reservations: dict[str, Any] | None = None
+) -> Iterable[dict[str, Any]]:
     for kind in ("push.started", last):
+        of_start = {"reservations": reservations} if reservations is not None and kind == "push.started" else {}
         for device in devices:
-            yield _event(first, kind, device, revision=revision, activate_at="2027-03-01T12:59:50+00:00", lines=7)
+            at = "2027-03-01T12:59:50+00:00"
+            yield _event(first, kind, device, revision=revision, activate_at=at, lines=7, **of_start)
             first += 1
+
+
+def _late(first: int, revision: str, **reservations: Any) -> Iterable[dict[str, Any]]:
+    """A push at no boundary, which arms what ends later."""
+    yield from _push(first, revision, "push.verified", "anl-edge", "anl-border", reservations=reservations)
+    yield _event(first + 4, "push.armed", "anl-edge", revision=revision, at=LATER, until=LATER)
 
 
 EVENTS = [
@@ -44,11 +54,16 @@ EVENTS = [
     _event(10, "push.withheld", handle="r-0123456789abcde1", devices=["anl-edge"], message="not active anywhere"),
     *_push(11, NEXT, "push.rolled-back", "anl-edge", "anl-border"),
     _event(15, "push.failed", "anl-edge", revision=NEXT, message="it does not answer"),
+    # After their boundary: what was late, what somebody cancelled, what a change by hand had taken away.
+    *_late(16, f"{REVISION}a", starting=["hep/cms"], ending=["hep/atlas"], boundary=BOUNDARY),
+    *_late(21, f"{REVISION}b", ending=["hep/cms"], changing=["hep/lhcb"]),
+    *_late(26, f"{REVISION}c", active=[f"hep/n{number}" for number in range(12)], not_named=3),
+    *_late(31, f"{REVISION}d"),
 ]
 
 
 def _followed() -> list[str]:
-    names = {BOUNDARY: "+hep/cms, -hep/atlas"}
+    names = {BOUNDARY: "+hep/cms, -hep/atlas", LATER: "-hep/cms"}
     pushes = PushLines(lambda boundary: names.get(boundary, ""))
     return [line for event in EVENTS for line in pushes.add(event)] + pushes.flush()
 

@@ -11,6 +11,7 @@ from lab.experiments.added import Added, Figure, Pair, added
 from lab.experiments.bench import SLOT_SETTLE_S, START_S, Bench, Udp, wait_until
 from lab.experiments.figures import Phase, during
 from lab.experiments.model import Curve, Plot, Rule
+from lab.experiments.pacing import pause_doubt
 from lab.metrics.model import Delay
 
 #: Left out at the beginning of a stage, while queues fill or drain.
@@ -21,6 +22,8 @@ SMOKE_ALONE_S, SMOKE_CONGESTED_S = 4.0, 5.0
 SHORT_SLOT_S = 8.0
 #: At the end of a slot, where what is beside the foreground fits the pipe: its start and what is measured.
 UNLOADED_S, SMOKE_UNLOADED_S = 12.0, 8.0
+#: A background that sent less of what it was to send may not have filled the pipe.
+FULL = 0.95
 #: What precedes a slot that is there for another comparison only.
 REPEAT_ALONE_S, REPEAT_CONGESTED_S = 1.0, 4.0
 
@@ -98,11 +101,15 @@ def run(
         for flow in (first, *others, *less):
             flow.wait(15.0)
     bench.doubt_senders([first], began, end)
-    bench.doubt_senders(others, began, full_until)
+    bench.doubt_senders(others, began, full_until, FULL)
     for flow in less:
         bench.doubt_senders([flow], flow.started_at, end)
+    streams = {port: seen.stream(port) for port in ports}
+    asked = Phase("asked", first.started_at + SETTLE_S, full_until - 0.2)
+    if doubt := pause_doubt(foreground.source, streams[foreground.port], asked, foreground.packets_ps):
+        bench.doubts.append(doubt)
     return Staged(
-        streams={port: seen.stream(port) for port in ports},
+        streams=streams,
         alone=Phase("alone", first.started_at + SETTLE_S, began - START_S / 2),
         congested=Phase("congested", began + SETTLE_S, slot.start - 0.2),
         reserved=Phase("reserved", slot.start + SLOT_SETTLE_S, full_until - 0.2),

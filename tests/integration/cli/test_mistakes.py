@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from controller.cli.following import Troubles
 from tests.integration.cli.conftest import ROOT
 from tests.support.command_line import Cli
 
@@ -185,3 +186,57 @@ def test_the_tab_key_offers_what_lives(cli: Cli, reservations: Write, monkeypatc
     ((name, beside),) = completing.reservations("hep/")
     assert (name, beside.split()[0]) == ("hep/cms", "committed")
     assert completing.reservations("r-") == [(beside.split()[1], "hep/cms")]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("SLOTCAR_PATHS", "many", ("SLOTCAR_PATHS: is no whole number", "many")),
+        ("SLOTCAR_INVENTORY", "nowhere", ("nowhere: there is no such inventory", "SLOTCAR_INVENTORY")),
+        ("SLOTCAR_INVENTORY", "/etc/hosts", ("invalid structure, it should be a dictionary; ", "inventories/lab")),
+    ],
+)
+def test_a_mistake_in_a_setting_says_what_would_be_right(
+    offline: Cli,
+    reservations: Write,
+    monkeypatch: pytest.MonkeyPatch,
+    variable: str,
+    value: str,
+    words: tuple[str, ...],
+) -> None:
+    monkeypatch.setenv(variable, value)
+    done = offline("plan", reservations(), "--offline")
+    says(done, 1, *words)
+    assert "<class" not in done.err
+
+
+@pytest.mark.parametrize(("folder", "words"), [("/proc/slotcar", "cannot be written"), ("/etc/hosts", "is no folder")])
+def test_a_state_folder_that_cannot_be_is_said_with_the_setting(
+    offline: Cli, monkeypatch: pytest.MonkeyPatch, folder: str, words: str
+) -> None:
+    monkeypatch.setenv("SLOTCAR_STATE_DIR", folder)
+    says(offline("status"), 1, folder, words, "SLOTCAR_STATE_DIR")
+
+
+def test_a_database_that_does_not_answer_is_said_once(offline: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLOTCAR_DATABASE_URL", "postgresql://127.0.0.1:9/none")
+    done = offline("status")
+    says(done, 1, "the ledger's database does not answer", "is SLOTCAR_DATABASE_URL right, and does the server run?")
+    assert "Is the server running" not in done.err
+
+
+def test_a_router_that_is_dead_is_said_in_few_words_with_what_can_be_done(cli: Cli) -> None:
+    """The lab's routers are not up: nothing listens at their ports."""
+    done = cli("push", "--device", "anl-edge", "--yes")
+    says(done, 1, "anl-edge: it cannot be reached over ssh: connect to host 127.0.0.1", "nothing was pushed")
+    assert "Task failed" not in done.err
+
+
+def test_a_follower_says_each_trouble_once_until_something_comes(capsys: pytest.CaptureFixture[str]) -> None:
+    troubles = Troubles()
+    for _ in range(3):
+        troubles.tell("the controller does not answer; trying again")
+    assert capsys.readouterr().err.count("trying again") == 1
+    troubles.over()
+    troubles.tell("the controller does not answer; trying again")
+    assert capsys.readouterr().err.count("trying again") == 1

@@ -84,6 +84,26 @@ def test_nothing_is_applied_if_one_is_refused_and_the_refusal_has_numbers(cli: C
     assert cli("status", "--format", "json").data == []
 
 
+def test_a_refusal_shows_the_tightest_and_all_where_that_is_asked_for(cli: Cli, reservations: Write) -> None:
+    file = reservations({"rate": "70 Mbit/s"})
+    once = (
+        "create", "--name", "x", "--owner", "hep", "--source", "anl-premium", "--destination", "lbnl-premium:5001",
+        "--protocol", "udp", "--rate", "70 Mbit/s", "--start", "2027-03-01T22:00Z", "--duration", "1 h",
+    )  # fmt: skip
+    for command in (("plan", file), once):
+        short, whole = cli(*command), cli(*command, "--verbose")
+        assert (short.code, whole.code) == (3, 3)
+        lines, every = ((one.out + one.err).splitlines() for one in (short, whole))
+        assert sum("free of" in line for line in lines) == 1
+        (said,) = (line for line in lines if "--verbose" in line)
+        left = sum("free of" in line for line in every) - 1
+        assert left > 1
+        assert f"and {left} more; --verbose shows all" in said
+        assert not any("--verbose" in line for line in every)
+    data = json.loads(cli("plan", file, "--format", "json").out)
+    assert len(data["steps"][0]["refusal"]["shortfalls"]) == left + 1
+
+
 def test_a_written_plan_is_applied_exactly(cli: Cli, reservations: Write, tmp_path: Path) -> None:
     file, plan = reservations(), tmp_path / "plan.json"
     assert cli("plan", file, "-o", plan).code == 0

@@ -173,6 +173,17 @@ def test_a_refusal_marks_the_tightest_of_what_it_lists() -> None:
     assert not any("tightest" in line for line in alone)
 
 
+def test_a_short_refusal_has_the_tightest_and_counts_the_others() -> None:
+    book = tables()
+    admit(book, 50, window(0, 10), resources=(SLS,))
+    admit(book, 80, window(20, 30))
+    refused = refuse(book, 30, window(0, 60), resources=(LINK, SLS))
+    whole, short = refused.explain(), refused.explain("and {} more")
+    assert short == (whole[1], "and 1 more", *whole[2:])
+    alone = refuse(book, 30, window(0, 60), resources=(LINK,))
+    assert alone.explain("and {} more") == alone.explain()
+
+
 def test_a_refusal_marks_none_where_all_are_as_tight() -> None:
     shortfalls = tuple(Shortfall(resource, window(0, 1), 30, 10, 60) for resource in (LINK, SLS))
     assert "tightest" not in Refused(shortfalls).sentence()

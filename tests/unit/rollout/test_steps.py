@@ -75,7 +75,10 @@ def test_a_push_reads_before_it_stages_and_before_it_changes(folder: DeviceFolde
     assert router.calls == ["read", "stage_program", "stage"]
     assert asyncio.run(steps.activate(router, order)).changed
     assert router.calls[3:] == ["read", "arm_revert 5", "activate"]
+    assert folder.compared_s() is None
+    before_s = time.monotonic()
     asyncio.run(steps.verify(router, order))
+    assert before_s <= (folder.compared_s() or 0) <= time.monotonic(), "so the watch knows what the comparison covers"
     assert not asyncio.run(steps.activate(router, order)).changed, "it has all of it"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from controller.rollout.model import Failure
 from controller.rollout.playbook import PlaybookResult, _note
 from controller.rollout.pusher import _unanswered
@@ -14,6 +16,24 @@ def test_only_a_play_that_went_through_without_a_device_says_that_the_inventory_
     assert _unanswered("r2", failed) == "the play was ended before this device answered: r1: it does not answer"
     late = PlaybookResult(ok=False, notes=["Ansible did not end in time"])
     assert _unanswered("r2", late).endswith("Ansible did not end in time")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        'Task failed: Data could not be sent to remote host "192.0.2.1". Make sure this host can be reached over ssh: ssh: '
+        "connect to host 192.0.2.1 port 22: Connection timed out",
+        "Failed to connect to the host via ssh: ssh: connect to host 192.0.2.1 port 22: Connection timed out",
+    ],
+)
+def test_a_router_that_cannot_be_reached_is_said_in_sshs_words(said: str) -> None:
+    result = PlaybookResult()
+    _note({"event": "runner_on_unreachable", "event_data": {"host": "r1", "res": {"msg": said}}}, result, None)
+    failure = result.failures["r1"]
+    assert failure.unreachable
+    assert failure.message == (
+        "it cannot be reached over ssh: connect to host 192.0.2.1 port 22: Connection timed out"
+    )
 
 
 def test_a_device_is_reached_when_a_task_begins_for_it() -> None:

@@ -26,4 +26,4 @@ def test_what_is_near_is_named(which: str, words: str) -> None:
 
 
 def test_where_there_is_none_that_is_said() -> None:
-    assert near_reservations("n1", []) == "there is none"
+    assert near_reservations("n1", []) == "there is none yet"

@@ -78,3 +78,19 @@ def test_the_commands_of_a_boundary_are_those_of_a_push_and_equal_boundaries_are
     commands = commands_of(device, GARNET.devices[device.device])
     assert commands[0].startswith("access-list 26")
     assert [lapse.what.partition(" 8000")[0][-2:] for lapse in lapses_in(commands)] == ["61", "63", "65", "67"]
+
+
+@pytest.mark.parametrize(
+    ("rate_bps", "protocol", "told"),
+    [(30_000_000, Protocol.TCP, False), (39_000_000, Protocol.TCP, True), (39_000_000, Protocol.UDP, False)],
+)
+def test_a_burst_that_the_device_cannot_hold_is_told_with_the_plan(
+    rate_bps: int, protocol: Protocol, *, told: bool
+) -> None:
+    """Above 2 MB (GARA §5.1), where D7.3 §8.1.1 measured what one connection needs."""
+    more = {"protocol": protocol, "rtt_us": 400_000, "packet_size_bytes": 1500}
+    entries = entries_of([reservation("cms", rate_bps, 10, 20, **ENDS, **more)], GARNET, T0)
+    (begins,) = transitions(entries, [at(10)], Differences(GARNET))
+    notes = [note for one in begins.devices for note in one.approximations if "slotcar_burst_ceiling" in note]
+    words = "anl-7507-1: hep/cms forward: one TCP connection of 400 ms needs a burst of 2.003 MB at 39 Mbit/s, and has 2 MB"
+    assert [note.partition(" (")[0] for note in notes] == ([words] if told else [])

@@ -38,8 +38,22 @@ class Simulated:
             self.now_s += TICK_S
             self.asked += [self.now_s for _ in self.pending.due(self.status.work, self.now_s)]
 
-    def tell(self) -> None:
-        self.pending.tell("r", "filter deleted on eth2", self.status.work.get("r", Work()), self.now_s)
+    def tell(self, echo_s: float = 0.0) -> None:
+        self.pending.tell("r", "filter deleted on eth2", self.status.work.get("r", Work()), self.now_s, echo_s)
+
+    def push(self, ends_s: float, compared_s: float, told_s: float | None = None, echo_s: float = 0.0) -> None:
+        """A push from now to `ends_s`, which tells of itself a second after its beginning; and of something at `told_s`."""
+        before = self.status.begin_push(["r"], self.now_s)
+        self.until(self.now_s + 1)
+        self.tell(echo_s)
+        if told_s is not None and told_s < ends_s:
+            self.until(told_s)
+            self.tell(echo_s)
+        self.until(ends_s)
+        self.status.end_push(before, ["r"], self.now_s, {"r": compared_s})
+        if told_s is not None and told_s >= ends_s:
+            self.until(told_s)
+            self.tell(echo_s)
 
 
 def test_a_change_is_checked_once_it_is_quiet() -> None:
@@ -98,6 +112,49 @@ def test_a_change_after_a_push_is_not_its_own() -> None:
     assert len(world.asked) == 1
 
 
+@pytest.mark.parametrize(
+    "told_s", [12.25, 14.75, 15.5], ids=["while compared", "before its end", "right after its end"]
+)
+def test_what_is_told_after_the_comparison_began_is_checked_once(told_s: float) -> None:
+    world = Simulated(now_s=10)
+    world.push(15, compared_s=12, told_s=told_s)
+    world.until(200)
+    assert world.asked == [max(told_s + QUIET_S, 15 + TICK_S)]
+
+
+def test_a_push_that_was_compared_costs_no_check_where_nobody_else_changes_the_device() -> None:
+    world = Simulated(now_s=10)
+    world.push(15, compared_s=12)
+    world.until(200)
+    assert world.asked == []
+
+
+@pytest.mark.parametrize(("told_s", "asked"), [(12.75, 0), (13.25, 1)], ids=["an echo", "later than an echo"])
+def test_a_device_that_tells_late_has_a_second_for_what_the_push_did(told_s: float, asked: int) -> None:
+    world = Simulated(now_s=10)
+    world.push(15, compared_s=12, told_s=told_s, echo_s=ECHO_S)
+    world.until(200)
+    assert len(world.asked) == asked
+
+
+def test_a_confirming_check_that_finds_nothing_is_the_last() -> None:
+    """The own echo came late: the reading after it finds what is wanted, and nothing is pushed."""
+    world = Simulated(now_s=10)
+    world.push(15, compared_s=12, told_s=12.25)
+    while not world.asked:
+        world.until(world.now_s + TICK_S)
+    world.status.begin_reading(["r"], world.now_s)
+    world.until(world.now_s + 500)
+    assert len(world.asked) == 1
+
+
+def test_a_comparison_of_another_push_is_not_this_ones() -> None:
+    world = Simulated(now_s=10)
+    world.push(15, compared_s=9, told_s=14.75)
+    world.until(200)
+    assert world.asked == [], "nobody knows when it was compared"
+
+
 def test_a_device_that_does_not_come_to_rest_is_checked_less_and_less() -> None:
     world = Simulated()
     while world.now_s < 600:
@@ -118,30 +175,37 @@ def test_a_device_that_does_not_come_to_rest_is_checked_less_and_less() -> None:
 class Actions:
     """What may happen between two moments."""
 
-    TELL, READ, PUSH, END_CHANGED, END_LEFT_ALONE = range(5)
+    TELL, READ, PUSH, END_CHANGED, END_LEFT_ALONE, COMPARE = range(6)
 
 
-@given(st.lists(st.tuples(st.floats(0, 20), st.integers(0, 4)), max_size=40))
+@given(st.lists(st.tuples(st.floats(0, 20), st.integers(0, 5)), max_size=40))
 def test_every_change_outside_of_a_push_is_read_after_and_checks_are_few(script: list[tuple[float, int]]) -> None:
     world = Simulated()
     before: dict[str, Work] | None = None
     unseen: float | None = None
+    compared: float | None = None
+    since: float | None = None  # told after this push was compared
     reads: list[float] = []
     for wait_s, action in script:
         world.until(world.now_s + wait_s)
         if action == Actions.TELL:
             work = world.status.work.get("r", Work())
-            own = before is not None or work.push_began_s <= world.now_s <= work.push_ended_s + ECHO_S
+            until = work.push_ended_s + ECHO_S if work.compared_s is None else work.compared_s
+            own = before is not None or work.push_began_s <= world.now_s <= until
             world.tell()
             unseen = unseen if own else world.now_s
+            since = world.now_s if before is not None and compared is not None and world.now_s > compared else since
         elif action == Actions.READ and before is None:
             world.status.begin_reading(["r"], world.now_s)
             reads.append(world.now_s)
         elif action == Actions.PUSH and before is None:
-            before = world.status.begin_push(["r"], world.now_s)
+            before, compared, since = world.status.begin_push(["r"], world.now_s), None, None
+        elif action == Actions.COMPARE and before is not None:
+            compared, since = world.now_s, None
         elif action in (Actions.END_CHANGED, Actions.END_LEFT_ALONE) and before is not None:
-            world.status.end_push(before, ["r"] if action == Actions.END_CHANGED else [], world.now_s)
-            before = None
+            instants = {} if compared is None else {"r": compared}
+            world.status.end_push(before, ["r"] if action == Actions.END_CHANGED else [], world.now_s, instants)
+            before, unseen = None, unseen if since is None else since
     if before is not None:
         world.status.end_push(before, ["r"], world.now_s)
     world.until(world.now_s + 2 * LONGEST_INTERVAL_S)
@@ -162,7 +226,9 @@ def test_own_pushes_alone_are_never_checked(script: list[tuple[float, bool]]) ->
         world.tell()
         world.until(world.now_s + took_s)
         world.tell()
-        world.status.end_push(before, None if fails else ["r"], world.now_s)
+        compared = {} if fails else {"r": world.now_s}
+        world.until(world.now_s + took_s)
+        world.status.end_push(before, None if fails else ["r"], world.now_s, compared)
         world.until(world.now_s + took_s)
     world.until(world.now_s + 100)
     assert world.asked == []

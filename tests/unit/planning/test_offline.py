@@ -1,0 +1,79 @@
+"""Files without a ledger: the ways and the rates that the controller would give them."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.ledger.model import Entry
+from controller.network import load_network
+from controller.network.model import Network
+from controller.planning.offline import Assumed, admitted_entries
+from controller.planning.source import read_source
+from controller.settings import Settings
+from controller.timebase import iso
+from controller.vocabulary import Service
+from tests.support.requests import T0
+
+DATAGRID = Path(__file__).resolve().parents[3] / "inventories" / "datagrid"
+NOW = T0 - timedelta(hours=1)
+MBIT = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def narrow() -> Network:
+    """DataGRID's network, in which the direct link from Switzerland to Italy has 50 Mbit/s for premium."""
+    network = load_network(DATAGRID, None)
+    device = network.devices["geant-ch"]
+    [port] = [one for one in device.interfaces.values() if one.neighbour and one.neighbour.device == "geant-it"]
+    share = {Service.IP_PREMIUM: 50 * MBIT * 1_000_000 // port.capacity_bps}
+    ports = device.interfaces | {port.id.name: port.model_copy(update={"shares_ppm": port.shares_ppm | share})}
+    devices = network.devices | {"geant-ch": device.model_copy(update={"interfaces": ports})}
+    return network.model_copy(update={"devices": devices})
+
+
+def assumed(network: Network, folder: Path, most_paths: int, *asked: dict[str, Any]) -> Assumed:
+    usual = {
+        "owner": "eo", "source": "cern-ce", "destination": "infn-se", "protocol": "udp", "service": "ip-premium",
+        "start": iso(T0),
+    }  # fmt: skip
+    file = folder / "asked.yml"
+    file.write_text(json.dumps({"version": 1, "reservations": [usual | one for one in asked]}))
+    settings = Settings(state_dir=folder, inventory=DATAGRID, paths=most_paths)
+    return admitted_entries(read_source([file], NOW, network, most_paths=most_paths), network, settings, NOW)
+
+
+def geant(entry: Entry) -> list[str]:
+    return [hop.device for hop in entry.paths[0].hops if hop.device.startswith("geant-")]
+
+
+FIRST, SECOND = ({"name": name, "rate": "40 Mbit/s", "duration": "PT2H"} for name in ("first", "second"))
+
+
+def test_where_the_shortest_is_full_another_way_is_taken_and_told(narrow: Network, tmp_path: Path) -> None:
+    found = assumed(narrow, tmp_path, 3, FIRST, SECOND)
+    assert [geant(entry) for entry in found.entries] == [
+        ["geant-ch", "geant-it"],
+        ["geant-ch", "geant-de", "geant-it"],
+    ]
+    (note,) = found.notes
+    assert note.startswith("eo/second takes the path ")
+    assert "geant-ch > geant-de > geant-it" in note
+
+
+def test_what_would_be_refused_is_told_and_taken_as_it_is(narrow: Network, tmp_path: Path) -> None:
+    found = assumed(narrow, tmp_path, 1, FIRST, SECOND)
+    assert [geant(entry) for entry in found.entries] == [["geant-ch", "geant-it"]] * 2
+    (note,) = found.notes
+    assert note.startswith("eo/second would be refused beside the others")
+
+
+def test_a_volume_has_the_rates_that_admission_finds(narrow: Network, tmp_path: Path) -> None:
+    volume = {"name": "bulk", "volume": "9 GB", "by": iso(T0 + timedelta(hours=2))}
+    found = assumed(narrow, tmp_path, 1, volume)
+    assert found.entries[0].reservation.slots
+    assert found.notes == ()
