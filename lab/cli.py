@@ -142,6 +142,7 @@ def check_requirements(
         requirements.ensure(Backend.NAMESPACES, _progress, install=install)
         requirements.ensure(backend or control.choose_backend(_progress), _progress, install=install)
         requirements.ensure_chaos(_progress, install=install)
+        requirements.ensure_prometheus(_progress, install=install)
     except LabError as error:
         _fail(error)
     typer.echo("the lab has all that it needs")

@@ -310,7 +310,7 @@ def test_few_are_sorted_and_many_gone_through_with_the_same_outcome(
         for how in (
             {"owner": owner}, {"owner": "nobody"}, {"label": ("n", "1")}, {"label": ("n", "")}, {"label": ("m", "1")},
             {"states": [State.CANCELLED]}, {"states": [State.CANCELLED], "owner": owner}, {"states": [State.COMMITTED]},
-            {"states": [State.CANCELLED, State.HELD]}, {"search": "a 1"}, {"search": "zz"}, 
+            {"states": [State.CANCELLED, State.HELD]}, {"search": "a 1"}, {"search": "zz"},
             {"search": "r-0123456789abcdef"},
             {"since": T0, "until": at(100)}, {"waits": True},
         )
