@@ -44,11 +44,14 @@ def measure(url: str, made: World, name: str, say: Say) -> Iterator[Figure]:
     with opened(url, made) as (app, ledger):
         for title, (kind, addresses) in asked(made, ledger).items():
             say(f"{name}: {title}")
-            times_ms, _ = asyncio.run(_ask(app, addresses))
-            figure = f"{title}, {name}: p95"
-            yield Figure(
-                figure, float(np.percentile(times_ms, 95)), "ms", PROMISED, TARGETS_MS[kind], lower_is_better=True
-            )
+            database_s, began = _database_cpu_s(ledger), time.process_time()
+            times_ms, texts = asyncio.run(_ask(app, addresses))
+            cpu_ms = (time.process_time() - began + _database_cpu_s(ledger) - database_s) * 1000 / len(texts)
+            p95_ms, most_ms = float(np.percentile(times_ms, 95)), TARGETS_MS[kind]
+            yield Figure(f"{title}, {name}: p95", p95_ms, "ms", PROMISED, most_ms, lower_is_better=True)
+            # What it takes by itself: on a machine that does other work besides, the time says more about that.
+            figure = f"{title}, {name}: CPU, database included"
+            yield Figure(figure, cpu_ms, "ms", PROMISED, most_ms, lower_is_better=True)
         say(f"{name}: sizes")
         yield from _sizes(app, asked(made, ledger), name)
 
