@@ -144,6 +144,7 @@ class Settings(BaseSettings):
         watch: whether routers tell of changes by hand over a connection that stays open: Linux routers by `tc monitor` over
             ssh, NETCONF peers by notifications. What is told is checked at once.
         watch_most: so many of these connections at most.
+        link_metrics: whether `/metrics`, which asks for no token, tells what is reserved of each link and of each SLS.
         syslog_listen: the UDP address and port at which routers' syslog is received, such as `0.0.0.0:5514`; None for none.
         keep_revisions: how long the archive keeps what was pushed; what a router carries now it can always give back.
         stop_timeout: how long a push that goes on at a stop may take to be finished, or else taken back: half of it each.
@@ -195,6 +196,7 @@ class Settings(BaseSettings):
     watch: bool = False
     watch_most: int = Field(default=200, ge=1, le=2000)
     syslog_listen: Address = None
+    link_metrics: bool = False
     keep_revisions: Duration = timedelta(days=90)
     stop_timeout: Duration = timedelta(seconds=90)
     vault_password_file: OptionalPath = None

@@ -143,6 +143,7 @@ def check_requirements(
         requirements.ensure(backend or control.choose_backend(_progress), _progress, install=install)
         requirements.ensure_chaos(_progress, install=install)
         requirements.ensure_netconf(_progress, install=install)
+        requirements.ensure_prometheus(_progress, install=install)
     except LabError as error:
         _fail(error)
     typer.echo("the lab has all that it needs")

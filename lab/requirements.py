@@ -54,6 +54,12 @@ FOR_NETCONF = {
 
 #: What the tests of the page drive. Ubuntu has it as a snap alone.
 FOR_THE_BROWSER = {"chromium": "chromium"}
+#: What the alert rules and the dashboard are asked of in a test.
+FOR_PROMETHEUS = {
+    "prometheus": "prometheus",
+    "promtool": "prometheus",
+}
+
 #: What chaos breaks a controller's machine with: a disk that can be filled, and a clock that can be set.
 FOR_CHAOS = {
     "mount": "mount",
@@ -110,6 +116,15 @@ def ensure_browser(progress: Callable[[str], None], *, install: bool = True) -> 
         LabError: something is missing and cannot be installed from here; names the packages.
     """
     _ensure("the tests in a browser", lambda: _absent(FOR_THE_BROWSER), progress, install=install)
+
+
+def ensure_prometheus(progress: Callable[[str], None], *, install: bool = True) -> None:
+    """The same for the tests of alert rules and of the dashboard.
+
+    Raises:
+        LabError: something is missing and cannot be installed from here; names the packages.
+    """
+    _ensure("a Prometheus", lambda: _absent(FOR_PROMETHEUS), progress, install=install)
 
 
 def ensure_chaos(progress: Callable[[str], None], *, install: bool = True) -> None:

@@ -18,6 +18,10 @@ WANTED = (
     "ansible_collections/ansible/netcommon/",
     "ansible_collections/ansible/utils/",
     "ansible_collections/cisco/ios/",
+    "ansible_collections/netbox/netbox/plugins/inventory/",
+    "ansible_collections/netbox/netbox/meta/",
+    "ansible_collections/netbox/netbox/MANIFEST.json",
+    "ansible_collections/netbox/netbox/LICENSE",
 )
 
 

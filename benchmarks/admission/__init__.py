@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.admission import decisions, durable
+from benchmarks.admission import decisions, durable, indexes
 from benchmarks.common import Figure, Say, postgres
 
 QUICK = [1_000, 10_000]
@@ -19,3 +19,5 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
         with postgres() as url:
             for live in sizes:
                 yield from part.measure(url, live, say, seconds)
+    with postgres() as url:
+        yield from indexes.measure(url, sizes[min(2, len(sizes) - 1)], say)

@@ -6,7 +6,7 @@ import itertools
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -40,8 +40,8 @@ def measure(url: str, live: int, say: Say, seconds: float) -> list[Figure]:
     say(f"{name} live: making the workload")
     work = workload(live, MOST)
     say(f"{name} live: filling a ledger")
-    own, start_s = _own(_new_database(url, f"ledger_{live}"), work, say, seconds)
-    peer_url = _new_database(url, f"peer_{live}")
+    own, start_s = _own(new_database(url, f"ledger_{live}"), work, say, seconds)
+    peer_url = new_database(url, f"peer_{live}")
     say(f"{name} live: filling the peers' tables")
     with psycopg.connect(peer_url) as connection:
         peers.fill(connection, work.live)
@@ -56,7 +56,7 @@ def measure(url: str, live: int, say: Say, seconds: float) -> list[Figure]:
     ]
 
 
-def _new_database(url: str, name: str) -> str:
+def new_database(url: str, name: str) -> str:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
     return make_url(url).set(database=name).render_as_string(hide_password=False)
@@ -69,7 +69,7 @@ def _own(url: str, work: Workload, say: Say, seconds: float) -> tuple[Pace, floa
     nowhere = Path("unused: the URL names a server")
     with open_ledger(url, nowhere, migrate=True):
         pass
-    asked = [_admission(request, number) for number, request in enumerate(work.requests)]
+    asked = [admission_of(request, number) for number, request in enumerate(work.requests)]
     fill_ledger(url, work.live, asked[0])
     terms = Terms(dict.fromkeys(RESOURCES, AMPLE_BPS), {})
     say(f"{count(len(work.live))} live: start-up")
@@ -79,15 +79,15 @@ def _own(url: str, work: Workload, say: Say, seconds: float) -> tuple[Pace, floa
         ledger.ask(lambda tables: tables.resources, NOW)
     with ledger:
         say(f"{count(len(work.live))} live: the ledger, {CLIENTS} clients")
-        return _race(len(asked), lambda number, _client: _admit(ledger, asked[number]), seconds), started[0]
+        return race(len(asked), lambda number, _client: admit(ledger, asked[number]), seconds), started[0]
 
 
-def _admit(ledger: Ledger, request: AdmissionRequest) -> None:
+def admit(ledger: Ledger, request: AdmissionRequest) -> None:
     answer = ledger.admit(request, NOW)
     assert not isinstance(answer, Refused), answer.sentence()
 
 
-def _admission(request: Request, number: int) -> AdmissionRequest:
+def admission_of(request: Request, number: int, labels: Mapping[str, str] | None = None) -> AdmissionRequest:
     """The request as the verbs hand it over; its six interfaces are three routers' two each."""
     ports = [InterfaceId(device=f"r{each}", name="eth0") for each in request.path]
     hops = tuple(Hop(a.device, a, b) for a, b in zip(ports[::2], ports[1::2], strict=True))
@@ -101,6 +101,7 @@ def _admission(request: Request, number: int) -> AdmissionRequest:
         service=Service.IP_PREMIUM,
         rate_bps=request.rate_bps,
         windows=request.windows,
+        labels=dict(labels or {}),
     )
     return AdmissionRequest(reservation=reservation, paths=(path,), demands=request.demands, actor="bench")
 
@@ -118,7 +119,7 @@ def _prepare_locks(connection: Connection) -> None:
 def _peer(url: str, work: Workload, index: str, seconds: float) -> Pace:
     with ExitStack() as stack:
         connections = [stack.enter_context(psycopg.connect(url)) for _ in range(CLIENTS)]
-        return _race(
+        return race(
             len(work.requests),
             lambda number, client: _book(connections[client], work.requests[number], number, index),
             seconds,
@@ -140,7 +141,7 @@ def _book(connection: Connection, request: Request, number: int, index: str) -> 
 # -- both --------------------------------------------------------------------------------------------------------
 
 
-def _race(most: int, call: Callable[[int, int], None], seconds: float) -> Pace:
+def race(most: int, call: Callable[[int, int], None], seconds: float) -> Pace:
     """Clients that ask one request after another, each waiting for its answer, until the time or the requests end."""
     numbers, latencies, failures = itertools.count(), list[float](), list[BaseException]()
     until = time.perf_counter() + seconds

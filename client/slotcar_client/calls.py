@@ -67,7 +67,8 @@ def reservations(
     since: Time | None = None, until: Time | None = None, search: str | None = None, newest: bool = False,
     limit: int | None = None,
 ) -> Conversation[list[answers.Entry]]:  # fmt: skip
-    """All of them, page by page, or the first `limit`; `label` is `KEY` or `KEY=VALUE`, `search` a part of `OWNER/NAME`."""
+    """All of them, page by page, or the first `limit`; `label` is `KEY` or `KEY=VALUE`, `search` beginnings of words of the
+    owner and the name, or a handle."""
     asked = {
         "owner": owner, "name": name, "state": list(state), "label": label, "from": _time(since), "until": _time(until),
         "search": search, "newest": newest,

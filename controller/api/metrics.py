@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
+from controller.admission.resource_id import INTERFACE, ResourceId
 from controller.api.context import Context
 from controller.api.loop import phases_of
 from controller.ledger.errors import LedgerUnavailable
 from controller.ledger.webhooks import Backlog
+from controller.network.model import InterfaceId, Network
+from controller.timebase import MICROSECOND, Window
+from controller.views.capacity import courses, device_of
 from controller.watching.model import WatchState
+
+#: Of so many resources, by name, it is told what is reserved; each is three series of Prometheus.
+MOST_LINKS = 2_000
 
 
 class _Figures:
@@ -34,6 +42,8 @@ class _Figures:
                 "slotcar_ledger_events", "Events of the audit log", self._context.broker.ledger.last_event()
             )
             yield from self._webhooks()
+            if broker.settings.link_metrics:
+                yield from self._links(datetime.now(UTC))
         except LedgerUnavailable:
             up.add_metric([], 0)
         yield up
@@ -66,6 +76,26 @@ class _Figures:
             delivered.add_metric([one], counts.delivered[one])
             failed.add_metric([one], counts.failed[one])
         yield from (waiting, dead, oldest, delivered, failed)
+
+    def _links(self, now: datetime) -> Iterator[Metric]:
+        """What is reserved at this instant of every service of a link, in each direction, and of every SLS."""
+        ledger, network = self._context.broker.ledger, self._context.broker.network
+        names = links_of(ledger.terms.capacities, network)
+        told, moment = names[:MOST_LINKS], Window(now, now + MICROSECOND)
+        found, _ = ledger.ask(lambda tables: courses(tables, told, moment, network.sls), now)
+        labels = ["resource", "device"]
+        name, words = "slotcar_link_{}_bits_per_second", "of a link's service, or of an SLS"
+        capacity = GaugeMetricFamily(name.format("capacity"), f"All {words}", labels=labels)
+        reserved = GaugeMetricFamily(name.format("reserved"), f"What is reserved now {words}", labels=labels)
+        free = GaugeMetricFamily(name.format("free"), f"What is free now {words}", labels=labels)
+        for one in found:
+            values = [str(one.resource), device_of(one.resource, network)]
+            capacity.add_metric(values, one.capacity_bps)
+            reserved.add_metric(values, one.peak_bps)
+            free.add_metric(values, one.free_bps)
+        yield from (capacity, reserved, free)
+        left_out = "Links' services and SLSs of which nothing is told, as there are too many"
+        yield GaugeMetricFamily("slotcar_links_left_out", left_out, len(names) - len(told))
 
     def _loop(self) -> Iterator[Metric]:
         loop = self._context.loop
@@ -112,6 +142,20 @@ class _Figures:
             told.add_metric([name], watch.told[name])
             asked.add_metric([name], watch.asked[name])
         yield from (told, asked)
+
+
+def links_of(capacities: Mapping[ResourceId, int], network: Network) -> list[ResourceId]:
+    """The resources that have a capacity, but those towards end systems and the inbound halves of links: what comes in at
+    one end went out at the other.
+    """
+    found = (name for name, capacity in capacities.items() if capacity)
+    return sorted((name for name in found if name.kind != INTERFACE or _leaves_by_link(name, network)), key=str)
+
+
+def _leaves_by_link(name: ResourceId, network: Network) -> bool:
+    device, _, port = name.place.partition(":")
+    interface = network.interface(InterfaceId(device=device, name=port))
+    return interface.neighbour is not None and name.part.startswith("out:")
 
 
 def registry_of(context: Context) -> CollectorRegistry:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Row, select
@@ -37,6 +38,15 @@ def path_to_row(path: Path) -> dict[str, Any]:
     }
 
 
+# A network has few hops and resources, and each of thousands of entries names some of them: equal ones are made once.
+@lru_cache(maxsize=65_536)
+def _hop(device: str, ingress: str, egress: str) -> Hop:
+    return Hop(device, InterfaceId(device=device, name=ingress), InterfaceId(device=device, name=egress))
+
+
+_resource = lru_cache(maxsize=65_536)(ResourceId.parse)
+
+
 def path_from_row(row: dict[str, Any]) -> Path:
     return Path(
         source=row["source"],
@@ -44,10 +54,7 @@ def path_from_row(row: dict[str, Any]) -> Path:
         source_address=row["source_address"],
         destination_address=row["destination_address"],
         service=Service(row["service"]),
-        hops=tuple(
-            Hop(device, InterfaceId(device=device, name=ingress), InterfaceId(device=device, name=egress))
-            for device, ingress, egress in row["hops"]
-        ),
+        hops=tuple(_hop(*hop) for hop in row["hops"]),
         sls=tuple(row["sls"]),
         unreserved_devices=frozenset(row["unreserved"]),
     )
@@ -92,7 +99,7 @@ def entry_from_row(row: Row[Any]) -> Entry:
         version=row.version,
         reservation=Reservation.from_document(row.document),
         paths=tuple(path_from_row(path) for path in row.paths),
-        demands=_with_headers(demands_of([ResourceId.parse(name) for name in row.resources], row.amounts), row),
+        demands=_with_headers(demands_of([_resource(name) for name in row.resources], row.amounts), row),
         created_at=row.created_at,
         changed_at=row.changed_at,
         hold_until=row.hold_until,

@@ -15,7 +15,8 @@ from controller.ledger.queries import Filter
 from controller.timebase import Window, from_us, to_us
 
 #: A count goes no further: to count a million rows takes longer than to show a page of them.
-MOST_COUNTED = 10_000
+MOST_COUNTED = 500
+
 _LATEST = text(
     """
     SELECT found.* FROM (

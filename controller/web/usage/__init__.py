@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from controller.problems import InvalidInput, Problem
 from controller.timebase import Window
-from controller.views.usage import UsageTable, month_at
+from controller.views.usage import UsageRow, UsageTable, month_at
 from controller.web.links.pages import window_of
 from controller.web.serving import Page
 from controller.web.visit import Answer, Data, Shown, Visit
 
 BY = ("owner", "sls", "domain")
+#: Rows of the page, those with most; the file has all.
+LISTED = 150
 #: A spreadsheet takes a cell that begins so for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -41,10 +44,17 @@ def _model(visit: Visit) -> dict[str, Any]:
     sequence = visit.broker.ledger.last_event()
     table = visit.overview.usage(by, window, visit.caller)
     most = max((row.bits for row in table.rows), default=0) or 1
+    listed = greatest(table.rows)
     return {
-        "table": table, "rows": [(row, row.bits * 100 // most) for row in table.rows], "said": said, "by": by, "ways": BY,
+        "table": table, "rows": [(row, row.bits * 100 // most) for row in listed], "said": said, "by": by, "ways": BY,
         "window": window, "sequence": sequence, "file": f"/usage.csv?{urlencode({**said, 'by': by})}",
     }  # fmt: skip
+
+
+def greatest(rows: Sequence[UsageRow]) -> list[UsageRow]:
+    """The `LISTED` rows with most, in the order in which they stood."""
+    places = sorted(range(len(rows)), key=lambda place: -rows[place].bits)[:LISTED]
+    return [rows[place] for place in sorted(places)]
 
 
 def csv_of(table: UsageTable) -> str:

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from controller.api import metrics
 from controller.ledger import Ledger
 from controller.rollout.status import LoopStatus
 from controller.timebase import iso
@@ -144,12 +145,34 @@ def test_who_tells_of_changes_is_told(serve: Serve) -> None:
     ]
 
 
+def test_no_more_links_are_told_than_prometheus_should_keep(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not any("_link" in name for name in told_by(serve())), "who scrapes has no token: an operator says so first"
+    api = serve(link_metrics=True)
+    told = told_by(api)
+    series = told["slotcar_link_reserved_bits_per_second"]
+    assert (
+        set(series)
+        == set(told["slotcar_link_capacity_bits_per_second"])
+        == set(told["slotcar_link_free_bits_per_second"])
+    )
+    resources = {dict(labels)["resource"] for labels in series}
+    assert len(resources) == len(series) > 5
+    assert not any(":in:" in name for name in resources)
+    assert not any(name.startswith("if:anl-7507-1:Ethernet") for name in resources), "towards end systems"
+    assert told["slotcar_links_left_out"][()] == 0
+    monkeypatch.setattr(metrics, "MOST_LINKS", 4)
+    few = told_by(api)
+    assert len(few["slotcar_link_reserved_bits_per_second"]) == 4
+    assert few["slotcar_links_left_out"][()] == len(series) - 4
+
+
 @pytest.fixture
 def everything(serve: Serve, ledger: Ledger, tmp_path: Path) -> Told:
     """What a controller tells to which everything happened that it has a figure for."""
     secret = tmp_path / "secret"
     secret.write_text(SECRET)
-    api = serve(how={"loop": LoopStatus(leading=True, next_boundary=T)})
+    watch = WatchStatus({"anl-7507-1": DeviceWatch(WatchState.BROKEN, "tc monitor", T)})
+    api = serve(how={"loop": LoopStatus(leading=True, next_boundary=T), "watch": watch}, link_metrics=True)
     api.post("/v1/webhooks", json={"url": "http://127.0.0.1:9/", "secret": f"file:{secret}"}).raise_for_status()
     created(api)
     told_by(api)
@@ -210,6 +233,9 @@ def test_the_dashboard_asks_for_what_is_told(everything: Told) -> None:
     assert len({panel["id"] for panel in panels}) == len(panels)
     targets = [target for panel in panels for target in panel["targets"]]
     assert len(targets) >= 20
+    annotations = json.loads(DASHBOARD.read_text())["annotations"]["list"]
+    assert {one["name"] for one in annotations} == {"Boundaries", "Failed boundaries"}
+    targets += [{"expr": one["expr"], "legendFormat": ""} for one in annotations]
     found = [fault for one in targets for fault in faults(one["expr"], one["legendFormat"], everything)]
     assert found == []
 

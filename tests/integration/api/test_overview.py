@@ -75,14 +75,24 @@ def test_wrong_questions_are_refused(serve: Serve) -> None:
 
 def test_reservations_are_searched_and_counted(serve: Serve) -> None:
     api = serve()
-    entries = [created(api, f"run-{n}", rate="1 Mbit/s", destination=f"lbnl-premium:{5000 + n}") for n in range(3)]
+    more = {"rate": "1 Mbit/s", "labels": {"kind": "test"}}
+    entries = [created(api, f"run-{n}", **more, destination=f"lbnl-premium:{5000 + n}") for n in range(3)]
     created(api, "sure_run", rate="1 Mbit/s", destination="lbnl-premium:5010")
-    page = api.get(
-        "/v1/reservations", params={"search": "HEP/RUN-", "counted": True, "newest": True, "limit": 2}
-    ).json()
+    params = {"search": "HEP/RUN-", "counted": True, "newest": True, "limit": 3}
+    found = api.get("/v1/reservations", params=params).json()
+    # Words are found by their beginnings, wherever they stand.
+    assert ([one["reservation"]["name"] for one in found["items"]], found["count"]) == (
+        ["sure_run", "run-2", "run-1"],
+        4,
+    )
+    page = api.get("/v1/reservations", params={**params, "search": "run", "label": "kind=test", "limit": 2}).json()
     assert [one["reservation"]["name"] for one in page["items"]] == ["run-2", "run-1"]
     assert page["count"] == 3
-    for said, names in ((entries[0]["handle"][:8], {"run-0"}), ("e_r", {"sure_run"}), ("%", set()), ("zz", set())):
+    for said, names in (
+        (entries[0]["handle"], {"run-0"}), ("su", {"sure_run"}), ("hep run 1", {"run-1"}), ("HEP/sure_RUN", {"sure_run"}),
+        ("ure", set()), (entries[0]["handle"][:8], set()), ("%", set()), ("'", set()),
+        ("zz & run", set()), ("\u00b2", set()),
+    ):  # fmt: skip
         found = api.get("/v1/reservations", params={"search": said}).json()
         assert ({one["reservation"]["name"] for one in found["items"]}, found["count"]) == (names, None)
 

@@ -12,7 +12,7 @@ from sqlalchemy.pool import QueuePool
 
 from controller.admission import SlotTables
 from controller.admission.model import Refused
-from controller.ledger import Filter, Ledger, open_ledger
+from controller.ledger import Filter, Ledger, open_ledger, queries
 from controller.ledger.database import SchemaState, make_engine
 from controller.ledger.errors import (
     ForbiddenTransition,
@@ -289,6 +289,35 @@ def test_lists_are_filtered_and_paged(book: Ledger) -> None:
     assert [entry.number for entry in book.list(Filter(since=at(10), until=at(30)))] == [2, 3]
     assert [entry.number for entry in book.live_between(at(15), at(31))] == [2, 3, 4]
     assert book.states() == {State.COMMITTED: 5}
+
+
+def test_few_are_sorted_and_many_gone_through_with_the_same_outcome(
+    book: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`queries.MOST_SORTED` decides between two ways to one page."""
+    for number in range(9):
+        entry = admitted(book, name=f"a-{number}", rate_bps=1, labels={"n": str(number % 2)})
+        if number % 3 == 0:
+            book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
+    owner = book.list(Filter(limit=1))[0].reservation.owner
+    asked = [
+        Filter(newest=newest, after=after, limit=3, **how)
+        for newest in (True, False)
+        for after in (0, 5)
+        for how in (
+            {"owner": owner}, {"owner": "nobody"}, {"label": ("n", "1")}, {"label": ("n", "")}, {"label": ("m", "1")},
+            {"states": [State.CANCELLED]}, {"states": [State.CANCELLED], "owner": owner}, {"states": [State.COMMITTED]},
+            {"states": [State.CANCELLED, State.HELD]}, {"search": "a 1"}, {"search": "zz"},
+            {"search": "r-0123456789abcdef"},
+            {"since": T0, "until": at(100)}, {"waits": True},
+        )
+    ]  # fmt: skip
+    sorted_few = [book.list(wanted) for wanted in asked]
+    monkeypatch.setattr(queries, "MOST_SORTED", 0)
+    assert [book.list(wanted) for wanted in asked] == sorted_few
+    assert {len(found) for found in sorted_few} == {0, 1, 2, 3}
+    cancelled = book.list(Filter(states=[State.CANCELLED], newest=True, limit=10))
+    assert [entry.reservation.name for entry in cancelled] == ["a-6", "a-3", "a-0"]
 
 
 def test_a_rebind_changes_ports_and_no_room(book: Ledger) -> None:

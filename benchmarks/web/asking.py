@@ -1,0 +1,180 @@
+"""Asks every page in turn, without a network between, and counts what it sends."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import itertools
+import re
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import numpy as np
+import psutil
+from fastapi import FastAPI
+from sqlalchemy import text
+
+from benchmarks.common import Figure, Say
+from benchmarks.web.world import World
+from controller.api.context import Context
+from controller.auth.tokens import TokenStore
+from controller.broker import Broker
+from controller.ledger import Filter, Ledger, open_ledger
+from controller.rollout.status import LoopStatus
+from controller.settings import Settings
+from controller.timebase import iso
+from controller.web.app import create_app
+
+#: Of each kind of page.
+REQUESTS = 40
+#: What is promised of pages, ms.
+LIST_MS, OTHER_MS = "list", "page"
+TARGETS_MS = {LIST_MS: 50.0, OTHER_MS: 200.0}
+PROMISED = "promised at 100k"
+
+
+def measure(url: str, made: World, name: str, say: Say) -> Iterator[Figure]:
+    with opened(url, made) as (app, ledger):
+        for title, (kind, addresses) in asked(made, ledger).items():
+            say(f"{name}: {title}")
+            database_s, began = _database_cpu_s(ledger), time.process_time()
+            times_ms, texts = asyncio.run(_ask(app, addresses))
+            cpu_ms = (time.process_time() - began + _database_cpu_s(ledger) - database_s) * 1000 / len(texts)
+            p95_ms, most_ms = float(np.percentile(times_ms, 95)), TARGETS_MS[kind]
+            yield Figure(f"{title}, {name}: p95", p95_ms, "ms", PROMISED, most_ms, lower_is_better=True)
+            # What it takes by itself: on a machine that does other work besides, the time says more about that.
+            figure = f"{title}, {name}: CPU, database included"
+            yield Figure(figure, cpu_ms, "ms", PROMISED, most_ms, lower_is_better=True)
+        say(f"{name}: sizes")
+        yield from _sizes(app, asked(made, ledger), name)
+
+
+def _database_cpu_s(ledger: Ledger) -> float:
+    """Of the processes that answer this ledger's connections, as far as they are alive."""
+    spent = 0.0
+    with ledger.summaries.engine.connect() as connection:
+        for (pid,) in connection.execute(text("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")):
+            with suppress(psutil.Error):
+                times = psutil.Process(pid).cpu_times()
+                spent += times.user + times.system
+    return spent
+
+
+@contextmanager
+def opened(url: str, made: World) -> Iterator[tuple[FastAPI, Ledger]]:
+    """The application of an open controller, which leads, over the ledger at `url`."""
+    with tempfile.TemporaryDirectory() as folder, open_ledger(url, Path(folder), migrate=True) as ledger:
+        settings = Settings(state_dir=Path(folder), inventory=Path(folder), open=True)
+        context = Context(
+            Broker(ledger, made.network, settings),
+            TokenStore(settings.tokens_path),
+            LoopStatus(leading=True, settled=True),
+        )
+        try:
+            yield create_app(context), ledger
+        finally:
+            context.plans.close()
+
+
+def asked(made: World, ledger: Ledger) -> Mapping[str, tuple[str, Sequence[str]]]:
+    """By title: of which kind, and the addresses, which are asked for in turn."""
+    some = ledger.list(Filter(newest=True, limit=1000))[::25]
+    live = [one for one in some if one.reservation.end > datetime.now(UTC)]
+    names = [one.reservation.name for one in some]
+    resources = sorted({str(demand.resource) for pair in made.pairs for demand in pair.demands})[::7]
+    instants = sorted({one.reservation.start for one in live})
+    handles = [one.handle for one in some]
+    numbers = [one.number for one in some]
+    lists = {
+        "list of what is live": ["/reservations"],
+        "list of all": ["/reservations?state=all"],
+        "list, a page far down": [f"/reservations?state=all&after={max(number // 2, 1)}" for number in numbers],
+        "list of a state": ["/reservations?state=cancelled", "/reservations?state=ended", "/reservations?state=held"],
+        "list of an owner": [f"/reservations?state={state}&owner=lab{n}" for n in range(20) for state in ("live", "all")],
+        "list of a label": [
+            f"/reservations?state={state}&label=project%3Dp{n}" for n in range(20) for state in ("live", "all")
+        ],
+        "list of a rare label": [f"/reservations?state=all&label=ticket%3D{n}" for n in numbers],
+        "list of a time": [
+            f"/reservations?state={state}&from={quote(iso(at))}&until={quote(iso(at))}" for at in instants
+            for state in ("live", "all")
+        ],
+        "search of a name": [f"/reservations?state=all&search={name}" for name in names],
+        "search of a common word": ["/reservations?state=all&search=cms", "/reservations?search=genome-v"],
+        "search of an owner and a name": [f"/reservations?search=lab{n}/atlas" for n in range(20)],
+        "search of nothing there is": ["/reservations?state=all&search=nosuchname", "/reservations?search=zz"],
+        "search of a handle": [f"/reservations?state=all&search={handle}" for handle in handles],
+    }  # fmt: skip
+    others = {
+        "first page": ["/"],
+        "one reservation": [f"/reservations/{handle}" for handle in handles],
+        "coming boundaries": ["/boundaries"],
+        "one boundary": [f"/boundaries/{quote(iso(at))}" for at in instants],
+        "tightest hour of all links": ["/links"],
+        "a link's month": [f"/links/{quote(one)}" for one in resources],
+        "a link's month as a curve": [f"/chart/steps?resource={quote(one)}&from=now&until=now%2B30d" for one in resources],
+        "map": ["/map"], "approvals": ["/approvals"], "log": ["/log"], "use of this month": ["/usage"],
+    }  # fmt: skip
+    return {title: (LIST_MS if title in lists else OTHER_MS, them) for title, them in (lists | others).items()}
+
+
+async def _ask(app: FastAPI, addresses: Sequence[str]) -> tuple[list[float], list[str]]:
+    """Milliseconds of each answer but the first two, which compile what is used for the first time; and the texts."""
+    times_ms, texts = [], []
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
+        for address in itertools.islice(itertools.cycle(addresses), REQUESTS + 2):
+            began = time.perf_counter()
+            answer = await client.get(address, headers={"accept": "text/html"})
+            times_ms.append((time.perf_counter() - began) * 1000)
+            if answer.status_code != 200:
+                raise AssertionError(f"{address}: {answer.status_code}, {answer.text[:200]}")
+            texts.append(answer.text)
+    return times_ms[2:], texts
+
+
+def _sizes(app: FastAPI, pages: Mapping[str, tuple[str, Sequence[str]]], name: str) -> Iterator[Figure]:
+    """Of the page that has most."""
+    nodes, packed = {}, {}
+    for title, (_, addresses) in pages.items():
+        _, texts = asyncio.run(_ask_once(app, addresses))
+        if texts[0].startswith("{"):
+            continue
+        nodes[title] = max(_elements(page) for page in texts)
+        packed[title] = max(len(gzip.compress(page.encode())) for page in texts)
+        assets = set(re.findall(r'(?:src|href)="(/assets/[^"]+)"', texts[0]))
+        _, parts = asyncio.run(_ask_once(app, sorted(one for one in assets if "chart" not in one)))
+        packed[title] += sum(len(gzip.compress(part.encode())) for part in parts)
+    most, heaviest = max(nodes, key=nodes.__getitem__), max(packed, key=packed.__getitem__)
+    yield Figure(f"most elements of a page, {name}: {most}", nodes[most], "", "promised", 1500, lower_is_better=True)
+    figure = f"largest page with its assets but charts, {name}: {heaviest}"
+    yield Figure(figure, packed[heaviest] / 1000, "kB, gzip", "promised", 70, lower_is_better=True)
+
+
+async def _ask_once(app: FastAPI, addresses: Sequence[str]) -> tuple[list[float], list[str]]:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
+        return [], [
+            (await client.get(address, headers={"accept": "text/html"})).text for address in addresses[:REQUESTS]
+        ]
+
+
+class _Counter(HTMLParser):
+    elements = 0
+
+    def handle_starttag(self, _tag: str, _attributes: list[tuple[str, str | None]]) -> None:
+        self.elements += 1
+
+    def handle_startendtag(self, _tag: str, _attributes: list[tuple[str, str | None]]) -> None:
+        self.elements += 1
+
+
+def _elements(page: str) -> int:
+    counter = _Counter()
+    counter.feed(page)
+    return counter.elements
