@@ -16,6 +16,8 @@ from lab.metrics.model import Delay
 
 #: Left out at the beginning of a stage, while queues fill or drain.
 SETTLE_S = 1.0
+#: A stage that is shorter says nothing of a rate.
+LEAST_S = 1.2
 #: Of each stage before the slot; the slot's own length is the reservation's.
 ALONE_S, CONGESTED_S = 10.0, 12.0
 SMOKE_ALONE_S, SMOKE_CONGESTED_S = 4.0, 5.0
@@ -101,6 +103,9 @@ def run(
         for flow in (first, *others, *less):
             flow.wait(15.0)
     bench.doubt_senders([first], began, end)
+    alone_from, alone_until = first.started_at + SETTLE_S, began - START_S / 2
+    if (not repeat and alone_from > alone_until - LEAST_S) or began + SETTLE_S > slot.start - LEAST_S:
+        bench.doubts.append(f"the flows of {slot.name} began too late for a stage before its slot")
     bench.doubt_senders(others, began, full_until, FULL)
     for flow in less:
         bench.doubt_senders([flow], flow.started_at, end)
@@ -110,8 +115,8 @@ def run(
         bench.doubts.append(doubt)
     return Staged(
         streams=streams,
-        alone=Phase("alone", first.started_at + SETTLE_S, began - START_S / 2),
-        congested=Phase("congested", began + SETTLE_S, slot.start - 0.2),
+        alone=Phase("alone", min(alone_from, alone_until - LEAST_S), alone_until),
+        congested=Phase("congested", min(began + SETTLE_S, slot.start - LEAST_S), slot.start - 0.2),
         reserved=Phase("reserved", slot.start + SLOT_SETTLE_S, full_until - 0.2),
         whole=Phase("whole", first.started_at, end),
         configuration=configuration,
