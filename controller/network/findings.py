@@ -134,7 +134,7 @@ def _words(
         return "is missing", "", _MISSING.get(last, "")
     if kind == "extra_forbidden":
         below, given = _at(detail["loc"][:-1], model, data)
-        known = [name for name in below.model_fields if name not in given]
+        known = [name for name in below.model_fields if name not in given] or list(below.model_fields)
         return "is no key that is known here", "", nearest(last, known)
     if kind == "enum":
         choices = Service if last == "[key]" else _CHOICES.get(last)
