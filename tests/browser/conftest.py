@@ -23,8 +23,9 @@ _RULES = "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practic
 PATIENCE_MS = 15_000
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
+    """Of one file: Playwright keeps an event loop in this thread, beside which no other test can run one."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (requirements)")
     try:
         requirements.ensure_browser(control.quiet)
