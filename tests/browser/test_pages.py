@@ -27,7 +27,7 @@ PAGES = {
     "auditor": ("/approvals/!", "/reservations/{}", "/rollback"),
 }  # fmt: skip
 LOOKS = [
-    (320, "dark"), (1280, "light"),
+    (320, "dark"), pytest.param(1280, "light", marks=pytest.mark.slow),
     pytest.param(320, "light", marks=pytest.mark.slow), pytest.param(1280, "dark", marks=pytest.mark.slow),
 ]  # fmt: skip
 
@@ -62,6 +62,7 @@ def test_a_page_can_be_read_by_everybody(
         assert tab.page.evaluate("document.querySelectorAll('*').length") < 1500, address
 
 
+@pytest.mark.slow
 def test_a_page_prints_without_its_menus(site: Site, sign_in: SignIn) -> None:
     first, _ = filled(site)
     tab = sign_in()
@@ -73,6 +74,7 @@ def test_a_page_prints_without_its_menus(site: Site, sign_in: SignIn) -> None:
     assert "as of event" in tab.page.inner_text("footer")
 
 
+@pytest.mark.slow
 def test_the_pictures_of_the_documents(site: Site, sign_in: SignIn, tmp_path: Path) -> None:
     """`UPDATE_GOLDEN=1` makes them anew; they hold the day on which they were made, so they are not compared."""
     filled(site)

@@ -60,6 +60,7 @@ def test_a_page_follows_by_itself(site: Site, sign_in: SignIn, address: str, par
     assert tab.complaints == []
 
 
+@pytest.mark.slow
 def test_all_tabs_of_a_browser_share_one_stream(site: Site, sign_in: SignIn) -> None:
     tab = sign_in()
     others = [tab.page.context.new_page() for _ in range(8)]
@@ -106,6 +107,7 @@ def test_a_decision_on_what_has_changed_is_refused_where_it_was_made(site: Site,
     assert site.broker.status(entry.handle, OPERATOR).state is State.AWAITING_APPROVAL
 
 
+@pytest.mark.slow
 def test_what_is_free_is_told_while_one_writes(site: Site, sign_in: SignIn) -> None:
     site.reserve("cms", start="now", duration="1 h", rate="20 Mbit/s")
     tab = sign_in("requester")
@@ -190,6 +192,7 @@ def test_a_name_that_was_led_here_is_answered_with_nothing(open_site: Open, chro
     assert answer.status_code == 421
 
 
+@pytest.mark.slow
 def test_an_ended_session_leads_to_the_sign_in_and_back(site: Site, sign_in: SignIn) -> None:
     tab = sign_in()
     tab.page.goto("/usage?by=sls")
@@ -201,6 +204,7 @@ def test_an_ended_session_leads_to_the_sign_in_and_back(site: Site, sign_in: Sig
     tab.page.wait_for_url("**/usage?by=sls**")
 
 
+@pytest.mark.slow
 def test_a_page_lives_through_a_restart_of_its_controller(site: Site, sign_in: SignIn) -> None:
     tab = sign_in()
     tab.page.goto("/reservations")

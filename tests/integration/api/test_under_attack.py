@@ -83,6 +83,7 @@ def all_ended(processes: list[psutil.Process]) -> bool:
     return not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in processes)
 
 
+@pytest.mark.slow
 def test_while_heavy_plans_run_everything_else_goes_on_and_they_end_with_the_controller(
     controller: Controller,
 ) -> None:

@@ -183,6 +183,7 @@ def drifting(ledger_url: str, tmp_path: Path) -> Iterator[tuple[Repository, Cisc
             yield Repository(tmp_path / "clone", controller, forge), world
 
 
+@pytest.mark.slow
 def test_drift_is_one_issue_that_opens_closes_and_opens_again(drifting: tuple[Repository, CiscoWorld]) -> None:
     repository, world = drifting
     auditor = token_of(repository.controller, "ci-drift", Role.AUDITOR)

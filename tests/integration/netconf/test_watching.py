@@ -83,6 +83,7 @@ def change_by_hand(server: Server) -> None:
         session.close()
 
 
+@pytest.mark.slow
 def test_a_change_by_hand_is_told_checked_and_mended_and_own_pushes_are_not(
     site: MixedSite, server: Server, tmp_path: Path, database_url: str
 ) -> None:

@@ -112,6 +112,7 @@ def test_a_router_is_taken_back_while_a_controller_leads_and_stays_until_it_is_r
             view.release(ONE, OPERATOR)
 
 
+@pytest.mark.slow
 def test_with_nobody_leading_the_next_leader_leaves_it_alone_too(
     world: CiscoWorld,
     ledger: Ledger,
