@@ -44,7 +44,7 @@ class Goal:
 
     @property
     def words(self) -> str:
-        return self.to or f"what they had before {self.reservation}"
+        return self.to or f"the configuration before {self.reservation}"
 
 
 @dataclass(frozen=True, slots=True)
