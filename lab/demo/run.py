@@ -83,7 +83,7 @@ def _run(state_dir: Path, display: Display, *, keep: bool) -> int:
     lab = control.up(topology.garnet(RATES_BPS), state_dir / "lab", backend, display.say)
     display.say(f"{len(lab.topology.routers)} routers and {len(lab.topology.hosts)} hosts are up")
     controller = controllers.start(state_dir, INVENTORY)
-    display.say(f"the controller answers; its page {controller.address}/boundaries shows the slot open and close")
+    display.say(f"the controller answers; its page {controller.address}/ shows the slot open and close")
     controller.wait_settled(READY_S)
     _cancel_leftovers(controller)
     before = snapshot.snapshots(lab)
@@ -216,7 +216,7 @@ def _report(
     png, svg = draw(measured.flows, measured.slot_s, measured.phases, folder)
     console.print(f"\nplot   {png}\n       {svg}", markup=False)
     if keep:
-        console.print(f"page   {controller.address}/boundaries", markup=False)
+        console.print(f"page   {controller.address}/", markup=False)
         console.print(f"API    {controller.address}/docs  (it runs on; `make demo-down` ends it)", markup=False)
     return 0 if all(verdict.holds for verdict in judged) else 1
 
