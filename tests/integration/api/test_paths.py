@@ -14,7 +14,6 @@ from controller.auth.tokens import Caller, Role
 from controller.broker import Broker, Options
 from controller.ledger import Ledger
 from controller.ledger.model import Entry
-from controller.network import load_network
 from controller.network.model import InterfaceId, Network
 from controller.planning.errors import RefusedByAdmission, StalePlan
 from controller.planning.modification import Modification
@@ -25,27 +24,19 @@ from controller.reservation import from_mapping
 from controller.settings import Settings
 from controller.timebase import iso
 from controller.vocabulary import Service
-from tests.integration.api.conftest import ROOT, START
+from tests.integration.api.conftest import START
+from tests.support.narrow_datagrid import DATAGRID, MBIT, narrow_datagrid
 
-DATAGRID = ROOT / "inventories" / "datagrid"
 OPERATOR = Caller(name="ops", role=Role.OPERATOR)
 NOW = START - timedelta(hours=1)
 #: From CERN to INFN: directly, over Germany, and round over France, Britain and the Netherlands.
 DIRECT = ("geant-ch", "geant-it")
 OVER_DE = ("geant-ch", "geant-de", "geant-it")
-MBIT = 1_000_000
 
 
 @pytest.fixture(scope="module")
 def narrow() -> Network:
-    """DataGRID's network, in which the direct link from Switzerland to Italy has 50 Mbit/s for premium."""
-    network = load_network(DATAGRID, None)
-    device = network.devices["geant-ch"]
-    [port] = [one for one in device.interfaces.values() if one.neighbour and one.neighbour.device == "geant-it"]
-    share = {Service.IP_PREMIUM: 50 * MBIT * 1_000_000 // port.capacity_bps}
-    ports = device.interfaces | {port.id.name: port.model_copy(update={"shares_ppm": port.shares_ppm | share})}
-    devices = network.devices | {"geant-ch": device.model_copy(update={"interfaces": ports})}
-    return network.model_copy(update={"devices": devices})
+    return narrow_datagrid()
 
 
 @pytest.fixture

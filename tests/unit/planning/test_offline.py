@@ -10,30 +10,20 @@ from typing import Any
 import pytest
 
 from controller.ledger.model import Entry
-from controller.network import load_network
 from controller.network.model import Network
 from controller.planning.offline import Assumed, admitted_entries
 from controller.planning.source import read_source
 from controller.settings import Settings
 from controller.timebase import iso
-from controller.vocabulary import Service
+from tests.support.narrow_datagrid import DATAGRID, narrow_datagrid
 from tests.support.requests import T0
 
-DATAGRID = Path(__file__).resolve().parents[3] / "inventories" / "datagrid"
 NOW = T0 - timedelta(hours=1)
-MBIT = 1_000_000
 
 
 @pytest.fixture(scope="module")
 def narrow() -> Network:
-    """DataGRID's network, in which the direct link from Switzerland to Italy has 50 Mbit/s for premium."""
-    network = load_network(DATAGRID, None)
-    device = network.devices["geant-ch"]
-    [port] = [one for one in device.interfaces.values() if one.neighbour and one.neighbour.device == "geant-it"]
-    share = {Service.IP_PREMIUM: 50 * MBIT * 1_000_000 // port.capacity_bps}
-    ports = device.interfaces | {port.id.name: port.model_copy(update={"shares_ppm": port.shares_ppm | share})}
-    devices = network.devices | {"geant-ch": device.model_copy(update={"interfaces": ports})}
-    return network.model_copy(update={"devices": devices})
+    return narrow_datagrid()
 
 
 def assumed(network: Network, folder: Path, most_paths: int, *asked: dict[str, Any]) -> Assumed:
