@@ -136,7 +136,7 @@ def check_requirements(
     backend: ChosenBackend = None,
     install: Annotated[bool, typer.Option("--install", help="Install what is missing with apt-get.")] = False,
 ) -> None:
-    """List the packages that the lab needs and this machine lacks. Exit status 2 when one is missing."""
+    """List the packages that the lab and the tests need and this machine lacks. Exit status 2 when one is missing."""
     try:
         # The probe needs some of the packages itself: only with those can it say whether the guest is needed.
         requirements.ensure(Backend.NAMESPACES, _progress, install=install)
@@ -146,7 +146,7 @@ def check_requirements(
         requirements.ensure_prometheus(_progress, install=install)
     except LabError as error:
         _fail(error)
-    typer.echo("the lab has all that it needs")
+    typer.echo("the lab and the tests have all that they need")
 
 
 def _attached(state_dir: Path) -> control.Lab:
