@@ -1,8 +1,0 @@
-"""The wanted QoS of every device at an instant: a pure function of what is active and of the network."""
-
-from __future__ import annotations
-
-from controller.intent.build import intents_at
-from controller.intent.model import Active, AggregatePolicer, EdgeFlow, Egress, FlowMatch, QosIntent, Queue
-
-__all__ = ["Active", "AggregatePolicer", "EdgeFlow", "Egress", "FlowMatch", "QosIntent", "Queue", "intents_at"]

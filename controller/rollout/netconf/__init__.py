@@ -1,7 +1,0 @@
-"""NETCONF peers as a family of the fan-out."""
-
-from __future__ import annotations
-
-from controller.rollout.netconf.login import netconf_login
-
-__all__ = ["netconf_login"]

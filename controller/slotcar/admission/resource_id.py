@@ -1,0 +1,135 @@
+"""What slot tables count, as one typed name: a service's share of one way through an interface, an SLS, or what a resource
+manager manages (a host's cores, its storage).
+
+A name is made and read here only. The network's kinds are in `KINDS`, all others are those of the installed managers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from slotcar.managers import ResourceManager, manager_of
+from slotcar.network.model import InterfaceId
+from slotcar.units import format_rate
+from slotcar.vocabulary import Service
+
+#: The first words of resources' names.
+INTERFACE, SLS = "if", "sls"
+
+
+class ResourceId(NamedTuple):
+    """One resource.
+
+    Attributes:
+        kind: a key of `KINDS` (`if` for an interface's share, `sls` for a service-level specification), or a manager's.
+        place: where it is: `DEVICE:INTERFACE`, the SLS's name, or a manager's place.
+        part: which part of that place: `in:SERVICE` or `out:SERVICE` of an interface, or a manager's word; empty where
+            there are no parts.
+    """
+
+    kind: str
+    place: str
+    part: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> ResourceId:
+        """The resource that `str` wrote.
+
+        Raises:
+            ValueError: no kind of resource is written so.
+        """
+        return _parse(text)
+
+    @property
+    def kind_of(self) -> ResourceKind:
+        return KINDS.get(self.kind) or _of_manager(self.kind)
+
+    def __str__(self) -> str:
+        return ":".join(filter(None, self))
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceKind:
+    """What all resources of a kind have in common.
+
+    Attributes:
+        unit: of its capacities and amounts, as a document names it: `bps`.
+        has_parts: whether a name ends in a part, of two words.
+        describe: a resource in words, for a refusal.
+        format_amount: an amount with its unit, for a refusal.
+    """
+
+    unit: str
+    has_parts: bool
+    describe: Callable[[ResourceId], str]
+    format_amount: Callable[[int], str] = format_rate
+
+
+def managed_resource(kind: str, place: str, part: str = "") -> ResourceId:
+    """A manager's resource, or a part of it; in the manager's unit."""
+    return ResourceId(kind, place, part)
+
+
+def interface_resource(interface: InterfaceId, direction: str, service: Service) -> ResourceId:
+    """A service's share of one direction (`in` or `out`, as the device sees it) of an interface, layer 2."""
+    return ResourceId(INTERFACE, f"{interface.device}:{interface.name}", f"{direction}:{service.value}")
+
+
+def sls_resource(name: str) -> ResourceId:
+    """An SLS's agreed rate; layer-3 bits per second."""
+    return ResourceId(SLS, name)
+
+
+def describe(resource: ResourceId) -> str:
+    """A resource in words: `ip-premium on lbnl-edge eth1, outbound` or `SLS esnet-lbnl`."""
+    return resource.kind_of.describe(resource)
+
+
+def _describe_interface(resource: ResourceId) -> str:
+    device, _, port = resource.place.partition(":")
+    direction, _, service = resource.part.partition(":")
+    return f"{service} on {device} {port}, {direction}bound"
+
+
+#: A manager's kind.
+_MANAGED = re.compile(r"[a-z][a-z0-9-]{2,40}")
+#: By the first word of a resource's name.
+KINDS: dict[str, ResourceKind] = {
+    INTERFACE: ResourceKind("bps", True, _describe_interface),
+    SLS: ResourceKind("bps", False, lambda resource: f"SLS {resource.place}"),
+}
+
+
+@lru_cache
+def _of_manager(kind: str) -> ResourceKind:
+    """Of a kind whose package is not installed any more, what the ledger holds stays readable."""
+    manager = manager_of(kind)
+    if manager is None:
+        return ResourceKind("units", False, lambda one: ":".join(filter(None, one)), str)
+    return _kind_of(manager)
+
+
+def _kind_of(manager: ResourceManager) -> ResourceKind:
+    return ResourceKind(manager.unit, True, lambda one: manager.describe(one.place, one.part), manager.format_amount)
+
+
+@lru_cache(maxsize=65_536)
+def _parse(text: str) -> ResourceId:
+    kind, _, name = text.partition(":")
+    if kind not in KINDS and _MANAGED.fullmatch(kind) and name:
+        place, _, part = name.partition(":")  # a host's name has no colon
+        return ResourceId(kind, place, part)
+    if kind not in KINDS or not name:
+        raise ValueError(
+            f"{text!r} names no resource: the kinds are {', '.join(KINDS)}, and those of resource managers"
+        )
+    if not KINDS[kind].has_parts:
+        return ResourceId(kind, name)
+    words = name.rsplit(":", 2)
+    if len(words) != 3:
+        raise ValueError(f"{text!r} names no part of its place")
+    return ResourceId(kind, words[0], f"{words[1]}:{words[2]}")

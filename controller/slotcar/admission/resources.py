@@ -1,0 +1,143 @@
+"""From a reservation and its paths to demands on resources, and from a network to the resources' capacities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from slotcar.admission.arithmetic import payload_bytes, scaled_up
+from slotcar.admission.model import Demand
+from slotcar.admission.resource_id import SLS, ResourceId, interface_resource, managed_resource, sls_resource
+from slotcar.managers import ManagerError, manager_of, managers, request_of
+from slotcar.network.model import Network
+from slotcar.path.model import Path
+from slotcar.problems import SlotcarError
+from slotcar.reservation.model import Claim, Reservation
+from slotcar.vocabulary import RESERVED_SERVICES, Direction, Service
+
+
+class NoSuchResource(SlotcarError):
+    """A claim is on something that the inventory has not; the message says what there is."""
+
+
+def demands(reservation: Reservation, paths: Sequence[Path], network: Network) -> tuple[Demand, ...]:
+    """What the reservation asks of every resource that its paths cross, in their order, each resource once.
+
+    `paths`: one for each direction of the reservation, forward first.
+    An interface's share is a layer-2 rate with that link's own overhead, an SLS's a layer-3 rate. Devices of
+    over-provisioned domains are crossed without a demand (D7.3 §3.2.1). A resource that is crossed more than once (a
+    pinned path that turns back) is asked for the multiple.
+
+    Raises:
+        KeyError: a path names an interface that the network has not.
+        ValueError: the packet size leaves no room for payload.
+    """
+    if reservation.claim is not None:
+        return claimed(reservation.claim, network)
+    if reservation.service not in RESERVED_SERVICES:
+        return ()
+    #: By resource: what a payload's packet costs there on its way forward, and on its way back.
+    wire: dict[ResourceId, tuple[int, int]] = {}
+    for direction, path in zip(reservation.direction.ways, paths, strict=True):
+        for resource, overhead_bytes in crossed_by(path, reservation.service, network):
+            forward, reverse = wire.get(resource, (0, 0))
+            size = reservation.packet_size_bytes + overhead_bytes
+            forward, reverse = (
+                (forward + size, reverse) if direction is Direction.FORWARD else (forward, reverse + size)
+            )
+            wire[resource] = forward, reverse
+    payload = payload_bytes(reservation.packet_size_bytes, reservation.protocol)
+    rates = [slot.rates for slot in reservation.slots]
+    if len(set(rates)) == 1:
+        rates = rates[:1]
+    return tuple(
+        Demand(resource, _amounts(rates, wire_bytes, payload), sum(wire_bytes), payload)
+        for resource, wire_bytes in wire.items()
+    )
+
+
+def claimed(claim: Claim, network: Network) -> tuple[Demand, ...]:
+    """What a claim takes of its place, part by part.
+
+    Raises:
+        NoSuchResource: no installed manager has the kind, or takes the request, or the place has nothing of it.
+    """
+    manager, device = manager_of(claim.kind), network.devices.get(claim.place)
+    if manager is None:
+        raise NoSuchResource(f"no resource manager for {claim.kind} is installed: {_there_are(managers())}")
+    capacities = device.capacities_of(claim.kind) if device else {}
+    if not capacities:
+        places = [name for name, one in network.devices.items() if one.capacities_of(claim.kind)]
+        raise NoSuchResource(f"{claim.place} has no {claim.kind} to reserve: {_there_are(places)}")
+    request = request_of(claim.kind, claim.request)
+    if request is None or request.place != claim.place:
+        raise NoSuchResource(f"what is claimed of {claim.place} is no request that {claim.kind} takes")
+    try:
+        amounts = manager.amounts(request, capacities)
+    except ManagerError as error:
+        raise NoSuchResource(str(error)) from error
+    return tuple(
+        Demand.constant(managed_resource(claim.kind, claim.place, part), amount)
+        for part, amount in sorted(amounts.items())
+    )
+
+
+def _there_are(names: Iterable[str]) -> str:
+    return f"there are {', '.join(listed)}" if (listed := sorted(names)) else "there is none"
+
+
+def background_factors(network: Network, resources: Iterable[ResourceId]) -> dict[ResourceId, int]:
+    """What background may have of what is left of resources, parts per million: as their interface says, an SLS's as
+    its ingress says. Only of those that the network has.
+    """
+    places = {
+        str(interface.id): interface for device in network.devices.values() for interface in device.interfaces.values()
+    }
+    factors = {}
+    for resource in resources:
+        agreement = network.sls.get(resource.place) if resource.kind == SLS else None
+        interface = places.get(str(agreement.ingress) if agreement else resource.place)
+        if interface is not None:
+            factors[resource] = interface.background_ppm
+    return factors
+
+
+def _amounts(rates_bps: Sequence[tuple[int, int]], wire_bytes: tuple[int, int], payload: int) -> tuple[int, ...]:
+    """The wire's rate for each forward and reverse payload rate, rounded up; one alone where all are the same."""
+    amounts = tuple(
+        scaled_up(1, forward_bps * wire_bytes[0] + reverse_bps * wire_bytes[1], payload)
+        for forward_bps, reverse_bps in rates_bps
+    )
+    return amounts[:1] if len(set(amounts)) == 1 else amounts
+
+
+def crossed_by(path: Path, service: Service, network: Network) -> Iterator[tuple[ResourceId, int]]:
+    """Resources of one path with the layer-2 bytes that a packet costs there.
+
+    Raises:
+        KeyError: the path names an interface that the network has not.
+    """
+    for hop in path.hops:
+        if hop.device in path.unreserved_devices or network.domain_of(hop.ingress).over_provisioned:
+            continue
+        for interface, direction in ((hop.ingress, "in"), (hop.egress, "out")):
+            yield interface_resource(interface, direction, service), network.interface(interface).overhead_bytes
+    for name in path.sls:
+        yield sls_resource(name), 0
+
+
+def capacities(network: Network) -> dict[ResourceId, int]:
+    """Capacity of every resource of the network: bits per second, and of a manager's resource the manager's unit.
+
+    Of an interface, the service's configured share of the link in each direction (0 where it has none); of an SLS, its
+    agreed rate. When an SLS holds is for `decide` to see to.
+    """
+    shares: dict[ResourceId, int] = {}
+    for device in network.devices.values():
+        for name, amount in device.resources.items():
+            kind, _, part = name.partition(":")
+            shares[managed_resource(kind, device.name, part)] = amount
+        for interface in device.interfaces.values():
+            for direction in ("in", "out"):
+                for service in RESERVED_SERVICES:
+                    shares[interface_resource(interface.id, direction, service)] = interface.share_bps(service)
+    return shares | {sls_resource(sls.name): sls.rate_bps for sls in network.sls.values()}

@@ -1,0 +1,191 @@
+"""What a request works with: the verbs, who asks, and the present instant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Annotated
+
+import structlog
+from fastapi import Depends, Header, HTTPException, Query, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, StringConstraints
+
+from slotcar.api.figures import LogFigures
+from slotcar.api.plan_workers import PlanWorkers
+from slotcar.api.streaming import Streams
+from slotcar.auth.tokens import Caller, Role, TokenStore
+from slotcar.broker import Broker
+from slotcar.notify.dispatching import DeliveryCounts
+from slotcar.problems import LINE_PATTERN, InvalidInput
+from slotcar.rollout.status import LoopStatus
+from slotcar.timebase import RFC_3339
+from slotcar.watching.model import WatchStatus
+
+#: A version; proxies that compress an answer make its ETag a weak one.
+IF_MATCH = r'^(\*|(W/)?"[0-9]{1,9}")$'
+_ETAG = re.compile(r'(?:W/)?"([0-9]{1,9})"')
+FIRST_YEAR, LAST_YEAR = 1970, 9000
+log = structlog.get_logger("slotcar.api")
+bearer = HTTPBearer(auto_error=False, description="A token of `slotcar token create`")
+#: Whoever asks without a token where the operator said SLOTCAR_OPEN=true.
+HOW_TO_GET_ONE = "an operator makes one on the controller's machine with `slotcar token create NAME --role ROLE`"
+LOCAL = Caller(name="local", role=Role.OPERATOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One controller's."""
+
+    broker: Broker
+    tokens: TokenStore
+    loop: LoopStatus | None = None
+    streams: Streams = field(default_factory=Streams)
+    figures: LogFigures = field(default_factory=LogFigures)
+    deliveries: DeliveryCounts = field(default_factory=DeliveryCounts)
+    plans: PlanWorkers = field(default_factory=PlanWorkers)
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    watch: WatchStatus | None = None
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def context_of(request: Request) -> Context:
+    context: Context = request.app.state.context
+    return context
+
+
+def caller(
+    context: Annotated[Context, Depends(context_of)],
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+) -> Caller:
+    """Whoever the bearer token stands for; the operator of an open API where there is none.
+
+    Raises:
+        HTTPException: 401, no token, or one that is not known or has expired. 503, the token file cannot be used.
+    """
+    if credentials is None:
+        settings = context.broker.settings
+        if settings.open and settings.loopback:
+            return LOCAL
+        raise HTTPException(401, f"say `Authorization: Bearer TOKEN`; {HOW_TO_GET_ONE}")
+    try:
+        who = context.tokens.caller(credentials.credentials, now())
+    except InvalidInput as error:
+        # Whom to trust is not known: nobody, until the operator has mended the file.
+        log.error("the token file is not in order", problem=str(error))
+        raise HTTPException(503, "the controller's token file is not in order; its log says why") from error
+    if who is None:
+        raise HTTPException(401, f"this is no token of this controller, or it has expired; {HOW_TO_GET_ONE}")
+    return who
+
+
+def caller_if_known(
+    context: Annotated[Context, Depends(context_of)],
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+) -> Caller | None:
+    """As `caller`, for what everybody may ask and some are told more; None for who is not known."""
+    try:
+        return caller(context, credentials)
+    except HTTPException:
+        return None
+
+
+def still_known(
+    context: Annotated[Context, Depends(context_of)],
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
+) -> Callable[[], bool]:
+    """Whether whoever asked may go on: its token is neither revoked nor over."""
+
+    def still() -> bool:
+        try:
+            return credentials is None or context.tokens.caller(credentials.credentials, now()) is not None
+        except InvalidInput:  # whom to trust is not known: nobody
+            return False
+
+    return still
+
+
+IF_MATCH_HEADER = Header(alias="If-Match", description='the ETag of the version that you saw, such as `"3"`, or `*`')
+
+
+def if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
+    """The version in an If-Match header; None for `*`.
+
+    Raises:
+        HTTPException: 428, there is none; 412, it is no version of ours.
+    """
+    if value is None:
+        raise HTTPException(428, "say If-Match with the ETag of the version that you saw, or `*` for whichever it is")
+    text = value.strip()
+    if text == "*":
+        return None
+    etag = _ETAG.fullmatch(text)
+    if etag is None:
+        raise HTTPException(412, f"{text[:40]} is no ETag of a reservation")
+    return int(etag[1])
+
+
+def if_match_where_said(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
+    """The version in an If-Match header; None for `*`, and where there is no such header.
+
+    Raises:
+        HTTPException: 412, it is no version of ours.
+    """
+    return None if value is None else if_match(value)
+
+
+def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:
+    """The version in an If-Match header that names one.
+
+    Raises:
+        HTTPException: 428, there is none, or `*`: what is to be approved is what somebody has seen; 412, see `if_match`.
+    """
+    if version is None:
+        raise HTTPException(
+            428, "say If-Match with the ETag of the version that you saw: `*` approves what nobody saw"
+        )
+    return version
+
+
+TheContext = Annotated[Context, Depends(context_of)]
+KnownCaller = Annotated[Caller | None, Depends(caller_if_known)]
+StillKnown = Annotated[Callable[[], bool], Depends(still_known)]
+TheCaller = Annotated[Caller, Depends(caller)]
+
+
+def _written_time(value: object) -> object:
+    """Pydantic alone would take the text of a number for seconds since 1970."""
+    if isinstance(value, str) and not RFC_3339.fullmatch(value):
+        raise ValueError("say a time with its zone, such as 2027-03-01T22:00:00Z (a + is %2B in an address)")
+    return value
+
+
+def label_of(text: str | None) -> tuple[str, str] | None:
+    """The key and the value of `KEY=VALUE`; the value is empty where there is the key alone."""
+    key, _, value = (text or "").partition("=")
+    return (key, value) if text else None
+
+
+def _countable(at: datetime) -> datetime:
+    """Within what microseconds and every platform's calendar can tell."""
+    year = min(max(at.year, FIRST_YEAR), LAST_YEAR)
+    return at if year == at.year else at.replace(year=year, month=2, day=1)
+
+
+#: A name that a request says, and that may be told back to it.
+Line = Annotated[str, StringConstraints(max_length=320, pattern=LINE_PATTERN)]
+Time = Annotated[AwareDatetime, BeforeValidator(_written_time), AfterValidator(_countable)]
+LabelQuery = Annotated[
+    str | None, Query(description="`KEY` or `KEY=VALUE`", max_length=320, min_length=1, pattern=LINE_PATTERN)
+]
+OwnerQuery = Annotated[str | None, Query(max_length=128, pattern=LINE_PATTERN, description="only this owner's")]
+NameQuery = Annotated[str | None, Query(max_length=63, pattern=LINE_PATTERN, description="only of this name")]
+Newest = Annotated[bool, Query(description="the latest first")]
+IfMatch = Annotated[int | None, Depends(if_match)]
+MaybeIfMatch = Annotated[int | None, Depends(if_match_where_said)]
+OneVersion = Annotated[int, Depends(one_version)]

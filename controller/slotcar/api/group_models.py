@@ -1,0 +1,35 @@
+"""What the API answers of groups."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import Field
+
+from slotcar.api.models import Answer, EntryOut
+from slotcar.ledger.model import State
+from slotcar.vocabulary import OnFailure
+
+
+class MemberOut(EntryOut):
+    """A member: a reservation as the ledger holds it, of a flow or of another resource (`reservation.claim`)."""
+
+    member: str = Field(description="its name in the group")
+    on_failure: OnFailure = Field(description="what becomes of the group when it cannot be given at its slot's start")
+    group: str = Field(description="handle of the group")
+
+
+class GroupOut(Answer):
+    """Several resources that were reserved together, all or none."""
+
+    handle: str
+    owner: str
+    name: str
+    version: int = Field(
+        description="grows with every change of every member; approving it needs the one that was seen"
+    )
+    state: State = Field(description="of the members that live; where none does, what became of them")
+    start: datetime
+    end: datetime
+    hold_until: datetime | None
+    members: list[MemberOut]

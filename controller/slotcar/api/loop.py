@@ -1,0 +1,53 @@
+"""The reconcile loop's state as the API tells it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from slotcar.api.context import Context
+from slotcar.rollout.status import LoopStatus
+from slotcar.timebase import iso
+from slotcar.watching.model import WatchStatus
+
+
+def phases_of(loop: LoopStatus) -> dict[str, str]:
+    """How far each device is, by its name."""
+    phases: dict[str, str] = getattr(loop, "phases", {})
+    return {name: str(phase) for name, phase in sorted(phases.items())}
+
+
+def controller_document(context: Context, now: datetime) -> dict[str, Any]:
+    loop = context.loop or LoopStatus()
+    return {
+        "now": iso(now),
+        "started_at": iso(context.started_at),
+        "reconciles": context.loop is not None,
+        "leading": loop.leading,
+        "settled": loop.settled,
+        "checked_at": iso(loop.checked_at) if loop.checked_at else None,
+        "next_boundary": iso(loop.next_boundary) if loop.next_boundary else None,
+        "phases": phases_of(loop),
+        "troubles": dict(sorted(loop.troubles.items())),
+        "pushes": loop.pushes,
+        "failed_pushes": loop.failed_pushes,
+        "last_push_at": iso(loop.last_push_at) if loop.last_push_at else None,
+        "last_revision": loop.last_revision,
+        "error": loop.error,
+        "watches": _watches(context.watch or WatchStatus()),
+    }
+
+
+def _watches(watch: WatchStatus) -> list[dict[str, Any]]:
+    return [
+        {
+            "device": name,
+            "state": one.state.value,
+            "how": one.how,
+            "since": iso(one.since),
+            "message": one.message,
+            "told": watch.told[name],
+            "asked": watch.asked[name],
+        }
+        for name, one in sorted(watch.devices.copy().items())
+    ]

@@ -1,0 +1,164 @@
+"""Figures for Prometheus, read from the ledger, its log, the loop and the webhooks at the moment of asking."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+
+from slotcar.admission.resource_id import INTERFACE, KINDS, ResourceId
+from slotcar.api.context import Context
+from slotcar.api.loop import phases_of
+from slotcar.ledger.errors import LedgerUnavailable
+from slotcar.ledger.webhooks import Backlog
+from slotcar.network.model import InterfaceId, Network
+from slotcar.timebase import MICROSECOND, Window
+from slotcar.views.capacity import courses, device_of
+from slotcar.watching.model import WatchState
+
+#: Of so many resources, by name, it is told what is reserved; each is three series of Prometheus.
+MOST_LINKS = 2_000
+
+
+class _Figures:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def collect(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily("slotcar_ledger_up", "1 when the ledger's database answers")
+        try:
+            broker = self._context.broker
+            self._context.figures.catch_up(broker.ledger, broker.network.devices, self._context.started_at)
+            states = GaugeMetricFamily("slotcar_reservations", "Reservations by state", labels=["state"])
+            for state, count in self._context.broker.ledger.states().items():
+                states.add_metric([state.value], count)
+            up.add_metric([], 1)
+            yield states
+            yield CounterMetricFamily(
+                "slotcar_ledger_events", "Events of the audit log", self._context.broker.ledger.last_event()
+            )
+            yield from self._webhooks()
+            if broker.settings.link_metrics:
+                yield from self._links(datetime.now(UTC))
+        except LedgerUnavailable:
+            up.add_metric([], 0)
+        yield up
+        yield from self._loop()
+        yield from self._context.figures.collect()
+        yield GaugeMetricFamily("slotcar_event_streams", "Event streams that are open", self._context.streams.count)
+
+    def _webhooks(self) -> Iterator[Metric]:
+        webhooks = self._context.broker.ledger.webhooks
+        ids, backlogs = [one.id for one in webhooks.all()], webhooks.backlogs()
+        label = ["webhook"]
+        waiting = GaugeMetricFamily("slotcar_webhook_waiting", "Events that wait to be delivered", labels=label)
+        dead = GaugeMetricFamily("slotcar_webhook_dead_letters", "Events that were given up", labels=label)
+        oldest = GaugeMetricFamily(
+            "slotcar_webhook_oldest_waiting_timestamp_seconds", "When what waits longest was queued", labels=label
+        )
+        delivered = CounterMetricFamily(
+            "slotcar_webhook_deliveries", "Events delivered by this controller", labels=label
+        )
+        failed = CounterMetricFamily(
+            "slotcar_webhook_delivery_failures", "Attempts of this controller that failed", labels=label
+        )
+        counts = self._context.deliveries
+        for one in ids:
+            backlog = backlogs.get(one, Backlog())
+            waiting.add_metric([one], backlog.waiting)
+            dead.add_metric([one], backlog.dead)
+            if backlog.oldest_at is not None:
+                oldest.add_metric([one], backlog.oldest_at.timestamp())
+            delivered.add_metric([one], counts.delivered[one])
+            failed.add_metric([one], counts.failed[one])
+        yield from (waiting, dead, oldest, delivered, failed)
+
+    def _links(self, now: datetime) -> Iterator[Metric]:
+        """What is reserved at this instant of every service of a link, in each direction, and of every SLS."""
+        ledger, network = self._context.broker.ledger, self._context.broker.network
+        names = links_of(ledger.terms.capacities, network)
+        told, moment = names[:MOST_LINKS], Window(now, now + MICROSECOND)
+        found, _ = ledger.ask(lambda tables: courses(tables, told, moment, network.sls), now)
+        labels = ["resource", "device"]
+        name, words = "slotcar_link_{}_bits_per_second", "of a link's service, or of an SLS"
+        capacity = GaugeMetricFamily(name.format("capacity"), f"All {words}", labels=labels)
+        reserved = GaugeMetricFamily(name.format("reserved"), f"What is reserved now {words}", labels=labels)
+        free = GaugeMetricFamily(name.format("free"), f"What is free now {words}", labels=labels)
+        for one in found:
+            values = [str(one.resource), device_of(one.resource, network)]
+            capacity.add_metric(values, one.capacity_bps)
+            reserved.add_metric(values, one.peak_bps)
+            free.add_metric(values, one.free_bps)
+        yield from (capacity, reserved, free)
+        left_out = "Links' services and SLSs of which nothing is told, as there are too many"
+        yield GaugeMetricFamily("slotcar_links_left_out", left_out, len(names) - len(told))
+
+    def _loop(self) -> Iterator[Metric]:
+        loop = self._context.loop
+        if loop is None:
+            return
+        yield GaugeMetricFamily("slotcar_leading", "1 when this controller pushes to devices", int(loop.leading))
+        yield CounterMetricFamily("slotcar_pushes", "Pushes that were verified", loop.pushes)
+        yield CounterMetricFamily("slotcar_pushes_failed", "Pushes that failed", loop.failed_pushes)
+        yield GaugeMetricFamily("slotcar_devices_in_trouble", "Devices that do not take a push", len(loop.troubles))
+        phases = GaugeMetricFamily("slotcar_devices", "Devices by how far they are with a boundary", labels=["phase"])
+        for phase, count in sorted(Counter(phases_of(loop).values()).items()):
+            phases.add_metric([phase], count)
+        yield phases
+        clocks = GaugeMetricFamily(
+            "slotcar_device_clock_ahead_seconds",
+            "How far a device's clock was ahead when last staged",
+            labels=["device"],
+        )
+        for device, ahead_us in sorted(loop.ahead_us.items()):
+            clocks.add_metric([device], ahead_us / 1e6)
+        yield clocks
+        coming = GaugeMetricFamily("slotcar_next_boundary_seconds", "The next slot boundary, since the epoch")
+        if loop.next_boundary:
+            coming.add_metric([], loop.next_boundary.timestamp())
+        yield coming
+        yield from self._watch()
+
+    def _watch(self) -> Iterator[Metric]:
+        watch = self._context.watch
+        if watch is None:
+            return
+        states = Counter(one.state.value for one in watch.devices.copy().values())
+        devices = GaugeMetricFamily(
+            "slotcar_watched_devices", "Devices by whether they tell of changes by themselves", labels=["state"]
+        )
+        for state in WatchState:
+            devices.add_metric([state.value], states[state.value])
+        yield devices
+        told = CounterMetricFamily("slotcar_device_changes_told", "Changes that a device told of", labels=["device"])
+        asked = CounterMetricFamily(
+            "slotcar_device_change_checks", "Checks of a device for the changes that it told", labels=["device"]
+        )
+        for name in sorted(self._context.broker.network.devices):
+            told.add_metric([name], watch.told[name])
+            asked.add_metric([name], watch.asked[name])
+        yield from (told, asked)
+
+
+def links_of(capacities: Mapping[ResourceId, int], network: Network) -> list[ResourceId]:
+    """The resources that have a capacity, but those towards end systems and the inbound halves of links: what comes in at
+    one end went out at the other.
+    """
+    found = (name for name, capacity in capacities.items() if capacity and name.kind in KINDS)
+    return sorted((name for name in found if name.kind != INTERFACE or _leaves_by_link(name, network)), key=str)
+
+
+def _leaves_by_link(name: ResourceId, network: Network) -> bool:
+    device, _, port = name.place.partition(":")
+    interface = network.interface(InterfaceId(device=device, name=port))
+    return interface.neighbour is not None and name.part.startswith("out:")
+
+
+def registry_of(context: Context) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    registry.register(_Figures(context))
+    return registry

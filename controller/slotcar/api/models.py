@@ -1,0 +1,423 @@
+"""What the API answers with, as models: they are the OpenAPI's schemas, and every answer is checked against them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from slotcar.ledger.model import State
+from slotcar.problems import LINE_PATTERN
+from slotcar.reservation.model import ReservationFields
+from slotcar.reservation.written import DURATION_PATTERN, QUANTITY_PATTERN, TIME_PATTERN
+from slotcar.views.timeline import SlotAtBoundary
+
+
+class Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
+
+
+class WindowOut(Answer):
+    """Half-open, UTC: `[start, end)`."""
+
+    start: datetime
+    end: datetime
+
+
+class SlotOut(WindowOut):
+    """Payload rates while it is open, bits per second."""
+
+    forward_bps: int
+    reverse_bps: int
+
+
+class ReservationOut(ReservationFields[SlotOut]):
+    """What was asked for; integers with their units in their names."""
+
+    model_config = Answer.model_config
+
+    rate_bps: int | None = Field(description="payload rate, bits per second; null where `slots` have several")
+    windows: list[WindowOut]
+
+
+class HopOut(Answer):
+    device: str
+    ingress: str
+    egress: str
+    reserved: bool = Field(description="False in a domain that is over-provisioned and has no QoS")
+
+
+class PathOut(Answer):
+    source: str
+    destination: str
+    hops: list[HopOut]
+    sls: list[str]
+
+
+class DemandOut(Answer):
+    resource: str
+    rate_bps: int = Field(description="the highest of `amounts`; layer 2 at an interface, layer 3 at an SLS")
+    amounts: list[int] = Field(description="one for each slot, or a single one for all of them; bits per second")
+
+
+class ProposedOut(Answer):
+    """A change of a committed reservation that waits for approval; until then the reservation is what it was."""
+
+    reservation: ReservationOut
+    paths: list[PathOut]
+    demands: list[DemandOut]
+    proposed_by: str
+    proposed_at: datetime
+
+
+class ProgressOut(Answer):
+    """What was last said of a volume by a deadline."""
+
+    remaining_bytes: int
+    at: datetime
+    needed_bps: int = Field(description="remaining volume / remaining time then: the payload rate that ends in time")
+    missing_bytes: int = Field(description="what could not be promised by the deadline; all that was free is taken")
+
+
+class EntryOut(Answer):
+    """A reservation as the ledger holds it. `version` is the ETag."""
+
+    handle: str
+    number: int
+    state: State
+    version: int
+    reservation: ReservationOut
+    paths: list[PathOut]
+    demands: list[DemandOut]
+    created_at: datetime
+    changed_at: datetime
+    hold_until: datetime | None
+    proposed: ProposedOut | None = Field(description="a change that an operator must approve first")
+    progress: ProgressOut | None = Field(description="of a volume by a deadline, the last report")
+    group: str | None = Field(
+        default=None, exclude_if=lambda group: group is None, description="handle of the group that it is a member of"
+    )
+
+
+class EntriesOut(Answer):
+    """One page; `next` is the cursor of the following one, None on the last."""
+
+    items: list[EntryOut]
+    count: int | None = Field(description="on all pages, where it was asked; 10001 stands for more than 10000")
+    next: str | None
+
+
+class EventOut(Answer):
+    sequence: int
+    at: datetime
+    kind: str
+    handle: str | None
+    device: str | None
+    details: dict[str, Any]
+
+
+class EventsOut(Answer):
+    items: list[EventOut]
+    next: int = Field(description="pass it as `after` (or as Last-Event-ID) to go on from here")
+
+
+class FreeStepOut(WindowOut):
+    rate_bps: int = Field(description="a payload rate that is free throughout, bits per second")
+
+
+class FreeOut(Answer):
+    """What is free over time, in order."""
+
+    steps: list[FreeStepOut]
+    rounded: bool = Field(
+        description="somewhere more is free than the steps say, or they are of the first windows only: there are 100 at"
+        " most"
+    )
+
+
+class HighestOut(FreeOut):
+    """The highest payload rate that would be admitted one way."""
+
+    direction: Literal["forward", "reverse"]
+    highest_rate_bps: int
+    limited_by: str | None = Field(description="the resource that runs out first, where the search tells it")
+    routers: list[str] = Field(description="those of the path, in order")
+
+
+class EnquiryOut(FreeOut):
+    """Its own `steps` are the rates that all of `directions` may have at once, each of them."""
+
+    windows: list[WindowOut]
+    adds_to: str | None = Field(description="handle of the reservation that all of this may be added to")
+    directions: list[HighestOut]
+
+
+class ShortfallOut(Answer):
+    resource: str
+    place: str
+    window: WindowOut
+    requested_bps: int
+    free_bps: int
+    capacity_bps: int
+
+
+class TransferRefusalOut(Answer):
+    """Why a volume cannot be moved by its deadline, and what would fit."""
+
+    asked_bytes: int
+    deadline: datetime
+    most_bytes: int = Field(description="the most that fits by the same deadline")
+    earliest_deadline: datetime | None = Field(description="for all of it; null where none is near enough")
+    tightest: str | None = Field(description="the resource that alone leaves the least; null where `at_most` does")
+    place: str | None
+    tightest_bytes: int = Field(description="what that resource alone, or `at_most`, leaves")
+    horizon: datetime = Field(description="until when a deadline was looked for")
+
+
+class RefusalOut(Answer):
+    reason: str
+    shortfalls: list[ShortfallOut]
+    nearest_window: WindowOut | None
+    highest_rate_bps: int | None = Field(description="null where several rates were asked for")
+    highest_share_permille: int | None = Field(description="then: how much of all of them fits, in thousandths")
+    transfer: TransferRefusalOut | None = Field(description="of a volume by a deadline; the others are empty then")
+    horizon: datetime | None = Field(description="until when a nearest window was looked for; null without end")
+    paths_tried: int = Field(description="on so many paths; the numbers are those of the best of them")
+    path: list[str] = Field(description="its routers in order, where several were tried")
+
+
+class DifferenceOut(Answer):
+    key: str
+    before: Any
+    after: Any
+
+
+class StepOut(Answer):
+    action: Literal["create", "change", "cancel", "no-op"]
+    owner: str
+    name: str
+    handle: str | None
+    expected_version: int | None
+    reservation: ReservationOut | None
+    paths: list[PathOut] | None = Field(
+        description="those that an apply takes, and no others; null where it takes none"
+    )
+    differences: list[DifferenceOut]
+    refusal: RefusalOut | None
+    seen: str = Field(description="stands for what the reservation was when the plan was made; an apply compares it")
+    waits: bool = Field(description="it comes into force only once an operator has approved it")
+    note: str
+
+
+class DeviceDiffOut(Answer):
+    device: str
+    diff: list[str] = Field(description="unified diff of the part of the configuration that Slotcar owns")
+    first_line: int = Field(description="how many lines of this diff stood on the pages before")
+    lines_left_out: int = Field(description="how many lines of this diff come on the pages after")
+    approximations: list[str] = Field(
+        description="what the platform does otherwise than it should, each once in a plan"
+    )
+
+
+class BoundaryOut(Answer):
+    at: datetime
+    devices: list[DeviceDiffOut]
+
+
+class SummaryOut(Answer):
+    create: int
+    change: int
+    cancel: int
+    unchanged: int
+    refused: int
+
+
+class PlanOut(Answer):
+    format: str
+    made_at: datetime
+    ledger_sequence: int | None
+    network: str
+    set_name: str
+    owners: list[str] = Field(
+        description="of whom it speaks: what they have in the set and not in the file is cancelled"
+    )
+    moves: list[str] = Field(description="handles of deadline transfers that move to make room")
+    steps: list[StepOut]
+    boundaries: list[BoundaryOut] = Field(description="none for a requester, who sees no device")
+    boundaries_left_out: int = Field(description="boundaries that come after those of this page")
+    next: str | None = Field(
+        description="plan the same again with `from` at this for the page after; null on the last"
+    )
+    summary: SummaryOut
+
+
+PhaseName = Literal["planned", "staged", "armed", "active", "failed", "unrecorded"]
+
+
+class DeviceAtBoundaryOut(Answer):
+    device: str
+    phase: PhaseName
+    lag_us: int | None = Field(description="how long after the boundary it acted, where that was measured")
+    message: str = Field(description="why it failed, or that it came late")
+
+
+class TimelineItemOut(Answer):
+    at: datetime
+    starting: list[str]
+    ending: list[str]
+    changing: list[str] = Field(description="those whose rate changes")
+    slots: list[SlotAtBoundary] = Field(description="which slot it is, of those of them that have several")
+    active: int = Field(description="reservations active from this instant on")
+    phase: PhaseName = Field(description="of the device that is furthest behind")
+    lag_us: int | None = Field(description="of the last device, as far as lags are known")
+    skew_us: int | None = Field(description="from the first device to the last one")
+    devices: list[DeviceAtBoundaryOut] = Field(description="those that it concerns")
+
+
+class TimelineOut(Answer):
+    items: list[TimelineItemOut]
+    next: datetime | None = Field(description="ask again with `from` at this for the page after; null on the last")
+
+
+class RatesIn(Answer):
+    """A rate each way; what is left out stays."""
+
+    forward: str | None = Field(default=None, max_length=100, pattern=QUANTITY_PATTERN, examples=["20 Mbit/s"])
+    reverse: str | None = Field(default=None, max_length=100, pattern=QUANTITY_PATTERN, examples=["1 Mbit/s"])
+
+
+class ModifyIn(Answer):
+    """What is left out stays. Either an end or a duration."""
+
+    rate: Annotated[str, Field(max_length=100, pattern=QUANTITY_PATTERN)] | RatesIn | None = Field(
+        default=None, examples=["40 Mbit/s"]
+    )
+    start: str | None = Field(
+        default=None, max_length=100, pattern=TIME_PATTERN, examples=["2027-03-01T23:00:00+01:00"]
+    )
+    end: str | None = Field(default=None, max_length=100, pattern=TIME_PATTERN, examples=["2027-03-02T06:00:00+01:00"])
+    duration: str | None = Field(default=None, max_length=100, pattern=DURATION_PATTERN, examples=["PT3H"])
+
+
+class ProgressIn(Answer):
+    remaining: str = Field(
+        max_length=100, pattern=QUANTITY_PATTERN, examples=["1.2 TB"],
+        description="what of the volume remains to be moved; `0 B` ends the reservation",
+    )  # fmt: skip
+
+
+class BindIn(Answer):
+    source_port: int | None = Field(default=None, ge=1, le=65535)
+    destination_port: int | None = Field(default=None, ge=1, le=65535)
+
+
+class ExtendIn(Answer):
+    by: str = Field(description="how long from now", max_length=100, pattern=DURATION_PATTERN, examples=["PT15M"])
+
+
+class ReasonIn(Answer):
+    reason: str = Field(default="", max_length=500, pattern=LINE_PATTERN, description="one line, for the audit log")
+
+
+class AppliedOut(Answer):
+    created: int
+    changed: int
+    cancelled: int
+    entries: list[EntryOut]
+
+
+class ConfigurationOut(Answer):
+    device: str
+    platform: str = Field(description="as `slotcar_platform` of the inventory names it", examples=["linux-tc"])
+    at: datetime
+    lines: list[str]
+
+
+class ConfigurationsOut(Answer):
+    items: list[ConfigurationOut]
+
+
+class DifferenceOfDeviceOut(Answer):
+    device: str
+    state: Literal["equal", "different", "failed"]
+    diff: list[str] = Field(description="unified diff from what the device has to what is wanted")
+    message: str = Field(description="why the device could not be read")
+
+
+class WatchOut(Answer):
+    """How a device tells of changes by itself; what it tells, the controller that leads checks at once."""
+
+    device: str
+    state: Literal["connecting", "watching", "listening", "broken", "unwatched"]
+    how: str
+    since: datetime
+    message: str = Field(description="why it is broken or unwatched")
+    told: int = Field(description="how often it told of a change, also of the controller's own")
+    asked: int = Field(description="how often it was checked for that")
+
+
+class ControllerOut(Answer):
+    """What this controller is about; all but `leading` is empty where another one leads."""
+
+    now: datetime
+    started_at: datetime
+    reconciles: bool = Field(description="False for a controller that only answers")
+    leading: bool
+    settled: bool = Field(description="every device had what is wanted when it was last read")
+    checked_at: datetime | None = Field(description="when the device was read whose last reading is oldest")
+    next_boundary: datetime | None
+    phases: dict[str, str] = Field(description="how far each device is with the next or last boundary")
+    troubles: dict[str, str] = Field(description="devices that take no push, and why")
+    pushes: int
+    failed_pushes: int
+    last_push_at: datetime | None
+    last_revision: str
+    error: str
+    watches: list[WatchOut] = Field(
+        description="how devices tell of changes; empty where none is to (SLOTCAR_WATCH, SLOTCAR_SYSLOG_LISTEN)"
+    )
+
+
+class CheckOut(Answer):
+    name: str
+    ok: bool
+    message: str
+
+
+class HealthOut(Answer):
+    status: Literal["ok", "failing"]
+    checks: list[CheckOut]
+
+
+class ErrorOut(Answer):
+    """One wrong value, in the sentence that the CLI prints."""
+
+    key: str
+    message: str
+    value: str
+    hint: str
+
+
+class QuotaOut(Answer):
+    """What an owner may have at once, has, and asks for beside it; volumes are in bits."""
+
+    owner: str
+    what: Literal["reservations", "windows", "holds", "volume"]
+    limit: int
+    in_use: int
+    asked: int
+
+
+class ProblemOut(Answer):
+    """RFC 9457 problem details. `errors` lists every wrong value; `refusal` the numbers of a refused request."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    errors: list[ErrorOut] | None = None
+    refusal: RefusalOut | None = None
+    current_version: int | None = None
+    quota: QuotaOut | None = None

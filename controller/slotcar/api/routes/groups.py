@@ -1,0 +1,91 @@
+"""Several resources, one reservation: groups over HTTP (GARA's co-reservation with one handle)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Path, Query, Response
+
+from slotcar.api.context import MaybeIfMatch, OneVersion, TheCaller, TheContext, now
+from slotcar.api.group_models import GroupOut
+from slotcar.api.models import ReasonIn
+from slotcar.api.routes.reservations import JSON, parsed
+from slotcar.auth.access import owner_for
+from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup
+from slotcar.ledger.model import Entry
+from slotcar.planning.source import group_members
+from slotcar.units import parse_duration
+from slotcar.views.documents import group_document
+
+router = APIRouter(prefix="/v1", tags=["groups"])
+Handle = Annotated[str, Path(description="what `group_create` answered with", examples=["g-7q2m5k3c9d4e8f1a"])]
+
+
+def answer(members: Sequence[Entry], response: Response) -> dict[str, Any]:
+    document = group_document(members)
+    response.headers["ETag"] = f'"{document["version"]}"'
+    return document
+
+
+@router.post("/groups", status_code=201, response_model=GroupOut, summary="Reserve together", dependencies=JSON)
+def group_create(
+    body: Annotated[dict[str, Any], Body()],
+    response: Response,
+    context: TheContext,
+    caller: TheCaller,
+    hold: Annotated[str | None, Query(description="only hold it, for so long (`PT15M`); commit it or lose it")] = None,
+) -> dict[str, Any]:
+    """All members are admitted, or none is (409) and the refusal names the member. `owner` may be left out."""
+    moment = now()
+    owner = owner_for(caller, body.get("owner") if isinstance(body.get("owner"), str) else None)
+    broker = context.broker
+    members = group_members({**body, "owner": owner}, moment, broker.settings.max_windows, broker.network)
+    entries = broker.create_group(members, caller, moment, parsed("hold", parse_duration, hold))
+    response.headers["Location"] = f"/v1/groups/{entries[0].group}"
+    return answer(entries, response)
+
+
+@router.get("/groups/{handle}", response_model=GroupOut, summary="Status of a group")
+def group(handle: Handle, response: Response, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+    """One state for the group, and its members below it; its version is the ETag.
+
+    Another owner's is as good as absent to a requester (404).
+    """
+    return answer(context.broker.group(handle, caller), response)
+
+
+@router.post("/groups/{handle}/commit", response_model=GroupOut, summary="Commit a held group")
+def group_commit(
+    handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch
+) -> dict[str, Any]:
+    """Makes all members firm, or leaves all to approval where one is above the operator's gate."""
+    return answer(context.broker.on_group(CommitGroup, handle, caller, now(), "", version), response)
+
+
+@router.post("/groups/{handle}/cancel", response_model=GroupOut, summary="Cancel a group", dependencies=JSON)
+def group_cancel(
+    handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch,
+    body: ReasonIn | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Gives all members back at once; routers, hosts and other managers follow."""
+    reason = body.reason if body else ""
+    return answer(context.broker.on_group(CancelGroup, handle, caller, now(), reason, version), response)
+
+
+@router.post("/groups/{handle}/approve", response_model=GroupOut, summary="Approve a group")
+def group_approve(
+    handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: OneVersion
+) -> dict[str, Any]:
+    """Lets what waits of its members through. Operators only; needs If-Match."""
+    return answer(context.broker.on_group(ApproveGroup, handle, caller, now(), "", version), response)
+
+
+@router.post("/groups/{handle}/reject", response_model=GroupOut, summary="Reject a group", dependencies=JSON)
+def group_reject(
+    handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch,
+    body: ReasonIn | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Turns away what waits of its members. Operators only."""
+    reason = body.reason if body else ""
+    return answer(context.broker.on_group(RejectGroup, handle, caller, now(), reason, version), response)

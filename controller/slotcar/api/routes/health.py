@@ -1,0 +1,85 @@
+"""`/healthz`, `/readyz` and `/metrics`, outside the versioned API and open to whoever can reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import APIRouter, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from slotcar.api.context import Context, KnownCaller, TheContext, now
+from slotcar.api.metrics import registry_of
+from slotcar.api.models import HealthOut
+from slotcar.auth.access import may_overview
+from slotcar.ledger.database import SchemaState
+from slotcar.ledger.errors import LedgerUnavailable
+from slotcar.rollout.status import LoopStatus, devices_words
+from slotcar.watching.model import WatchState, WatchStatus, watch_words
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz", response_model=HealthOut, summary="Whether the process lives")
+async def healthz() -> dict[str, Any]:
+    """Always `ok`: that it answers is the answer. It asks nothing else, so a lost database restarts no controller;
+    and it waits for no thread, so requests that fill the pool of threads do not either."""
+    return {"status": "ok", "checks": []}
+
+
+@router.get(
+    "/readyz", response_model=HealthOut, summary="Whether it can do its work", responses={503: {"model": HealthOut}}
+)
+def readyz(context: TheContext, caller: KnownCaller, response: Response) -> dict[str, Any]:
+    """The ledger answers and has this version's tables. Devices in trouble make nothing unready.
+
+    Everybody is told which check fails; why it does, and which devices are in trouble, only who may see devices.
+    """
+    details = caller is not None and may_overview(caller)
+    checks = [_ledger(context, details)]
+    if context.loop is not None:
+        checks += _loop(context.loop, details)
+    if context.watch is not None and context.watch.devices:
+        checks += _watch(context.watch, details)
+    ready = all(check["ok"] for check in checks)
+    response.status_code = 200 if ready else 503
+    return {"status": "ok" if ready else "failing", "checks": checks}
+
+
+def _ledger(context: Context, details: bool) -> dict[str, Any]:
+    try:
+        state = context.broker.ledger.schema_state()
+    except LedgerUnavailable as error:
+        return {"name": "ledger", "ok": False, "message": str(error) if details else "the database does not answer"}
+    return {"name": "ledger", "ok": state is SchemaState.CURRENT, "message": f"schema is {state.value}"}
+
+
+def _loop(loop: LoopStatus, details: bool) -> Iterator[dict[str, Any]]:
+    if loop.leading:
+        words = f"leads; {devices_words(loop.settled, loop.checked_at, now(), len(loop.troubles))}"
+    elif loop.error:
+        words = loop.error if details else "cannot lead; the controller's log says why"
+    else:
+        words = "another controller leads"
+    yield {"name": "reconcile", "ok": True, "message": words}
+    if details:
+        for name, message in sorted(loop.troubles.items()):
+            yield {"name": f"device {name}", "ok": True, "message": f"in trouble: {message}"}
+    elif loop.troubles:
+        yield {"name": "devices", "ok": True, "message": f"{len(loop.troubles)} in trouble"}
+
+
+def _watch(watch: WatchStatus, details: bool) -> Iterator[dict[str, Any]]:
+    """A device that cannot tell of changes makes nothing unready: it is read at every check."""
+    devices = watch.devices.copy()
+    yield {"name": "watch", "ok": True, "message": watch_words([one.state for one in devices.values()])}
+    for name, one in sorted(devices.items()) if details else ():
+        if one.state is WatchState.BROKEN:
+            yield {"name": f"watch {name}", "ok": True, "message": f"{one.how}: {one.message}"}
+
+
+@router.get("/metrics", summary="Prometheus metrics", response_class=Response,
+            responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})  # fmt: skip
+def metrics(context: TheContext) -> Response:
+    """Reservations by state, events, pushes, devices in trouble, the next boundary; in Prometheus' text form."""
+    return Response(generate_latest(registry_of(context)), media_type=CONTENT_TYPE_LATEST)

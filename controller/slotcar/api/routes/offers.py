@@ -1,0 +1,44 @@
+"""Who asks, and what it may ask for: endpoints, services, the operator's limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from slotcar.api.context import OwnerQuery, TheCaller, TheContext, now
+from slotcar.api.offer_models import CallerOut, EndpointsOut, LimitsOut, ServicesOut
+from slotcar.timebase import iso
+from slotcar.views.offers import services_document
+
+router = APIRouter(prefix="/v1", tags=["offers"])
+
+
+@router.get("/whoami", response_model=CallerOut, summary="Who asks")
+def whoami(caller: TheCaller) -> dict[str, Any]:
+    """Whom the token stands for, and until when."""
+    return {
+        "name": caller.name,
+        "role": caller.role.value,
+        "owner": caller.owner,
+        "expires_at": iso(caller.expires_at) if caller.expires_at else None,
+    }
+
+
+@router.get("/endpoints", response_model=EndpointsOut, summary="What may be a source or a destination")
+def endpoints(context: TheContext, caller: TheCaller) -> dict[str, Any]:
+    """End systems by name, and networks whose addresses may be said. A requester sees those that it may use."""
+    return context.broker.endpoints(caller)
+
+
+@router.get("/services", response_model=ServicesOut, summary="What may be reserved")
+def services(_caller: TheCaller) -> dict[str, Any]:
+    """Each service with its PHB and code points. Those that are not `reserved` promise no rate."""
+    return services_document()
+
+
+@router.get("/limits", response_model=LimitsOut, summary="The operator's limits")
+def limits(context: TheContext, caller: TheCaller, owner: OwnerQuery = None) -> dict[str, Any]:
+    """How far ahead, how long and how much may be reserved, from which rate on it is approved, and what the owner has of
+    its quotas. The caller's own owner where none is named."""
+    return context.broker.limits(owner, caller, now())

@@ -1,0 +1,250 @@
+"""GARA's verbs over HTTP: create, status, modify, bind, commit, extend, cancel, approve, reject, enquire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+from fastapi import APIRouter, Body, Depends, Header, Path, Query, Response
+
+from slotcar.api.context import (
+    IfMatch,
+    LabelQuery,
+    MaybeIfMatch,
+    NameQuery,
+    Newest,
+    OneVersion,
+    OwnerQuery,
+    TheCaller,
+    TheContext,
+    Time,
+    label_of,
+    now,
+)
+from slotcar.api.limits import json_only
+from slotcar.api.models import (
+    BindIn,
+    EnquiryOut,
+    EntriesOut,
+    EntryOut,
+    ExtendIn,
+    ModifyIn,
+    ProgressIn,
+    RatesIn,
+    ReasonIn,
+)
+from slotcar.auth.access import owner_for
+from slotcar.broker import Options
+from slotcar.ledger.model import Entry, State
+from slotcar.ledger.queries import Filter
+from slotcar.overview import Overview
+from slotcar.planning.enquiry import enquiry_document
+from slotcar.planning.modification import Modification
+from slotcar.problems import LINE_PATTERN, InvalidInput, Problem
+from slotcar.reservation import from_mapping, parse_time
+from slotcar.reservation.fingerprint import fingerprint_of
+from slotcar.units import UnitError, parse_duration, parse_rate_bps, parse_remaining_bytes
+from slotcar.views.documents import entry_document
+
+router = APIRouter(prefix="/v1", tags=["reservations"])
+T = TypeVar("T")
+Handle = Annotated[str, Path(description="what `create` answered with", examples=["r-7q2m5k3c9d4e8f1a"])]
+LONGEST_KEY = 200
+JSON = [Depends(json_only)]
+
+
+def parsed(key: str, parse: Callable[[str], T], text: str | None) -> T | None:
+    """
+    Raises:
+        InvalidInput: the text is wrong; it names the key.
+    """
+    try:
+        return parse(text) if text is not None else None
+    except UnitError as error:
+        raise InvalidInput([Problem("request", 0, key, error.message, error.value, error.hint)]) from error
+
+
+def answer(entry: Entry, response: Response) -> dict[str, Any]:
+    response.headers["ETag"] = f'"{entry.version}"'
+    return entry_document(entry)
+
+
+@router.post("/reservations", status_code=201, response_model=EntryOut, summary="Reserve", dependencies=JSON)
+def create(
+    body: Annotated[dict[str, Any], Body()],
+    response: Response,
+    context: TheContext,
+    caller: TheCaller,
+    hold: Annotated[str | None, Query(description="only hold it, for so long (`PT15M`); commit it or lose it")] = None,
+    idempotency_key: Annotated[
+        str | None, Header(alias="Idempotency-Key", min_length=1, max_length=LONGEST_KEY, pattern=r"^[\x21-\x7e]+$")
+    ] = None,
+) -> dict[str, Any]:
+    """Admitted whole, or refused with numbers (409) and nothing held. `owner` may be left out: it is the caller's."""
+    moment = now()
+    owner = owner_for(caller, body.get("owner") if isinstance(body.get("owner"), str) else None)
+    reservation = from_mapping({"owner": owner, **body}, moment)
+    options = Options(
+        hold=parsed("hold", parse_duration, hold),
+        idempotency_key=idempotency_key,
+        fingerprint=fingerprint_of({**body, "owner": owner}, hold),
+    )
+    entry = context.broker.create(reservation, caller, moment, options)
+    response.headers["Location"] = f"/v1/reservations/{entry.handle}"
+    return answer(entry, response)
+
+
+@router.get("/reservations", response_model=EntriesOut, summary="List", name="list")
+def entries(
+    context: TheContext,
+    caller: TheCaller,
+    owner: OwnerQuery = None,
+    name: NameQuery = None,
+    state: Annotated[list[State] | None, Query(description="may be repeated")] = None,
+    label: LabelQuery = None,
+    since: Annotated[Time | None, Query(alias="from", description="only those that end after it")] = None,
+    until: Annotated[Time | None, Query(description="only those that begin before it")] = None,
+    search: Annotated[
+        str | None,
+        Query(min_length=1, max_length=200, pattern=LINE_PATTERN,
+              description="beginnings of words of the owner and the name, all of them; or a whole handle"),
+    ] = None,
+    newest: Newest = False,
+    counted: Annotated[bool, Query(description="say how many there are on all pages")] = False,
+    after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> dict[str, Any]:  # fmt: skip
+    """By number; `next` is the cursor of the following page, null on the last. A requester gets its own."""
+    wanted = Filter(owner, name, state, label_of(label), since, until, newest, after, limit + 1, search)
+    listed = context.broker.list(wanted, caller)
+    page = listed[:limit]
+    return {
+        "count": Overview(context.broker).count(wanted, caller) if counted else None,
+        "items": [entry_document(entry) for entry in page],
+        "next": str(page[-1].number) if len(listed) > limit else None,
+    }
+
+
+@router.get("/reservations/{handle}", response_model=EntryOut, summary="Status")
+def status(handle: Handle, response: Response, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+    """One reservation; its version is the ETag. A requester sees its own only: another's is as good as absent (404)."""
+    return answer(context.broker.status(handle, caller), response)
+
+
+@router.patch("/reservations/{handle}", response_model=EntryOut, summary="Modify", dependencies=JSON)
+def modify(
+    handle: Handle, body: ModifyIn, response: Response, context: TheContext, caller: TheCaller, version: IfMatch
+) -> dict[str, Any]:
+    """Another rate or window, atomically: if it is refused (409), the old one stays. Needs If-Match.
+
+    A raise above the approval gate is `proposed` in the answer: the old one is in force until an operator approves it.
+    """
+    moment = now()
+    rate = RatesIn() if body.rate is None else body.rate
+    one_rate, each_way = (rate, RatesIn()) if isinstance(rate, str) else (None, rate)
+    change = Modification(
+        rate_bps=parsed("rate", parse_rate_bps, one_rate),
+        forward_bps=parsed("rate.forward", parse_rate_bps, each_way.forward),
+        reverse_bps=parsed("rate.reverse", parse_rate_bps, each_way.reverse),
+        start=parsed("start", lambda text: parse_time(text, moment), body.start),
+        end=parsed("end", lambda text: parse_time(text, moment), body.end),
+        duration=parsed("duration", parse_duration, body.duration),
+    )
+    return answer(context.broker.modify(handle, change, caller, moment, version), response)
+
+
+@router.post("/reservations/{handle}/bind", response_model=EntryOut, summary="Bind ports", dependencies=JSON)
+def bind(
+    handle: Handle, body: BindIn, response: Response, context: TheContext, caller: TheCaller, version: IfMatch
+) -> dict[str, Any]:
+    """The ports that were not known before. Needs If-Match."""
+    entry = context.broker.bind(handle, caller, now(), body.source_port, body.destination_port, version)
+    return answer(entry, response)
+
+
+@router.post("/reservations/{handle}/progress", response_model=EntryOut, summary="Report progress", dependencies=JSON)
+def progress(
+    handle: Handle, body: ProgressIn, response: Response, context: TheContext, caller: TheCaller
+) -> dict[str, Any]:
+    """What remains of a volume by a deadline: what is done early is given back, what is behind gets what is free.
+
+    Refused (409) for a fixed reservation, and where more remains than before.
+    """
+    remaining_bytes = parsed("remaining", parse_remaining_bytes, body.remaining)
+    assert remaining_bytes is not None
+    return answer(context.broker.report(handle, remaining_bytes, caller, now()), response)
+
+
+@router.post("/reservations/{handle}/commit", response_model=EntryOut, summary="Commit a hold")
+def commit(
+    handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch
+) -> dict[str, Any]:
+    """Makes a hold firm, or leaves it to approval above the operator's gate. Refused (409) once it has run out."""
+    return answer(context.broker.commit(handle, caller, now(), version), response)
+
+
+@router.post("/reservations/{handle}/extend", response_model=EntryOut, summary="Extend a hold", dependencies=JSON)
+def extend(
+    handle: Handle, body: ExtendIn, response: Response, context: TheContext, caller: TheCaller, version: MaybeIfMatch
+) -> dict[str, Any]:
+    """Keeps a hold until `by` from now. Refused (409) for what is not held, or not any more."""
+    by = parsed("by", parse_duration, body.by)
+    assert by is not None
+    return answer(context.broker.extend(handle, by, caller, now(), version), response)
+
+
+@router.post("/reservations/{handle}/cancel", response_model=EntryOut, summary="Cancel", dependencies=JSON)
+def cancel(
+    handle: Handle,
+    response: Response,
+    context: TheContext,
+    caller: TheCaller,
+    version: MaybeIfMatch,
+    body: ReasonIn | None = None,
+) -> dict[str, Any]:
+    """Gives it back at once; the routers follow."""
+    return answer(context.broker.cancel(handle, caller, now(), version, body.reason if body else ""), response)
+
+
+@router.post("/reservations/{handle}/approve", response_model=EntryOut, summary="Approve")
+def approve(
+    handle: Handle, response: Response, context: TheContext, caller: TheCaller, version: OneVersion
+) -> dict[str, Any]:
+    """Lets a reservation above the approval gate, or the change of one, through. Operators only; needs If-Match."""
+    return answer(context.broker.approve(handle, version, caller, now()), response)
+
+
+@router.post("/reservations/{handle}/reject", response_model=EntryOut, summary="Reject", dependencies=JSON)
+def reject(
+    handle: Handle,
+    response: Response,
+    context: TheContext,
+    caller: TheCaller,
+    version: MaybeIfMatch,
+    body: ReasonIn | None = None,
+) -> dict[str, Any]:
+    """Turns a reservation above the approval gate away, or the change of one, which stays then. Operators only."""
+    return answer(context.broker.reject(handle, caller, now(), version, body.reason if body else ""), response)
+
+
+@router.get("/reservations/{handle}/addable", response_model=EnquiryOut, summary="Enquire what could be added")
+def addable(handle: Handle, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+    """What could be added to the rates of a reservation from now to its end, each way. Changes nothing.
+
+    Refused (409) for one that is over, and where admission finds the rates (a volume, a share).
+    """
+    return enquiry_document(context.broker.addable(handle, caller, now()))
+
+
+@router.post("/enquiries", response_model=EnquiryOut, summary="Enquire", dependencies=JSON)
+def enquire(body: Annotated[dict[str, Any], Body()], context: TheContext, caller: TheCaller) -> dict[str, Any]:
+    """The highest rate that would be admitted over a window, each way of `direction`, and what is free over time.
+
+    Changes nothing. Where operators let requests take other ways than the shortest, the one with the most is told.
+
+    The keys are a reservation's; `name`, `owner`, `rate` and `direction` may be left out.
+    """
+    moment = now()
+    defaults = {"name": "enquiry", "owner": caller.owner or "enquiry", "direction": "both"}
+    defaults |= {} if "volume" in body else {"rate": "1 bit/s"}
+    return enquiry_document(context.broker.enquire(from_mapping({**defaults, **body}, moment), caller, moment))

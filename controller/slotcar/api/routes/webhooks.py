@@ -1,0 +1,90 @@
+"""Webhooks: receivers of the audit log's events. Operators only."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query
+
+from slotcar.api.context import Context, TheCaller, TheContext, now
+from slotcar.api.limits import json_only
+from slotcar.api.webhook_models import (
+    DeadLettersOut,
+    RedeliveredOut,
+    RedeliverIn,
+    TestedOut,
+    WebhookIn,
+    WebhookOut,
+    WebhooksOut,
+)
+from slotcar.ledger.webhooks import Backlog
+from slotcar.notify.webhooks import Webhooks, letter_document, webhook_document
+
+router = APIRouter(prefix="/v1", tags=["webhooks"])
+Id = Annotated[str, Path(description="what `webhook_add` answered with", examples=["wh-5f1c09aa3be2"])]
+JSON = [Depends(json_only)]
+
+
+def _of(context: Context) -> Webhooks:
+    return Webhooks(context.broker.ledger, context.broker.settings)
+
+
+@router.post(
+    "/webhooks",
+    status_code=201,
+    response_model=WebhookOut,
+    summary="Add a webhook",
+    dependencies=JSON,
+    name="webhook_add",
+)
+def add(body: WebhookIn, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+    """From now on each event of the `kinds` is sent to `url`, signed, at least once, in order per reservation.
+
+    A requester is sent those of its own reservations, to a host that the operator has named (`SLOTCAR_WEBHOOK_HOSTS`).
+    `secret` is the place of the signing secret, where the controller can read it. A requester leaves it out, an operator
+    may: then `signing_secret` of this answer is the secret, and no other answer says it.
+    """
+    webhooks = _of(context)
+    return webhooks.new_document(webhooks.add(body.url, body.secret, body.kinds, caller, now()))
+
+
+@router.get("/webhooks", response_model=WebhooksOut, summary="List webhooks", name="webhook_list")
+def listed(context: TheContext, caller: TheCaller) -> dict[str, Any]:
+    """Each with how many events wait for it and how many were given up."""
+    return {"items": [webhook_document(*one) for one in _of(context).list(caller)]}
+
+
+@router.delete("/webhooks/{webhook}", response_model=WebhookOut, summary="Remove a webhook", name="webhook_remove")
+def remove(webhook: Id, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+    """With all that waits for it; what it was is answered."""
+    return webhook_document(_of(context).remove(webhook, caller), Backlog())
+
+
+@router.post("/webhooks/{webhook}/test", response_model=TestedOut, summary="Test a webhook", name="webhook_test")
+def test(webhook: Id, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+    """Sends a message of the kind `webhook.test` at once, and tells what became of it."""
+    outcome = _of(context).test(webhook, caller, now())
+    return {"delivered": outcome.ok, "status": outcome.status, "message": outcome.words}
+
+
+@router.get(
+    "/webhooks/{webhook}/dead-letters",
+    response_model=DeadLettersOut,
+    summary="Dead letters",
+    name="webhook_dead_letters",
+)
+def dead_letters(
+    webhook: Id, context: TheContext, caller: TheCaller, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> dict[str, Any]:
+    """Events that were given up after the last attempt, by number."""
+    letters = _of(context).dead_letters(webhook, caller, limit)
+    return {"items": [letter_document(letter) for letter in letters]}
+
+
+@router.post(
+    "/webhooks/{webhook}/redeliver", response_model=RedeliveredOut, summary="Send dead letters again", dependencies=JSON,
+    name="webhook_redeliver",
+)  # fmt: skip
+def redeliver(webhook: Id, body: RedeliverIn, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+    """These, or all: each goes before what still waits of its reservation."""
+    return {"waiting": _of(context).redeliver(webhook, body.sequences, caller, now())}

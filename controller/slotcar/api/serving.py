@@ -1,0 +1,274 @@
+"""`slotcar serve`: the API and the reconcile loop in one process."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+
+from slotcar.api.connections import BACKLOG, connection_options, reserve_descriptors
+from slotcar.api.context import Context
+from slotcar.api.listening import bound, bound_for_datagrams, listen
+from slotcar.api.streaming import Streams
+from slotcar.api.supervising import keep_running
+from slotcar.auth.tokens import TokenStore
+from slotcar.broker import Broker
+from slotcar.ledger import Ledger, embedded, open_ledger
+from slotcar.ledger.errors import LedgerUnavailable
+from slotcar.logs import LimitRepeats, RepeatLimit
+from slotcar.network import load_network
+from slotcar.network.model import Network
+from slotcar.network.reading import read_connections
+from slotcar.notify.dispatching import Dispatcher
+from slotcar.notify.signing import DerivedSecrets
+from slotcar.problems import SlotcarError
+from slotcar.rollout.archive import Archive
+from slotcar.rollout.loop import ReconcileLoop
+from slotcar.rollout.playbook import end_all_processes
+from slotcar.rollout.status import LoopStatus
+from slotcar.settings import Settings
+from slotcar.stopping import PROCESS
+from slotcar.watching.watcher import Watcher
+from slotcar.wiring import loop_for
+
+log = structlog.get_logger("slotcar")
+#: What is left to end when all plays have: the lead is released, connections are closed.
+LAST_S = 5.0
+
+
+class ControllerFailed(SlotcarError):
+    """A part of the controller ended and cannot be begun again; a supervisor starts another process."""
+
+
+class _Server(uvicorn.Server):
+    """Tells the event streams to end before it waits for its connections to be over."""
+
+    def __init__(self, config: uvicorn.Config, streams: Streams) -> None:
+        super().__init__(config)
+        self._streams = streams
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leaves signals to `slotcar.stopping`: uvicorn would raise them again after its own end, and by default the
+        process ends there, whatever is still to be done."""
+        yield
+
+    def end(self) -> None:
+        self.should_exit = True
+        self.force_exit = PROCESS.at_once.is_set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._streams.closing.set()
+        await super().shutdown(sockets)
+
+
+class OpenToAll(SlotcarError):
+    """The API would do what anybody on other machines says."""
+
+
+def serve(settings: Settings, application: Callable[[Context], FastAPI]) -> None:
+    """Runs until it is told to stop (SIGTERM, SIGINT): then a push that goes on is finished or taken back, the lead is
+    released, and nothing that it started is left. Told again, it ends at once.
+
+    Args:
+        application: what answers: the API, with the pages of `slotcar.web` before it or without.
+
+    Raises:
+        OpenToAll: it would listen wider than this machine, and no token exists or none is needed.
+        CannotListen, InvalidInput, LedgerUnavailable: before anything is served.
+        ControllerFailed: it ended without having been told to.
+    """
+    _configure_logs()
+    Archive(settings.state_dir).close_to_others()
+    tokens = TokenStore(settings.tokens_path)
+    if settings.open and not settings.loopback:
+        raise OpenToAll(
+            f"will not listen on {settings.listen_host} with SLOTCAR_OPEN=true, by which whoever asks is an operator:"
+            " listen on 127.0.0.1, or make tokens with `slotcar token create` and leave SLOTCAR_OPEN out"
+        )
+    if not settings.loopback and not tokens.tokens():
+        raise OpenToAll(
+            f"will not listen on {settings.listen_host} without authentication: make a token with `slotcar token create`"
+            " first, or listen on 127.0.0.1"
+        )
+    if settings.open:
+        log.warning("whoever can reach this machine's loopback is an operator", because="SLOTCAR_OPEN=true")
+    elif not tokens.tokens():
+        log.warning(
+            "there is no token yet, so nobody may ask", make_one_with="slotcar token create NAME --role operator"
+        )
+    with bound(settings.listen_host, settings.listen_port) as sockets, _syslog_socket(settings) as syslog:
+        network = load_network(settings.need_inventory(), settings.vault_password_file)
+        embedded_at = None if settings.database_url else settings.state_dir.absolute() / "postgres"
+        if embedded_at and embedded.left_running(embedded_at):
+            log.warning(
+                "the embedded database was left running, for what used it was killed; it ends with this controller",
+                folder=str(embedded_at),
+            )
+        with open_ledger(settings.ledger_url(), settings.state_dir) as ledger:
+            watched = partial(_watcher, settings, network, ledger, syslog)
+            _serve(settings, network, ledger, tokens, sockets, watched, application)
+    if embedded_at and (others := embedded.users(embedded_at)):
+        log.info("the embedded database runs on", used_by=others, end_it_with="slotcar db stop")
+
+
+def _syslog_socket(settings: Settings) -> AbstractContextManager[socket.socket | None]:
+    """
+    Raises:
+        CannotListen, PortInUse.
+    """
+    if settings.syslog_listen is None or not settings.reconcile:
+        return nullcontext()
+    return bound_for_datagrams(*settings.syslog_listen)
+
+
+def _watcher(
+    settings: Settings, network: Network, ledger: Ledger, syslog: socket.socket | None, loop: LoopStatus
+) -> Watcher | None:
+    """None where no device is to tell of changes."""
+    if not settings.watch and syslog is None:
+        return None
+    inventory, vault = settings.need_inventory(), settings.vault_password_file
+    connections = partial(read_connections, inventory, network.devices, vault)
+    most = settings.watch_most if settings.watch else 0
+    return Watcher(ledger, network, loop, connections, most, lambda: datetime.now(UTC), syslog)
+
+
+def _serve(
+    settings: Settings,
+    network: Network,
+    ledger: Ledger,
+    tokens: TokenStore,
+    sockets: list[socket.socket],
+    watcher_for: Callable[[LoopStatus], Watcher | None],
+    application: Callable[[Context], FastAPI],
+) -> None:
+    """
+    Raises:
+        PortInUse: another program has begun to listen meanwhile. ControllerFailed: it ended without having been told to.
+    """
+    listen(sockets, BACKLOG)
+    loop = loop_for(network, settings, ledger) if settings.reconcile else None
+    watcher = watcher_for(loop.status) if loop else None
+    context = Context(
+        Broker(ledger, network, settings),
+        tokens,
+        loop.status if loop else None,
+        watch=watcher.status if watcher else None,
+    )
+    app = application(context)
+    config = uvicorn.Config(
+        app, host=settings.listen_host, port=settings.listen_port, log_config=None, access_log=False, server_header=False,
+        timeout_graceful_shutdown=3, **connection_options(settings, reserve_descriptors(settings.max_connections)),
+    )  # fmt: skip
+    server = _Server(config, context.streams)
+    parts = _Parts(ledger, server, settings.stop_timeout.total_seconds())
+
+    def on_signal() -> None:
+        server.end()
+        if PROCESS.at_once.is_set():
+            end_all_processes()
+
+    with PROCESS.serving(on_signal):
+        if loop:
+            parts.start_all(loop, context, watcher)
+        port = sockets[0].getsockname()[1]
+        log.info("serving", address=f"http://{settings.listen_host}:{port}", inventory=network.source)
+        try:
+            server.run(sockets)
+        finally:
+            requested = PROCESS.requested.is_set() and not parts.failures
+            PROCESS.request()
+            context.plans.close()
+            parts.join()
+            end_all_processes()  # ssh keeps connections open for a while after a play
+    if not requested:
+        raise ControllerFailed("; ".join(parts.failures) or "the API ended without having been told to")
+    log.info("stopped", signal=PROCESS.signal_number)
+    if PROCESS.at_once.is_set():
+        raise SystemExit(128 + PROCESS.signal_number)
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What runs beside the API: the loop, and while it leads the delivery of webhooks and the watching of devices.
+
+    Attributes:
+        failures: why parts ended that cannot be begun again.
+    """
+
+    ledger: Ledger
+    server: _Server
+    stop_timeout_s: float
+    failures: list[str] = field(default_factory=list)
+    _threads: list[threading.Thread] = field(default_factory=list)
+    _status: LoopStatus = field(default_factory=LoopStatus)
+
+    def start_all(self, loop: ReconcileLoop, context: Context, watcher: Watcher | None) -> None:
+        self._status = status = loop.status
+        dispatcher = Dispatcher(
+            self.ledger, lambda: status.leading, lambda: datetime.now(UTC),
+            DerivedSecrets(context.broker.settings.webhook_key_path), counts=context.deliveries,
+        )  # fmt: skip
+        watching = [("watch", watcher.run)] if watcher else []
+        for name, run in (("loop", loop.run), ("webhooks", dispatcher.run), *watching):
+            # Daemons: one that hangs does not keep the process from ending.
+            thread = threading.Thread(target=self._run, args=(name, run), name=f"slotcar-{name}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def join(self) -> None:
+        """Waits until what changes devices has been finished or taken back; not at all where all is to end at once."""
+        end_s = time.monotonic() + self.stop_timeout_s + LAST_S
+        for thread in self._threads:
+            while thread.is_alive() and time.monotonic() < end_s:
+                thread.join(0.2)
+                if PROCESS.at_once.is_set():
+                    end_s = min(end_s, time.monotonic() + LAST_S)
+            if thread.is_alive():
+                self.failures.append(f"{thread.name} did not end in time")
+                log.error("a part of the controller does not end", part=thread.name)
+
+    def _run(self, name: str, run: Callable[[threading.Event], None]) -> None:
+        try:
+            keep_running(name, run, PROCESS.requested, self._tell)
+        except BaseException as error:
+            # A controller that answers and does not push is worse than one that its supervisor starts again.
+            log.exception("a part of the controller ended", part=name)
+            self.failures.append(f"{name} ended: {type(error).__name__}: {error}")
+            self.server.should_exit = True
+
+    def _tell(self, part: str, why: str) -> None:
+        if part == "loop":
+            self._status.error = why
+        with suppress(LedgerUnavailable):
+            self.ledger.append_event(
+                "controller.part-failed", datetime.now(UTC), details={"part": part, "message": why}
+            )
+
+
+def _configure_logs() -> None:
+    terminal = sys.stderr.isatty()
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.dev.ConsoleRenderer() if terminal else structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(LimitRepeats(RepeatLimit(most=20, within=timedelta(minutes=1))))

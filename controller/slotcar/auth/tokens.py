@@ -1,0 +1,198 @@
+"""Bearer tokens of the API: random, shown once, kept as SHA-256 only.
+
+A token carries 256 random bits, so a fast hash is enough: there is nothing to guess (a password would need a slow one).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import stat
+import tempfile
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from slotcar.files import read_regular_file
+from slotcar.problems import InvalidInput, Problem, SlotcarError
+from slotcar.reservation.model import Owner
+
+TOKEN_PREFIX = "slotcar_"  # noqa: S105 - what every token begins with
+#: Some 40,000 tokens.
+LARGEST_FILE_BYTES = 10_000_000
+
+
+class Role(StrEnum):
+    """What a caller may do: `requester` acts on its own reservations, `operator` on all, `auditor` only reads."""
+
+    REQUESTER = "requester"
+    OPERATOR = "operator"
+    AUDITOR = "auditor"
+
+
+class Token(BaseModel):
+    """One token at rest. `owner` is whose reservations a requester's token stands for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,62}$")]
+    role: Role
+    owner: Owner
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    created_at: datetime
+    expires_at: datetime | None = None
+
+
+class TokenFile(BaseModel):
+    """The file's whole content."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: int = Field(default=1, ge=1, le=1)
+    tokens: tuple[Token, ...] = ()
+
+
+class TokenError(SlotcarError):
+    """A token of that name exists, or does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the CLI and an open loopback API act as an operator."""
+
+    name: str
+    role: Role
+    owner: str | None = None
+    expires_at: datetime | None = None
+
+
+def digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def read_tokens(file: Path) -> tuple[Token, ...]:
+    """The tokens in `file`; none where there is no file.
+
+    Raises:
+        InvalidInput: the file is not a token file, or others than its owner can read it.
+    """
+    try:
+        text = read_regular_file(file, LARGEST_FILE_BYTES).decode("utf-8")
+        mode = stat.S_IMODE(file.stat().st_mode)
+    except FileNotFoundError:
+        return ()
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(file, error) from error
+    if mode & 0o077:
+        raise InvalidInput(
+            [Problem(str(file), 0, "", "is open to others", f"mode {mode:04o}", f"say: chmod 600 {file}")]
+        )
+    try:
+        return TokenFile.model_validate_json(text).tokens
+    except ValidationError as error:
+        problems = [
+            Problem(str(file), 0, ".".join(map(str, detail["loc"])), detail["msg"])
+            for detail in error.errors(include_url=False)
+        ]
+        raise InvalidInput(problems) from error
+
+
+def _unreadable(file: Path, error: Exception) -> InvalidInput:
+    why = getattr(error, "strerror", None) or "it is no UTF-8 text"
+    return InvalidInput([Problem(str(file), 0, "", f"cannot be read as a token file: {why}")])
+
+
+def create_token(
+    file: Path, name: str, role: Role, owner: str, now: datetime, expires_at: datetime | None = None
+) -> str:
+    """Adds a token and gives its text, the only time that it is known.
+
+    Raises:
+        TokenError: the name is taken. InvalidInput: the name, the owner or the file is wrong.
+    """
+    tokens = read_tokens(file)
+    if any(token.name == name for token in tokens):
+        raise TokenError(f"there is a token named {name} already; revoke it first or choose another name")
+    secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
+    try:
+        token = Token(name=name, role=role, owner=owner, sha256=digest(secret), created_at=now, expires_at=expires_at)
+    except ValidationError as error:
+        raise InvalidInput(
+            [Problem("token", 0, str(d["loc"][0]), d["msg"], repr(d["input"])) for d in error.errors()]
+        ) from error
+    _write(file, (*tokens, token))
+    return secret
+
+
+def revoke_token(file: Path, name: str) -> None:
+    """Takes a token away; a running controller sees it at its next request.
+
+    Raises:
+        TokenError: there is none of that name.
+    """
+    need_token(file, name)
+    _write(file, tuple(token for token in read_tokens(file) if token.name != name))
+
+
+def need_token(file: Path, name: str) -> Token:
+    """
+    Raises:
+        TokenError: there is none of that name.
+    """
+    tokens = {token.name: token for token in read_tokens(file)}
+    if name not in tokens:
+        raise TokenError(f"there is no token named {name} in {file}")
+    return tokens[name]
+
+
+def _write(file: Path, tokens: tuple[Token, ...]) -> None:
+    """Whole or not at all, and readable by its owner only from its first byte."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".tokens-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(TokenFile(tokens=tokens).model_dump_json(indent=2) + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).replace(file)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+class TokenStore:
+    """The token file as a running controller sees it: read again whenever it changes."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._stamp: tuple[int, int, int] | None = None
+        self._tokens: tuple[Token, ...] = ()
+
+    def tokens(self) -> tuple[Token, ...]:
+        try:
+            status = self._file.stat()
+        except FileNotFoundError:
+            self._stamp, self._tokens = None, ()
+            return ()
+        except OSError as error:
+            raise _unreadable(self._file, error) from error
+        stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
+        if stamp != self._stamp:
+            self._tokens = read_tokens(self._file)
+            self._stamp = stamp
+        return self._tokens
+
+    def caller(self, secret: str, now: datetime) -> Caller | None:
+        """Whose token that is; None for an unknown or expired one. Compares in constant time."""
+        wanted = digest(secret)
+        caller = None
+        for token in self.tokens():
+            if hmac.compare_digest(token.sha256, wanted) and (token.expires_at is None or now < token.expires_at):
+                caller = Caller(token.name, token.role, token.owner, token.expires_at)
+        return caller

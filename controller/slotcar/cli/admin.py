@@ -1,0 +1,174 @@
+"""The controller itself: serve, the database, schemas, tokens."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from slotcar.cli.confirmation import confirm
+from slotcar.cli.options import Inventory, OutputFormat, Yes, parsed
+from slotcar.cli.output import Format, emit, print_table, progress, stdout
+from slotcar.cli.session import now, settings, tell_here
+from slotcar.cli.strict import App
+
+database = App(help="The ledger's database.", no_args_is_help=True)
+token = App(help="Bearer tokens of the API.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(serve)
+    app.command()(schema)
+    app.command()(completion)
+    app.add_typer(database, name="db")
+    app.add_typer(token, name="token")
+
+
+def serve(
+    inventory: Inventory = None,
+    host: Annotated[str | None, typer.Option("--host", help="listen here [env: SLOTCAR_LISTEN_HOST]")] = None,
+    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="[env: SLOTCAR_LISTEN_PORT]")] = None,
+    reconcile: Annotated[
+        bool | None, typer.Option("--reconcile/--no-reconcile", help="push to the devices [env: SLOTCAR_RECONCILE]")
+    ] = None,
+) -> None:
+    """Run the controller: the API, and the loop that pushes at every slot boundary."""
+    from slotcar.api.serving import serve as run
+    from slotcar.web.app import create_app
+
+    run(settings(inventory=inventory, listen_host=host, listen_port=port, reconcile=reconcile), create_app)
+
+
+@database.command()
+def upgrade() -> None:
+    """Bring the tables to this version. The embedded database does it by itself."""
+    from slotcar.ledger import open_ledger
+
+    tell_here("database")
+    chosen = settings()
+    with open_ledger(chosen.ledger_url(), chosen.state_dir, migrate=False) as ledger:
+        before, after = ledger.upgrade()
+    stdout().print(
+        f"The ledger is at revision {after}."
+        if before == after
+        else f"Upgraded from {before or 'nothing'} to {after}."
+    )
+
+
+@database.command(name="status")
+def database_status(form: OutputFormat = Format.TABLE) -> None:
+    """Whether the database answers, and of which version its tables are."""
+    from slotcar.ledger import open_ledger
+
+    chosen = settings()
+    with open_ledger(chosen.ledger_url(), chosen.state_dir, migrate=False) as ledger:
+        state = ledger.schema_state()
+    where = "server" if chosen.database_url else f"embedded in {chosen.state_dir}"
+    emit(
+        {"schema": state.value, "where": where}, form, lambda: stdout().print(f"{state.value} ({where})", markup=False)
+    )
+
+
+@database.command(name="stop")
+def database_stop() -> None:
+    """End the embedded database where nobody uses it any more. It ends by itself with the last command or controller that
+    uses it; one that was killed leaves it running."""
+    from slotcar.ledger import embedded
+
+    tell_here("database")
+    chosen = settings()
+    if chosen.database_url:
+        raise typer.BadParameter("SLOTCAR_DATABASE_URL names a server, which is not Slotcar's to stop")
+    ran = embedded.end(chosen.state_dir.absolute() / "postgres")
+    stdout().print("The embedded database has ended." if ran else "No embedded database runs.")
+
+
+def schema(
+    which: Annotated[str, typer.Argument(help="reservation (of reservation files) or openapi (of the API)")],
+) -> None:
+    """Print a JSON Schema, for editors and programs."""
+    if which == "reservation":
+        from slotcar.reservation import json_schema
+
+        document = json_schema()
+    elif which == "openapi":
+        from slotcar.api.app import openapi_document
+
+        document = openapi_document()
+    else:
+        raise typer.BadParameter("say reservation or openapi", param_hint="WHICH")
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+
+
+class Shell(StrEnum):
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+def completion(shell: Annotated[Shell, typer.Argument(help="the shell that completes", show_default=False)]) -> None:
+    """Print the script by which a shell completes commands, options, reservations and devices.
+
+    bash: `source <(slotcar completion bash)` in ~/.bashrc; zsh: the same with zsh, after compinit, in ~/.zshrc; fish:
+    `slotcar completion fish > ~/.config/fish/completions/slotcar.fish`.
+    """
+    from typer._completion_shared import get_completion_script
+
+    from slotcar.cli.completing import VARIABLE
+
+    script = get_completion_script(prog_name="slotcar", complete_var=VARIABLE, shell=shell.value)
+    sys.stdout.write(script + "\n")
+
+
+@token.command(name="create")
+def token_create(
+    name: Annotated[str, typer.Argument(help="whose program it is for, such as cms-transfers")],
+    role: Annotated[str, typer.Option("--role", help="requester, operator or auditor")] = "requester",
+    owner: Annotated[str | None, typer.Option("--owner", help="whose reservations; the name by default")] = None,
+    valid: Annotated[str | None, typer.Option("--valid", help="for how long, such as `90 d`")] = None,
+) -> None:
+    """Make a token and print it once; only its hash is kept."""
+    from slotcar.auth.tokens import Role, create_token
+    from slotcar.units import parse_duration
+
+    if role not in set(Role):
+        raise typer.BadParameter(f"say one of {', '.join(Role)}", param_hint="--role")
+    tell_here("tokens")
+    moment = now()
+    expires_at = moment + parsed("--valid", parse_duration, valid) if valid else None
+    sys.stdout.write(create_token(settings().tokens_path, name, Role(role), owner or name, moment, expires_at) + "\n")
+    progress("this is the only time that it is shown")
+
+
+@token.command(name="list")
+def token_list(form: OutputFormat = Format.TABLE) -> None:
+    """Names, roles and owners; never the tokens."""
+    from slotcar.auth.tokens import read_tokens
+    from slotcar.timebase import iso
+
+    tokens = read_tokens(settings().tokens_path)
+    data = [
+        {"name": one.name, "role": one.role.value, "owner": one.owner, "created_at": iso(one.created_at),
+         "expires_at": iso(one.expires_at) if one.expires_at else None}
+        for one in tokens
+    ]  # fmt: skip
+    rows = [
+        (d["name"] or "", d["role"] or "", d["owner"] or "", d["created_at"] or "", d["expires_at"] or "never")
+        for d in data
+    ]
+    emit(data, form, lambda: print_table(("name", "role", "owner", "created", "expires"), rows, "No tokens."))
+
+
+@token.command(name="revoke")
+def token_revoke(name: str, yes: Yes = False) -> None:
+    """Take a token away; a running controller sees it at its next request. Asks first."""
+    from slotcar.auth.tokens import need_token, revoke_token
+
+    tell_here("tokens")
+    file = settings().tokens_path
+    need_token(file, name)
+    confirm(yes, f"Revoke the token {name}?")
+    revoke_token(file, name)

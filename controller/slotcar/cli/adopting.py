@@ -1,0 +1,105 @@
+"""`slotcar adopt`: an operator's word that Slotcar may manage a device (ADR 27)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from slotcar.cli.confirmation import confirm
+from slotcar.cli.devices import print_comparison
+from slotcar.cli.exit_codes import ExitCode
+from slotcar.cli.options import Inventory, OutputFormat, Yes, actor, complete_device
+from slotcar.cli.output import Format, emit, progress, stdout
+from slotcar.cli.session import broker, caller, now, require_here
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(adopt)
+    app.command()(release)
+
+
+def adopt(
+    device: Annotated[
+        list[str] | None,
+        typer.Argument(
+            autocompletion=complete_device, show_default=False, help="without one: all that were never managed"
+        ),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="all that were never managed; with --yes this or their names must be said")
+    ] = False,
+    inventory: Inventory = None,
+    yes: Yes = False,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Let Slotcar manage routers that it has never managed: reads them, shows what they would get, and asks.
+
+    Until then the controller pushes nothing to such a router, and reservations that cross it are active nowhere. It pushes
+    to the router as soon as it leads after this.
+    """
+    from slotcar.recovery.comparison import comparison_document
+    from slotcar.rollout.adoption import ADOPTED, managed_devices
+    from slotcar.rollout.archive import Archive
+    from slotcar.views.devices import named_devices
+
+    if device and every:
+        raise typer.BadParameter("say either the routers' names, or --all", param_hint="--all")
+    require_here("devices are adopted")
+    with broker(inventory) as opened:
+        managed = managed_devices(opened.ledger, Archive(opened.settings.state_dir))
+        new = [name for name in named_devices(opened.network, device) if name not in managed]
+        if not new:
+            emit({"adopted": []}, form, lambda: stdout().print("Slotcar manages all of these already."))
+            return
+        if yes and not (device or every):
+            raise typer.BadParameter(
+                f"without a name it would be all that were never managed, unasked: {', '.join(new)}; nothing was done."
+                f" Say --all --yes for all of them, or name those that are meant: slotcar adopt {new[0]} --yes",
+                param_hint="--yes",
+            )
+        progress("reading the devices")
+        comparison = opened.compare(new, caller(), now())
+        document = comparison_document(comparison)
+        if form is Format.TABLE:
+            print_comparison(document)
+        new = sorted([*(one.device for one in comparison.diffs), *comparison.equal])
+        if new:
+            confirm(yes, f"Let Slotcar manage {', '.join(new)}?")
+        for name in new:
+            opened.ledger.append_event(ADOPTED, now(), device=name, details={"actor": actor()})
+    words = (
+        f"Adopted: {', '.join(new)}.\nThe controller that leads pushes this now; see `slotcar status --watch`."
+        if new
+        else "Nothing was adopted."
+    )
+    emit({"adopted": new, **document}, form, lambda: stdout().print(words))
+    if comparison.failures:
+        raise typer.Exit(ExitCode.ERROR)
+
+
+def release(
+    device: Annotated[list[str], typer.Argument(autocompletion=complete_device, show_default=False)],
+    inventory: Inventory = None,
+    yes: Yes = False,
+) -> None:
+    """End the hold of routers that were taken back on a controller's page; asks before it does.
+
+    Whoever leads then reads them, and pushes what the ledger wants.
+    """
+    from slotcar.planning.errors import NotPossible
+    from slotcar.rollout.holding import RELEASED, held_devices
+    from slotcar.views.devices import named_devices
+
+    require_here("devices are released")
+    with broker(inventory) as opened:
+        names = sorted(named_devices(opened.network, device))
+        held = held_devices(opened.ledger, names)
+        if others := [name for name in names if name not in held]:
+            raise NotPossible(f"{', '.join(others)} {'are' if len(others) > 1 else 'is'} not held; nothing was done")
+        for name, why in sorted(held.items()):
+            stdout().print(f"{name}: {why}", markup=False, soft_wrap=True)
+        confirm(yes, f"Release {', '.join(names)}?")
+        for name in names:
+            opened.ledger.append_event(RELEASED, now(), device=name, details={"actor": actor()})
+    stdout().print(f"Released: {', '.join(names)}.", markup=False)

@@ -1,0 +1,85 @@
+"""The command tree. Modules of commands import the rooms inside their functions, so that `--help` stays quick."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from slotcar.cli import (
+    admin,
+    adopting,
+    contexts,
+    devices,
+    enquiring,
+    explaining,
+    grouping,
+    hosts,
+    offers,
+    planning,
+    reserving,
+    starting,
+    viewing,
+    webhooks,
+)
+from slotcar.cli.exit_codes import ExitCode, markdown_table
+from slotcar.cli.installed import WithInstalled
+from slotcar.cli.remote import choose_context
+from slotcar.cli.strict import App
+
+
+class Program(WithInstalled):
+    """All commands, and how they end."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code.value), code.meaning) for code in ExitCode])
+
+
+app = App(
+    name="slotcar",
+    cls=Program,
+    help="Reserve bandwidth for a time slot and have the routers do it.",
+    epilog=markdown_table(),
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"slotcar {version('slotcar')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    debug: Annotated[bool, typer.Option("--debug", help="show tracebacks [env: SLOTCAR_DEBUG]")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="of a refusal, all that is short and not only the tightest")
+    ] = False,
+    context: Annotated[
+        str | None,
+        typer.Option(
+            "--context",
+            help="the controller to go to: a name of `slotcar context list`; `local` for this machine's ledger",
+        ),
+    ] = None,
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
+    ] = False,
+) -> None:
+    """What all commands have."""
+    choose_context(context)
+
+
+for module in (
+    starting, planning, enquiring, reserving, grouping, viewing, explaining, offers, devices, adopting, hosts, webhooks,
+    contexts, admin,
+):  # fmt: skip
+    module.register(app)

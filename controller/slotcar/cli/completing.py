@@ -1,0 +1,75 @@
+"""What a shell completes: reservations of a ledger that answers quickly, devices of the inventory. Silent, and in time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from slotcar.cli.remote import chosen_place
+from slotcar.cli.session import settings
+
+if TYPE_CHECKING:
+    from slotcar.ledger.model import Entry
+
+#: Somebody who has pressed the tab key waits no longer than this.
+PATIENCE_S = 5.0
+#: The script of `slotcar completion` asks by this variable, as click and Typer have it.
+VARIABLE = "_SLOTCAR_COMPLETE"
+MOST_NAMES = 1000
+
+
+def reservations(incomplete: str) -> list[tuple[str, str]]:
+    """`OWNER/NAME` and handles of those that live, each with what it is beside."""
+
+    def found() -> list[tuple[str, str]]:
+        listed = _living()
+        named = [("/".join(one.reservation.key), f"{one.state.value} {one.handle}") for one in listed]
+        return named + [(one.handle, "/".join(one.reservation.key)) for one in listed]
+
+    return _beginning(incomplete, found)
+
+
+def devices(incomplete: str) -> list[tuple[str, str]]:
+    def found() -> list[tuple[str, str]]:
+        from slotcar.network import load_network
+
+        chosen = settings()
+        network = load_network(chosen.need_inventory(), chosen.vault_password_file)
+        return [(name, one.platform) for name, one in sorted(network.devices.items())]
+
+    return _beginning(incomplete, found)
+
+
+def _living() -> Iterable[Entry]:
+    """Nothing where the embedded database does not run: a tab key does not start it."""
+    from slotcar.ledger import open_ledger
+    from slotcar.ledger.model import OCCUPYING
+    from slotcar.ledger.queries import Filter
+
+    if chosen_place() is not None:
+        from slotcar.cli.session import caller, over_http
+
+        with over_http() as far:
+            return far.list(Filter(states=OCCUPYING, limit=MOST_NAMES), caller())
+    chosen = settings()
+    if chosen.database_url is None and not (chosen.state_dir / "postgres" / "postmaster.pid").exists():
+        return ()
+    with open_ledger(chosen.ledger_url(), chosen.state_dir, migrate=False) as ledger:
+        return ledger.list(Filter(states=OCCUPYING, limit=MOST_NAMES))
+
+
+def _beginning(incomplete: str, find: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]]:
+    """Those that begin so; none where they cannot be had in time, for whatever reason."""
+    found: list[tuple[str, str]] = []
+
+    def look() -> None:
+        try:
+            found.extend(find())
+        except Exception:  # a message would land in the line that somebody types
+            found.clear()
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    thread.join(PATIENCE_S)
+    return [one for one in list(found) if one[0].startswith(incomplete)] if not thread.is_alive() else []

@@ -1,0 +1,107 @@
+"""Named controllers: which one the verbs go to."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slotcar.cli.confirmation import confirm
+from slotcar.cli.options import OutputFormat, Yes
+from slotcar.cli.output import Format, emit, print_table, stdout
+from slotcar.cli.remote import LOCAL, Declined, chosen_place, read_token, translated
+from slotcar.cli.strict import App
+
+if TYPE_CHECKING:
+    from slotcar_client.contexts import Contexts
+
+context = App(help="Named controllers, in ~/.config/slotcar: which one the verbs go to.", no_args_is_help=True)
+Name = Annotated[str, typer.Argument(metavar="CONTEXT", help="its name", show_default=False)]
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(context, name="context")
+
+
+def _contexts() -> Contexts:
+    from slotcar_client.contexts import Contexts, folder_of
+
+    return Contexts(folder_of())
+
+
+@context.command()
+def add(
+    name: Name,
+    api: Annotated[str, typer.Option("--api", help="the controller's address, such as https://slotcar.example.net")],
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", help="a file with the token; `-` or nothing reads standard input")
+    ] = None,
+    no_token: Annotated[bool, typer.Option("--no-token", help="it asks for none (an open controller)")] = False,
+    use: Annotated[bool, typer.Option("--use", help="and use it from now on, as the first one is")] = False,
+) -> None:
+    """Add a controller, or replace one of that name. Its token is kept in a file that only you can read."""
+    from slotcar_client.client import checked
+
+    if name == LOCAL:
+        raise Declined(f"{LOCAL} is this machine's ledger, which is there always: say another name")
+    with translated():
+        checked(api)
+        token = None
+        if not no_token:
+            from_file = token_file is not None and str(token_file) != "-"
+            token = read_token(token_file) if from_file and token_file else _typed_token()
+        _contexts().add(name, api, token, use)
+        used = _contexts().in_use() == name
+    stdout().print(f"{name} is {api}{', and in use' if used else ''}.", markup=False)
+
+
+def _typed_token() -> str:
+    """
+    Raises:
+        Declined: there is none.
+    """
+    token = (typer.prompt("Token", hide_input=True, err=True) if sys.stdin.isatty() else sys.stdin.readline()).strip()
+    if not token or not token.isascii() or not token.isprintable():
+        raise Declined("standard input has no token: name a file by --token-file, or say --no-token")
+    return str(token)
+
+
+@context.command(name="list")
+def list_contexts(form: OutputFormat = Format.TABLE) -> None:
+    """All of them; `*` is the one in use."""
+    with translated():
+        contexts = _contexts()
+        used = contexts.in_use() or LOCAL
+        listed = {LOCAL: "", **contexts.names()}
+    data = [{"name": name, "api": api or None, "in_use": name == used} for name, api in listed.items()]
+    rows = [("*" if name == used else "", name, api or "this machine's ledger") for name, api in listed.items()]
+    emit(data, form, lambda: print_table(("", "context", "controller"), rows, ""))
+
+
+@context.command()
+def use(name: Name) -> None:
+    """Have the verbs go to it from now on; `local` is this machine's ledger."""
+    with translated():
+        _contexts().use(None if name == LOCAL else name)
+    stdout().print(f"{name} is in use.", markup=False)
+
+
+@context.command()
+def show() -> None:
+    """Where the verbs go now, by --context, SLOTCAR_API, SLOTCAR_CONTEXT or the context in use."""
+    place = chosen_place()
+    words = "this machine's ledger" if place is None else f"{place.api} ({place.name or 'SLOTCAR_API'})"
+    stdout().print(words, markup=False)
+
+
+@context.command()
+def remove(name: Name, yes: Yes = False) -> None:
+    """Forget it, with its token. Asks first."""
+    with translated():
+        contexts = _contexts()
+        contexts.need(name)
+        confirm(yes, f"Forget the context {name} and its token?")
+        contexts.remove(name)
+    stdout().print(f"{name} is forgotten.", markup=False)

@@ -1,0 +1,134 @@
+"""Events as rows and as lines for people: what, of whom, at which boundary; revisions only where they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from slotcar.cli.tables import Column
+
+Event = Mapping[str, Any]
+COLUMNS = (Column("event"), Column("at"), Column("what"), Column("of", wraps=True), Column("details", wraps=True))
+NARROW = (Column("event", leave_out=2), Column("at", leave_out=1), Column("what"), Column("details", wraps=True))
+#: A line names so many reservations.
+MOST_SHOWN = 10
+#: What a push ended with; the first that one of its devices has counts.
+_OUTCOMES = {"push.rolled-back": "rolled back", "push.superseded": "superseded", "push.verified": "pushed"}
+
+
+def cells(event: Event, *, long: bool = False) -> tuple[str, str, str, str, str]:
+    """An event as a row; `long`: with its revision, and its time to the microsecond."""
+    details = event["details"]
+    named = f"{details.get('owner', '')}/{details.get('name', '')}".strip("/")
+    devices = " ".join(details.get("devices") or ())
+    of = event["device"] or named or (event["handle"] if details.get("message") else devices) or event["handle"] or ""
+    words = [str(details.get("message") or _what_for(details) or details.get("actor") or "")]
+    if long and details.get("revision"):
+        words.append(str(details["revision"]))
+    return (
+        str(event["sequence"]), event["at"] if long else to_seconds(event["at"]), event["kind"], of,
+        "  ".join(filter(None, words)),
+    )  # fmt: skip
+
+
+def narrow_cells(event: Event) -> tuple[str, ...]:
+    """An event as a row of `NARROW`: whom it is of stands before its details."""
+    number, at, kind, of, words = cells(event)
+    same_day = words.replace(f"for {at[:11]}", "for ")
+    return (number, at, kind, ": ".join(filter(None, (of, same_day))))
+
+
+def to_seconds(text: str) -> str:
+    """`2027-03-01T13:00:00Z` of an ISO 8601 text in UTC."""
+    return f"{text[:19]}Z"
+
+
+def _what_for(details: Mapping[str, Any]) -> str:
+    boundary = details.get("at") or details.get("activate_at")
+    words = f"for {to_seconds(boundary)}" if isinstance(boundary, str) else ""
+    return " ".join(filter(None, (words, _in_brackets(names_of(details.get("reservations"))))))
+
+
+def names_of(*reservations: Mapping[str, Any] | None) -> str:
+    """`+hep/cms, ~hep/lhcb, -hep/atlas`: what pushes change, of their events' details; `hep/cms` where they only put in
+    place again what is active."""
+    some = [one for one in reservations if one]
+    signs = (("+", "starting"), ("~", "changing"), ("-", "ending"))
+    listed = _each_once(f"{sign}{name}" for sign, kind in signs for one in some for name in one.get(kind, ()))
+    listed = listed or _each_once(name for one in some for name in one.get("active", ()))
+    left = len(listed[MOST_SHOWN:]) + max((one.get("not_named", 0) for one in some), default=0)
+    return ", ".join([*listed[:MOST_SHOWN], *([f"and {left} more"] if left else [])])
+
+
+def _each_once(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _in_brackets(names: str) -> str:
+    return f"({names})" if names else ""
+
+
+@dataclass(slots=True)
+class PushLines:
+    """One line for all that a push says of its devices; a line each for every other event.
+
+    Attributes:
+        names_at: what starts and ends at a boundary, such as `+hep/cms`; empty where nobody knows.
+    """
+
+    names_at: Callable[[str], str]
+    _revision: str = ""
+    _of_push: list[Event] = field(default_factory=list)
+
+    def add(self, event: Event) -> list[str]:
+        """The lines that can be said now: an event of a push waits for those of its other devices."""
+        details = event["details"]
+        revision = details.get("revision", "")
+        if not (event["kind"].startswith("push.") and revision) or details.get("message"):
+            return [*self.flush(), self._line(event)]
+        lines = [] if revision == self._revision else self.flush()
+        if revision != self._revision:
+            self._revision, self._of_push = revision, []
+        self._of_push.append(event)
+        return lines
+
+    def flush(self) -> list[str]:
+        """The line of the push that waits; none while it has only begun."""
+        outcome = next((word for kind, word in _OUTCOMES.items() if self._of(kind)), None)
+        if outcome is None:
+            return []
+        last, concerning = self._of_push[-1], self._of_all()
+        self._of_push = []
+        return ["  ".join((str(last["sequence"]), to_seconds(last["at"]), outcome, concerning))]
+
+    def _of_all(self) -> str:
+        """Boundary, reservations and devices of the push: what it changes at once comes before what it arms."""
+        devices = _each_once(one["device"] for one in self._of_push if one["device"])
+        told = [one["details"]["reservations"] for one in self._of_push if "reservations" in one["details"]]
+        if told:
+            changes = [one for one in told if one.keys() & {"starting", "changing", "ending"}]
+            boundary = max((one["boundary"] for one in changes if "boundary" in one), default="")
+            return _sentence(boundary, names_of(*(changes or told)), devices, repairs=not changes)
+        armed = self._of("push.armed")
+        boundary = armed[0]["details"]["at"] if armed else self._of_push[0]["details"].get("activate_at", "")
+        return self._concerning(boundary, devices)
+
+    def _of(self, kind: str) -> list[Event]:
+        return [one for one in self._of_push if one["kind"] == kind]
+
+    def _line(self, event: Event) -> str:
+        number, at, kind, of, words = cells(event)
+        details = event["details"]
+        if isinstance(details.get("at"), str) and details.get("devices"):
+            return "  ".join((number, at, kind, self._concerning(details["at"], details["devices"])))
+        return "  ".join(filter(None, (number, at, kind, of, words)))
+
+    def _concerning(self, boundary: str, devices: list[str]) -> str:
+        return _sentence(boundary, self.names_at(boundary) if boundary else "", devices)
+
+
+def _sentence(boundary: str, names: str, devices: Iterable[str], *, repairs: bool = False) -> str:
+    what = "what is wanted" if repairs else f"for {to_seconds(boundary)}" if boundary else ""
+    where = " ".join(devices)
+    return " ".join(filter(None, (what, _in_brackets(names), f"on {where}" if where else "")))

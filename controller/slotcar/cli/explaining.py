@@ -1,0 +1,51 @@
+"""`slotcar explain`: where the numbers of a reservation's configuration come from."""
+
+from __future__ import annotations
+
+import typer
+
+from slotcar.cli.options import Inventory, OutputFormat, Which
+from slotcar.cli.output import Format, coloured_diff, emit, hanging, stdout
+from slotcar.cli.session import broker, caller, now, require_here
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(explain)
+
+
+def explain(which: Which, inventory: Inventory = None, form: OutputFormat = Format.TABLE) -> None:
+    """Say where each number of a reservation's configuration comes from: payload, headers, framing, bursts, headroom.
+
+    Of the slot that is open or comes next, beside the reservations that are active then. Reads no router.
+    """
+    from slotcar.timebase import MICROSECOND, Window, iso
+    from slotcar.timeline.shares import BackgroundShares
+    from slotcar.views.numbers import explain as explained
+    from slotcar.views.numbers import explanation_document
+
+    require_here("numbers are explained")
+    moment = now()
+    with broker(inventory) as opened:
+        entry = opened.status(which, caller())
+        start = max(moment, min((slot.start for slot in entry.reservation.slots if slot.end > moment), default=moment))
+        live = opened.ledger.live_between(start, start + MICROSECOND)
+        others = BackgroundShares(opened.network)(live, Window(start, start + MICROSECOND))
+        entry = next((one for one in others if one.number == entry.number), entry)
+        found = explained(entry, others, opened.network, moment)
+
+    def table() -> None:
+        stdout().print(f"{'/'.join(entry.reservation.key)} at {iso(found.at)}", markup=False)
+        for one in found.numbers:
+            where = f" at {one.place}" if one.place else ""
+            stdout().print(f"{one.what}{where}: {one.value:,} {one.unit}", markup=False, soft_wrap=True)
+            if one.formula:
+                stdout().print(hanging(f"    = {one.formula}", 6), markup=False, soft_wrap=True)
+        if not found.numbers:
+            stdout().print("No number: this service is promised no rate.")
+        for name, lines in found.lines.items():
+            stdout().print(name, style="cyan", markup=False)
+            coloured_diff(lines)
+        for note in found.notes:
+            stdout().print(hanging(f"note: {note}", 6), markup=False, soft_wrap=True)
+
+    emit(explanation_document(entry, found), form, table)

@@ -1,0 +1,205 @@
+"""The API's documents as what the verbs give on the controller's own machine, so that both are shown by the same code.
+
+The other way round, a document of what is made here is the same again (`slotcar.views.documents`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from slotcar.admission.model import Demand, Refused, Shortfall, TransferRefused
+from slotcar.admission.resource_id import ResourceId
+from slotcar.ledger.model import Entry, Event, Progress, Proposal, State
+from slotcar.network.model import InterfaceId
+from slotcar.path.model import Hop, Path
+from slotcar.planning.enquiry import EnquiryAnswer, FreeRates, FreeStep, Highest
+from slotcar.planning.plan import Plan
+from slotcar.planning.step import Action, Difference, PlanStep
+from slotcar.reservation.model import Reservation
+from slotcar.timebase import Window
+from slotcar.views.documents import DERIVED_KEYS
+from slotcar.views.phases import Phase
+from slotcar.views.timeline import DeviceAtBoundary, SlotAtBoundary, TimelineItem
+from slotcar.vocabulary import Direction, Service
+
+Document = Mapping[str, Any]
+_time = datetime.fromisoformat
+
+
+def entry_of(document: Document) -> Entry:
+    reservation, change = reservation_of(document["reservation"]), document["proposed"]
+    return Entry(
+        handle=document["handle"],
+        number=document["number"],
+        state=State(document["state"]),
+        version=document["version"],
+        reservation=reservation,
+        paths=_paths(document, reservation.service),
+        demands=_demands(document),
+        created_at=_time(document["created_at"]),
+        changed_at=_time(document["changed_at"]),
+        hold_until=_time(document["hold_until"]) if document["hold_until"] else None,
+        group=document.get("group"),
+        proposed=_proposal(change) if change else None,
+        progress=_progress(document["progress"]) if document["progress"] else None,
+    )
+
+
+def _progress(document: Document) -> Progress:
+    return Progress(
+        document["remaining_bytes"], _time(document["at"]), document["needed_bps"], document["missing_bytes"]
+    )
+
+
+def _proposal(document: Document) -> Proposal:
+    reservation = reservation_of(document["reservation"])
+    return Proposal(
+        reservation=reservation,
+        paths=_paths(document, reservation.service),
+        demands=_demands(document),
+        actor=document["proposed_by"],
+        at=_time(document["proposed_at"]),
+    )
+
+
+def reservation_of(document: Document) -> Reservation:
+    return Reservation.from_document({key: one for key, one in document.items() if key not in DERIVED_KEYS})
+
+
+def _paths(document: Document, service: Service) -> tuple[Path, ...]:
+    """Without the addresses of their ends, which the document has not."""
+    return tuple(
+        Path(
+            source=path["source"],
+            destination=path["destination"],
+            source_address="",
+            destination_address="",
+            service=service,
+            hops=tuple(_hop(**hop) for hop in path["hops"]),
+            sls=tuple(path["sls"]),
+            unreserved_devices=frozenset(hop["device"] for hop in path["hops"] if not hop["reserved"]),
+        )
+        for path in document["paths"]
+    )
+
+
+def _hop(device: str, ingress: str, egress: str, reserved: bool) -> Hop:
+    return Hop(device, InterfaceId(device=device, name=ingress), InterfaceId(device=device, name=egress))
+
+
+def _demands(document: Document) -> tuple[Demand, ...]:
+    return tuple(Demand(ResourceId.parse(one["resource"]), tuple(one["amounts"])) for one in document["demands"])
+
+
+def event_of(document: Document) -> Event:
+    return Event(
+        document["sequence"], _time(document["at"]), document["kind"], document["handle"], document["device"],
+        document["details"],
+    )  # fmt: skip
+
+
+def timeline_item_of(document: Document) -> TimelineItem:
+    devices = tuple(
+        DeviceAtBoundary(one["device"], Phase(one["phase"]), one["lag_us"], one["message"])
+        for one in document["devices"]
+    )
+    starting, ending, changing = (tuple(document[key]) for key in ("starting", "ending", "changing"))
+    slots = tuple(SlotAtBoundary(one["name"], one["what"], one["number"], one["of"]) for one in document["slots"])
+    return TimelineItem(_time(document["at"]), starting, ending, document["active"], devices, changing, slots)
+
+
+def members_of(document: Document) -> tuple[Entry, ...]:
+    """Of a group."""
+    return tuple(map(entry_of, document["members"]))
+
+
+def enquiry_of(document: Document) -> EnquiryAnswer:
+    directions = tuple(
+        Highest(
+            Direction(one["direction"]),
+            one["highest_rate_bps"],
+            ResourceId.parse(one["limited_by"]) if one["limited_by"] else None,
+            tuple(one["routers"]),
+            _free(one),
+        )
+        for one in document["directions"]
+    )
+    windows = tuple(_window(one) for one in document["windows"])
+    return EnquiryAnswer(windows, directions, _free(document), document["adds_to"])
+
+
+def _free(document: Document) -> FreeRates:
+    return FreeRates(tuple(FreeStep(_window(one), one["rate_bps"]) for one in document["steps"]), document["rounded"])
+
+
+def plan_of(document: Document, cancelled: Mapping[str, Entry]) -> Plan:
+    """The plan but for its boundaries, to be shown; `cancelled` has the entries of what it cancels, by handle."""
+    return Plan(
+        made_at=_time(document["made_at"]),
+        sequence=document["ledger_sequence"],
+        network_digest=document["network"],
+        set_name=document["set_name"],
+        steps=tuple(_step(one, cancelled) for one in document["steps"]),
+        boundaries_left_out=document["boundaries_left_out"],
+        owners=tuple(document["owners"]),
+        moves=tuple(document["moves"]),
+    )
+
+
+def _step(document: Document, cancelled: Mapping[str, Entry]) -> PlanStep:
+    return PlanStep(
+        Action(document["action"]),
+        (document["owner"], document["name"]),
+        reservation_of(document["reservation"]) if document["reservation"] else None,
+        document["handle"],
+        document["expected_version"],
+        entry=cancelled.get(document["handle"] or ""),
+        differences=tuple(Difference(one["key"], one["before"], one["after"]) for one in document["differences"]),
+        refusal=refused_of(document["refusal"]) if document["refusal"] else None,
+        waits=document["waits"],
+        seen=document["seen"],
+        note=document["note"],
+    )
+
+
+def refused_of(document: Document) -> Refused:
+    nearest = document["nearest_window"]
+    return Refused(
+        shortfalls=tuple(
+            Shortfall(
+                ResourceId.parse(one["resource"]),
+                _window(one["window"]),
+                one["requested_bps"],
+                one["free_bps"],
+                one["capacity_bps"],
+            )
+            for one in document["shortfalls"]
+        ),
+        nearest_window=_window(nearest) if nearest else None,
+        highest_rate_bps=document["highest_rate_bps"],
+        highest_share_permille=document["highest_share_permille"],
+        reason=document["reason"],
+        transfer=_transfer(document["transfer"]) if document["transfer"] else None,
+        horizon=_time(document["horizon"]) if document.get("horizon") else None,
+        paths_tried=document["paths_tried"],
+        path=tuple(document["path"]),
+    )
+
+
+def _transfer(document: Document) -> TransferRefused:
+    earliest, tightest = document["earliest_deadline"], document["tightest"]
+    return TransferRefused(
+        asked_bytes=document["asked_bytes"],
+        deadline=_time(document["deadline"]),
+        most_bytes=document["most_bytes"],
+        earliest_deadline=_time(earliest) if earliest else None,
+        tightest=ResourceId.parse(tightest) if tightest else None,
+        tightest_bytes=document["tightest_bytes"],
+        horizon=_time(document["horizon"]),
+    )
+
+
+def _window(document: Document) -> Window:
+    return Window(_time(document["start"]), _time(document["end"]))

@@ -1,0 +1,115 @@
+"""Groups on the command line: `slotcar reserve FILE`, and what `status`, `cancel` and others do with a group's handle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slotcar.cli.confirmation import confirm
+from slotcar.cli.options import Inventory, OutputFormat, parsed
+from slotcar.cli.output import Format, emit, hanging, stdout
+from slotcar.cli.session import caller, now, verbs
+from slotcar.problems import printable
+
+if TYPE_CHECKING:
+    from slotcar.ledger.model import Entry
+
+#: Where the values begin.
+VALUES_AT = 11
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(reserve)
+
+
+def is_group(which: str) -> bool:
+    """Whether it is a group's handle."""
+    return which.startswith("g-") and "/" not in which
+
+
+def reserve(
+    file: Annotated[Path, typer.Argument(help="a reservation file with groups", show_default=False)],
+    hold: Annotated[
+        str | None, typer.Option("--hold", help="only hold them, for so long; then commit or lose them")
+    ] = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Reserve the groups of a file, each whole or not at all (exit code 3). `apply` would also change and cancel."""
+    from slotcar.reservation import read_files
+    from slotcar.units import parse_duration
+    from slotcar.views.documents import group_document
+
+    moment = now()
+    read = read_files([file], moment)
+    if read.said or not read.said_together:
+        raise typer.BadParameter(
+            f"{file} holds single reservations, or no group: say `slotcar apply`", param_hint="FILE"
+        )
+    held = parsed("--hold", parse_duration, hold) if hold else None
+    groups: list[Sequence[Entry]] = []
+
+    def print_all() -> None:
+        for one in groups:
+            print_group(one)
+
+    try:
+        with verbs(inventory) as opened:
+            for said in read.said_together:
+                groups.append(opened.create_group_as_said(said, moment, held, caller()))
+    finally:
+        if groups:  # also before a refusal of the next: these are there, and have handles
+            emit([group_document(one) for one in groups], form, print_all)
+
+
+def show(which: str, inventory: Path | None, form: Format) -> None:
+    with verbs(inventory) as opened:
+        members = opened.group(which, caller())
+    _emit(members, form)
+
+
+def change(
+    verb: str, which: str, inventory: Path | None, form: Format, *, yes: bool = True, reason: str = "",
+    if_version: int | None = None,
+) -> None:  # fmt: skip
+    """`verb`: cancel, commit, approve or reject; asks first unless `yes`. Approves exactly what it shows."""
+    from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup, version_of
+
+    changes = {"cancel": CancelGroup, "commit": CommitGroup, "approve": ApproveGroup, "reject": RejectGroup}
+    with verbs(inventory) as opened:
+        version, approves = if_version, verb == "approve"
+        if version is None if approves else not yes:
+            members = opened.group(which, caller())
+            print_group(members, err=True)
+            version = version_of(members) if approves else version
+            confirm(yes, f"{verb.capitalize()} this group?")
+        _emit(opened.on_group(changes[verb], which, caller(), now(), reason, version), form)
+
+
+def _emit(members: Sequence[Entry], form: Format) -> None:
+    from slotcar.views.documents import group_document
+
+    emit(group_document(members), form, lambda: print_group(members))
+
+
+def print_group(members: Sequence[Entry], *, err: bool = False) -> None:
+    """The group's state, and a line for each member."""
+    from slotcar.cli.listing import state_words
+    from slotcar.cli.output import stderr
+    from slotcar.planning.plan_lines import summary
+    from slotcar.views.documents import group_document, member_name
+
+    console, document, moment = stderr() if err else stdout(), group_document(members), now()
+    console.print(f"{document['owner']}/{document['name']}  {document['handle']}", style="bold")
+    until = f" until {document['hold_until']}" if document["hold_until"] else ""
+    lines = [f"state    {document['state']}{until}", f"window   {document['start']} to {document['end']}"]
+    for entry in members:
+        together = entry.reservation.together
+        failure = f", on failure {together.on_failure.value}" if together else ""
+        words = f"{member_name(entry)}  {entry.handle}  {state_words(entry, moment)}  {summary(entry.reservation)}{failure}"
+        lines.append(f"member   {words}")
+    for line in lines:
+        console.print(hanging(f"  {printable(line)}", VALUES_AT), markup=False, soft_wrap=True)

@@ -1,0 +1,105 @@
+"""On a host whose cores and disks are reserved: run a command within a reservation, and measure what may be reserved."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from slotcar.cli.output import Format, emit, progress, stdout
+from slotcar.cli.strict import App
+from slotcar.problems import SlotcarError
+
+#: Where the kernel says what is mounted.
+MOUNTS = Path("/proc/mounts")
+
+
+class CannotRun(SlotcarError):
+    """A command cannot be run within a reservation here; the message says why and what would do."""
+
+
+def register(app: typer.Typer) -> None:
+    host = App(name="host", help="On a host with reserved cores and disks.", no_args_is_help=True)
+    host.command()(measure)
+    app.add_typer(host)
+    app.command(context_settings={"ignore_unknown_options": True})(run)
+
+
+def run(
+    group: Annotated[str, typer.Argument(help="the group's handle, g-…", show_default=False)],
+    command: Annotated[
+        list[str], typer.Argument(help="the command and its arguments, after `--`", show_default=False)
+    ],
+) -> None:
+    """Run a command on this host within a reservation's slice, while its slot is open. Needs root.
+
+    It and what it starts have the reservation's cores; where the slot ends they go on without it.
+    """
+    enter(group, cgroups())
+    try:
+        os.execvp(command[0], command)  # noqa: S606 - the caller's own command
+    except OSError as error:
+        raise CannotRun(f"{command[0]} cannot be run: {error.strerror}") from error
+
+
+def cgroups(mounts: Path = MOUNTS) -> Path:
+    """Where cgroup v2 is mounted.
+
+    Raises:
+        CannotRun: nowhere.
+    """
+    for line in mounts.read_text(encoding="utf-8").splitlines():
+        _, place, kind, *_ = line.split()
+        if kind == "cgroup2":
+            return Path(place)
+    raise CannotRun("cgroup v2 is not mounted on this host")
+
+
+def enter(group: str, root: Path) -> None:
+    """Puts this process into the group's slice.
+
+    Raises:
+        CannotRun: the host has no such slice now, or this user may not.
+    """
+    procs = root / "slotcar" / group / "cgroup.procs"
+    if "/" in group or group in ("", ".", ".."):
+        raise CannotRun(f"{group} is no group's handle")
+    try:
+        procs.write_text(str(os.getpid()), encoding="utf-8")
+    except FileNotFoundError as error:
+        raise CannotRun(
+            f"this host has no slice of {group} now: is its slot open, and does it reserve cores here?"
+        ) from error
+    except PermissionError as error:
+        raise CannotRun(f"only root may put a process into the slice of {group}: say sudo slotcar run …") from error
+
+
+def measure(
+    disk: Annotated[str, typer.Argument(help="as the kernel names it, such as vdb", show_default=False)],
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="a folder on that disk, to measure its writing too")
+    ] = None,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.2, max=600, help="of each way")] = 5.0,
+    form: Annotated[Format, typer.Option("--format", "-f", help="how to print it")] = Format.TABLE,
+) -> None:
+    """Measure what of this host may be reserved: the lines for its host_vars. Reads the disk, past the kernel's cache.
+
+    What is measured is what one stream gets now: measure while nothing else uses the disk.
+    """
+    from slotcar.managers.hosts import format_bytes_per_s
+    from slotcar.measuring import read_bytes_per_s, write_bytes_per_s
+
+    progress(f"reading /dev/{disk} for {seconds:g} s")
+    ways = {"read": read_bytes_per_s(Path("/dev") / disk, seconds)}
+    if folder is not None:
+        progress(f"writing in {folder} for {seconds:g} s")
+        ways["write"] = write_bytes_per_s(folder, seconds)
+    document = {
+        "slotcar_cpu": os.cpu_count(),
+        "slotcar_disks": {disk: {way: format_bytes_per_s(rate) for way, rate in ways.items()}},
+    }
+    lines = [f"slotcar_cpu: {document['slotcar_cpu']}", "slotcar_disks:", f"  {disk}:"]
+    lines += [f"    {way}: {format_bytes_per_s(rate)}" for way, rate in ways.items()]
+    emit(document, form, lambda: stdout().print("\n".join(lines), markup=False))

@@ -1,0 +1,54 @@
+"""Asking the controller that leads to look at routers and to push to them now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from slotcar.cli.exit_codes import ExitCode
+from slotcar.cli.options import actor
+from slotcar.cli.output import Format, complain, emit, progress, stdout
+from slotcar.cli.session import now
+from slotcar.planning.errors import NotPossible
+
+if TYPE_CHECKING:
+    from slotcar.broker import Broker
+
+#: A leader that waits for a boundary answers after it.
+PATIENCE_S = 120.0
+
+
+def ask_leader(opened: Broker, names: Sequence[str], form: Format) -> None:
+    """Prints what it did. Ends with 1 where a router takes no push.
+
+    Raises:
+        NotPossible: it does not answer in time.
+    """
+    from slotcar.ledger.queries import EventFilter
+    from slotcar.rollout.check_requests import ask_check, wait_for_answer
+
+    progress("asking the controller that leads to read these routers, and to push")
+    asked = ask_check(opened.ledger, names, actor(), now())
+    answer = wait_for_answer(opened.ledger, asked, PATIENCE_S)
+    if answer is None:
+        raise NotPossible(
+            f"no controller answered within {PATIENCE_S:.0f} s; whoever leads next reads these routers first:"
+            " see `slotcar status --watch`"
+        )
+    events = opened.ledger.events_of(EventFilter(("push.verified",)), asked, 1000)
+    pushed = sorted({event.device for event in events if event.device and event.sequence < answer.sequence} & {*names})
+    failed: dict[str, str] = dict(answer.details["failed"])
+    equal = sorted({*names} - {*pushed} - failed.keys())
+
+    def table() -> None:
+        for words, listed in (("Pushed and verified", pushed), ("Has what is wanted by now", equal)):
+            if listed:
+                stdout().print(f"{words}, by the controller that leads: {', '.join(listed)}.", markup=False)
+        for name, why in sorted(failed.items()):
+            complain(f"{name}: {why}")
+
+    emit({"pushed": pushed, "equal": equal, "failed": failed}, form, table)
+    if failed:
+        raise typer.Exit(ExitCode.ERROR)

@@ -1,0 +1,126 @@
+"""Who asks, and what may be asked for: whoami, endpoints, services, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slotcar.cli.options import OutputFormat
+from slotcar.cli.output import Format, emit, print_table, stdout
+from slotcar.cli.remote import chosen_place, remote
+from slotcar.cli.session import broker, caller, now
+from slotcar.cli.tables import Column
+
+if TYPE_CHECKING:
+    from slotcar.broker import Broker
+    from slotcar_client import Slotcar
+
+Document = Mapping[str, Any]
+
+
+def register(app: typer.Typer) -> None:
+    for command in (whoami, endpoints, services, limits):
+        app.command()(command)
+
+
+class Here:
+    """Of this machine's ledger, as the client library has it of a controller over HTTP."""
+
+    def __init__(self, opened: Broker) -> None:
+        self._broker = opened
+
+    def endpoints(self) -> Document:
+        return self._broker.endpoints(caller())
+
+    def limits(self, owner: str | None) -> Document:
+        return self._broker.limits(owner, caller(), now())
+
+
+@contextmanager
+def opened() -> Iterator[Here | Slotcar]:
+    if chosen_place() is not None:
+        with remote(None, None) as slotcar:
+            yield slotcar
+        return
+    with broker() as here:
+        yield Here(here)
+
+
+def whoami(form: OutputFormat = Format.TABLE) -> None:
+    """Whom the controller takes you for: a token's name, role and owner; on its own machine, an operator."""
+    place = chosen_place()
+    data: Document
+    if place is None:
+        data = {"name": caller().name, "role": caller().role.value, "owner": None, "expires_at": None}
+    else:
+        with remote(None, None) as slotcar:
+            data = slotcar.whoami()
+    owner = f" for owner {data['owner']}" if data["owner"] else ""
+    until = f", until {data['expires_at']}" if data["expires_at"] else ""
+    where = f"at {place.api}" if place else "at this machine's ledger"
+    emit(data, form, lambda: stdout().print(f"{data['name']}: {data['role']}{owner} {where}{until}", markup=False))
+
+
+def endpoints(form: OutputFormat = Format.TABLE) -> None:
+    """What may be a source or a destination: end systems by name, and networks whose addresses may be said."""
+    with opened() as asked:
+        data = asked.endpoints()
+    rows = [(one["name"], one["address"], one["domain"]) for one in data["hosts"]]
+    rows += [("", one["prefix"], one["domain"]) for one in data["networks"]]
+    emit(data, form, lambda: print_table(("endpoint", "address", "domain"), rows, "No endpoints."))
+
+
+def services(form: OutputFormat = Format.TABLE) -> None:
+    """The services, with their code points; those that are not reserved promise no rate."""
+    listed: Sequence[Document]
+    if chosen_place() is None:
+        from slotcar.views.offers import services_document
+
+        listed = services_document()["items"]
+    else:
+        with remote(None, None) as slotcar:
+            listed = slotcar.services()
+    rows = [
+        (one["service"], "yes" if one["reserved"] else "no", one["phb"], " ".join(map(str, one["dscps"])), one["treatment"])
+        for one in listed
+    ]  # fmt: skip
+    columns = (Column("service"), Column("reserved"), Column("PHB"), Column("DSCP"), Column("treatment", wraps=True))
+    emit(listed, form, lambda: print_table(columns, rows, "No services."))
+
+
+def limits(
+    owner: Annotated[str | None, typer.Option("--owner", help="of this owner; by default your own")] = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """The operator's limits: horizon, holds, the gate, and what an owner has of its quotas."""
+    with opened() as asked:
+        data = asked.limits(owner)
+    emit(data, form, lambda: print_table(("limit", "value"), _rows(data), ""))
+
+
+def _rows(data: Document) -> list[tuple[str, str]]:
+    from datetime import timedelta
+
+    from slotcar.units import format_bytes, format_duration, format_rate
+
+    def length(key: str) -> str:
+        return "none" if data[key] is None else format_duration(timedelta(seconds=data[key]))
+
+    gate = data["approval_rate_bps"]
+    rows = [
+        ("owner", data["owner"]),
+        ("reservations end within", length("horizon_s")),
+        ("a hold lasts", f"{length('hold_s')}, at most {length('longest_hold_s')}"),
+        ("approved by an operator above", "none" if gate is None else format_rate(gate)),
+        ("or where slots are longer than", length("approval_duration_s")),
+        ("windows of one request", str(data["max_windows"])),
+        ("webhooks go to", ", ".join(data["webhook_hosts"]) or "no host"),
+    ]
+    for one in data["quotas"]:
+        words = (lambda bits: format_bytes(-(-bits // 8))) if one["what"] == "volume" else str
+        of = "" if one["limit"] is None else f" of {words(one['limit'])}"
+        rows.append((f"{one['what']} in use", f"{words(one['in_use'])}{of}"))
+    return rows

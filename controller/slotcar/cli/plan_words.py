@@ -1,0 +1,122 @@
+"""What becomes of the routers at the boundaries of a plan, as a terminal shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from slotcar.cli.output import coloured_diff, hanging, stdout
+from slotcar.problems import printable
+from slotcar.timebase import iso
+
+if TYPE_CHECKING:
+    from slotcar.network.model import Network
+    from slotcar.planning.plan import Plan
+    from slotcar.views.configurations import Boundary, DeviceDiff
+
+#: Where a line goes on that is longer than the terminal is wide.
+CONTINUED_AT = 6
+#: Of boundaries with the same changes, so many are named beside the first.
+INSTANTS_SHOWN = 3
+
+
+def print_boundaries(made: Plan, network: Network, *, diff: bool, commands: bool) -> None:
+    """Without `diff` and `commands`, how many lines each router gets and loses."""
+    console = stdout()
+    for same in folded(made.boundaries):
+        console.print()
+        for line in _headings(made, [one.at for one in same]):
+            console.print(Text(hanging(line, CONTINUED_AT), style="bold"), soft_wrap=True)
+        width = max(len(one.device) for one in same[0].devices)
+        for device in same[0].devices:
+            words = "" if diff or commands else f"  {_counts(device.diff)}"
+            console.print(Text(f"  {device.device:<{width}}{words}", style="cyan"))
+            if diff:
+                coloured_diff(device.diff)
+            if commands:
+                _print_commands(device, network)
+            for note in device.approximations:
+                words = hanging(f"    approximated: {printable(note)}", CONTINUED_AT)
+                console.print(Text(words, style="yellow"), soft_wrap=True)
+    if made.boundaries_left_out:
+        console.print(f"\nand {made.boundaries_left_out} more boundaries, not shown", style="dim")
+    if made.boundaries and not (diff or commands):
+        words = (
+            "--diff shows the lines, --commands what the routers are told, `slotcar explain` where a number comes from"
+        )
+        console.print(Text(f"\n{hanging(words, 2)}", style="dim"), soft_wrap=True)
+
+
+def print_documents(boundaries: Sequence[Mapping[str, Any]], left_out: int, *, diff: bool) -> None:
+    """Of a plan that another machine made: what its document has of the boundaries."""
+    console = stdout()
+    for boundary in boundaries:
+        console.print(Text(f"\nat {boundary['at']}", style="bold"))
+        for device in boundary["devices"]:
+            words = "" if diff else f"  {_counts(device['diff'])}"
+            console.print(Text(f"  {device['device']}{words}", style="cyan"))
+            if diff:
+                coloured_diff(device["diff"])
+            if device["lines_left_out"]:
+                console.print(f"    and {device['lines_left_out']} more lines, not shown", style="dim")
+            for note in device["approximations"]:
+                words = hanging(f"    approximated: {printable(note)}", CONTINUED_AT)
+                console.print(Text(words, style="yellow"), soft_wrap=True)
+    if left_out:
+        console.print(f"\nand {left_out} more boundaries, not shown", style="dim")
+
+
+def folded(boundaries: Sequence[Boundary]) -> list[list[Boundary]]:
+    """Boundaries with the same changes of the same routers together, in the order of their first."""
+    found: dict[tuple[tuple[str, tuple[str, ...]], ...], list[Boundary]] = {}
+    for one in boundaries:
+        found.setdefault(tuple((device.device, device.diff) for device in one.devices), []).append(one)
+    return list(found.values())
+
+
+def _headings(made: Plan, instants: Sequence[datetime]) -> Iterator[str]:
+    yield f"at {_instant(made, instants[0])}"
+    more = [_instant(made, at) for at in instants[1:]]
+    if more:
+        shown = more if len(more) <= INSTANTS_SHOWN else [more[0], "...", more[-1]]
+        yield f"and {len(more)} more with the same changes: {', '.join(shown)}"
+
+
+def _instant(made: Plan, at: datetime) -> str:
+    names = ", ".join(_names(made, at))
+    when = "once, with the apply" if at == made.made_at else iso(at)
+    return printable(f"{when} ({names})" if names else when)
+
+
+def _names(made: Plan, at: datetime) -> Iterator[str]:
+    """What of the plan begins, changes and ends there."""
+    for step in made.steps:
+        reservation = step.reservation
+        if reservation is None or step.refusal or step.action.value == "cancel":
+            continue
+        windows = reservation.windows
+        for number, window in enumerate(windows, 1):
+            of = f" {number} of {len(windows)}" if len(windows) > 1 else ""
+            for sign, edge in (("+", window.start), ("-", window.end)):
+                if edge == at:
+                    yield f"{sign}{'/'.join(reservation.key)}{of}"
+
+
+def _counts(diff: Sequence[str]) -> str:
+    come, go = (sum(line.startswith(sign) for line in diff) for sign in "+-")
+    return f"{come} lines come, {go} go"
+
+
+def _print_commands(one: DeviceDiff, network: Network) -> None:
+    from slotcar.views.commands import commands_of, lapses_in
+
+    commands = commands_of(one, network.devices[one.device])
+    digits = len(str(len(commands)))
+    for number, line in enumerate(commands, 1):
+        stdout().print(Text(f"    {number:>{digits}}  {printable(line)}"), soft_wrap=True)
+    if lapses := lapses_in(commands):
+        words = ", ".join(f"what {one.taken_out} takes out is back with {one.back}" for one in lapses)
+        stdout().print(Text(hanging(f"    meanwhile: {words}", CONTINUED_AT), style="yellow"), soft_wrap=True)

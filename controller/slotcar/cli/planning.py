@@ -1,0 +1,288 @@
+"""`plan` and `apply`: files against the ledger."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slotcar.cli.confirmation import confirm
+from slotcar.cli.exit_codes import ExitCode
+from slotcar.cli.options import Devices, Files, Inventory, OutputFormat, Yes
+from slotcar.cli.output import Format, emit, hanging, others_short, progress, stdout
+from slotcar.cli.readiness import check_devices
+from slotcar.cli.remote import Declined, chosen_place
+from slotcar.cli.session import broker, caller, network_of, now, over_http, settings
+
+if TYPE_CHECKING:
+    from slotcar.network.model import Network
+    from slotcar.planning.plan import Applied, Plan
+    from slotcar.planning.step import PlanStep
+
+SetName = Annotated[
+    str | None,
+    typer.Option("--set", help="name of the set that these files are; by default the folder's or file's name"),
+]
+Owners = Annotated[
+    list[str] | None,
+    typer.Option("--owner", help="also cancel what this owner no longer has in the set; may be repeated"),
+]
+
+
+class PlanFormat(StrEnum):
+    """As `Format`, and as the comment of a merge request."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+    MARKDOWN = "markdown"
+
+
+STYLES = {"create": "green", "change": "yellow", "cancel": "red", "no-op": "dim"}
+#: Where a line of a plan goes on that is longer than the terminal is wide.
+CONTINUED_AT = 6
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(check)
+    app.command()(plan)
+    app.command()(apply)
+
+
+def check(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="reservation files, or folders of them", show_default=False)
+    ] = None,
+    devices: Annotated[
+        bool,
+        typer.Option("--devices", help="check what a first push needs: inventory, routers' answers, rights, clocks"),
+    ] = False,
+    device: Devices = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Check reservation FILES by themselves: every mistake, with its file, line and key. Or, with --devices, check routers.
+
+    FILES need no inventory, no ledger and no controller: for editors and pre-commit. Whether there is room, `slotcar plan`
+    says. --devices logs in to the routers, reads them and changes nothing; it ends with 1 where something stands in the way
+    of a first push.
+    """
+    from slotcar.reservation import read_files
+
+    if devices or device:
+        if files:
+            raise typer.BadParameter("check either files or, with --devices, routers", param_hint="--devices")
+        check_devices(inventory, device, form)
+        return
+    if not files:
+        raise typer.BadParameter("say reservation files, or --devices to check routers", param_hint="FILES")
+    if inventory is not None or form is not Format.TABLE:
+        raise typer.BadParameter("--inventory and --format go with --devices", param_hint="--devices")
+
+    count = len(read_files(files, now()).reservations)
+    stdout().print(f"{count} reservation{'' if count == 1 else 's'}, without a mistake.")
+
+
+def plan(
+    files: Files,
+    inventory: Inventory = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="write the plan for `slotcar apply`")] = None,
+    offline: Annotated[bool, typer.Option("--offline", help="plan against an empty ledger, open none")] = False,
+    set_name: SetName = None,
+    owner: Owners = None,
+    diff: Annotated[bool, typer.Option("--diff", help="with the lines of each router that come and go")] = False,
+    commands: Annotated[
+        bool, typer.Option("--commands", help="with what each router is told, in order, and what lapses meanwhile")
+    ] = False,
+    form: Annotated[
+        PlanFormat,
+        typer.Option("--format", help="as elsewhere; markdown: a comment of a merge request"),
+    ] = PlanFormat.TABLE,
+) -> None:
+    """Show what applying FILES would do: admissions, refusals, and what becomes of each router at each boundary.
+
+    Exits with 3 if anything is refused. Without a ledger yet, or with --offline, nothing but the inventory and the
+    files is needed.
+    """
+    from slotcar.planning.plan_file import plan_document, write_document
+    from slotcar.planning.plan_markdown import plan_markdown
+
+    network = None
+    if chosen_place() is not None and not offline:
+        if commands:
+            raise Declined("--commands needs the routers' platforms: say it where the controller runs, or --offline")
+        with over_http(inventory) as far:
+            document = far.plan_files(files, set_name, owner or [], now())
+            made = far.shown(document)
+    else:
+        made, network = _make(files, inventory, offline, set_name, owner or [])
+        document = plan_document(made)
+    if output:
+        write_document(document, output)
+    if commands and network is not None:
+        document = _with_commands(document, made, network)
+    if form is PlanFormat.MARKDOWN:
+        sys.stdout.write(plan_markdown(made, document["boundaries"]))
+    else:
+        shown = partial(print_plan, made, document["boundaries"], network, diff=diff, commands=commands)
+        emit(document, Format(form.value), shown)
+    if form is PlanFormat.TABLE and not made.refused and not made.changes_nothing and made.sequence is not None:
+        what = output or " ".join(map(str, files))
+        stdout().print(f"Next: slotcar apply {what}", style="dim", markup=False, soft_wrap=True)
+    if made.refused:
+        raise typer.Exit(ExitCode.REFUSED)
+
+
+def _with_commands(document: dict[str, Any], made: Plan, network: Network) -> dict[str, Any]:
+    from slotcar.views.commands import commands_of, lapses_in
+
+    for boundary, shown in zip(made.boundaries, document["boundaries"], strict=True):
+        for one, device in zip(boundary.devices, shown["devices"], strict=True):
+            device["commands"] = list(commands_of(one, network.devices[one.device]))
+            device["lapses"] = [lapse._asdict() for lapse in lapses_in(device["commands"])]
+    return document
+
+
+def _make(
+    files: list[Path], inventory: Path | None, offline: bool, set_name: str | None, owners: list[str]
+) -> tuple[Plan, Network]:
+    from slotcar.planning.offline import plan_offline
+    from slotcar.planning.source import read_source
+
+    chosen = settings(inventory=inventory)
+    moment = now()
+    if offline or not chosen.has_ledger():
+        network = network_of(chosen)
+        source = read_source(files, moment, network, set_name, owners, chosen.paths)
+        return plan_offline(source, network, chosen, moment, no_ledger_yet=not offline), network
+    with broker(inventory) as opened:
+        source = read_source(files, moment, opened.network, set_name, owners, opened.settings.paths)
+        progress("planning")
+        return opened.plan(source, caller(), moment), opened.network
+
+
+def apply(
+    files: Files,
+    inventory: Inventory = None,
+    set_name: SetName = None,
+    owner: Owners = None,
+    diff: Annotated[bool, typer.Option("--diff", help="show the lines of each router that come and go")] = False,
+    yes: Yes = False,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Apply reservation FILES, or exactly the plan in a file that `slotcar plan -o` wrote.
+
+    All or nothing: if anything is refused, nothing is applied (exit code 3). Asks before it applies files; a plan's file
+    is applied without a question, because it holds no more than was shown when it was made.
+    """
+    from slotcar.planning.plan_file import plan_document, read_plan
+    from slotcar.planning.source import read_source
+
+    if chosen_place() is not None:
+        _apply_there(files, inventory, set_name, owner or [], form=form, diff=diff, yes=yes)
+        return
+    with broker(inventory) as opened:
+        made, idle = read_plan(files), False
+        if made is None:
+            moment = now()
+            source = read_source(files, moment, opened.network, set_name, owner or [], opened.settings.paths)
+            made = opened.plan(source, caller(), moment)
+            idle = not _confirmed(made, plan_document(made), opened.network, form, diff=diff, yes=yes)
+        result = None if idle else opened.apply(made, caller(), now())
+    _show_applied(result, form)
+
+
+def _apply_there(
+    files: list[Path], inventory: Path | None, set_name: str | None, owners: list[str], *,
+    form: Format, diff: bool, yes: bool,
+) -> None:  # fmt: skip
+    from slotcar.planning.plan_file import plan_in_file
+
+    with over_http(inventory) as far:
+        document, idle = plan_in_file(files), False
+        if document is None:
+            document = far.plan_files(files, set_name, owners, now())
+            idle = not _confirmed(far.shown(document), document, None, form, diff=diff, yes=yes)
+        result = None if idle else far.apply_document(document)
+    _show_applied(result, form)
+
+
+def _confirmed(
+    made: Plan, document: Mapping[str, Any], network: Network | None, form: Format, *, diff: bool, yes: bool
+) -> bool:
+    """Shows a plan and asks; False where there is nothing to do.
+
+    Raises:
+        typer.Exit: it holds a refusal, or the answer is no.
+    """
+    if form is Format.TABLE or made.refused:
+        emit(document, form, partial(print_plan, made, document["boundaries"], network, diff=diff))
+    if made.refused:
+        raise typer.Exit(ExitCode.REFUSED)
+    if made.changes_nothing:
+        return False
+    confirm(yes, "Apply this?")
+    return True
+
+
+def _show_applied(result: Applied | None, form: Format) -> None:
+    from slotcar.views.documents import entry_document
+
+    counts = (result.created, result.changed, result.cancelled) if result else (0, 0, 0)
+    entries = result.entries if result else ()
+    document = dict(zip(("created", "changed", "cancelled"), counts, strict=True))
+    emit({**document, "entries": [entry_document(one) for one in entries]}, form, partial(_print_applied, result))
+
+
+def _print_applied(result: Applied | None) -> None:
+    if result is None:
+        return
+    for entry in result.entries:
+        reservation = entry.reservation
+        waits = "; its change waits for approval" if entry.proposed else ""
+        stdout().print(f"{reservation.owner}/{reservation.name}  {entry.handle}  {entry.state.value}{waits}")
+    stdout().print(
+        f"Applied: {result.created} created, {result.changed} changed, {result.cancelled} cancelled.", style="bold"
+    )
+
+
+def print_plan(
+    made: Plan,
+    boundaries: Sequence[Mapping[str, Any]],
+    network: Network | None,
+    *,
+    diff: bool = False,
+    commands: bool = False,
+) -> None:
+    """As Terraform shows it: each fate with its reasons, then what the devices would be told, then one line.
+
+    Args:
+        boundaries: as the plan's document has them; all that is known where another machine made it.
+        network: None where another machine made it.
+    """
+    from slotcar.cli.plan_words import print_boundaries, print_documents
+
+    for step in made.steps:
+        _print_step(step)
+    if network is None:
+        print_documents(boundaries, made.boundaries_left_out, diff=diff)
+    else:
+        print_boundaries(made, network, diff=diff, commands=commands)
+    stdout().print(f"\n{made.summary}", style="bold")
+
+
+def _print_step(step: PlanStep) -> None:
+    from rich.text import Text
+
+    from slotcar.planning.plan_lines import What, step_lines
+
+    styles = {What.REFUSED: "bold red", What.WOULD_FIT: "bold red", What.NOTE: "yellow"}
+    for what, line in step_lines(step, others_short()):
+        indent = {What.DETAIL: "    ", What.NOTE: "    ", What.WOULD_FIT: "    "}.get(what, "")
+        words = indent + line if what is What.DETAIL else hanging(indent + line, CONTINUED_AT)
+        stdout().print(Text(words, style=styles.get(what, STYLES[step.action.value])), soft_wrap=True)

@@ -1,0 +1,144 @@
+"""Which controller a command goes to over HTTP, and what becomes of the errors of the client library."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slotcar.files import read_regular_file
+from slotcar.problems import SlotcarError
+
+if TYPE_CHECKING:
+    from slotcar_client import Slotcar
+    from slotcar_client.contexts import Place
+
+#: The context of this machine's own ledger, which needs no address.
+LOCAL = "local"
+LARGEST_TOKEN_BYTES = 4096
+Api = Annotated[
+    str | None,
+    typer.Option("--api", help="the controller's address; by default the context's, or else that of this machine's"),
+]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option("--token-file", help="a file that holds a token of that controller [env: SLOTCAR_API_TOKEN_FILE]"),
+]
+#: Kinds of problems by which admission or a policy refuses (exit code 3).
+_REFUSALS = frozenset(
+    ("refused", "plan-refused", "quota-exceeded", "flow-taken", "hold-too-long", "beyond-horizon", "endpoint-not-allowed",
+     "unrenderable")
+)  # fmt: skip
+_context: str | None = None
+
+
+class NoAnswer(SlotcarError):
+    """The controller cannot be reached now; it may be later."""
+
+
+class Declined(SlotcarError):
+    """The controller answers, and will not do this; asking again does not help."""
+
+
+class RefusedThere(Declined):
+    """The controller's admission or its operator's rules refuse it.
+
+    Attributes:
+        refusal: admission's numbers, as the API gives them; None where it was not admission.
+    """
+
+    def __init__(self, message: str, refusal: Mapping[str, Any] | None = None) -> None:
+        self.refusal = refusal
+        super().__init__(message)
+
+
+def choose_context(name: str | None) -> None:
+    """What `--context` says, for the whole command."""
+    global _context
+    _context = name
+
+
+def chosen_place() -> Place | None:
+    """The controller that verbs go to; None for this machine's ledger.
+
+    Raises:
+        Declined: the context is not there, or its token cannot be read.
+    """
+    name = _context or (None if os.environ.get("SLOTCAR_API") else os.environ.get("SLOTCAR_CONTEXT"))
+    if name == LOCAL:
+        return None
+    if name is None and not os.environ.get("SLOTCAR_API") and not _contexts_file().exists():
+        return None  # without the client library, which takes a while to import
+    from slotcar_client import contexts
+
+    with translated():
+        return contexts.chosen_place(context=name)
+
+
+def _contexts_file() -> Path:
+    base = os.environ.get("XDG_CONFIG_HOME") or Path(os.environ.get("HOME") or Path.home()) / ".config"
+    return Path(base) / "slotcar" / "contexts.json"
+
+
+@contextmanager
+def remote(address: str | None, token_file: Path | None, attempts: int = 5) -> Iterator[Slotcar]:
+    """The controller that these name, else that of the context, else this machine's.
+
+    Raises:
+        Declined: the token file cannot be read; and see `translated`.
+    """
+    from slotcar_client import Retries, Slotcar
+    from slotcar_client.contexts import token_of
+
+    with translated():
+        place = None if address else chosen_place()
+        token = read_token(token_file) if token_file else place.token if place else token_of(os.environ)
+        api = address or (place.api if place else _own_address())
+        with Slotcar(api, token, retries=Retries(attempts=attempts)) as slotcar:
+            yield slotcar
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """
+    Raises:
+        NoAnswer, Declined, RefusedThere: instead of the client library's errors, in the same words.
+    """
+    import slotcar_client
+
+    try:
+        yield
+    except (slotcar_client.NoAnswer, slotcar_client.Unavailable) as error:
+        raise NoAnswer(str(error)) from error
+    except slotcar_client.Problem as error:
+        words = f"{error}; an earlier attempt may have done it: see slotcar status" if error.maybe_done else str(error)
+        if error.kind in _REFUSALS:
+            raise RefusedThere(words, None if error.maybe_done else error.document.get("refusal")) from error
+        raise Declined(words) from error
+    except slotcar_client.SlotcarError as error:
+        raise Declined(str(error)) from error
+
+
+def read_token(file: Path) -> str:
+    """
+    Raises:
+        Declined: it cannot be read.
+    """
+    try:
+        return read_regular_file(file, LARGEST_TOKEN_BYTES).decode("ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        words = getattr(error, "strerror", None) or "it is no text"
+        raise Declined(f"{file}: no token can be read from it: {words}") from error
+
+
+def _own_address() -> str:
+    from slotcar.cli.session import settings
+
+    chosen = settings()
+    everywhere = ("0.0.0.0", "::")  # noqa: S104 - asked about, not bound
+    host = "127.0.0.1" if chosen.listen_host in everywhere else chosen.listen_host
+    return f"http://{f'[{host}]' if ':' in host else host}:{chosen.listen_port}"

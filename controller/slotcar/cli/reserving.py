@@ -1,0 +1,375 @@
+"""One reservation at a time: create, modify, bind, commit, extend, cancel, approve, reject, status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from slotcar.cli import grouping
+from slotcar.cli.confirmation import confirm
+from slotcar.cli.options import (
+    IfVersion,
+    Inventory,
+    MaybeWhich,
+    Newest,
+    OfLabel,
+    OfName,
+    OfOwner,
+    OutputFormat,
+    Since,
+    Until,
+    Which,
+    Yes,
+    label_of,
+    parsed,
+    time_of,
+)
+from slotcar.cli.output import Format, emit, hanging, print_table, stdout
+from slotcar.cli.remote import Api, TokenFile, chosen_place, remote
+from slotcar.cli.reservation_options import takes_reservation
+from slotcar.cli.session import caller, now, over_http, verbs
+from slotcar.problems import printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from slotcar.ledger.model import Entry
+
+#: Where the values of one reservation begin.
+VALUES_AT = 11
+
+
+def register(app: typer.Typer) -> None:
+    for command in (create, modify, bind, commit, extend, cancel, approve, reject, status):
+        app.command()(command)
+
+
+@takes_reservation(
+    {"service": "ip-premium", "protocol": "tcp", "direction": "forward", "start": "now"}, optional=("owner",)
+)
+def create(
+    data: dict[str, object],
+    hold: Annotated[
+        str | None,
+        typer.Option(
+            "--hold", help="only hold it, for so long (`default` for the usual 15 min); then commit or lose it"
+        ),
+    ] = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option("--idempotency-key", help="say the same again, get the same")
+    ] = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Reserve: admitted whole, or refused with numbers (exit code 3)."""
+    if chosen_place() is not None:
+        with over_http(inventory) as far:
+            _show(far.create_as_said(data, hold, idempotency_key), form)
+        return
+    from slotcar.broker import Options
+    from slotcar.cli.session import broker
+    from slotcar.reservation import from_mapping
+    from slotcar.reservation.fingerprint import fingerprint_of
+    from slotcar.units import parse_duration
+
+    moment = now()
+    reservation = from_mapping(data, moment, "create")
+    held = None if hold in (None, "default") else parsed("--hold", parse_duration, hold or "")
+    with broker(inventory) as opened:
+        held = opened.settings.hold if hold == "default" else held
+        options = Options(hold=held, idempotency_key=idempotency_key, fingerprint=fingerprint_of(data, hold))
+        _show(opened.create(reservation, caller(), now(), options), form)
+
+
+def modify(
+    which: Which,
+    rate: Annotated[
+        str | None, typer.Option("--rate", "-r", help="new payload rate, each way that is reserved")
+    ] = None,
+    forward_rate: Annotated[str | None, typer.Option("--forward-rate", help="new payload rate forward")] = None,
+    reverse_rate: Annotated[
+        str | None, typer.Option("--reverse-rate", help="new payload rate on the way back")
+    ] = None,
+    start: Annotated[str | None, typer.Option("--start", help="new start")] = None,
+    end: Annotated[str | None, typer.Option("--end", help="new end; or say --duration")] = None,
+    duration: Annotated[
+        str | None, typer.Option("--duration", help="new length, `2 h` or `PT90M`; or say --end")
+    ] = None,
+    remaining: Annotated[
+        str | None,
+        typer.Option("--remaining", help="what of a volume remains to be moved, such as `1.2 TB`; `0 B` ends it"),
+    ] = None,
+    if_version: IfVersion = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Change a rate or a window, or say what remains of a volume. If the new one is refused, the old one stays (exit
+    code 3).
+    """
+    from slotcar.planning.modification import Modification
+    from slotcar.reservation import parse_time
+    from slotcar.units import parse_duration, parse_rate_bps, parse_remaining_bytes
+
+    moment = now()
+    change = Modification(
+        rate_bps=parsed("--rate", parse_rate_bps, rate) if rate else None,
+        forward_bps=parsed("--forward-rate", parse_rate_bps, forward_rate) if forward_rate else None,
+        reverse_bps=parsed("--reverse-rate", parse_rate_bps, reverse_rate) if reverse_rate else None,
+        start=parsed("--start", lambda text: parse_time(text, moment), start) if start else None,
+        end=parsed("--end", lambda text: parse_time(text, moment), end) if end else None,
+        duration=parsed("--duration", parse_duration, duration) if duration else None,
+    )
+    left = parsed("--remaining", parse_remaining_bytes, remaining) if remaining else None
+    if left is not None and change != Modification():
+        raise typer.BadParameter("it goes with no other change", param_hint="--remaining")
+    with verbs(inventory) as opened:
+        if left is None:
+            _show(opened.modify(which, change, caller(), now(), if_version), form)
+        else:
+            _show(opened.report(which, left, caller(), now(), if_version), form)
+
+
+def bind(
+    which: Which,
+    source_port: Annotated[int | None, typer.Option("--source-port", min=1, max=65535)] = None,
+    destination_port: Annotated[int | None, typer.Option("--destination-port", min=1, max=65535)] = None,
+    if_version: IfVersion = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Say the ports that were not known when it was created."""
+    with verbs(inventory) as opened:
+        _show(opened.bind(which, caller(), now(), source_port, destination_port, if_version), form)
+
+
+def commit(
+    which: Which, if_version: IfVersion = None, inventory: Inventory = None, form: OutputFormat = Format.TABLE
+) -> None:
+    """Make a hold firm."""
+    if grouping.is_group(which):
+        grouping.change("commit", which, inventory, form, if_version=if_version)
+        return
+    with verbs(inventory) as opened:
+        _show(opened.commit(which, caller(), now(), if_version), form)
+
+
+def extend(
+    which: Which,
+    by: Annotated[str, typer.Option("--by", help="how long from now, such as `15 min`")] = "15 min",
+    if_version: IfVersion = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Keep a hold for longer."""
+    from slotcar.units import parse_duration
+
+    longer = parsed("--by", parse_duration, by)
+    with verbs(inventory) as opened:
+        _show(opened.extend(which, longer, caller(), now(), if_version), form)
+
+
+Reason = Annotated[str, typer.Option("--reason", help="for the audit log")]
+
+
+def cancel(
+    which: Which,
+    reason: Reason = "",
+    if_version: IfVersion = None,
+    inventory: Inventory = None,
+    yes: Yes = False,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Give it back, now; its routers follow at once. Asks first."""
+    from slotcar.planning.plan_lines import summary
+
+    if grouping.is_group(which):
+        grouping.change("cancel", which, inventory, form, yes=yes, reason=reason, if_version=if_version)
+        return
+    with verbs(inventory) as opened:
+        entry = opened.status(which, caller())
+        confirm(yes, f"Cancel {'/'.join(entry.reservation.key)} ({entry.state.value}, {summary(entry.reservation)})?")
+        _show(opened.cancel(which, caller(), now(), if_version, reason), form)
+
+
+def approve(
+    which: Which,
+    if_version: IfVersion = None,
+    yes: Yes = False,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Let a reservation above the approval gate, or a change of one, through: exactly what is shown."""
+    if grouping.is_group(which):
+        grouping.change("approve", which, inventory, form, yes=yes, if_version=if_version)
+        return
+    with verbs(inventory) as opened:
+        version = if_version
+        if version is None:
+            seen = opened.status(which, caller())
+            _print_entry(seen, err=True)
+            version = seen.version
+            confirm(yes, "Approve this?")
+        _show(opened.approve(which, version, caller(), now()), form)
+
+
+def reject(
+    which: Which,
+    reason: Reason = "",
+    if_version: IfVersion = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Turn a reservation above the approval gate away, or a change of one, which stays as it is then."""
+    if grouping.is_group(which):
+        grouping.change("reject", which, inventory, form, reason=reason, if_version=if_version)
+        return
+    with verbs(inventory) as opened:
+        _show(opened.reject(which, caller(), now(), if_version, reason), form)
+
+
+def status(
+    which: MaybeWhich = None,
+    owner: OfOwner = None,
+    name: OfName = None,
+    label: OfLabel = None,
+    since: Since = None,
+    until: Until = None,
+    newest: Newest = False,
+    every: Annotated[bool, typer.Option("--all", "-a", help="also those that are over")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
+    watch: Annotated[
+        bool,
+        typer.Option("--watch", "-w", help="show the controller, its next boundary and its devices, until Ctrl-C"),
+    ] = False,
+    interval: Annotated[float, typer.Option("--interval", min=0.2, max=3600, help="of --watch, seconds")] = 1.0,
+    api: Api = None,
+    token_file: TokenFile = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """One reservation with its path, or a list of those that live; with --watch, what the controller is about."""
+    if watch:
+        _watch(which, form, api, token_file, interval)
+        return
+    if which and grouping.is_group(which):
+        grouping.show(which, inventory, form)
+        return
+    from slotcar.ledger.model import OCCUPYING
+    from slotcar.ledger.queries import Filter
+    from slotcar.views.documents import entry_document
+
+    with verbs(inventory) as opened:
+        if which:
+            _show(opened.status(which, caller()), form)
+            return
+        begin, end = (time_of(option, text, now()) for option, text in (("--from", since), ("--until", until)))
+        states = None if every else OCCUPYING
+        wanted = Filter(owner, name, states, label_of(label), begin, end, newest, limit=limit)
+        entries = opened.list(wanted, caller())
+    emit([entry_document(entry) for entry in entries], form, lambda: _print_list(entries))
+
+
+def _watch(which: str | None, form: Format, api: str | None, token_file: Path | None, interval_s: float) -> None:
+    from slotcar.cli.watching import watch
+
+    if form is not Format.TABLE:
+        raise typer.BadParameter("--watch draws for people: programs ask the API, GET /v1/controller", param_hint="-f")
+    if which is not None:
+        words = f"it shows the controller, not a reservation: say `slotcar timeline --reservation {which}`"
+        raise typer.BadParameter(words, param_hint="--watch")
+    with remote(api, token_file, attempts=1) as slotcar:
+        watch(slotcar, interval_s)
+
+
+def _print_list(entries: tuple[Entry, ...]) -> None:
+    from slotcar.cli.listing import RESERVATIONS, reservation_row
+
+    moment = now()
+    print_table(RESERVATIONS, [reservation_row(entry, moment) for entry in entries], "No reservations.")
+
+
+def _show(entry: Entry, form: Format) -> None:
+    from slotcar.views.documents import entry_document
+
+    emit(entry_document(entry), form, lambda: _print_entry(entry))
+
+
+def _print_entry(entry: Entry, *, err: bool = False) -> None:
+    from slotcar.admission.resource_id import describe
+    from slotcar.cli.listing import present_slot, state_words
+    from slotcar.cli.output import stderr
+    from slotcar.planning.plan_lines import summary
+    from slotcar.timebase import iso
+    from slotcar.views.explain import profile_lines
+    from slotcar.vocabulary import IfUnready
+
+    console = stderr() if err else stdout()
+    reservation = entry.reservation
+    console.print(f"{reservation.owner}/{reservation.name}  {entry.handle}", style="bold")
+    until = f" until {iso(entry.hold_until)}" if entry.hold_until else ""
+    moment = now()
+    number, window = present_slot(entry, moment)
+    lines = [
+        f"state    {state_words(entry, moment)}{until}, version {entry.version}",
+        f"asks     {summary(reservation)}",
+    ]
+    lines += _progress_lines(entry)
+    lines += [f"{'' if number else 'profile':<9}{line}" for number, line in enumerate(profile_lines(reservation))]
+    if reservation.need is None and len(reservation.windows) > 1:
+        lines.append(f"slot     {number} of {len(reservation.windows)}, {iso(window.start)} to {iso(window.end)}")
+    for path in entry.paths:
+        ways = [path.source, *(hop.device for hop in path.hops), path.destination]
+        lines.append(f"path     {' > '.join(ways)}")
+    takes = "takes   " if reservation.constant_rate_bps is not None else "takes up to"
+    lines += [
+        f"{takes} {demand.resource.kind_of.format_amount(demand.peak)} of {describe(demand.resource)}"
+        for demand in entry.demands
+    ]
+    if entry.group is not None and reservation.together is not None:
+        failure = reservation.together.on_failure.value
+        lines.append(
+            f"group    {entry.group} ({reservation.owner}/{reservation.together.group}), on failure {failure}"
+        )
+    if reservation.if_unready is not IfUnready.DELAY:
+        lines.append(f"unready  {reservation.if_unready.value}")
+    if reservation.labels:
+        lines.append(f"labels   {', '.join(f'{key}={value}' for key, value in reservation.labels.items())}")
+    lines += _change_lines(entry)
+    for line in lines:
+        console.print(hanging(f"  {printable(line)}", VALUES_AT), markup=False, soft_wrap=True)
+
+
+def _progress_lines(entry: Entry) -> list[str]:
+    """What was last said of a volume by a deadline, and what it needs."""
+    from slotcar.timebase import iso
+    from slotcar.units import format_bytes, format_bytes_about, format_rate
+
+    told = entry.progress
+    if told is None:
+        return []
+    needs = f", which needs {format_rate(told.needed_bps)}" if told.needed_bps else ""
+    lines = [f"remains  {format_bytes(told.remaining_bytes)} at {iso(told.at)}{needs}"]
+    if told.missing_bytes:
+        lines.append(
+            f"{'':<9}{format_bytes_about(told.missing_bytes, up=True)} of it cannot be moved in time: nothing more is free"
+        )
+    return lines
+
+
+def _change_lines(entry: Entry) -> list[str]:
+    """The change that waits for approval, one line for each key."""
+    from slotcar.planning.matching import compare
+    from slotcar.timebase import iso
+    from slotcar.views.explain import difference_sentence
+
+    change = entry.proposed
+    if change is None:
+        return []
+    sentences = [
+        difference_sentence(one.key, one.before, one.after) for one in compare(entry.reservation, change.reservation)
+    ]
+    return [
+        f"change   waits for approval, asked by {change.actor} at {iso(change.at)}",
+        *(f"         {one}" for one in sentences),
+    ]

@@ -1,0 +1,136 @@
+"""What a command works on: settings, network, and the ledger where it needs one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slotcar.cli.options import actor
+from slotcar.cli.output import complain, long_work_is_told, progress, under_way
+
+if TYPE_CHECKING:
+    from slotcar.auth.tokens import Caller
+    from slotcar.broker import Broker
+    from slotcar.cli.over_http import OverHttp
+    from slotcar.network.model import Network
+    from slotcar.settings import Settings
+
+#: Reservations among which a near name is looked for.
+MOST_NAMES = 10_000
+HERE = "or say --context local for this machine's ledger"
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def settings(**overrides: Any) -> Settings:
+    from slotcar.settings import load_settings
+
+    return load_settings(**overrides)
+
+
+def network_of(chosen: Settings) -> Network:
+    from slotcar.network import load_network
+
+    progress(f"reading the inventory {chosen.need_inventory()}")
+    with long_work_is_told():
+        return load_network(chosen.need_inventory(), chosen.vault_password_file)
+
+
+def caller() -> Caller:
+    """Whoever may open the ledger's database is an operator: the database is what is protected."""
+    from slotcar.auth.tokens import Caller, Role
+
+    return Caller(name=actor(), role=Role.OPERATOR)
+
+
+@contextmanager
+def verbs(inventory: Path | None = None) -> Iterator[Broker | OverHttp]:
+    """The verbs: over HTTP where a controller is named (`SLOTCAR_API`, a context), else over this machine's ledger.
+
+    Raises:
+        Declined: the controller does not do it; or it is named, and so is an inventory.
+    """
+    from slotcar.cli.remote import Declined, chosen_place, remote
+
+    place = chosen_place()
+    if place is None:
+        with broker(inventory) as opened:
+            yield opened
+        return
+    from slotcar.cli.over_http import OverHttp
+
+    if inventory is not None:
+        raise Declined(f"the controller at {place.api} has an inventory of its own: leave --inventory out, {HERE}")
+    progress(f"asking the controller at {place.api}")
+    with remote(None, None) as slotcar:
+        yield OverHttp(slotcar)
+
+
+@contextmanager
+def over_http(inventory: Path | None = None) -> Iterator[OverHttp]:
+    """The verbs of the controller that is named."""
+    from slotcar.cli.over_http import OverHttp
+
+    with verbs(inventory) as opened:
+        assert isinstance(opened, OverHttp), "no controller is named"
+        yield opened
+
+
+def require_here(what: str) -> None:
+    """
+    Raises:
+        Declined: another controller is named, and this can only be done with this machine's ledger.
+    """
+    from slotcar.cli.remote import Declined, chosen_place
+
+    if (place := chosen_place()) is not None:
+        where = f"the context {place.name}" if place.name else "SLOTCAR_API"
+        raise Declined(
+            f"{where} names the controller at {place.api}, and {what} only on its own machine: there, {HERE}"
+        )
+
+
+def tell_here(what: str) -> None:
+    """Says on standard error that another controller is named, and that the command does not go there: it works on this
+    machine's `what`. A context that cannot be read keeps nobody from that."""
+    from slotcar.cli.remote import Declined, chosen_place
+
+    with suppress(Declined):
+        if (place := chosen_place()) is not None:
+            where = f"the context {place.name}" if place.name else "SLOTCAR_API"
+            complain(f"note: {where} names the controller at {place.api}; this is done with this machine's {what}")
+
+
+@contextmanager
+def broker(inventory: Path | None = None) -> Iterator[Broker]:
+    """The verbs over the ledger that the settings name."""
+    from slotcar.broker import Broker
+    from slotcar.ledger import open_ledger
+    from slotcar.ledger.errors import UnknownHandle
+
+    chosen = settings(inventory=inventory)
+    network = network_of(chosen)
+    progress("opening the ledger")
+    with long_work_is_told(), open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
+        opened = Broker(ledger, network, chosen)
+        under_way("at work")
+        try:
+            yield opened
+            under_way("closing the ledger")
+        except UnknownHandle as error:
+            raise UnknownHandle(error.handle, _near(opened, error.handle)) from error
+
+
+def _near(opened: Broker, which: str) -> str:
+    """The reservations that may be meant: by `OWNER/NAME`, name or handle, those that live first."""
+    from slotcar.ledger.model import OCCUPYING
+    from slotcar.ledger.queries import Filter
+    from slotcar.views.naming import near_reservations
+
+    living = opened.list(Filter(states=OCCUPYING, limit=MOST_NAMES), caller())
+    return near_reservations(which, living or opened.list(Filter(limit=MOST_NAMES), caller()))

@@ -1,0 +1,187 @@
+"""Looking: the timeline, the configurations that are wanted, the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from slotcar.cli.options import (
+    At,
+    Device,
+    Devices,
+    Inventory,
+    Newest,
+    OfLabel,
+    OfName,
+    OfOwner,
+    OfReservation,
+    OutputFormat,
+    Since,
+    Until,
+    label_of,
+    parsed,
+    time_of,
+)
+from slotcar.cli.output import Format, complain, emit, print_table, stdout
+from slotcar.cli.remote import Api, TokenFile, remote
+from slotcar.cli.session import caller, network_of, now, settings, verbs
+from slotcar.problems import printable
+
+if TYPE_CHECKING:
+    from slotcar.platforms.model import Configuration
+
+
+def register(app: typer.Typer) -> None:
+    for command in (timeline, render, events):
+        app.command()(command)
+
+
+def timeline(
+    since: Since = None,
+    until: Until = None,
+    hours: Annotated[
+        float, typer.Option("--hours", min=0.01, max=24 * 366, help="how far ahead, without --until")
+    ] = 24.0,
+    device: Devices = None,
+    reservation: OfReservation = None,
+    owner: OfOwner = None,
+    name: OfName = None,
+    label: OfLabel = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """Slot boundaries, an hour back and to come: what starts and ends when, and how far each device got with it."""
+    from slotcar.cli.listing import BOUNDARIES, boundary_row
+    from slotcar.views.documents import timeline_document
+    from slotcar.views.timeline import LOOK_BACK, TimelineQuery
+
+    moment = now()
+    begin = time_of("--from", since, moment) or moment - LOOK_BACK
+    end = time_of("--until", until, moment) or moment + timedelta(hours=hours)
+    if end < begin:
+        raise typer.BadParameter("is before --from", param_hint="--until")
+    with verbs(inventory) as opened:
+        handle = None if reservation is None else opened.status(reservation, caller()).handle
+        query = TimelineQuery(begin, end, limit, device, handle, owner, name, label_of(label))
+        data = [timeline_document(item) for item in opened.timeline(query, caller(), moment)]
+    rows = [boundary_row(item, moment) for item in data]
+    narrow = [boundary_row(item, moment, narrow=True) for item in data]
+    emit(
+        data,
+        form,
+        lambda: print_table(BOUNDARIES, rows, "No slot begins or ends in that time.", narrow=(BOUNDARIES, narrow)),
+    )
+
+
+def render(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="reservation files: render these, without a ledger", show_default=False)
+    ] = None,
+    at: At = "now",
+    device: Devices = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """The configuration that devices are to have at a time: the bytes that a push compares with.
+
+    With FILES no server or database is needed: they count as admitted on an empty ledger, each on the way and with the
+    rates that the controller would give it; what it would refuse is told, and shown as it was asked for. Without FILES the
+    ledger is read.
+    """
+    from slotcar.reservation import parse_time
+    from slotcar.views.documents import configurations_document
+
+    moment = now()
+    instant = parsed("--at", lambda text: parse_time(text, moment), at)
+    if files:
+        listed: Sequence[Mapping[str, Any]] = configurations_document(
+            _rendered(files, inventory, device, moment, instant), instant
+        )
+    else:
+        with verbs(inventory) as opened:
+            listed = opened.configuration_documents(instant, device, caller())
+    emit(listed, form, lambda: _print(listed))
+
+
+def _rendered(
+    files: list[Path], inventory: Path | None, device: list[str] | None, moment: datetime, instant: datetime
+) -> dict[str, Configuration]:
+    from slotcar.planning.offline import admitted_entries
+    from slotcar.planning.source import read_source
+    from slotcar.views.configurations import configurations_at
+
+    chosen = settings(inventory=inventory)
+    network = network_of(chosen)
+    source = read_source(files, moment, network, most_paths=chosen.paths)
+    assumed = admitted_entries(source, network, chosen, moment)
+    for note in assumed.notes:
+        complain(f"note: {note}")
+    return configurations_at(assumed.entries, network, instant, device)
+
+
+def _print(listed: Sequence[Mapping[str, Any]]) -> None:
+    for one in listed:
+        stdout().print(f"# {one['device']} ({one['platform']})", style="bold cyan", markup=False)
+        for line in one["lines"]:
+            stdout().print(printable(line), markup=False, soft_wrap=True)
+
+
+def events(
+    after: Annotated[
+        int | None,
+        typer.Option("--after", min=0, help="after this number (with --newest: before it); the last ones by default"),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
+    reservation: OfReservation = None,
+    kind: Annotated[
+        list[str] | None, typer.Option("--kind", help="only what begins so, such as `push.`; may be repeated")
+    ] = None,
+    device: Device = None,
+    owner: OfOwner = None,
+    name: OfName = None,
+    label: OfLabel = None,
+    since: Since = None,
+    until: Until = None,
+    newest: Newest = False,
+    long: Annotated[bool, typer.Option("--long", help="each event by itself, with its revision")] = False,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="print what comes, as it comes, until Ctrl-C; asks the API")
+    ] = False,
+    api: Api = None,
+    token_file: TokenFile = None,
+    inventory: Inventory = None,
+    form: OutputFormat = Format.TABLE,
+) -> None:
+    """The audit log: every transition and every push, in order. --follow says one line for each push."""
+    from slotcar.cli.event_lines import COLUMNS, NARROW, cells, narrow_cells
+    from slotcar.cli.following import follow_events
+    from slotcar.views.documents import event_document
+
+    if follow:
+        if newest or since or until:
+            raise typer.BadParameter("goes on from now, or from --after", param_hint="--follow")
+        asked = {
+            "which": reservation, "device": device, "owner": owner, "name": name, "label": label,
+            "kinds": tuple(kind or ()),
+        }  # fmt: skip
+        with remote(api, token_file) as slotcar:
+            follow_events(slotcar, after, asked, form, long=long)
+        return
+    from slotcar.ledger.queries import EventFilter
+
+    moment = now()
+    begin, end = time_of("--from", since, moment), time_of("--until", until, moment)
+    first = 0 if after is None and begin is not None else after
+    with verbs(inventory) as opened:
+        handle = None if reservation is None else opened.status(reservation, caller()).handle
+        asked_for = EventFilter(tuple(kind or ()), handle, device, begin, end, owner, name, label_of(label))
+        listed = opened.events(asked_for, caller(), after if newest else first, limit, newest=newest)
+    data = [event_document(event) for event in listed]
+    rows = [cells(one, long=long) for one in data]
+    narrow = None if long else (NARROW, [narrow_cells(one) for one in data])
+    emit(data, form, lambda: print_table(COLUMNS, rows, "No events.", narrow=narrow))

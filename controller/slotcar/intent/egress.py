@@ -1,0 +1,129 @@
+"""Queues of every egress interface: what the admitted set is guaranteed, and what the rest may take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from slotcar.admission.arithmetic import scaled_up
+from slotcar.admission.resource_id import ResourceId, interface_resource
+from slotcar.intent.flows import committed, first_ingress
+from slotcar.intent.model import Active, Egress, Queue
+from slotcar.ledger.model import Entry
+from slotcar.network.model import Interface, Network
+from slotcar.reservation.model import Slot
+from slotcar.vocabulary import Service
+
+MILLION = 1_000_000
+#: D7.3 §8.1.3: QBSS has "a minimum bandwidth guarantee 1%".
+QBSS_LEAST_PPM = 10_000
+#: Time that a full queue takes to drain at the link's rate: the usual wide-area round trip for TCP's sake.
+QUEUE_US = 50_000
+QUEUE_FLOOR_BYTES = 30_000
+QUEUE_CEILING_BYTES = 8_000_000
+#: QBSS's queue is this part of best effort's at every capacity: it must lose before best effort does (D7.3 §8.1.3,
+#: requirement 1).
+QBSS_QUEUE_PART = 5
+RANK: dict[Service, int] = {
+    Service.IP_PREMIUM: 0,
+    Service.ASSURED_RATE: 1,
+    Service.BEST_EFFORT: 2,
+    Service.QBSS: 3,
+}
+
+
+@dataclass(slots=True)
+class Load:
+    """Sums over the active set, by resource.
+
+    `premium_burst_bytes`: what conforming premium flows may send at once, as frames, so what their queue must hold.
+    """
+
+    rate_bps: dict[ResourceId, int] = field(default_factory=dict)
+    premium_burst_bytes: dict[ResourceId, int] = field(default_factory=dict)
+
+
+def outbound(interface: Interface, service: Service) -> ResourceId:
+    """A service's share of the interface's way out."""
+    return interface_resource(interface.id, "out", service)
+
+
+def load_of(active: Iterable[Active], network: Network) -> Load:
+    """What the active slots ask of every egress, in layer-2 rate as they were admitted."""
+    load = Load()
+    for one in active:
+        for demand in one.entry.demands:
+            amount = demand.amount(one.slot_number)
+            load.rate_bps[demand.resource] = load.rate_bps.get(demand.resource, 0) + amount
+        if one.entry.reservation.service is Service.IP_PREMIUM:
+            _add_bursts(load.premium_burst_bytes, one.entry, one.slot, network)
+    return load
+
+
+def _add_bursts(bursts: dict[ResourceId, int], entry: Entry, slot: Slot, network: Network) -> None:
+    for way, path in zip(entry.reservation.direction.ways, entry.paths, strict=True):
+        ingress = first_ingress(path, network)
+        if ingress is None or not slot.rate_bps(way):
+            continue
+        _, burst = committed(entry.reservation, slot.rate_bps(way), network.devices[ingress.device])
+        for hop in path.hops:
+            interface = network.interface(hop.egress)
+            name = outbound(interface, Service.IP_PREMIUM)
+            size = entry.reservation.packet_size_bytes
+            bursts[name] = bursts.get(name, 0) + scaled_up(burst, size + interface.overhead_bytes, size)
+
+
+def egress_of(interface: Interface, load: Load) -> Egress:
+    """All four queues of one interface, strictly ranked.
+
+    Reserved services are guaranteed what is admitted now, never more than their share; QBSS 1 % at least; best effort
+    what is left. The sum of the guarantees is the link at most.
+    """
+    capacity_bps = interface.capacity_bps
+    premium_bps = _admitted(interface, Service.IP_PREMIUM, load.rate_bps)
+    assured_bps = _admitted(interface, Service.ASSURED_RATE, load.rate_bps)
+    unreserved_bps = max(0, capacity_bps - premium_bps - assured_bps)
+    qbss_ppm = max(QBSS_LEAST_PPM, interface.shares_ppm.get(Service.QBSS, 0))
+    qbss_bps = min(-(-capacity_bps * qbss_ppm // MILLION), unreserved_bps)
+    rates = {
+        Service.IP_PREMIUM: premium_bps,
+        Service.ASSURED_RATE: assured_bps,
+        Service.BEST_EFFORT: unreserved_bps - qbss_bps,
+        Service.QBSS: qbss_bps,
+    }
+    return Egress(
+        interface=interface.id,
+        capacity_bps=capacity_bps,
+        queues=tuple(
+            _queue(interface, service, rates[service], load) for service in sorted(RANK, key=RANK.__getitem__)
+        ),
+    )
+
+
+def _admitted(interface: Interface, service: Service, rates: Mapping[ResourceId, int]) -> int:
+    return min(rates.get(outbound(interface, service), 0), interface.share_bps(service))
+
+
+def _queue(interface: Interface, service: Service, rate_bps: int, load: Load) -> Queue:
+    premium = service is Service.IP_PREMIUM
+    if premium:
+        wanted_bytes = load.premium_burst_bytes.get(outbound(interface, service), 0)
+    else:
+        wanted_bytes = interface.capacity_bps * QUEUE_US // (8 * MILLION)
+    queue_bytes = min(max(wanted_bytes, QUEUE_FLOOR_BYTES), QUEUE_CEILING_BYTES)
+    return Queue(
+        service=service,
+        rate_bps=rate_bps,
+        share_ppm=_share_ppm(interface, service),
+        ceiling_bps=interface.share_bps(service) if premium else interface.capacity_bps,
+        rank=RANK[service],
+        queue_bytes=queue_bytes // QBSS_QUEUE_PART if service is Service.QBSS else queue_bytes,
+    )
+
+
+def _share_ppm(interface: Interface, service: Service) -> int:
+    """The configured share; best effort's is what the others leave."""
+    if service is not Service.BEST_EFFORT:
+        return interface.shares_ppm.get(service, 0)
+    others = sum(share for name, share in interface.shares_ppm.items() if name is not Service.BEST_EFFORT)
+    return max(0, MILLION - others)

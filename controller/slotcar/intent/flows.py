@@ -1,0 +1,118 @@
+"""Reserved flows at the place where they enter: match, rates and bursts (GARA §4.2, §5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from slotcar.admission.arithmetic import burst_bytes, policer_rate_bps
+from slotcar.intent.model import EdgeFlow, FlowMatch
+from slotcar.ledger.model import Entry
+from slotcar.network.model import Device, InterfaceId, Network
+from slotcar.path.flow import flow_matches
+from slotcar.path.model import Path
+from slotcar.reservation.model import Reservation, Slot
+from slotcar.vocabulary import RESERVED_SERVICES, Direction, Service
+
+#: Peak rate of assured-rate over its committed rate: what is sent above the commitment is yellow up to here and red
+#: beyond (RFC 2698). Nothing is promised for it, so admission does not count it.
+PEAK_FACTOR = 2
+#: Direction bit of a flow's number.
+_BITS: dict[Direction, int] = {Direction.FORWARD: 0, Direction.REVERSE: 1}
+#: Which service a flow gets when two reservations ask for the same packets.
+_PRECEDENCE = (Service.IP_PREMIUM, Service.ASSURED_RATE, Service.QBSS, Service.BEST_EFFORT)
+
+
+def flow_number(entry_number: int, bit: int) -> int:
+    """The flow's number on every device, for its whole life: ledger number and direction bit."""
+    return entry_number * 2 + bit
+
+
+def flows_of(entry: Entry, slot: Slot, network: Network) -> Iterator[EdgeFlow]:
+    """The entry's flows while `slot` is open: one for each reserved direction, at its first ingress on a managed device.
+    A direction without a rate in this slot has no flow, where the service is one that is promised a rate.
+    """
+    if entry.reservation.claim is not None:
+        return
+    ways, matches = entry.reservation.direction.ways, flow_matches(entry.reservation, entry.paths)
+    promised = entry.reservation.service in RESERVED_SERVICES
+    for way, path, match in zip(ways, entry.paths, matches, strict=True):
+        ingress = first_ingress(path, network)
+        if ingress is not None and (slot.rate_bps(way) or not promised):
+            yield _flow(entry, match, way, slot.rate_bps(way), ingress, network.devices[ingress.device])
+
+
+def first_ingress(path: Path, network: Network) -> InterfaceId | None:
+    """Where the flow is classified: the first device that is not of an over-provisioned domain."""
+    for hop in path.hops:
+        if hop.device not in path.unreserved_devices and not network.domain_of(hop.ingress).over_provisioned:
+            return hop.ingress
+    return None
+
+
+def committed(reservation: Reservation, payload_rate_bps: int, device: Device) -> tuple[int, int]:
+    """Layer-3 rate and burst of a reservation's policer on `device` for a payload rate (GARA §5.1)."""
+    rate_bps = policer_rate_bps(payload_rate_bps, reservation.packet_size_bytes, reservation.protocol)
+    return rate_bps, _burst(rate_bps, reservation, device)
+
+
+def _burst(rate_bps: int, reservation: Reservation, device: Device) -> int:
+    return burst_bytes(
+        rate_bps,
+        reservation.rtt_us,
+        reservation.protocol,
+        floor_bytes=device.burst_floor_bytes,
+        ceiling_bytes=device.burst_ceiling_bytes,
+    )
+
+
+def _flow(
+    entry: Entry, match: FlowMatch, way: Direction, payload_rate_bps: int, ingress: InterfaceId, device: Device
+) -> EdgeFlow:
+    reservation = entry.reservation
+    bit = _BITS[way]
+    cir_bps, cbs_bytes = committed(reservation, payload_rate_bps, device)
+    pir_bps, pbs_bytes = cir_bps, cbs_bytes
+    if reservation.service is Service.ASSURED_RATE:
+        pir_bps = cir_bps * PEAK_FACTOR
+        pbs_bytes = _burst(pir_bps, reservation, device)
+    return EdgeFlow(
+        interface=ingress,
+        number=flow_number(entry.number, bit),
+        label=f"{reservation.owner}/{reservation.name} {way.value}",
+        match=match,
+        service=reservation.service,
+        cir_bps=cir_bps,
+        cbs_bytes=cbs_bytes,
+        pir_bps=pir_bps,
+        pbs_bytes=pbs_bytes,
+    )
+
+
+def without_twins(flows: Iterable[EdgeFlow]) -> tuple[EdgeFlow, ...]:
+    """Flows by interface and number, of which no two match the same packets.
+
+    Two reservations between the same endpoints whose ports are not bound yet (GARA bind) cannot be told apart: they
+    share one policer with the sum of their rates and bursts, under the lower number. Where their services differ, the
+    higher one has the packets, and the other's traffic is in it.
+    """
+    by_match: dict[tuple[str, FlowMatch], list[EdgeFlow]] = {}
+    for flow in flows:
+        by_match.setdefault((flow.interface.name, flow.match), []).append(flow)
+    merged = [_merge(twins) for twins in by_match.values()]
+    return tuple(sorted(merged, key=lambda flow: (flow.interface.name, flow.number)))
+
+
+def _merge(twins: list[EdgeFlow]) -> EdgeFlow:
+    best = min(twins, key=lambda flow: _PRECEDENCE.index(flow.service)).service
+    same = sorted((flow for flow in twins if flow.service is best), key=lambda flow: flow.number)
+    if len(same) == 1:
+        return same[0]
+    return replace(
+        same[0],
+        label=", ".join(flow.label for flow in same),
+        cir_bps=sum(flow.cir_bps for flow in same),
+        cbs_bytes=sum(flow.cbs_bytes for flow in same),
+        pir_bps=sum(flow.pir_bps for flow in same),
+        pbs_bytes=sum(flow.pbs_bytes for flow in same),
+    )

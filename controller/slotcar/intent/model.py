@@ -1,0 +1,105 @@
+"""`QosIntent`: what one device must do at an instant, vendor-neutral, every number already computed."""
+
+from __future__ import annotations
+
+import typing
+from dataclasses import dataclass
+
+from slotcar.ledger.model import Entry
+from slotcar.managers import Allocation
+from slotcar.network.model import InterfaceId
+from slotcar.path.flow import FlowMatch as FlowMatch
+from slotcar.reservation.model import Slot
+from slotcar.vocabulary import Service
+
+
+class Active(typing.Protocol):
+    """A reservation that is active at the instant asked for, with its slot that is open then."""
+
+    @property
+    def entry(self) -> Entry: ...
+
+    @property
+    def slot_number(self) -> int: ...
+
+    @property
+    def slot(self) -> Slot: ...
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class EdgeFlow:
+    """A reserved flow on its first ingress: classify, meter, police, mark.
+
+    Attributes:
+        number: stable on the device for the flow's whole life (ledger number and direction); object handles use it.
+        label: `owner/name direction`, for descriptions and remarks.
+        cir_bps: committed layer-3 rate, headers counted (GARA §5.1).
+        cbs_bytes: committed burst (GARA §5.1).
+        pir_bps, pbs_bytes: peak rate and burst of RFC 2698; used by assured-rate only, else equal to the committed.
+    """
+
+    interface: InterfaceId
+    number: int
+    label: str
+    match: FlowMatch
+    service: Service
+    cir_bps: int
+    cbs_bytes: int
+    pir_bps: int
+    pbs_bytes: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class AggregatePolicer:
+    """An SLS at an inter-domain ingress: the behaviour aggregate's rate limit (GARA §4.2)."""
+
+    interface: InterfaceId
+    sls: str
+    service: Service
+    rate_bps: int
+    burst_bytes: int
+    excess: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Queue:
+    """One service's queue on an egress interface.
+
+    Attributes:
+        rate_bps: guaranteed layer-2 rate: what the admitted set needs at this instant.
+        share_ppm: the service's configured share of the link, the most that `rate_bps` can become.
+        ceiling_bps: the most that it may use when others leave bandwidth over.
+        rank: 0 is served first.
+        queue_bytes: queue length limit.
+    """
+
+    service: Service
+    rate_bps: int
+    share_ppm: int
+    ceiling_bps: int
+    rank: int
+    queue_bytes: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Egress:
+    """All queues of one egress interface, by rank."""
+
+    interface: InterfaceId
+    capacity_bps: int
+    queues: tuple[Queue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QosIntent:
+    """A device's whole QoS at one instant. Equal intents render to equal bytes."""
+
+    device: str
+    platform: str
+    flows: tuple[EdgeFlow, ...]
+    aggregates: tuple[AggregatePolicer, ...]
+    egress: tuple[Egress, ...]
+    #: Edge interfaces, on which unentitled code points are reset to best effort (D7.3 §3.2.1, policing).
+    untrusted: tuple[InterfaceId, ...]
+    #: Of a place of resource managers: what reservations have of it.
+    allocations: tuple[Allocation, ...] = ()

@@ -1,0 +1,21 @@
+"""The only durable state: entries, the occupancy log, events (PostgreSQL). Decides nothing by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slotcar.ledger.ledger import Ledger as Ledger
+    from slotcar.ledger.ledger import open_ledger as open_ledger
+    from slotcar.ledger.queries import Filter as Filter
+
+__all__ = ["Filter", "Ledger", "open_ledger"]
+
+
+def __getattr__(name: str) -> Any:
+    """Loads SQLAlchemy and the tables' kernels only for who opens a ledger: the model is everybody's."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from slotcar.ledger import ledger, queries
+
+    return getattr(queries if name == "Filter" else ledger, name)

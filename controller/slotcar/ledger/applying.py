@@ -1,0 +1,113 @@
+"""A plan as one operation on the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from slotcar.admission.model import Refused
+from slotcar.ledger.errors import PlanNotAdmitted, StaleLedger
+from slotcar.ledger.groups import waiting_together
+from slotcar.ledger.model import AdmissionRequest, Cancellation, Entry, State
+from slotcar.ledger.operations import Admit, Operation, move
+from slotcar.ledger.rights import check_quotas, owners_usage
+from slotcar.ledger.transaction import Key, Labelled, Needs, Transaction
+
+
+class Basis(Protocol):
+    """What a plan rests on, and what it promised: pure decisions, asked under the ledger's lock (ADR 33).
+
+    Each gives a sentence for everything that is otherwise; none where the plan holds.
+    """
+
+    @property
+    def keys(self) -> Collection[Key]:
+        """Owner and name of all reservations that the plan names."""
+
+    @property
+    def labelled(self) -> Labelled:
+        """Of whom the plan speaks as one set."""
+
+    def changed(self, live: Mapping[Key, Entry | None], of_set: Collection[Key]) -> Sequence[str]:
+        """Before anything is done. `live`: what there is of `keys`; `of_set`: keys of what the set has."""
+
+    def otherwise(self, entries: Mapping[Key, Entry], moved: Collection[str]) -> Sequence[str]:
+        """After it. `entries`: what came of each request; `moved`: handles of others that made room."""
+
+
+@dataclass(frozen=True)
+class ApplyPlan(Operation[tuple[Entry, ...]]):
+    """All changes of a plan or none: what is cancelled or changed gives back first, then everything is decided in order."""
+
+    cancellations: tuple[Cancellation, ...]
+    requests: tuple[AdmissionRequest, ...]
+    actor: str
+    basis: Basis | None = None
+
+    @property
+    def needs(self) -> Needs:
+        needs = [Admit(self.now, request).needs for request in self.requests]
+        handles = tuple(handle for need in needs for handle in need.handles)
+        return Needs(
+            handles=handles + tuple(one.handle for one in self.cancellations),
+            keys=(*(key for need in needs for key in need.keys), *(self.basis.keys if self.basis else ())),
+            flows=tuple(flow for need in needs for flow in need.flows),
+        )
+
+    def run(self, transaction: Transaction) -> tuple[Entry, ...]:
+        """
+        Raises:
+            StaleLedger: what the plan rests on has changed, or another thing would come of it than it said.
+            PlanNotAdmitted: a change is refused. RefusedByPolicy; what a change's condition raises.
+        """
+        self._check_basis(transaction)
+        before = owners_usage(transaction, {request.reservation.owner for request in self.requests}, self.now)
+        cancelled = [self._cancel(transaction, one) for one in self.cancellations]
+        changed = frozenset(request.replaces for request in self.requests if request.replaces)
+        asked = [Admit(self.now, request, changed) for request in waiting_together(self.requests, transaction)]
+        # Everything that changes leaves first, so that two may take each other's place.
+        olds = [admit.opened(transaction) for admit in asked]
+        # ... but what waits for approval keeps what it has until then.
+        staying = [
+            old if old and admit.may_wait(transaction, old) else None for admit, old in zip(asked, olds, strict=True)
+        ]
+        for old, stays in zip(olds, staying, strict=True):
+            if old is not None and stays is None:
+                transaction.give_back(old)
+        refused: list[tuple[tuple[str, str], Refused]] = []
+        done: list[tuple[Admit, Entry]] = []
+        moved: set[str] = set()
+        for admit, old, stays in zip(asked, olds, staying, strict=True):
+            answer = admit.decided(transaction, old, without=stays)
+            if isinstance(answer, Refused):
+                refused.append((admit.request.reservation.key, answer))
+            else:
+                if stays is not None:
+                    transaction.give_back(stays)
+                done.append((admit, admit.settled(transaction, old, answer)))
+                moved |= answer.moved.keys()
+        if refused:
+            raise PlanNotAdmitted(tuple(refused))
+        for admit, entry in done:  # beside what all of the plan leaves
+            admit.check_beside_others(transaction, entry)
+        check_quotas(transaction, before, self.now)
+        entries = tuple(transaction.entry(entry.handle) for _, entry in done)  # a later one may have moved it
+        self._check_outcome(entries, moved)
+        return (*cancelled, *entries)
+
+    def _check_basis(self, transaction: Transaction) -> None:
+        if self.basis is not None:
+            live = {key: transaction.live(key) for key in self.basis.keys}
+            if changed := self.basis.changed(live, transaction.labelled(self.basis.labelled, self.now)):
+                raise StaleLedger(changed)
+
+    def _check_outcome(self, entries: Sequence[Entry], moved: Collection[str]) -> None:
+        if self.basis is not None:
+            others = set(moved) - {entry.handle for entry in entries}
+            if otherwise := self.basis.otherwise({entry.reservation.key: entry for entry in entries}, others):
+                raise StaleLedger(otherwise)
+
+    def _cancel(self, transaction: Transaction, one: Cancellation) -> Entry:
+        entry = transaction.entry(one.handle, one.expected_version)
+        return move(transaction, entry, State.CANCELLED, self.actor, self.now, "no longer in the files")

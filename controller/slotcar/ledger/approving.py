@@ -1,0 +1,108 @@
+"""Commit, approve, reject: the steps by which a reservation or a change of one comes into force, or does not (ADR 8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from slotcar.ledger.errors import ForbiddenTransition
+from slotcar.ledger.model import Condition, Entry, State
+from slotcar.ledger.operations import Operation, move, require_state
+from slotcar.ledger.recording import ask, document, record
+from slotcar.ledger.rights import as_asked, check_flows, firm_state
+from slotcar.ledger.transaction import Needs, Transaction
+from slotcar.ledger.transfers import progress_after
+
+
+@dataclass(frozen=True)
+class _OnEntry(Operation[Entry]):
+    handle: str
+    actor: str
+    expected_version: int | None = None
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(handles=(self.handle,))
+
+
+@dataclass(frozen=True)
+class Commit(_OnEntry):
+    """A hold becomes firm; above the gate it waits for approval instead. The gate sees the form that is committed."""
+
+    def run(self, transaction: Transaction) -> Entry:
+        """
+        Raises:
+            UnknownHandle, StaleVersion; ForbiddenTransition: it is not held. EndpointNotAllowed: not any more.
+        """
+        entry = transaction.entry(self.handle, self.expected_version)
+        require_state(entry, State.HELD, State.COMMITTED)
+        transaction.terms.policy.endpoints.check(entry.reservation, entry.paths)
+        return move(transaction, entry, firm_state(transaction, entry), self.actor, self.now, "")
+
+
+@dataclass(frozen=True)
+class Approve(_OnEntry):
+    """A reservation that waits becomes committed; of one that is, the change that waits comes into force.
+
+    Attributes:
+        condition: what must hold beside room in the tables, of the form that comes into force.
+    """
+
+    condition: Condition | None = None
+
+    def run(self, transaction: Transaction) -> Entry:
+        """
+        Raises:
+            UnknownHandle, StaleVersion; ForbiddenTransition: nothing of it waits, or the change's slots are over.
+            RefusedByPolicy; what the condition raises.
+        """
+        entry = transaction.entry(self.handle, self.expected_version)
+        asked = as_asked(entry)
+        if entry.proposed is None:
+            require_state(entry, State.AWAITING_APPROVAL, State.COMMITTED)
+        elif asked.reservation.end <= self.now:
+            raise ForbiddenTransition(entry.handle, State.ENDED, State.COMMITTED)
+        transaction.terms.policy.endpoints.check(asked.reservation, asked.paths)
+        check_flows(transaction, asked, self.now, name_other=True)
+        ask(transaction, asked, self.condition)
+        if entry.proposed is None:
+            return move(transaction, entry, State.COMMITTED, self.actor, self.now, "")
+        return self._change(transaction, entry, asked)
+
+    def _change(self, transaction: Transaction, entry: Entry, asked: Entry) -> Entry:
+        transaction.give_back(entry)
+        form: dict[str, Any] = {"reservation": asked.reservation, "paths": asked.paths, "demands": asked.demands}
+        form["progress"] = progress_after(entry, asked.reservation, self.now)
+        form["change"] = entry.changed_at_once(self.now)
+        changed = transaction.change(entry, entry.state, self.now, proposed=None, **form)
+        transaction.take(changed)
+        record(
+            transaction, changed, "modified", self.actor, self.now,
+            before=document(entry), reservation=document(changed),
+        )  # fmt: skip
+        return changed
+
+
+@dataclass(frozen=True)
+class Reject(_OnEntry):
+    """A reservation that waits is turned away; of one that is committed, the change that waits, and it stays as it is."""
+
+    reason: str = ""
+
+    def run(self, transaction: Transaction) -> Entry:
+        """
+        Raises:
+            UnknownHandle, StaleVersion; ForbiddenTransition: nothing of it waits.
+        """
+        entry = transaction.entry(self.handle, self.expected_version)
+        if entry.proposed is None:
+            require_state(entry, State.AWAITING_APPROVAL, State.REJECTED)
+            return move(transaction, entry, State.REJECTED, self.actor, self.now, self.reason)
+        transaction.give_back(entry)
+        changed = transaction.change(entry, entry.state, self.now, proposed=None)
+        transaction.take(changed)
+        record(
+            transaction, changed, "change-rejected", self.actor, self.now,
+            reservation=entry.proposed.reservation.to_document(), **({"reason": self.reason} if self.reason else {}),
+        )  # fmt: skip
+        return changed

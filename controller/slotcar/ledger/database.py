@@ -1,0 +1,205 @@
+"""The engine, the lock on the ledger's head, and errors that say what to do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import sqlalchemy
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.pool import QueuePool
+
+from slotcar.ledger.errors import LedgerUnavailable
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+#: Serialises migrations of several controllers that start together.
+MIGRATION_LOCK = 5_107_001
+#: A peer that is gone without a word (no power, a cut line) is taken for dead after about 15 + 3 × 5 s where nothing is
+#: sent, and after 30 s where something is: by this machine, and by the server, which then gives a dead leader's lock back.
+SILENCE_S, PROBE_S, PROBES, UNANSWERED_S = 15, 5, 3, 30
+#: A question that another thread asks when the ledger is closed may take so long.
+CLOSE_S = 2.0
+_KEEPALIVES = {
+    "keepalives": 1, "keepalives_idle": SILENCE_S, "keepalives_interval": PROBE_S, "keepalives_count": PROBES,
+    "tcp_user_timeout": UNANSWERED_S * 1000,
+}  # fmt: skip
+#: The same at the server's end, for this session; over a Unix socket PostgreSQL takes no notice of it.
+_SERVER_KEEPALIVES = {
+    "tcp_keepalives_idle": SILENCE_S, "tcp_keepalives_interval": PROBE_S, "tcp_keepalives_count": PROBES,
+    "tcp_user_timeout": UNANSWERED_S * 1000,
+}  # fmt: skip
+
+
+class SchemaState(StrEnum):
+    CURRENT = "current"
+    EMPTY = "empty"
+    BEHIND = "behind"
+    AHEAD = "ahead"
+
+
+@dataclass(slots=True)
+class Head:
+    """The ledger's three counters as read under the lock; `save` writes them back."""
+
+    sequence: int
+    event: int
+    entry_number: int
+
+
+def make_engine(url: str, revive: Callable[[], object] | None = None) -> Engine:
+    """An engine on psycopg 3 whose sessions speak UTC and give up on a lock, a statement or a peer that hangs.
+
+    Args:
+        revive: starts the server again that nobody else starts; may raise LedgerUnavailable.
+
+    Raises:
+        LedgerUnavailable: the URL is not PostgreSQL's.
+    """
+    try:
+        parsed = make_url(url).set(drivername="postgresql+psycopg")
+    except sqlalchemy.exc.ArgumentError as error:
+        raise LedgerUnavailable("the database's URL is not one: say postgresql://user@host:5432/name") from error
+    session = {"timezone": "UTC", "lock_timeout": "30s", "statement_timeout": "120s", **_SERVER_KEEPALIVES}
+    options = " ".join(f"-c {name}={value}" for name, value in session.items())
+    engine = create_engine(
+        parsed,
+        pool_size=8,
+        max_overflow=8,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": 5, "options": options, **_KEEPALIVES},
+    )
+
+    @event.listens_for(engine, "connect")
+    def _autocommit_off(connection: Any, _record: Any) -> None:
+        connection.prepare_threshold = 2
+
+    if revive is not None:
+        _have_revived(engine, revive)
+    return engine
+
+
+def close(engine: Engine) -> None:
+    """Closes all connections. What another thread asks at this moment is waited for: nobody would close its connection."""
+    pool = engine.pool
+    assert isinstance(pool, QueuePool)
+    until_s = time.monotonic() + CLOSE_S
+    while pool.checkedout() and time.monotonic() < until_s:
+        time.sleep(0.01)
+    engine.dispose()
+
+
+def _have_revived(engine: Engine, revive: Callable[[], object]) -> None:
+    @event.listens_for(engine, "do_connect")
+    def _connect(dialect: Any, _record: Any, arguments: Any, options: Any) -> Any:
+        try:
+            return dialect.connect(*arguments, **options)
+        except psycopg.OperationalError:
+            with suppress(LedgerUnavailable):  # what the connection says then is the nearer cause
+                revive()
+            return dialect.connect(*arguments, **options)
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Turns a database that cannot serve into `LedgerUnavailable`; leaves programming errors alone."""
+    try:
+        yield
+    except (sqlalchemy.exc.InternalError, psycopg.InternalError) as error:
+        # Read-only, a transaction that was ended, damaged files: it answers, and cannot do what is asked.
+        cause = getattr(error, "orig", None) or error
+        hint = "see the database's own log"
+        if isinstance(cause, psycopg.errors.ReadOnlySqlTransaction):
+            hint = "it is read-only: is it a standby, or is default_transaction_read_only set?"
+        words = " ".join(str(cause).split()).rstrip("?. ")
+        raise LedgerUnavailable(f"the ledger's database cannot do this: {words}; {hint}") from error
+    except (
+        sqlalchemy.exc.OperationalError,
+        sqlalchemy.exc.InterfaceError,
+        sqlalchemy.exc.TimeoutError,
+        psycopg.OperationalError,
+        psycopg.InterfaceError,
+    ) as error:
+        cause = getattr(error, "orig", None) or error
+        # libpq asks in lines of its own what `hint` asks.
+        words = " ".join(str(cause).strip().partition("\n")[0].split()).rstrip("?. ")
+        hint = "is SLOTCAR_DATABASE_URL right, and does the server run?"
+        raise LedgerUnavailable(f"the ledger's database does not answer: {words}; {hint}") from error
+    except sqlalchemy.exc.ProgrammingError as error:
+        if isinstance(error.orig, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
+            raise LedgerUnavailable("the database lacks the ledger's tables: run slotcar db upgrade") from error
+        raise
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[tuple[Connection, Head]]:
+    """One transaction that holds the ledger's lock. Counters are saved and listeners told when it commits."""
+    with answering(), engine.begin() as connection, locked(connection) as head:
+        yield connection, head
+
+
+@contextmanager
+def locked(connection: Connection) -> Iterator[Head]:
+    """The ledger's lock, in the connection's present transaction; else as `writing`."""
+    row = connection.execute(
+        text("SELECT sequence, event, entry_number FROM head WHERE id = 1 FOR UPDATE")
+    ).one_or_none()
+    if row is None:
+        raise LedgerUnavailable("the ledger's head is missing: run slotcar db upgrade")
+    head = Head(row.sequence, row.event, row.entry_number)
+    yield head
+    if (head.sequence, head.event, head.entry_number) != tuple(row):
+        connection.execute(
+            text("UPDATE head SET sequence = :s, event = :e, entry_number = :n WHERE id = 1"),
+            {"s": head.sequence, "e": head.event, "n": head.entry_number},
+        )
+    if head.event != row.event:
+        connection.execute(text("SELECT pg_notify('slotcar_event', :event)"), {"event": str(head.event)})
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    with answering(), engine.connect() as connection:
+        yield connection
+
+
+def schema_state(engine: Engine) -> SchemaState:
+    """Whether the database has the revision that this version was made for."""
+    with reading(engine) as connection:
+        revision = MigrationContext.configure(connection).get_current_revision()
+    if revision is None:
+        return SchemaState.EMPTY
+    script = ScriptDirectory.from_config(_alembic())
+    if revision == script.get_current_head():
+        return SchemaState.CURRENT
+    known = {one.revision for one in script.walk_revisions()}
+    return SchemaState.BEHIND if revision in known else SchemaState.AHEAD
+
+
+def upgrade(engine: Engine) -> tuple[str, str]:
+    """Brings the schema to the head; gives the revision before and after (empty: none)."""
+    with answering(), engine.begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
+        before = MigrationContext.configure(connection).get_current_revision() or ""
+        config = _alembic()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+        after = MigrationContext.configure(connection).get_current_revision() or ""
+    return before, after
+
+
+def _alembic() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.set_main_option("path_separator", "os")
+    return config

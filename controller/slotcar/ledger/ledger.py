@@ -1,0 +1,402 @@
+"""`Ledger`: the only durable state. Decisions are made by admission, under this room's lock (docs/design.md rule 4)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from sqlalchemy import Engine, text
+
+from slotcar.admission import SlotTables
+from slotcar.admission.model import Refused
+from slotcar.ledger import database, embedded, queries
+from slotcar.ledger.applying import ApplyPlan, Basis
+from slotcar.ledger.approving import Approve, Commit, Reject
+from slotcar.ledger.database import SchemaState
+from slotcar.ledger.errors import LedgerUnavailable
+from slotcar.ledger.groups import OnGroup
+from slotcar.ledger.listening import Lease, Listener, try_lead
+from slotcar.ledger.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
+from slotcar.ledger.operations import Admit, AppendEvent, Expire, ExtendHold, Move, Rebind
+from slotcar.ledger.queries import EventFilter, Filter
+from slotcar.ledger.replanning import Replan
+from slotcar.ledger.reporting import Report
+from slotcar.ledger.sessions import SessionStore
+from slotcar.ledger.summaries import Summaries
+from slotcar.ledger.transaction import Transaction
+from slotcar.ledger.webhooks import WebhookStore
+from slotcar.ledger.writer import Writer
+from slotcar.policy.quotas import Usage
+from slotcar.reservation.model import Reservation
+from slotcar.timebase import to_us
+
+T = TypeVar("T")
+#: The advisory lock of whoever pushes to devices.
+LEADER_KEY = 5_107_002
+
+
+class Ledger:
+    """Entries, the occupancy log and events in PostgreSQL. Thread-safe; close it, or use it with `with`.
+
+    Every method that writes takes `now` and raises `LedgerUnavailable` where the database does not answer; nothing is
+    written then.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._terms = Terms({}, {})
+        self._writer = Writer(engine, lambda: self._terms)
+        self._listener = Listener(engine)
+        self.webhooks = WebhookStore(engine)
+        self.summaries = Summaries(engine)
+        self.sessions = SessionStore(engine)
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def url(self) -> str:
+        """The database's, with its password: another process of this controller opens the same ledger by it."""
+        return self._engine.url.render_as_string(hide_password=False)
+
+    def close(self) -> None:
+        self._listener.stop()
+        database.close(self._engine)
+
+    # -- schema ----------------------------------------------------------------------------------------------------
+
+    def upgrade(self) -> tuple[str, str]:
+        """Brings the tables to this version; the revision before and after."""
+        return database.upgrade(self._engine)
+
+    def schema_state(self) -> SchemaState:
+        return database.schema_state(self._engine)
+
+    # -- admission -------------------------------------------------------------------------------------------------
+
+    def set_terms(self, terms: Terms) -> None:
+        """The network and the rules that requests are decided against from now on."""
+        self._terms = terms
+
+    @property
+    def terms(self) -> Terms:
+        return self._terms
+
+    def admit(self, request: AdmissionRequest, now: datetime) -> Entry | Refused:
+        """Lock, re-check, insert: the entry, or the refusal with its numbers and nothing written.
+
+        Raises:
+            NameTaken, IdempotencyConflict, UnknownHandle, StaleVersion, ForbiddenTransition.
+        """
+        return self._writer.submit(Admit(now, request))
+
+    def apply(
+        self,
+        changes: Sequence[AdmissionRequest | Cancellation],
+        now: datetime,
+        *,
+        actor: str,
+        basis: Basis | None = None,
+    ) -> tuple[Entry, ...]:
+        """All changes of a plan in one transaction. `basis`: what must be as the plan saw it, and come out as it said.
+
+        Raises:
+            StaleLedger: it is not, or does not. PlanNotAdmitted: a change is refused.
+        """
+        cancellations = tuple(one for one in changes if isinstance(one, Cancellation))
+        requests = tuple(one for one in changes if isinstance(one, AdmissionRequest))
+        return self._writer.submit(ApplyPlan(now, cancellations, requests, actor, basis))
+
+    def ask(self, question: Callable[[SlotTables], T], now: datetime) -> tuple[T, int]:
+        """The answer of a question to the tables as they are now, and the sequence that they were at.
+
+        The question must leave the tables as they are (or work on their `copy`).
+        """
+        self.expire(now, ended=False)
+        with self._writer.lock, database.reading(self._engine) as connection:
+            connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
+            sequence, _ = queries.counters(connection)
+            tables = self._writer.cache.caught_up(connection, sequence, self._terms, to_us(now))
+            return question(tables), sequence
+
+    # -- states ----------------------------------------------------------------------------------------------------
+
+    def transition(
+        self,
+        handle: str,
+        to: State,
+        now: datetime,
+        *,
+        actor: str,
+        expected_version: int | None = None,
+        reason: str = "",
+    ) -> Entry:
+        """
+        Raises:
+            UnknownHandle, StaleVersion, ForbiddenTransition.
+        """
+        return self._writer.submit(Move(now, handle, to, actor, expected_version, reason))
+
+    def commit(self, handle: str, now: datetime, *, actor: str, expected_version: int | None = None) -> Entry:
+        """A hold made firm, or above the gate left to approval.
+
+        Raises:
+            UnknownHandle, StaleVersion, ForbiddenTransition, RefusedByPolicy.
+        """
+        return self._writer.submit(Commit(now, handle, actor, expected_version))
+
+    def approve(
+        self,
+        handle: str,
+        now: datetime,
+        *,
+        actor: str,
+        expected_version: int | None = None,
+        condition: Condition | None = None,
+    ) -> Entry:
+        """What waits of it comes into force: the reservation, or the change of it.
+
+        Raises:
+            UnknownHandle, StaleVersion, ForbiddenTransition, RefusedByPolicy; what the condition raises.
+        """
+        return self._writer.submit(Approve(now, handle, actor, expected_version, condition))
+
+    def reject(
+        self, handle: str, now: datetime, *, actor: str, expected_version: int | None = None, reason: str = ""
+    ) -> Entry:
+        """What waits of it is turned away: the reservation, or the change of it.
+
+        Raises:
+            UnknownHandle, StaleVersion, ForbiddenTransition.
+        """
+        return self._writer.submit(Reject(now, handle, actor, expected_version, reason))
+
+    def report(
+        self, handle: str, remaining_bytes: int, now: datetime, *, actor: str, expected_version: int | None = None
+    ) -> Entry:
+        """So much of a volume by a deadline remains: its profile is found again.
+
+        Raises:
+            UnknownHandle, StaleVersion, ProgressRefused; CannotExpress, of one that would make room.
+        """
+        return self._writer.submit(Report(now, handle, remaining_bytes, actor, expected_version))
+
+    def replan(self, handle: str, now: datetime) -> Entry | None:
+        """A volume by a deadline that reported progress, planned again; None where nothing has changed by it.
+
+        Raises:
+            UnknownHandle; CannotExpress, of one that would make room.
+        """
+        return self._writer.submit(Replan(now, handle))
+
+    def extend_hold(
+        self, handle: str, hold_until: datetime, now: datetime, *, actor: str, expected_version: int | None = None
+    ) -> Entry:
+        return self._writer.submit(ExtendHold(now, handle, hold_until, actor, expected_version))
+
+    def rebind(
+        self,
+        handle: str,
+        reservation: Reservation,
+        now: datetime,
+        *,
+        actor: str,
+        expected_version: int | None = None,
+        condition: Condition | None = None,
+        proposed: Reservation | None = None,
+        names_others: bool = False,
+    ) -> Entry:
+        """Another form of the reservation that asks for the same of the network: ports bound, labels changed.
+
+        `proposed` is that form of a change which waits for approval.
+        """
+        return self._writer.submit(
+            Rebind(now, handle, reservation, actor, expected_version, condition, proposed, names_others)
+        )
+
+    def expire(self, now: datetime, *, ended: bool = True) -> tuple[Entry, ...]:
+        """Moves on what is over by `now`: holds that ran out and, with `ended`, slots that are past."""
+        with database.reading(self._engine) as connection:
+            due = connection.execute(
+                text(
+                    "SELECT EXISTS (SELECT FROM entry"
+                    "               WHERE state IN ('held', 'awaiting-approval') AND hold_until <= :n)"
+                    " OR EXISTS (SELECT FROM entry WHERE state = ANY(:states) AND end_us <= :us)"
+                ),
+                {
+                    "n": now,
+                    "us": to_us(now),
+                    "states": ["held", "awaiting-approval", *(["committed"] if ended else [])],
+                },
+            ).scalar_one()
+        return self._writer.submit(Expire(now, ended)) if due else ()
+
+    def on_group(self, operation: OnGroup) -> tuple[Entry, ...]:
+        """All members of the group after it, by number.
+
+        Raises:
+            UnknownHandle, ForbiddenTransition, RefusedByPolicy.
+        """
+        return self._writer.submit(operation)
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def get(self, handle: str) -> Entry | None:
+        with database.reading(self._engine) as connection:
+            return queries.by_handle(connection, handle)
+
+    def find(self, owner: str, name: str) -> Entry | None:
+        """The live entry of that name, else the latest that there was."""
+        with database.reading(self._engine) as connection:
+            return queries.by_name(connection, owner, name)
+
+    def members(self, group: str) -> tuple[Entry, ...]:
+        """The members of a group by number; none where there is no such group."""
+        with database.reading(self._engine) as connection:
+            return queries.members(connection, group)
+
+    def find_group(self, owner: str, name: str) -> str | None:
+        """The handle of the owner's latest group of that name."""
+        with database.reading(self._engine) as connection:
+            return queries.group_of(connection, owner, name)
+
+    def list(self, wanted: Filter) -> tuple[Entry, ...]:
+        with database.reading(self._engine) as connection:
+            return queries.entries(connection, wanted)
+
+    def live_between(self, start: datetime, end: datetime | None = None) -> tuple[Entry, ...]:
+        """Live entries that may be open in `[start, end)`."""
+        with database.reading(self._engine) as connection:
+            return queries.live_between(connection, start, end)
+
+    def between(
+        self, start: datetime, end: datetime, owner: str | None = None, limit: int | None = None
+    ) -> tuple[Entry, ...]:
+        """Entries that are or were committed and may be open in `[start, end]`, those that are over too; the first
+        `limit`, and only the owner's, where these are said.
+        """
+        with database.reading(self._engine) as connection:
+            return queries.between(connection, start, end, owner, limit)
+
+    def usage(self, owner: str, now: datetime) -> Usage:
+        """What the owner has that is live and not over, as quotas count it."""
+        with database.reading(self._engine) as connection:
+            return queries.usage(connection, owner, now)
+
+    def sequence(self) -> int:
+        """The occupancy log's, which a plan is made at."""
+        with database.reading(self._engine) as connection:
+            return queries.counters(connection)[0]
+
+    def states(self) -> Mapping[State, int]:
+        with database.reading(self._engine) as connection:
+            return queries.states(connection)
+
+    # -- events ----------------------------------------------------------------------------------------------------
+
+    def append_event(
+        self,
+        kind: str,
+        now: datetime,
+        handle: str | None = None,
+        device: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        """An entry in the audit log that belongs to no change of a reservation: a push, for example."""
+        self._writer.submit(AppendEvent(now, kind, handle, device, details or {}))
+
+    def events(
+        self, after: int | None = 0, limit: int = 100, handle: str | None = None, kinds: Collection[str] = ()
+    ) -> tuple[Event, ...]:
+        """In order: the first `limit` after the number `after`, or the last ones of all where it is None."""
+        return self.events_of(EventFilter(kinds, handle), after, limit)
+
+    def events_of(self, wanted: EventFilter, after: int | None = 0, limit: int = 100) -> tuple[Event, ...]:
+        """As `events`, by every way into the log."""
+        with database.reading(self._engine) as connection:
+            return queries.events(connection, after, limit, wanted)
+
+    def newest_events(self, wanted: EventFilter, after: int = 0, limit: int = 100) -> tuple[Event, ...]:
+        """The latest first: those before the number `after`, or the last ones of all where it is 0."""
+        with database.reading(self._engine) as connection:
+            return queries.newest_events(connection, after, limit, wanted)
+
+    def last_event(self) -> int:
+        with database.reading(self._engine) as connection:
+            return queries.counters(connection)[1]
+
+    def wait_for_event(self, after: int, timeout_s: float) -> bool:
+        """Whether there is an event after `after`, at the latest after the time."""
+        deadline = time.monotonic() + timeout_s
+        while self.last_event() <= after:
+            left = deadline - time.monotonic()
+            if left <= 0 or self._listener.stopping:
+                return False
+            self._listener.wait(after, left)
+        return True
+
+    def try_lead(self) -> Lease | None:
+        """The right to push to devices, which one controller has at a time; None while another has it."""
+        with database.answering():
+            return try_lead(self._engine, LEADER_KEY)
+
+    def take_fence(self, lease: Lease, kind: str, now: datetime, above: int = 0, **details: Any) -> int:
+        """Appends an event and gives its number: the fence of whoever has the lease, greater than each given before.
+
+        It is written in the session that has the lock, so whoever lost the lead gets none: no later leader can have begun
+        before it commits (ADR 12). `above`: a fence that a device has; the number is greater than that, too, and the log
+        goes on from there.
+
+        Raises:
+            LedgerUnavailable: the lead is lost, or the database does not answer.
+        """
+        connection = lease.connection
+        with database.answering(), connection.begin(), database.locked(connection) as head:
+            head.event = max(head.event, above)
+            transaction = Transaction(connection, head, self._writer.cache, self._terms, to_us(now))
+            transaction.event(kind, now, None, None, **details)
+            transaction.flush()
+        return head.event
+
+
+def open_ledger(url: str | None, state_dir: Path, *, migrate: bool | None = None) -> Ledger:
+    """The ledger at a PostgreSQL URL, or the embedded one in `state_dir/postgres`.
+
+    The embedded one is brought to this version by itself; a server's only by `slotcar db upgrade` (`migrate`).
+
+    Raises:
+        LedgerUnavailable: no server, no room, or tables of another version.
+    """
+    embedded_one, revive = url is None, None
+    if url is None:
+        # Nobody else starts it again when it dies.
+        revive = partial(embedded.start, (state_dir / "postgres").absolute())
+        url = revive()
+    ledger = Ledger(database.make_engine(url, revive))
+    try:
+        if migrate if migrate is not None else embedded_one:
+            ledger.upgrade()
+        state = ledger.schema_state()
+        if migrate is not False and state is not SchemaState.CURRENT:
+            raise LedgerUnavailable(_WORDS[state])
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
+_WORDS = {
+    SchemaState.EMPTY: "the database has no ledger yet: run slotcar db upgrade",
+    SchemaState.BEHIND: "the database's ledger is of an older version: run slotcar db upgrade",
+    SchemaState.AHEAD: "the database's ledger is of a newer version than this Slotcar: upgrade Slotcar",
+}

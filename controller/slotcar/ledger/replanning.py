@@ -1,0 +1,81 @@
+"""Transfers that reported progress, planned again at a period (ADR 31): room may have come free, or rates be too high.
+
+Since the last report a transfer is taken to have moved what its profile says; only its owner knows better.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from slotcar.admission.deadline import KEPT_ABOVE_PERMILLE
+from slotcar.admission.placing import PAST_SLOTS, next_second, profile_of, rest_of
+from slotcar.admission.rates import MICROBITS_PER_BYTE, clipped, microbits
+from slotcar.ledger.model import Entry, State
+from slotcar.ledger.operations import Operation
+from slotcar.ledger.recording import document, record
+from slotcar.ledger.reporting import planned, record_behind
+from slotcar.ledger.transaction import Needs, Transaction
+from slotcar.ledger.transfers import move_others, moved_form
+from slotcar.timebase import to_us
+
+
+def remaining_bytes(entry: Entry, moment: datetime) -> int:
+    """What of a transfer's volume remains at a moment: as it was reported, less what its profile has moved since."""
+    progress = entry.progress
+    if progress is None:
+        return 0
+    moved = microbits(clipped(profile_of(entry.reservation), to_us(progress.at), to_us(moment)))
+    return max(0, progress.remaining_bytes + -moved // MICROBITS_PER_BYTE)
+
+
+def is_off(entry: Entry, now: datetime) -> bool:
+    """Whether the rest of a transfer's profile moves less than what remains, or over 1 % more."""
+    need, progress, moment = entry.reservation.need, entry.progress, next_second(now)
+    if need is None or progress is None or entry.state is not State.COMMITTED or entry.proposed is not None:
+        return False
+    past = sum(1 for slot in entry.reservation.slots if progress.at < slot.end <= moment)
+    if moment >= need.by or past >= PAST_SLOTS:  # what it has moved is not known any more: the next report tells
+        return False
+    needed = remaining_bytes(entry, moment) * MICROBITS_PER_BYTE
+    above = microbits(rest_of(entry.reservation, moment)) - needed
+    return needed > 0 and not 0 <= above * 1000 <= needed * KEPT_ABOVE_PERMILLE
+
+
+@dataclass(frozen=True)
+class Replan(Operation[Entry | None]):
+    """Plans a transfer that is off again; the entry where something has changed by it."""
+
+    handle: str
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(handles=(self.handle,))
+
+    def run(self, transaction: Transaction) -> Entry | None:
+        """
+        Raises:
+            UnknownHandle. SlotcarError: what the condition of one that would move raises.
+        """
+        entry = transaction.entry(self.handle)
+        need, progress, moment = entry.reservation.need, entry.progress, next_second(self.now)
+        if need is None or progress is None or not is_off(entry, self.now):
+            return None
+        left = remaining_bytes(entry, moment)
+        found = planned(transaction, entry, need, left, moment, self.now)
+        keeps = found.profile == rest_of(entry.reservation, moment) or not found.profile
+        if keeps and found.missing_bytes == progress.missing_bytes:
+            return None
+        form = {} if keeps else moved_form(entry, found.profile, moment)
+        known = replace(progress, needed_bps=found.needed_bps, missing_bytes=found.missing_bytes)
+        transaction.give_back(entry)
+        changed = transaction.change(entry, entry.state, self.now, progress=known, **form)
+        transaction.take(changed)
+        record(
+            transaction, changed, "replanned", "slotcar", self.now, remaining_bytes=left, needed_bps=found.needed_bps,
+            missing_bytes=found.missing_bytes, before=document(entry), reservation=document(changed),
+        )  # fmt: skip
+        if found.missing_bytes > progress.missing_bytes:
+            record_behind(transaction, changed, left, known, self.now)
+        move_others(transaction, found.moved, changed, self.now)
+        return changed

@@ -1,0 +1,151 @@
+"""What remains of a volume by a deadline, as its owner reports it: the rate that it needs is found again each time.
+
+Needed rate = remaining volume / remaining time (NICT, deadline transfers over AF). What is done early is given back at
+once; what has fallen behind asks for more, and it is said where it cannot have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from slotcar.admission.deadline import progress
+from slotcar.admission.decision import absent
+from slotcar.admission.free import free_in
+from slotcar.admission.placing import next_second, place_transfer, profile_of, rest_of, transfer_of, with_profile
+from slotcar.admission.rates import Profile
+from slotcar.ledger.errors import ProgressRefused
+from slotcar.ledger.model import Entry, Progress, State
+from slotcar.ledger.operations import Operation, move
+from slotcar.ledger.recording import document, record
+from slotcar.ledger.transaction import Needs, Transaction
+from slotcar.ledger.transfers import movable_in, move_others, moved_form, rules_of, within
+from slotcar.reservation.need import VolumeByDeadline
+from slotcar.timebase import Window, iso
+from slotcar.units import format_bytes, format_bytes_about
+
+
+@dataclass(frozen=True)
+class Report(Operation[Entry]):
+    """So many bytes remain to be moved; 0 ends the reservation."""
+
+    handle: str
+    remaining_bytes: int
+    actor: str
+    expected_version: int | None = None
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(handles=(self.handle,))
+
+    def run(self, transaction: Transaction) -> Entry:
+        """
+        Raises:
+            UnknownHandle, StaleVersion; ProgressRefused: it is no volume by a deadline, is not committed or over, or more
+            remains than before. SlotcarError: what the condition of one that would move raises.
+        """
+        entry = transaction.entry(self.handle, self.expected_version)
+        need = self._checked(entry)
+        if not self.remaining_bytes:
+            return self._finished(transaction, entry)
+        moment = next_second(self.now)
+        before = rest_of(entry.reservation, moment)
+        found = planned(transaction, entry, need, self.remaining_bytes, moment, self.now)
+        progress = Progress(self.remaining_bytes, self.now, found.needed_bps, found.missing_bytes)
+        form = {} if found.profile == before or not found.profile else moved_form(entry, found.profile, moment)
+        transaction.give_back(entry)
+        changed = transaction.change(entry, entry.state, self.now, progress=progress, **form)
+        transaction.take(changed)
+        self._record(transaction, entry, changed, progress)
+        move_others(transaction, found.moved, changed, self.now)
+        return changed
+
+    def _checked(self, entry: Entry) -> VolumeByDeadline:
+        name, need = "/".join(entry.reservation.key), entry.reservation.need
+        if need is None:
+            words = f"{name} has a fixed rate, and no volume of which a part remains: change its rate or its end"
+            raise ProgressRefused(words)
+        if entry.state is not State.COMMITTED:
+            raise ProgressRefused(f"{name} is {entry.state.value}: only of a committed transfer does something remain")
+        if next_second(self.now) >= need.by:
+            raise ProgressRefused(f"the deadline of {name}, {iso(need.by)}, is past: nothing can be changed any more")
+        known, since = need.volume_bytes, "all of its volume"
+        if entry.progress is not None:
+            known, since = entry.progress.remaining_bytes, f"what remained at {iso(entry.progress.at)}"
+        if self.remaining_bytes > known:
+            raise ProgressRefused(
+                f"{format_bytes(self.remaining_bytes)} of {name} cannot remain: that is more than {since}, "
+                f"{format_bytes(known)}; to move more, change its volume in its file and apply that"
+            )
+        return need
+
+    def _record(self, transaction: Transaction, before: Entry, after: Entry, progress: Progress) -> None:
+        numbers = {"remaining_bytes": progress.remaining_bytes, "needed_bps": progress.needed_bps}
+        forms = {"before": document(before), "reservation": document(after)} if before.demands != after.demands else {}
+        record(transaction, after, "progress", self.actor, self.now, **numbers, **forms)
+        if progress.missing_bytes:
+            record_behind(transaction, after, self.remaining_bytes, progress, self.now)
+
+    def _finished(self, transaction: Transaction, entry: Entry) -> Entry:
+        """All is moved: what is left of its profile is free at once."""
+        reason = "all of its volume is moved"
+        if entry.reservation.start >= self.now:
+            return move(transaction, entry, State.CANCELLED, self.actor, self.now, reason)
+        transaction.give_back(entry)
+        reservation, demands = with_profile(entry.reservation, entry.demands, (), self.now, entry.reservation.slots)
+        progress = Progress(0, self.now, 0)
+        ended = transaction.change(
+            entry, State.ENDED, self.now, reservation=reservation, demands=demands, progress=progress, proposed=None
+        )
+        record(transaction, ended, "ended", self.actor, self.now, reason=reason, reservation=document(ended))
+        return ended
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A transfer's profile from a moment on, and those of others that move for it; see `slotcar.admission.deadline`."""
+
+    needed_bps: int
+    profile: Profile
+    missing_bytes: int
+    moved: Mapping[str, Profile]
+
+
+def planned(
+    transaction: Transaction,
+    entry: Entry,
+    need: VolumeByDeadline,
+    remaining_bytes: int,
+    moment: datetime,
+    now: datetime,
+) -> Found:
+    """What the rest of a transfer can have from `moment` on. Changes nothing.
+
+    Where a change waits for approval beside what is in force, nobody moves: both would need the room.
+    """
+    terms, tables = transaction.terms, transaction.tables
+    allowed = within(need, entry.reservation, terms.policy.gate)
+    transfer = transfer_of(allowed, entry.demands, need.window_from(moment), remaining_bytes)
+    with absent(tables, entry.demands, (entry.occupied,)):
+        free = free_in(tables, transfer.crossings, Window(moment, need.by), terms.sls)
+        found = progress(transfer, profile_of(entry.reservation), remaining_bytes, moment, free)
+        if found.missing_bytes and entry.proposed is None:
+            others = movable_in(transaction, now, {entry.handle})
+            room = place_transfer(tables, transfer, rules_of(terms, now), lambda: others)
+            if room is not None:
+                return Found(found.needed_bps, room[0], 0, room[1])
+    return Found(found.needed_bps, found.profile, found.missing_bytes, {})
+
+
+def record_behind(
+    transaction: Transaction, entry: Entry, remaining_bytes: int, progress: Progress, now: datetime
+) -> None:
+    """Says what of a transfer cannot be moved by its deadline."""
+    assert entry.reservation.need is not None
+    missing, remaining = format_bytes_about(progress.missing_bytes, up=True), format_bytes(remaining_bytes)
+    words = f"{missing} of {remaining} cannot be moved by {iso(entry.reservation.need.by)}: all that is free is taken"
+    record(
+        transaction, entry, "behind", "slotcar", now, remaining_bytes=remaining_bytes, needed_bps=progress.needed_bps,
+        missing_bytes=progress.missing_bytes, message=words,
+    )  # fmt: skip

@@ -1,0 +1,135 @@
+"""The tables as SQLAlchemy sees them. The migrations make them; a test compares the two."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, DateTime, Integer, MetaData, Numeric, SmallInteger, Table, Text
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+metadata = MetaData()
+
+head = Table(
+    "head",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("sequence", BigInteger, nullable=False),
+    Column("event", BigInteger, nullable=False),
+    Column("entry_number", BigInteger, nullable=False),
+)
+
+resource = Table(
+    "resource",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+)
+
+entry = Table(
+    "entry",
+    metadata,
+    Column("number", BigInteger, primary_key=True),
+    Column("handle", Text, nullable=False, unique=True),
+    Column("owner", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("document", JSONB, nullable=False),
+    Column("paths", JSONB, nullable=False),
+    Column("resources", ARRAY(Text), nullable=False),
+    Column("amounts", ARRAY(BigInteger), nullable=False),
+    Column("labels", JSONB, nullable=False),
+    Column("start_us", BigInteger, nullable=False),
+    Column("end_us", BigInteger, nullable=False),
+    Column("hold_until", DateTime(timezone=True)),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("changed_at", DateTime(timezone=True), nullable=False),
+    Column("proposed", JSONB),
+    Column("windows", Integer, nullable=False),
+    Column("volume_bits", Numeric, nullable=False),
+    Column("deadline_us", BigInteger),
+    Column("progress", JSONB),
+    Column("wire_bytes", ARRAY(Integer)),
+    Column("payload_bytes", Integer),
+    Column("change", JSONB),
+    Column("group_handle", Text),
+)
+
+flow = Table(
+    "flow",
+    metadata,
+    Column("pair", Text, primary_key=True),
+    Column("owner", Text, primary_key=True),
+    Column("entry", BigInteger, primary_key=True),
+)
+
+occupancy = Table(
+    "occupancy",
+    metadata,
+    Column("sequence", BigInteger, primary_key=True),
+    Column("entry", BigInteger, nullable=False),
+    Column("sign", SmallInteger, nullable=False),
+    Column("resources", ARRAY(Integer), nullable=False),
+    Column("amounts", ARRAY(BigInteger), nullable=False),
+    Column("starts_us", ARRAY(BigInteger), nullable=False),
+    Column("ends_us", ARRAY(BigInteger), nullable=False),
+    Column("last_end_us", BigInteger, nullable=False),
+)
+
+event = Table(
+    "event",
+    metadata,
+    Column("sequence", BigInteger, primary_key=True),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("handle", Text),
+    Column("device", Text),
+    Column("details", JSONB, nullable=False),
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("actor", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("request", Text, nullable=False),
+    Column("handle", Text, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False),
+)
+
+webhook = Table(
+    "webhook",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("kinds", ARRAY(Text), nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("created_by", Text, nullable=False),
+    Column("delivered_at", DateTime(timezone=True)),
+    Column("last_error", Text, nullable=False),
+    Column("owner", Text),
+)
+
+webhook_delivery = Table(
+    "webhook_delivery",
+    metadata,
+    Column("webhook", Text, primary_key=True),
+    Column("sequence", BigInteger, primary_key=True),
+    Column("lane", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("queued_at", DateTime(timezone=True), nullable=False),
+    Column("next_at", DateTime(timezone=True), nullable=False),
+    Column("dead_at", DateTime(timezone=True)),
+    Column("last_error", Text, nullable=False),
+)
+
+web_session = Table(
+    "web_session",
+    metadata,
+    Column("id_sha256", Text, primary_key=True),
+    Column("token_name", Text, nullable=False),
+    Column("token_sha256", Text),
+    Column("zone", Text, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("seen_at", DateTime(timezone=True), nullable=False),
+)

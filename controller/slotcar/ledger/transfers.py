@@ -1,0 +1,135 @@
+"""Volumes by a deadline in the ledger: what may be moved, what is done, and how a profile takes another's place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from slotcar.admission.moves import PlacedTransfer
+from slotcar.admission.placing import Done, Rules, profile_of, transfer_of, with_profile
+from slotcar.admission.rates import MICROBITS_PER_BYTE, Profile, clipped, microbits
+from slotcar.ledger.model import Entry, Progress, State, Terms
+from slotcar.ledger.recording import ask, document, record
+from slotcar.ledger.transaction import Transaction
+from slotcar.policy.gate import Gate
+from slotcar.reservation.model import Reservation
+from slotcar.reservation.need import VolumeByDeadline
+from slotcar.timebase import MICROSECOND, Window, to_us
+
+#: Transfers that are over are forgotten when there are so many more than live ones.
+FORGOTTEN_ABOVE = 100
+
+
+def rules_of(terms: Terms, now: datetime) -> Rules:
+    """What requests of a moment are placed by."""
+    policy = terms.policy
+    return Rules(now, now + policy.horizon, terms.sls, policy.frozen, terms.solver)
+
+
+def placed_transfer(entry: Entry, gate: Gate) -> PlacedTransfer | None:
+    """The entry as something that may be moved; None where it may not be.
+
+    One that is held, or waits for approval, is as it was shown; and no move brings a rate above the gate that was not
+    there before.
+    """
+    need = entry.reservation.need
+    if need is None or entry.state is not State.COMMITTED or entry.proposed is not None:
+        return None
+    start = need.start or min(entry.created_at, need.by - MICROSECOND)
+    known = need.volume_bytes if entry.progress is None else entry.progress.remaining_bytes
+    if not known:
+        return None
+    transfer = transfer_of(within(need, entry.reservation, gate), entry.demands, Window(start, need.by), known)
+    return PlacedTransfer(entry.handle, transfer, profile_of(entry.reservation))
+
+
+def within(need: VolumeByDeadline, reservation: Reservation, gate: Gate) -> VolumeByDeadline:
+    """The need with no rate above the gate, or above what the reservation has already."""
+    if gate.rate_bps is None:
+        return need
+    most = max(gate.rate_bps, reservation.peak_rate_bps)
+    return need.model_copy(update={"at_most_bps": min(need.highest_bps, most)})
+
+
+def movable(
+    entries: Iterable[Entry],
+    gate: Gate,
+    stay: Collection[str] = frozenset(),
+    known: MutableMapping[str, tuple[Entry, Gate, PlacedTransfer | None]] | None = None,
+) -> Sequence[PlacedTransfer]:
+    """Those of the entries that may be moved, without those that `stay`, by handle.
+
+    Args:
+        known: what was found of entries before, which is used and kept here.
+    """
+    found = (_known_transfer(entry, gate, known) for entry in entries if entry.handle not in stay)
+    return [one for one in found if one is not None]
+
+
+def movable_in(transaction: Transaction, now: datetime, stay: Collection[str]) -> Sequence[PlacedTransfer]:
+    """Those of the ledger that may be moved, as the transaction has them."""
+    entries = transaction.transfers(now)
+    known = transaction.known_transfers
+    if len(known) > 2 * len(entries) + FORGOTTEN_ABOVE:
+        known.clear()
+    return movable(entries, transaction.terms.policy.gate, stay, known)
+
+
+def _known_transfer(
+    entry: Entry, gate: Gate, known: MutableMapping[str, tuple[Entry, Gate, PlacedTransfer | None]] | None
+) -> PlacedTransfer | None:
+    if known is None:
+        return placed_transfer(entry, gate)
+    before = known.get(entry.handle)
+    if before is None or before[0] is not entry or before[1] != gate:
+        before = known[entry.handle] = entry, gate, placed_transfer(entry, gate)
+    return before[2]
+
+
+def done_by(entry: Entry | None, now: datetime) -> Done:
+    """What a transfer that is changed has done: as it was reported, and since then as its profile says."""
+    if entry is None or entry.reservation.need is None:
+        return Done()
+    report, profile = entry.progress, profile_of(entry.reservation)
+    since = to_us(report.at) if report else 0
+    moved = microbits(clipped(profile, since, to_us(now))) // MICROBITS_PER_BYTE
+    reported = entry.reservation.need.volume_bytes - report.remaining_bytes if report else 0
+    return Done(reported + moved, entry.reservation.slots)
+
+
+def progress_after(old: Entry, reservation: Reservation, now: datetime) -> Progress | None:
+    """Of another form of a transfer, what remains as far as is known; None where nothing is done yet."""
+    need, done_bytes = reservation.need, done_by(old, now).volume_bytes
+    if need is None or not done_bytes:
+        return None
+    remaining = need.model_copy(update={"volume_bytes": max(1, need.volume_bytes - done_bytes)})
+    return Progress(remaining.volume_bytes, now, remaining.needed_bps(need.window_from(now)))
+
+
+def moved_form(entry: Entry, profile: Profile, now: datetime) -> dict[str, Any]:
+    """The parts of an entry that another profile from `now` on changes."""
+    before = entry.reservation
+    reservation, demands = with_profile(before, entry.demands, profile, now, before.slots)
+    return {"reservation": reservation, "demands": demands}
+
+
+def move_others(transaction: Transaction, moved: Mapping[str, Profile], entry: Entry, now: datetime) -> None:
+    """Gives those that make room for the entry their new profiles, each with an event.
+
+    Raises:
+        SlotcarError: what the condition of one that moves raises.
+    """
+    changed = []
+    for handle, profile in moved.items():
+        before = transaction.entry(handle)
+        transaction.give_back(before)
+        after = transaction.change(before, before.state, now, **moved_form(before, profile, now))
+        transaction.take(after)
+        record(
+            transaction, after, "moved", "slotcar", now,
+            before=document(before), reservation=document(after), makes_room_for=entry.handle,
+        )  # fmt: skip
+        changed.append(after)
+    for after in changed:
+        ask(transaction, after, transaction.terms.condition_of(after))

@@ -1,0 +1,135 @@
+"""Group commit: requests of many threads that wait together share a lock, a transaction and a commit (ADR 0003)."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from sqlalchemy import Engine
+
+from slotcar.ledger.applying import ApplyPlan
+from slotcar.ledger.approving import Approve, Commit, Reject
+from slotcar.ledger.cache import TableCache
+from slotcar.ledger.database import writing
+from slotcar.ledger.errors import LedgerUnavailable
+from slotcar.ledger.model import Terms
+from slotcar.ledger.operations import Admit, ExtendHold, Move, Operation, Rebind, expire
+from slotcar.ledger.reporting import Report
+from slotcar.ledger.transaction import Transaction
+from slotcar.problems import SlotcarError
+from slotcar.timebase import to_us
+
+T = TypeVar("T")
+#: A batch longer than this makes its first requests wait for its last.
+LONGEST_BATCH = 256
+#: What takes a place, or would keep one: for these a hold that ran out is over.
+_MINDS_HOLDS = (Admit, ApplyPlan, Move, ExtendHold, Rebind, Commit, Approve, Reject, Report)
+
+
+class Waiting:
+    """An operation whose caller sleeps until it is answered, or until it is that caller's turn to write for all."""
+
+    __slots__ = ("_asleep", "future", "operation")
+
+    def __init__(self, operation: Operation[Any]) -> None:
+        self.operation = operation
+        self.future: Future[Any] = Future()
+        self._asleep = threading.Lock()
+        self._asleep.acquire()
+
+    def sleep(self) -> None:
+        self._asleep.acquire()
+
+    def wake(self) -> None:
+        self._asleep.release()
+
+
+class Writer:
+    """Whoever finds nobody writing writes for all that wait; the others sleep until their answer is durable."""
+
+    def __init__(self, engine: Engine, terms: Callable[[], Terms]) -> None:
+        self._engine = engine
+        self._terms = terms
+        self._queue: deque[Waiting] = deque()
+        #: Guards the queue and whether somebody writes.
+        self._door = threading.Lock()
+        self._somebody_writes = False
+        #: Guards the tables, too: a reader of them takes it.
+        self.lock = threading.Lock()
+        self.cache = TableCache()
+
+    def submit(self, operation: Operation[T]) -> T:
+        """Runs the operation and gives its answer once it is committed.
+
+        Raises:
+            SlotcarError: the operation's own, with nothing of it written; LedgerUnavailable.
+        """
+        waiting = Waiting(operation)
+        with self._door:
+            self._queue.append(waiting)
+            writes, self._somebody_writes = not self._somebody_writes, True
+        if not writes:
+            waiting.sleep()
+        if not waiting.future.done():
+            self._write_for_all(waiting)
+        answer: T = waiting.future.result()
+        return answer
+
+    def _write_for_all(self, own: Waiting) -> None:
+        """Until the own answer is there; then the next that waits takes over, so that nobody serves for ever."""
+        try:
+            while not own.future.done():
+                with self.lock:
+                    self._write_batch(own)
+        finally:
+            with self._door:
+                heir = self._queue[0] if self._queue else None
+                self._somebody_writes = heir is not None
+            if heir:
+                heir.wake()
+
+    def _write_batch(self, own: Waiting) -> None:
+        with self._door:
+            batch = [self._queue.popleft() for _ in range(min(len(self._queue), LONGEST_BATCH))]
+        answers: list[Any]
+        try:
+            answers = self._write([waiting.operation for waiting in batch])
+        except BaseException as error:
+            # What the tables were told may not be what the database holds now.
+            self.cache.drop()
+            answers = [error] * len(batch)
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            for waiting, answer in zip(batch, answers, strict=True):
+                if isinstance(answer, BaseException):
+                    waiting.future.set_exception(answer)
+                else:
+                    waiting.future.set_result(answer)
+                if waiting is not own:
+                    waiting.wake()
+
+    def _write(self, operations: list[Operation[Any]]) -> list[Any]:
+        now = max(operation.now for operation in operations)
+        answers: list[Any] = []
+        with writing(self._engine) as (connection, head):
+            transaction = Transaction(connection, head, self.cache, self._terms(), to_us(now))
+            transaction.prepare(operation.needs for operation in operations)
+            if any(isinstance(operation, _MINDS_HOLDS) for operation in operations):
+                # A hold counts while it lives and not after, whether or not somebody swept it away.
+                for entry in transaction.due(now, ended=False):
+                    expire(transaction, entry, now)
+            for operation in operations:
+                mark = transaction.mark()
+                try:
+                    answers.append(operation.run(transaction))
+                except LedgerUnavailable:
+                    raise
+                except SlotcarError as error:
+                    transaction.take_back(mark)
+                    answers.append(error)
+            transaction.flush()
+        return answers

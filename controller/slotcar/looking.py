@@ -1,0 +1,235 @@
+"""What callers may look at and ask: reservations, free rates, the timeline, events, endpoints, limits, configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from slotcar.auth import access
+from slotcar.auth.tokens import Caller
+from slotcar.ledger import Filter, Ledger
+from slotcar.ledger.errors import UnknownHandle
+from slotcar.ledger.model import Entry, Event
+from slotcar.ledger.queries import EventFilter
+from slotcar.network.model import Network
+from slotcar.planning.enquiry import EnquiryAnswer, ask_tables, ask_to_add
+from slotcar.planning.request_limits import require_few_windows
+from slotcar.planning.routing import ways
+from slotcar.platforms.model import Configuration
+from slotcar.problems import InvalidInput, Problem
+from slotcar.recovery.comparison import Comparison, compare, comparison_document
+from slotcar.reservation.model import Reservation, is_storable
+from slotcar.settings import Settings
+from slotcar.timebase import MICROSECOND, Window
+from slotcar.timeline.shares import BackgroundShares
+from slotcar.views.configurations import configurations_at
+from slotcar.views.devices import named_devices
+from slotcar.views.documents import configurations_document
+from slotcar.views.offers import endpoints_document, limits_document
+from slotcar.views.phases import KINDS
+from slotcar.views.timeline import TimelineItem, TimelineQuery, timeline
+from slotcar.wiring import pusher_for
+
+#: A boundary is prepared at most so long before it, and its failures are recorded no longer than so after it.
+EVENTS_WITHIN = timedelta(hours=1)
+#: Of what the audit log says about boundaries; with more, the earliest are left out.
+MOST_EVENTS = 20_000
+
+#: Of a requester's timeline: reading more would be work for everybody.
+MOST_ENTRIES = 10_000
+#: No owner is called so.
+NOBODY = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """The part of `Broker` that only reads. Errors are `SlotcarError`s."""
+
+    ledger: Ledger
+    network: Network
+    settings: Settings
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def status(self, which: str, caller: Caller) -> Entry:
+        """The entry of a handle, or of `OWNER/NAME` (the live one, else the latest).
+
+        Raises:
+            UnknownHandle: there is none that the caller may see.
+        """
+        if not is_storable(which):
+            raise UnknownHandle(which)
+        owner, slash, name = which.partition("/")
+        entry = self.ledger.find(owner, name) if slash else self.ledger.get(which)
+        if entry is None:
+            raise UnknownHandle(which)
+        access.require_see(caller, entry)
+        return entry
+
+    def group(self, which: str, caller: Caller) -> tuple[Entry, ...]:
+        """The members of a group by number, of its handle or of `OWNER/NAME` (the latest of that name).
+
+        Raises:
+            UnknownHandle: there is none that the caller may see.
+        """
+        if not is_storable(which):
+            raise UnknownHandle(which)
+        owner, slash, name = which.partition("/")
+        handle = self.ledger.find_group(owner, name) if slash else which
+        members = self.ledger.members(handle) if handle else ()
+        if not members:
+            raise UnknownHandle(which)
+        access.require_see(caller, members[0])
+        return members
+
+    def list(self, wanted: Filter, caller: Caller) -> tuple[Entry, ...]:
+        """Entries by number; a requester sees its own."""
+        seen = seen_by(wanted, caller)
+        return self.ledger.list(seen) if seen else ()
+
+    def timeline(self, query: TimelineQuery, caller: Caller, now: datetime) -> tuple[TimelineItem, ...]:
+        """Boundaries that were and that come; a requester sees those of its own reservations.
+
+        Raises:
+            NoSuchDevice: the inventory has no managed device of a name in the query. InvalidInput: a requester asks for a
+            time with more reservations than are read for one.
+        """
+        owner = None
+        if not access.may_overview(caller):
+            query, owner = replace(query, own_only=True), caller.owner or NOBODY
+        elif query.devices is not None:
+            named_devices(self.network, query.devices)
+        if query.until < query.since:
+            return ()
+        wanted = EventFilter(KINDS, since=query.since - EVENTS_WITHIN, until=query.until + EVENTS_WITHIN)
+        events = self.ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
+        entries = self._entries_between(query, owner)
+        return timeline((one for one in entries if owner in (None, one.reservation.owner)), events, query, now)
+
+    def _entries_between(self, query: TimelineQuery, owner: str | None) -> tuple[Entry, ...]:
+        """With the rates of background reservations, which follow from all others: only for these others are read."""
+        window = Window(query.since, query.until + MICROSECOND)
+        if owner is None:
+            return BackgroundShares(self.network)(self.ledger.between(query.since, query.until), window)
+        own = self.ledger.between(query.since, query.until, owner, MOST_ENTRIES + 1)
+        if not any(entry.reservation.share for entry in own):
+            return _require_few(own)
+        everybody = self.ledger.between(query.since, query.until, limit=MOST_ENTRIES + 1)
+        return BackgroundShares(self.network)(_require_few(everybody), window)
+
+    def compare(self, devices: Collection[str] | None, caller: Caller, now: datetime) -> Comparison:
+        """What these devices have (all where `devices` is None) against what they are to have; reads them, which takes
+        seconds, and changes nothing.
+
+        Raises:
+            NoSuchDevice, NotPossible: see `slotcar.recovery.comparison.compare`.
+        """
+        access.require_overview(caller, "read a device")
+        return compare(self.ledger, self.network, pusher_for(self.network, self.settings, None), now, devices)
+
+    # -- free rates ------------------------------------------------------------------------------------------------
+
+    def comparison_document(self, devices: Collection[str] | None, caller: Caller, now: datetime) -> dict[str, Any]:
+        """As `compare`, for people and programs to read."""
+        return comparison_document(self.compare(devices, caller, now))
+
+    def enquire(self, asked: Reservation, caller: Caller, now: datetime) -> EnquiryAnswer:
+        """The highest rate each way over the windows (GARA's enquire), and what is free over time.
+
+        Raises:
+            NoPath: the endpoints are not connected, or not known. BeyondHorizon: reservations end earlier.
+        """
+        self.ledger.terms.policy.check_horizon(asked, now)
+        require_few_windows([("", asked)], self.settings.max_windows)
+        choices = ways(asked, self.network, self.settings.paths)
+        answer, _ = self.ledger.ask(lambda tables: ask_tables(asked, choices, self.network, tables), now)
+        return answer
+
+    def addable(self, which: str, caller: Caller, now: datetime) -> EnquiryAnswer:
+        """What could be added to a reservation of the caller's own, from now to its end.
+
+        Raises:
+            UnknownHandle: see `status`. NotPossible: see `ask_to_add`.
+        """
+        entry = self.status(which, caller)
+        answer, _ = self.ledger.ask(lambda tables: ask_to_add(entry, self.network, tables, now), now)
+        return answer
+
+    # -- events, and what is offered -----------------------------------------------------------------------------
+
+    def events(
+        self, wanted: EventFilter, caller: Caller, after: int | None, limit: int, *, newest: bool = False
+    ) -> tuple[Event, ...]:
+        """The events that the caller may see, in order: those after the number `after`, or the last ones where it is None;
+        the latest first, and before it, with `newest`.
+
+        Raises:
+            NotAllowed, NoSuchDevice: see `events_filter`.
+        """
+        seen = self.events_filter(wanted, caller)
+        if newest:
+            return self.ledger.newest_events(seen, after or 0, limit)
+        return self.ledger.events_of(seen, after, limit)
+
+    def events_filter(self, wanted: EventFilter, caller: Caller) -> EventFilter:
+        """What the caller may see of these events: a requester those of its own reservations.
+
+        Raises:
+            NotAllowed: a requester asks for the events of a device. NoSuchDevice.
+        """
+        if wanted.device is not None:
+            access.require_overview(caller, "see the events of a device")
+            named_devices(self.network, [wanted.device])
+        if access.may_overview(caller):
+            return wanted
+        asks_others = wanted.owner not in (None, caller.owner)
+        return replace(wanted, owner=NOBODY if asks_others else caller.owner or NOBODY)
+
+    def endpoints(self, caller: Caller) -> dict[str, Any]:
+        """The ends that a reservation may have; a requester sees those that it may use."""
+        return endpoints_document(self.network, None if access.may_overview(caller) else caller.owner or NOBODY)
+
+    def limits(self, owner: str | None, caller: Caller, now: datetime) -> dict[str, Any]:
+        """The operator's limits, and what the owner (the caller's own where none is named) has of its quotas.
+
+        Raises:
+            NotAllowed: a requester asks for another owner's.
+        """
+        whose = owner if owner is not None else caller.owner or caller.name
+        if not access.may_see(caller, whose):
+            raise access.NotAllowed(f"{caller.name} may ask for the limits of owner {caller.owner} only")
+        return limits_document(self.settings, self.ledger.terms.policy, whose, self.ledger.usage(whose, now))
+
+    def configurations(
+        self, at: datetime, caller: Caller, devices: Collection[str] | None = None
+    ) -> dict[str, Configuration]:
+        """What the devices are to have at `at`: the bytes that a push would compare with.
+
+        Raises:
+            NoSuchDevice, Unrenderable.
+        """
+        access.require_overview(caller, "see the devices' configurations")
+        entries = self.ledger.live_between(at, at + MICROSECOND)
+        return configurations_at(entries, self.network, at, devices)
+
+    def configuration_documents(
+        self, at: datetime, devices: Collection[str] | None, caller: Caller
+    ) -> Sequence[Mapping[str, Any]]:
+        """As `configurations`, for people and programs to read."""
+        return configurations_document(self.configurations(at, caller, devices), at)
+
+
+def seen_by(wanted: Filter, caller: Caller) -> Filter | None:
+    """What of these entries the caller may see: a requester its own; None where it is nothing."""
+    if access.may_see(caller, wanted.owner or ""):
+        return wanted
+    return replace(wanted, owner=caller.owner or NOBODY) if wanted.owner is None else None
+
+
+def _require_few(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    if len(entries) > MOST_ENTRIES:
+        words = f"there are more than {MOST_ENTRIES:,} reservations in this time".replace(",", " ")
+        raise InvalidInput([Problem("query", 0, "until", words, hint="ask for a shorter time")])
+    return entries

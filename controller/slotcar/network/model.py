@@ -1,0 +1,180 @@
+"""`Network`: domains, devices, interfaces, links, hosts and SLS chains, validated and frozen."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from slotcar.timebase import Window
+from slotcar.vocabulary import InterfaceRole, Scheduler, Service
+
+
+class Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+#: GARA §4.1 gave background "90 % of the premium bandwidth" that was left.
+BACKGROUND_PPM = 900_000
+NOTICE_US = 5_000_000
+#: `slotcar_notice` at most: devices are armed for what is nearer only while nothing else is pushed.
+LONGEST_NOTICE = timedelta(minutes=1)
+
+
+class InterfaceId(Frozen):
+    """An interface's name in the network: `device:name`."""
+
+    device: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.device}:{self.name}"
+
+
+class Interface(Frozen):
+    """One interface of a device.
+
+    Attributes:
+        capacity_bps: layer-2 rate of the link in each direction (the VC's rate where there is one).
+        shares_ppm: each service's share of the link, parts per million of `capacity_bps`; at most a million together.
+        neighbour: the interface at the other end of the link; None on an edge interface that faces hosts only.
+        prefixes: networks behind an edge interface beside the subnet of its own address.
+        overhead_bytes: layer-2 bytes that each IP packet costs on this link
+            (Ethernet: header 14, FCS 4, preamble 8, gap 12 = 38; D7.3 counts 60 together with IP and UDP).
+        metric: cost of sending out of this interface, for the shortest path.
+        scheduler: what serves its queues; `linux-tc` only, the others have one each.
+        background_ppm: what background reservations may have of a service's share that others leave, parts per million.
+        notice_us: so long before a new reservation begins, background reservations that must give way are told.
+        owners: of networks behind an edge interface, the owners that may reserve from and to them; everybody may
+            where none is named.
+    """
+
+    id: InterfaceId
+    role: InterfaceRole
+    capacity_bps: int = Field(gt=0)
+    shares_ppm: dict[Service, int]
+    address: IPv4Interface | None = None
+    prefixes: tuple[IPv4Network, ...] = ()
+    neighbour: InterfaceId | None = None
+    overhead_bytes: int = Field(default=38, ge=0)
+    metric: int = Field(default=10, ge=1)
+    scheduler: Scheduler = Scheduler.HTB
+    background_ppm: int = Field(default=BACKGROUND_PPM, ge=0, le=1_000_000)
+    notice_us: int = Field(default=NOTICE_US, ge=0)
+    owners: dict[IPv4Network, tuple[str, ...]] = Field(default_factory=dict)
+
+    @property
+    def behind(self) -> tuple[IPv4Network, ...]:
+        """What an edge interface leads to: its subnet, and the prefixes that are routed to it."""
+        subnet = (self.address.network,) if self.address else ()
+        return tuple(dict.fromkeys((*subnet, *self.prefixes)))
+
+    def share_bps(self, service: Service) -> int:
+        """Capacity of a service on this interface: its configured share of the link (docs/design.md rule 16)."""
+        return self.capacity_bps * self.shares_ppm.get(service, 0) // 1_000_000
+
+
+class Device(Frozen):
+    """A router or switch that Slotcar configures.
+
+    Attributes:
+        burst_ceiling_bytes: the largest policer burst (GARA §5.1: 2 MB; D7.3 §8.1.1 needed 2.5 MB).
+        dead_man_s: without a word from a controller for so long, or half of that, it ends all that is reserved; None: each
+            slot ends at its own end alone.
+        platform: its name in `slotcar.registry`.
+        position: where a map draws it, from the left and from the top; of the same measure for all devices.
+        options: `slotcar_options` as the operator wrote them; `slotcar.platforms.options` makes the platform's own
+            type of them.
+        resources: of a place of resource managers, its capacities by kind and part, `storage:vdb:read`, in the managers'
+            units.
+    """
+
+    name: str
+    domain: str
+    platform: str
+    interfaces: dict[str, Interface]
+    burst_ceiling_bytes: int = Field(default=2_000_000, ge=8_000)
+    burst_floor_bytes: int = Field(default=8_000, ge=1_500)
+    dead_man_s: int | None = Field(default=None, ge=120)
+    position: tuple[int, int] | None = None
+    options: dict[str, int | str | bool] = Field(default_factory=dict)
+    resources: dict[str, int] = Field(default_factory=dict, exclude_if=lambda resources: not resources)
+
+    def capacities_of(self, kind: str) -> dict[str, int]:
+        """Of one kind of resource, by part; the empty part where it has none."""
+        split = ((name.partition(":"), amount) for name, amount in self.resources.items())
+        return {part: amount for (one, _, part), amount in split if one == kind}
+
+
+class Host(Frozen):
+    """An end system: an address behind an edge interface.
+
+    Attributes:
+        owners: who may reserve from and to it; None leaves it to the networks that it is in.
+    """
+
+    name: str
+    domain: str
+    address: IPv4Address
+    attached_to: InterfaceId
+    owners: tuple[str, ...] | None = None
+
+
+class Domain(Frozen):
+    """An administrative domain. `over_provisioned`: it has no QoS and needs none (D7.3 §3.2.1)."""
+
+    name: str
+    over_provisioned: bool = False
+
+
+class Sls(Frozen):
+    """A service level specification between two neighbouring domains, one direction (TEQUILA).
+
+    Attributes:
+        upstream, downstream: traffic goes from the customer `upstream` into the provider `downstream`.
+        ingress: the downstream interface where the aggregate is policed.
+        rate_bps: agreed layer-3 rate; `burst_bytes` its token bucket.
+        validity: when it holds; None for always.
+        excess: `drop` or `remark` (to best effort).
+    """
+
+    name: str
+    upstream: str
+    downstream: str
+    service: Service
+    rate_bps: int = Field(gt=0)
+    burst_bytes: int = Field(ge=1_500)
+    ingress: InterfaceId
+    validity: Window | None = None
+    excess: str = Field(default="drop", pattern="^(drop|remark)$")
+
+    def valid_over(self, window: Window) -> bool:
+        return self.validity is None or (self.validity.start <= window.start and window.end <= self.validity.end)
+
+
+class Network(Frozen):
+    """The whole network, as the inventory says. Keys are names; interfaces are found through their device."""
+
+    domains: dict[str, Domain]
+    devices: dict[str, Device]
+    hosts: dict[str, Host]
+    sls: dict[str, Sls]
+    source: str = ""
+    loaded_at: datetime | None = None
+
+    def interface(self, interface_id: InterfaceId) -> Interface:
+        """The interface of that name.
+
+        Raises:
+            KeyError: no such device or interface.
+        """
+        return self.devices[interface_id.device].interfaces[interface_id.name]
+
+    def is_configured(self, device: Device) -> bool:
+        """Whether Slotcar configures it: not in an over-provisioned domain, which has no QoS and needs none (D7.3
+        §3.2.1); a place of resource managers always."""
+        return bool(device.resources) or not self.domains[device.domain].over_provisioned
+
+    def domain_of(self, interface_id: InterfaceId) -> Domain:
+        return self.domains[self.devices[interface_id.device].domain]

@@ -1,0 +1,64 @@
+"""Places of resource managers in an inventory: hosts with cores or disks to reserve, and whatever third parties manage."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from slotcar.managers import Place, ResourceManager, WrongVariable, managers
+from slotcar.network.findings import Findings
+from slotcar.network.model import Device
+from slotcar.network.reading import Node
+
+#: The platform of places whose managers have call-outs of their own.
+CALL_OUTS = "resource-manager"
+
+
+class Places(Protocol):
+    """What a draft has of them."""
+
+    nodes: dict[str, Node]
+    devices: dict[str, Device]
+
+
+def variables_of_managers() -> tuple[str, ...]:
+    """Those that the installed managers read."""
+    return tuple(sorted({name for manager in managers().values() for name in manager.variables}))
+
+
+def variables_of(node: Node) -> tuple[str, ...]:
+    """Those of them that the node has."""
+    return tuple(name for name in variables_of_managers() if node.variables.get(name) is not None)
+
+
+def is_place(node: Node) -> bool:
+    """Whether a node of a domain is a place of a manager and no router."""
+    return bool(variables_of(node)) and "slotcar_interfaces" not in node.variables
+
+
+def add_place(draft: Places, name: str, domain: str, findings: Findings) -> None:
+    """Notes what is wrong with the variables, and adds the device where nothing is."""
+    node = draft.nodes[name]
+    place = Place(name, node.variables)
+    resources: dict[str, int] = {}
+    used: list[ResourceManager] = []
+    for manager in managers().values():
+        try:
+            capacities = manager.capacities(place)
+        except WrongVariable as error:
+            findings.add(node, error.path, error.message, error.value, error.hint)
+            continue
+        if capacities:
+            used.append(manager)
+            resources |= {f"{manager.kind}:{part}" if part else manager.kind: one for part, one in capacities.items()}
+    platforms = {manager.platform or CALL_OUTS for manager in used}
+    if len(platforms) > 1:
+        kinds = " and ".join(manager.kind for manager in used)
+        findings.add(node, (), f"is a place of {kinds}, which are given in different ways", "", "make a host for each")
+    elif resources:
+        draft.devices[name] = Device(
+            name=name,
+            domain=domain,
+            platform=platforms.pop(),
+            interfaces={},
+            resources=dict(sorted(resources.items())),
+        )

@@ -1,0 +1,288 @@
+"""What an operator writes in an inventory, as pydantic models: texts with units become integers here, once.
+
+Every key is explained in docs/reference/inventory.md; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+
+from slotcar.managers import managers
+from slotcar.network.model import BACKGROUND_PPM, LONGEST_NOTICE, NOTICE_US, InterfaceId
+from slotcar.registry import FOLDERS
+from slotcar.reservation.model import OWNER
+from slotcar.timebase import MICROSECOND, Window
+from slotcar.units import UnitError, format_duration, format_rate, parse_duration, parse_rate_bps, parse_size_bytes
+from slotcar.vocabulary import RESERVED_SERVICES, InterfaceRole, Scheduler, Service
+
+#: No colon, because `device:interface` and resource names are split at colons.
+DEVICE_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
+INTERFACE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9./_-]*")
+SLS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?)\s*%")
+_BARE_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
+_SHARE_HINT = "say a percentage of the link, such as `45 %`"
+
+
+def parse_share_ppm(text: object) -> int:
+    """Parts per million of `45 %` or `0.5 %`.
+
+    Raises:
+        UnitError: no percentage, more than four decimals, above 100 %.
+    """
+    match = _SHARE.fullmatch(text.strip()) if isinstance(text, str) else None
+    if match is None:
+        raise UnitError("is not a share", "" if text is None else text, _share_hint(text))
+    share_ppm = int(Decimal(match[1]) * 10_000)
+    if share_ppm > 1_000_000:
+        raise UnitError("is more than the whole link", text, _SHARE_HINT)
+    return share_ppm
+
+
+def _share_hint(text: object) -> str:
+    """`0.3` is meant as a fraction, `45` as a percentage."""
+    number = "" if isinstance(text, bool) else str(text).strip()
+    if not _BARE_NUMBER.fullmatch(number):
+        return _SHARE_HINT
+    guess = Decimal(number) * 100 if 0 < Decimal(number) < 1 else Decimal(number)
+    shown = f"{guess:f}".rstrip("0").rstrip(".") if "." in f"{guess:f}" else f"{guess:f}"
+    return f"did you mean `{shown} %`? {_SHARE_HINT}"
+
+
+def format_share(share_ppm: int) -> str:
+    """`45 %`, what `parse_share_ppm` reads back."""
+    return f"{Decimal(share_ppm) / 10_000:f} %"
+
+
+def _interface_id(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    device, colon, name = value.partition(":")
+    if not (colon and DEVICE_NAME.fullmatch(device) and INTERFACE_NAME.fullmatch(name)):
+        raise UnitError("is no interface", value, "say `DEVICE:INTERFACE`, such as `anl-border:eth1`")
+    return InterfaceId(device=device, name=name)
+
+
+def _network(value: object) -> object:
+    # ip_network's own sentence, "has host bits set", does not say which network was meant.
+    interface = _with_length(value, "network", "10.10.11.0/24")
+    if isinstance(interface, IPv4Interface):
+        if interface.ip != interface.network.network_address:
+            raise UnitError("is an address in a network, not a network", value, f"did you mean `{interface.network}`?")
+        return interface.network
+    return interface
+
+
+def _with_length(value: object, what: str, example: str) -> object:
+    # Python takes a bare address for a network of one, and a bare number for an address: both are slips here.
+    if isinstance(value, IPv4Interface | IPv4Network):
+        return value
+    if not isinstance(value, str):
+        raise UnitError(f"is no IPv4 {what}", value, f"say one such as `{example}`")
+    try:
+        interface = IPv4Interface(value)
+    except ValueError as error:
+        raise UnitError(f"is no IPv4 {what}", value, f"say one such as `{example}`") from error
+    if "/" not in value:
+        raise UnitError("has no prefix length", value, f"say one such as `{example}`")
+    return interface
+
+
+def _subnet_address(value: object) -> object:
+    return _with_length(value, "address with its prefix length", "10.10.2.1/30")
+
+
+def _host_address(value: object) -> object:
+    if isinstance(value, IPv4Address):
+        return value
+    hint = "say one without a prefix length, such as `10.10.11.2`"
+    if not isinstance(value, str):
+        raise UnitError("is no IPv4 address", value, hint)
+    try:
+        return IPv4Address(value)
+    except ValueError as error:
+        raise UnitError("is no IPv4 address", value, hint) from error
+
+
+def _rate(value: object) -> int:
+    # `capacity: 155` is 155 bit/s to nobody who writes it.
+    if isinstance(value, int) and not isinstance(value, bool):
+        guess = f"{value} Mbit/s" if abs(value) < 100_000 else format_rate(value)
+        raise UnitError("has no unit", value, f"did you mean `{guess}`?")
+    return parse_rate_bps(value)  # type: ignore[arg-type]  # it refuses what is no text
+
+
+def _size(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        raise UnitError("has no unit", value, f"did you mean `{value} B`?")
+    return parse_size_bytes(value)  # type: ignore[arg-type]  # it refuses what is no text
+
+
+def _seconds(value: object) -> int:
+    return int(parse_duration(value).total_seconds())  # type: ignore[arg-type]  # it refuses what is no text
+
+
+def _notice_us(value: object) -> int:
+    if value in ("0 s", "PT0S"):
+        return 0
+    notice = parse_duration(value)  # type: ignore[arg-type]  # it refuses what is no text
+    if notice > LONGEST_NOTICE:
+        raise UnitError("is longer than anybody should wait", value, f"at most {format_duration(LONGEST_NOTICE)}")
+    return notice // MICROSECOND
+
+
+def _owners(value: object) -> object:
+    # `owners: hep` is meant as a list of one; an empty list could be meant as nobody or as everybody.
+    if not isinstance(value, list | tuple):
+        raise UnitError("is no list of owners", "" if value is None else value, "say a list such as `[hep, astro]`")
+    if not value:
+        raise UnitError("names no owner", "[]", "name those who may reserve, or leave it out for everybody")
+    for owner in value:
+        if not isinstance(owner, str) or not OWNER.fullmatch(owner):
+            hint = "say letters, digits, `@`, `.`, `_` and `-`, as the reservations' `owner`"
+            raise UnitError("has no owner's name", str(owner), hint)
+    return tuple(dict.fromkeys(value))
+
+
+def _platform(value: object) -> object:
+    if value not in FOLDERS:
+        raise UnitError("is no platform", value, f"say one of {', '.join(FOLDERS)}")
+    return value
+
+
+PlatformName = Annotated[str, BeforeValidator(_platform)]
+Rate = Annotated[int, BeforeValidator(_rate)]
+#: A shorter one would be renewed more often than routers should be pushed to.
+DeadMan = Annotated[int, BeforeValidator(_seconds), Field(ge=120)]
+Size = Annotated[int, BeforeValidator(_size)]
+Share = Annotated[int, BeforeValidator(parse_share_ppm)]
+Shares = dict[Service, Share]
+Notice = Annotated[int, BeforeValidator(_notice_us)]
+Reference = Annotated[InterfaceId, BeforeValidator(_interface_id)]
+Prefix = Annotated[IPv4Network, BeforeValidator(_network)]
+SubnetAddress = Annotated[IPv4Interface, BeforeValidator(_subnet_address)]
+HostAddress = Annotated[IPv4Address, BeforeValidator(_host_address)]
+Owners = Annotated[tuple[str, ...], BeforeValidator(_owners)]
+Place = Annotated[int, Field(strict=True, ge=0, le=10_000)]
+Metric = Annotated[int, Field(ge=1, le=2**32 - 1)]
+Overhead = Annotated[int, Field(ge=0, le=200)]
+
+
+class Variables(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class InterfaceVariables(Variables):
+    """One entry of `slotcar_interfaces`. What is None here comes from the variable of the same name of the router."""
+
+    capacity: Rate | None = None
+    role: InterfaceRole | None = None
+    neighbour: Reference | None = None
+    address: SubnetAddress | None = None
+    prefixes: tuple[Prefix, ...] | None = None
+    shares: Shares | None = None
+    metric: Metric | None = None
+    overhead_bytes: Overhead | None = None
+    scheduler: Scheduler | None = None
+    background: Share | None = None
+    notice: Notice | None = None
+    owners: dict[Prefix, Owners] | None = None
+    description: Annotated[str, StringConstraints(max_length=200)] = ""
+
+
+class Position(Variables):
+    """Where a map draws a router, from the left and from the top."""
+
+    x: Place
+    y: Place
+
+
+class RouterVariables(Variables):
+    """Variables of a router. `slotcar_interfaces` is read entry by entry, so that one bad entry hides no other."""
+
+    slotcar_platform: PlatformName
+    slotcar_capacity: Rate | None = None
+    slotcar_shares: Shares = Field(default_factory=dict)
+    slotcar_metric: Metric = 10
+    slotcar_overhead_bytes: Overhead = 38
+    slotcar_scheduler: Scheduler = Scheduler.HTB
+    slotcar_background: Share = BACKGROUND_PPM
+    slotcar_notice: Notice = NOTICE_US
+    slotcar_burst_ceiling: Annotated[Size, Field(ge=8_000)] = 2_000_000
+    slotcar_burst_floor: Annotated[Size, Field(ge=1_500)] = 8_000
+    slotcar_dead_man: DeadMan | None = None
+    slotcar_position: Position | None = None
+    slotcar_options: dict[str, bool | int | str] = Field(default_factory=dict)
+
+
+class DomainVariables(Variables):
+    """The value of `slotcar_domain`."""
+
+    over_provisioned: bool = False
+    description: Annotated[str, StringConstraints(max_length=200)] = ""
+
+
+class Validity(Variables):
+    """When an SLS holds: two times with zones."""
+
+    start: datetime
+    end: datetime
+
+    @model_validator(mode="after")
+    def _is_a_window(self) -> Self:
+        self.window()
+        return self
+
+    def window(self) -> Window:
+        return Window(self.start, self.end)
+
+
+def _promises_a_rate(value: object) -> object:
+    if value not in RESERVED_SERVICES:
+        hint = f"say one of {', '.join(RESERVED_SERVICES)}"
+        raise UnitError("is no service that an SLS can promise", value, hint)
+    return value
+
+
+class SlsVariables(Variables):
+    """One entry of `slotcar_sls` in the group of the downstream domain."""
+
+    upstream: str
+    service: Annotated[Service, BeforeValidator(_promises_a_rate)]
+    rate: Rate
+    burst: Annotated[Size, Field(ge=1_500)]
+    ingress: Reference
+    validity: Validity | None = None
+    excess: Literal["drop", "remark"] = "drop"
+    description: Annotated[str, StringConstraints(max_length=200)] = ""
+
+
+class HostVariables(Variables):
+    """Variables of an end system."""
+
+    slotcar_address: HostAddress
+    slotcar_attached_to: Reference
+    slotcar_owners: Owners | None = None
+
+
+#: Every variable that is read; a `slotcar_` name that nearly equals one of them is a slip of the pen.
+KNOWN: frozenset[str] = frozenset(
+    {"slotcar_interfaces", "slotcar_domain", "slotcar_sls", *RouterVariables.model_fields, *HostVariables.model_fields}
+)
+
+
+def known_variables() -> frozenset[str]:
+    """With those that the installed resource managers read."""
+    return KNOWN | {name for manager in managers().values() for name in manager.variables}
+
+
+def only(model: type[BaseModel], variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a node's variables that the model has; inventories hold much that is not ours."""
+    return {key: value for key, value in variables.items() if key in model.model_fields}

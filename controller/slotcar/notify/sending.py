@@ -1,0 +1,106 @@
+"""One message to one receiver over HTTP: bounded in time and size, redirects not followed."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from dataclasses import dataclass
+from types import TracebackType
+from urllib.parse import urlsplit
+
+import httpx
+
+from slotcar.problems import SlotcarError
+
+#: For everything: the name's look-up, the connection, TLS, the request and the answer.
+ANSWER_S = 10.0
+LONGEST_URL = 2000
+
+
+class WrongUrl(SlotcarError):
+    """The address of a receiver is none that is sent to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`status` is None where there was no answer; `words` say what went wrong, and nothing of what was sent."""
+
+    ok: bool
+    status: int | None
+    words: str
+
+
+def checked_url(text: str) -> str:
+    """
+    Raises:
+        WrongUrl: no http or https, no host, a password in it, a fragment, too long.
+    """
+    hint = "say one such as https://example.net/slotcar"
+    if len(text) > LONGEST_URL or not text.isascii() or not text.isprintable() or " " in text:
+        raise WrongUrl(f"the URL holds what a URL cannot, or more than {LONGEST_URL} characters: {hint}")
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+        httpx.URL(text)
+    except (ValueError, httpx.InvalidURL):
+        raise WrongUrl(f"the URL is none: {hint}") from None
+    if parts.scheme not in ("http", "https"):
+        raise WrongUrl(
+            f"{parts.scheme or 'nothing'} is no scheme that events are sent by, only http and https: {hint}"
+        )
+    if not parts.hostname or port == 0:
+        raise WrongUrl(f"the URL names no host: {hint}")
+    if parts.username is not None or parts.password is not None:
+        raise WrongUrl("the URL holds a user or a password: leave it out, receivers know Slotcar by its signature")
+    if parts.fragment:
+        raise WrongUrl("the URL has a fragment (#…), which is never sent: leave it out")
+    return text
+
+
+class Sender:
+    """Sends; use it with `async with`. Proxies and credentials of the environment are not used."""
+
+    def __init__(self, answer_s: float = ANSWER_S) -> None:
+        self._answer_s = answer_s
+        self._client = httpx.AsyncClient(
+            verify=ssl.create_default_context(), follow_redirects=False, trust_env=False, timeout=answer_s,
+            limits=httpx.Limits(max_connections=100, max_keepalive_connections=20),
+        )  # fmt: skip
+
+    async def __aenter__(self) -> Sender:
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.__aexit__(kind, error, trace)
+
+    async def send(self, url: str, body: bytes, headers: dict[str, str]) -> Outcome:
+        """The answer's head is all that is read: what a receiver says beyond it is not needed."""
+        try:
+            async with (
+                asyncio.timeout(self._answer_s),
+                self._client.stream("POST", url, content=body, headers=headers) as response,
+            ):
+                return _outcome(response)
+        except TimeoutError:
+            return Outcome(False, None, f"did not answer within {self._answer_s:g} s")
+        except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
+            return Outcome(False, None, _words(error))
+
+
+def _outcome(response: httpx.Response) -> Outcome:
+    status = response.status_code
+    if response.is_success:
+        return Outcome(True, status, "")
+    more = ", and redirects are not followed: register the address that it leads to" if response.is_redirect else ""
+    return Outcome(False, status, f"answered {status}{more}")
+
+
+def _words(error: Exception) -> str:
+    """Of the kind of error and its first line; none of these quote headers or the body."""
+    if isinstance(error, httpx.TimeoutException):
+        return "did not answer in time"
+    lines = str(error).strip().splitlines()
+    return f"could not be reached: {(lines[0] if lines else type(error).__name__)[:200]}"

@@ -1,0 +1,219 @@
+"""What operators do with webhooks, and owners with those of their own reservations: add, list, test, remove, redeliver."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from slotcar.auth.access import require_operator
+from slotcar.auth.tokens import Caller, Role
+from slotcar.ledger import Ledger
+from slotcar.ledger.webhooks import Backlog, Delivery, Webhook
+from slotcar.notify.message import trial_message
+from slotcar.notify.sending import Outcome, Sender, checked_url
+from slotcar.notify.signing import DERIVED, DerivedSecrets, keys_at
+from slotcar.problems import SlotcarError
+from slotcar.settings import Settings
+from slotcar.timebase import iso
+from slotcar.views.documents import event_document
+
+#: Each is looked after at every event. So many of operators, so many of all owners, so many of one owner.
+MOST_WEBHOOKS = 50
+MOST_OF_OWNERS, MOST_OF_ONE = 100, 5
+MOST_KINDS = 20
+#: The first words of all kinds of events that there are.
+FAMILIES = ("reservation", "push", "boundary", "device", "controller")
+_KIND = re.compile(r"(?P<family>[a-z-]+)(\.[a-z-]*)?")
+
+
+class UnknownWebhook(SlotcarError):
+    """There is no webhook of that id."""
+
+
+class WrongKind(SlotcarError):
+    """No event's kind begins so."""
+
+
+class WrongWebhook(SlotcarError):
+    """What is asked of a webhook makes no sense; the message says what would."""
+
+
+@dataclass(frozen=True, slots=True)
+class Webhooks:
+    """An operator has to do with all, a requester with its owner's; every method raises `NotAllowed` for an auditor."""
+
+    ledger: Ledger
+    settings: Settings
+
+    @property
+    def derived(self) -> DerivedSecrets:
+        return DerivedSecrets(self.settings.webhook_key_path)
+
+    def add(self, url: str, secret: str | None, kinds: Sequence[str], caller: Caller, now: datetime) -> Webhook:
+        """Registers a receiver of what is recorded from now on: of all events, or of those of a requester's own
+        reservations.
+
+        Args:
+            secret: where its secret is: `file:/FULL/PATH` or `env:NAME`; None for a requester, for whom it is derived.
+            kinds: beginnings of kinds of events; none for all.
+
+        Raises:
+            WrongUrl, SecretUnusable, WrongKind. WrongWebhook: too many kinds or webhooks; a requester's goes to a host
+            that the operator has not named, or names a secret.
+        """
+        owner = _owner(caller, "add a webhook")
+        checked_url(url)
+        made = f"wh-{secrets.token_hex(6)}"
+        place = self._place(made, secret) if owner is None else self._place_of_owner(made, url, secret)
+        for kind in kinds:
+            _check_kind(kind)
+        if len(kinds) > MOST_KINDS:
+            raise WrongWebhook(f"{len(kinds)} kinds are more than {MOST_KINDS}: say beginnings such as `push.`")
+        self._check_room(owner)
+        return self.ledger.webhooks.add(made, url, place, tuple(dict.fromkeys(kinds)), now, caller.name, owner)
+
+    def _place(self, webhook_id: str, secret: str | None) -> str:
+        if secret is None:
+            return self.derived.place(webhook_id)
+        keys_at(secret)
+        return secret
+
+    def _place_of_owner(self, webhook_id: str, url: str, secret: str | None) -> str:
+        if secret is not None:
+            raise WrongWebhook("a requester's webhook has no secret of its own: leave it out, the answer has one")
+        host, allowed = urlsplit(url).hostname or "", self.settings.webhook_hosts
+        if host not in {one.strip("[]").lower() for one in allowed}:
+            hosts = f"one of {', '.join(allowed)}" if allowed else "no host"
+            raise WrongWebhook(
+                f"a requester's events are sent to {hosts} (SLOTCAR_WEBHOOK_HOSTS), not to {host}; follow them instead,"
+                " as a stream: slotcar events --follow, GET /v1/events/stream"
+            )
+        return self.derived.place(webhook_id)
+
+    def _check_room(self, owner: str | None) -> None:
+        owners = [one.owner for one in self.ledger.webhooks.all()]
+        limits = [(owners.count(None), MOST_WEBHOOKS, "of operators")]
+        if owner is not None:
+            of_owners = len(owners) - owners.count(None)
+            limits = [
+                (owners.count(owner), MOST_OF_ONE, f"of owner {owner}"),
+                (of_owners, MOST_OF_OWNERS, "of owners"),
+            ]
+        for there_are, most, whose in limits:
+            if there_are >= most:
+                raise WrongWebhook(f"there are {most} webhooks {whose}, and no more may be: remove one first")
+
+    def new_document(self, made: Webhook) -> dict[str, Any]:
+        """The webhook as it was just added, with its signing secret where that is derived: the only time it is said."""
+        derived = made.secret.startswith(f"{DERIVED}:")
+        return webhook_document(made, Backlog(), self.derived.secret(made.id) if derived else None)
+
+    def list(self, caller: Caller) -> tuple[tuple[Webhook, Backlog], ...]:
+        owner = _owner(caller, "list webhooks")
+        backlogs = self.ledger.webhooks.backlogs()
+        listed = (one for one in self.ledger.webhooks.all() if owner in (None, one.owner))
+        return tuple((one, backlogs.get(one.id, Backlog())) for one in listed)
+
+    def remove(self, webhook_id: str, caller: Caller) -> Webhook:
+        """With what waits for it."""
+        webhook = self._need(webhook_id, caller, "remove a webhook")
+        self.ledger.webhooks.remove(webhook_id)
+        return webhook
+
+    def test(self, webhook_id: str, caller: Caller, now: datetime) -> Outcome:
+        """Sends a message of the kind `webhook.test` at once, from here, once.
+
+        Raises:
+            SecretUnusable.
+        """
+        webhook = self._need(webhook_id, caller, "test a webhook")
+        keys = self.derived.keys(webhook.id, webhook.secret)
+        message = trial_message(webhook.id, secrets.token_hex(4), now)
+
+        async def send() -> Outcome:
+            async with Sender() as sender:
+                return await sender.send(webhook.url, message.body, message.headers(keys, now))
+
+        return asyncio.run(send())
+
+    def dead_letters(self, webhook_id: str, caller: Caller, limit: int = 100) -> tuple[Delivery, ...]:
+        """What was given up, by number."""
+        self._need(webhook_id, caller, "see dead letters")
+        return self.ledger.webhooks.dead(webhook_id, limit)
+
+    def redeliver(self, webhook_id: str, sequences: Collection[int] | None, caller: Caller, now: datetime) -> int:
+        """Dead letters wait again, these or all: each before what still waits of its reservation.
+
+        Raises:
+            WrongWebhook: one of `sequences` is no dead letter; none is touched then.
+        """
+        self._need(webhook_id, caller, "redeliver dead letters")
+        if sequences is not None:
+            dead = {one.event.sequence for one in self.ledger.webhooks.dead(webhook_id, 100_000)}
+            unknown = sorted(set(sequences) - dead)
+            if unknown:
+                raise WrongWebhook(
+                    f"{', '.join(map(str, unknown))} is no dead letter of {webhook_id}: see its dead letters"
+                )
+        return self.ledger.webhooks.revive(webhook_id, sequences, now)
+
+    def _need(self, webhook_id: str, caller: Caller, what: str) -> Webhook:
+        owner = _owner(caller, what)
+        webhook = self.ledger.webhooks.get(webhook_id) if webhook_id.isprintable() else None
+        if webhook is None or owner not in (None, webhook.owner):
+            raise UnknownWebhook(f"there is no webhook {webhook_id[:60]}: see `slotcar webhook list`")
+        return webhook
+
+
+def _owner(caller: Caller, what: str) -> str | None:
+    """Whose webhooks the caller has to do with: a requester with its owner's; None for an operator, who has with all.
+
+    Raises:
+        NotAllowed: an auditor.
+    """
+    if caller.role is Role.REQUESTER:
+        return caller.owner or ""
+    require_operator(caller, what)
+    return None
+
+
+def _check_kind(kind: str) -> None:
+    match = _KIND.fullmatch(kind)
+    if match is None or match["family"] not in FAMILIES:
+        raise WrongKind(
+            f"no event's kind begins with {kind[:60]}: say one of {', '.join(f'{one}.' for one in FAMILIES)} or a kind"
+            " such as push.failed"
+        )
+
+
+def webhook_document(webhook: Webhook, backlog: Backlog, signing_secret: str | None = None) -> dict[str, Any]:
+    return {
+        "id": webhook.id,
+        "url": webhook.url,
+        "owner": webhook.owner,
+        "secret": webhook.secret.partition(":")[0] if webhook.secret.startswith(DERIVED) else webhook.secret,
+        "signing_secret": signing_secret,
+        "kinds": list(webhook.kinds),
+        "created_at": iso(webhook.created_at),
+        "created_by": webhook.created_by,
+        "waiting": backlog.waiting,
+        "dead": backlog.dead,
+        "delivered_at": iso(webhook.delivered_at) if webhook.delivered_at else None,
+        "last_error": webhook.last_error,
+    }
+
+
+def letter_document(letter: Delivery) -> dict[str, Any]:
+    return {
+        "event": event_document(letter.event),
+        "attempts": letter.attempts,
+        "queued_at": iso(letter.queued_at),
+        "dead_at": iso(letter.dead_at) if letter.dead_at else None,
+        "last_error": letter.last_error,
+    }

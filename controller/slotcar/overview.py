@@ -1,0 +1,322 @@
+"""What a page of a person's shows and one entry does not say: resources over time, boundaries, last states, use.
+
+Each verb takes the caller and `now`, and asks the ledger a fixed number of questions, however much it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from slotcar.auth import access
+from slotcar.auth.tokens import Caller
+from slotcar.broker import Broker
+from slotcar.ledger.model import Entry, State
+from slotcar.ledger.queries import EventFilter, Filter
+from slotcar.ledger.summaries import BoundaryCounts
+from slotcar.looking import EVENTS_WITHIN, MOST_EVENTS, NOBODY, seen_by
+from slotcar.planning.errors import NotPossible
+from slotcar.problems import InvalidInput, Problem
+from slotcar.recovery.rollback import Goal, Rollback, plan_rollback
+from slotcar.rollout.archive import Archive
+from slotcar.rollout.check_requests import ask_check, wait_for_answer
+from slotcar.rollout.holding import HELD, RELEASED, held_devices
+from slotcar.rollout.status import LoopStatus
+from slotcar.timebase import MICROSECOND, Window, iso
+from slotcar.timeline.shares import BackgroundShares
+from slotcar.views.boundary import DiffGroup, differences_at, groups_of
+from slotcar.views.capacity import Course, courses, named_resource, resource_names
+from slotcar.views.configurations import Differences
+from slotcar.views.device_states import TELLING, KnownState, known_states
+from slotcar.views.devices import named_devices
+from slotcar.views.numbers import Explanation, explain
+from slotcar.views.phases import KINDS
+from slotcar.views.revisions import revisions_page
+from slotcar.views.timeline import TimelineItem, TimelineQuery, timeline
+from slotcar.views.topology import network_document
+from slotcar.views.usage import UsageTable, months_of, usage_table
+from slotcar.wiring import pusher_for
+
+#: A request for the use of more months would read the whole ledger.
+MOST_MONTHS = 24
+#: Of a device's last events, among which its state is looked for.
+LAST_EVENTS = 20
+#: So long whoever asks for a rollback waits for the controller that leads.
+PATIENCE_S = 60.0
+#: How far ahead one looks for boundaries who does not say.
+LOOK_AHEAD = timedelta(days=31)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcePage:
+    """Which resources to show: those that are named, or a page of all, by name.
+
+    Attributes:
+        after: the last name of the page before.
+    """
+
+    names: Sequence[str] = ()
+    device: str | None = None
+    domain: str | None = None
+    after: str = ""
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class BoundaryView:
+    """One boundary.
+
+    Attributes:
+        item: what starts, ends and changes there, and each device's phase; None where nothing does.
+        groups: what changes on the devices; None for who may not see configurations.
+    """
+
+    at: datetime
+    item: TimelineItem | None
+    groups: tuple[DiffGroup, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a decision would bring into force.
+
+    Attributes:
+        wanted: the entry as it would be. courses: its resources over its time, with its own place in them, which is kept.
+        explanation: its numbers, and what it changes on each device in its first slot.
+    """
+
+    entry: Entry
+    wanted: Entry
+    courses: tuple[Course, ...]
+    explanation: Explanation
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The verbs. Errors are `SlotcarError`s."""
+
+    broker: Broker
+
+    def resources(
+        self, page: ResourcePage, window: Window, caller: Caller, now: datetime
+    ) -> tuple[tuple[Course, ...], str | None]:
+        """Resources over what the tables keep of the window, and the `after` of the next page; None on the last.
+
+        Raises:
+            NotAllowed: a requester, who is told by an enquiry what fits. NoSuchResource, NoSuchDevice.
+        """
+        access.require_overview(caller, "see what is reserved of all resources")
+        ledger, network = self.broker.ledger, self.broker.network
+        if page.device is not None:
+            named_devices(network, [page.device])
+        capacities = ledger.terms.capacities
+        if page.names:
+            chosen = [named_resource(name, capacities) for name in page.names]
+            following = None
+        else:
+            listed = [one for one in resource_names(capacities, network, page.device, page.domain) if one > page.after]
+            chosen = [named_resource(name, capacities) for name in listed[: page.limit]]
+            following = listed[page.limit - 1] if len(listed) > page.limit else None
+        found, _ = ledger.ask(lambda tables: courses(tables, chosen, window, network.sls), now)
+        return found, following
+
+    def network(self, caller: Caller) -> dict[str, Any]:
+        """
+        Raises:
+            NotAllowed: a requester; its endpoints are `Broker.endpoints`.
+        """
+        access.require_overview(caller, "see the network's devices")
+        return network_document(self.broker.network)
+
+    def count(self, wanted: Filter, caller: Caller) -> int:
+        """How many reservations `Broker.list` finds on all its pages, as far as they are counted."""
+        seen = seen_by(wanted, caller)
+        return self.broker.ledger.summaries.count(seen) if seen else 0
+
+    def soonest(self, caller: Caller, now: datetime, most: int) -> tuple[Entry, ...]:
+        """The caller's own committed reservations, what runs first and then what starts next."""
+        return self.broker.ledger.summaries.soonest(caller.owner or NOBODY, now, most)
+
+    def crossing(self, resource: str, window: Window, most: int, caller: Caller) -> tuple[Entry, ...]:
+        """The first `most` live reservations that take a part of a resource in the window, by start.
+
+        Raises:
+            NotAllowed.
+        """
+        access.require_overview(caller, "see whose reservations cross a resource")
+        return self.broker.ledger.summaries.crossing(resource, window, most)
+
+    def boundaries(self, after: datetime, until: datetime, most: int, caller: Caller) -> tuple[BoundaryCounts, ...]:
+        """The first `most` boundaries of slots in `(after, until]`; a requester's own."""
+        owner = None if access.may_overview(caller) else caller.owner or NOBODY
+        return self.broker.ledger.summaries.boundaries(after, until, most, owner)
+
+    def boundary(self, at: datetime, caller: Caller, now: datetime) -> BoundaryView:
+        """What happens at an instant, and what it changes on which device.
+
+        A requester sees its own reservations, the devices of their paths, and no configuration.
+
+        Raises:
+            Unrenderable: a platform cannot express it.
+        """
+        ledger, network = self.broker.ledger, self.broker.network
+        whole = access.may_overview(caller)
+        wanted = EventFilter(KINDS, since=at - EVENTS_WITHIN, until=at + EVENTS_WITHIN)
+        events = ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
+        entries = BackgroundShares(network)(ledger.between(at, at), Window(at - MICROSECOND, at + MICROSECOND))
+        seen = entries if whole else [one for one in entries if one.reservation.owner == (caller.owner or NOBODY)]
+        items = timeline(seen, events, TimelineQuery(at, at, own_only=not whole), now)
+        groups = groups_of(differences_at(entries, Differences(network), at)) if whole else None
+        return BoundaryView(at, items[0] if items else None, groups)
+
+    def effect(self, which: str, caller: Caller, now: datetime) -> Effect:
+        """What coming into force does: of a reservation that waits, or of the change of it that does.
+
+        Raises:
+            NotAllowed. UnknownHandle. Unrenderable: a platform cannot express it.
+        """
+        access.require_overview(caller, "see what a reservation changes on devices")
+        ledger, network = self.broker.ledger, self.broker.network
+        entry = self.broker.status(which, caller)
+        wanted, change = entry, entry.proposed
+        if change is not None:
+            wanted = replace(entry, reservation=change.reservation, paths=change.paths, demands=change.demands)
+        slots = wanted.reservation.slots
+        window = Window(max(slots[0].start, now), slots[-1].end) if slots[-1].end > now else Window(*slots[-1])
+        names = [demand.resource for demand in wanted.demands if demand.resource in ledger.terms.capacities]
+        found, _ = ledger.ask(lambda tables: courses(tables, names, window, network.sls), now)
+        others = BackgroundShares(network)(
+            ledger.between(window.start, window.start), Window(window.start, window.end)
+        )
+        own = replace(wanted, state=State.COMMITTED)
+        there = [one for one in others if one.number != entry.number or change is not None]
+        return Effect(entry, wanted, found, explain(own, there, network, now))
+
+    def device_states(self, caller: Caller, loop: LoopStatus | None) -> tuple[KnownState, ...]:
+        """The last known state of every device; none is read.
+
+        Raises:
+            NotAllowed.
+        """
+        access.require_overview(caller, "see devices")
+        network = self.broker.network
+        latest = self.broker.ledger.summaries.latest_of_devices(TELLING, sorted(network.devices), LAST_EVENTS)
+        return known_states(network, latest, loop)
+
+    def revisions(self, before: str | None, limit: int, caller: Caller) -> tuple[list[dict[str, Any]], str | None]:
+        """What was pushed, the latest first, and the `before` of the next page.
+
+        Raises:
+            NotAllowed. InvalidInput: a file of the archive is broken.
+        """
+        access.require_overview(caller, "see what was pushed")
+        return revisions_page(Archive(self.broker.settings.state_dir), before, limit)
+
+    def rollback_preview(self, device: str, to: str, caller: Caller, now: datetime) -> Rollback:
+        """What would take one router back to a revision, a time or the baseline. Reads it, which takes seconds.
+
+        Raises:
+            NotAllowed: no operator. NoSuchDevice. NotPossible: there is nothing to go back to.
+        """
+        access.require_operator(caller, "preview a rollback")
+        broker = self.broker
+        return plan_rollback(
+            pusher_for(broker.network, broker.settings, None), broker.network, Goal(to, [device]), now
+        )
+
+    def roll_back(self, device: str, to: str, caller: Caller, now: datetime) -> str:
+        """Does what `rollback_preview` showed, as the router is by now, and holds the router: whoever leads pushes nothing
+        to it until it is released. The revision, empty where nothing differed.
+
+        Raises:
+            NotAllowed. NoSuchDevice. NotPossible: there is nothing to go back to, or whoever leads does not answer; nothing
+            was done. PushFailed. Where it fails, the router is held no longer than it was before.
+        """
+        access.require_operator(caller, "roll a router back")
+        named_devices(self.broker.network, [device])
+        was_held = self.held([device])
+        words = f"rolled back to {to}"
+        self._record(HELD, device, caller, words)
+        try:
+            with self._left_alone(device, caller, now):
+                revision = self._push_back(device, to, caller, now)
+        except BaseException:
+            if not was_held:
+                self._record(RELEASED, device, caller, "the rollback failed")
+            raise
+        self._record(HELD, device, caller, words)  # it is what was last said of the router
+        return revision
+
+    def held(self, devices: Sequence[str]) -> Mapping[str, str]:
+        """Those of the devices that are held, each with why in words."""
+        return held_devices(self.broker.ledger, devices)
+
+    def release(self, device: str, caller: Caller) -> None:
+        """Ends the hold of a router: whoever leads reads it, and pushes what the ledger wants.
+
+        Raises:
+            NotAllowed. NoSuchDevice. NotPossible: it is not held.
+        """
+        access.require_operator(caller, "release a router")
+        named_devices(self.broker.network, [device])
+        if not self.held([device]):
+            raise NotPossible(f"{device} is not held")
+        self._record(RELEASED, device, caller, "")
+
+    @contextmanager
+    def _left_alone(self, device: str, caller: Caller, now: datetime) -> Iterator[None]:
+        """Nobody pushes to the device meanwhile: nobody leads, or whoever does has answered after the hold was recorded.
+
+        Raises:
+            NotPossible: there is no answer.
+        """
+        ledger = self.broker.ledger
+        lease = ledger.try_lead()
+        if lease is not None:
+            with lease:
+                yield
+            return
+        asked = ask_check(ledger, [device], caller.name, now, f"{device} is held")
+        if wait_for_answer(ledger, asked, PATIENCE_S) is None:
+            raise NotPossible(
+                f"the controller that leads did not answer within {PATIENCE_S:.0f} s, so nothing was done: it may wait for"
+                " a boundary; try again, or stop it"
+            )
+        yield
+
+    def _push_back(self, device: str, to: str, caller: Caller, now: datetime) -> str:
+        broker = self.broker
+        pusher = pusher_for(broker.network, broker.settings, broker.ledger)
+        rollback = plan_rollback(pusher, broker.network, Goal(to, [device]), now)
+        if rollback.failures:
+            raise NotPossible("; ".join(f"{one.device}: {one.message}" for one in rollback.failures))
+        rollback.must_be_of_now(datetime.now(UTC))
+        revision = pusher.push(rollback.wanted, rollback.readings.by_device, datetime.now(UTC)).revision
+        if revision:
+            details = {"by": "operator", "actor": caller.name, "message": f"rolled back to {to}, by {caller.name}"}
+            broker.ledger.append_event("push.rolled-back", datetime.now(UTC), device=device, details=details)
+        return revision or ""
+
+    def _record(self, kind: str, device: str, caller: Caller, words: str) -> None:
+        details = {"actor": caller.name} | ({"message": words} if words else {})
+        self.broker.ledger.append_event(kind, datetime.now(UTC), device=device, details=details)
+
+    def usage(self, by: str, window: Window, caller: Caller, owner: str | None = None) -> UsageTable:
+        """What was and is reserved in each month (UTC) of the window, by `owner`, `sls` or `domain`.
+
+        Raises:
+            InvalidInput: the window is longer than `MOST_MONTHS`. NotAllowed: a requester asks for another's.
+        """
+        if not access.may_overview(caller):
+            if owner not in (None, caller.owner):
+                raise access.NotAllowed(f"{caller.name} may ask for the use of owner {caller.owner} only")
+            owner = caller.owner or NOBODY
+        months = months_of(window)
+        if len(months) > MOST_MONTHS:
+            hint = f"at most {MOST_MONTHS} months"
+            raise InvalidInput([Problem("query", 0, "until", "is too far from `from`", iso(window.end), hint)])
+        domains: Mapping[str, str] = {name: one.domain for name, one in self.broker.network.devices.items()}
+        return usage_table(by, months, self.broker.ledger.summaries.usage(by, months, domains, owner))

@@ -1,0 +1,76 @@
+"""Plan, enquire and render from an inventory and files alone: no server, no database (for CI)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from slotcar.admission import SlotTables, capacities
+from slotcar.ledger.model import Entry
+from slotcar.network.model import Network
+from slotcar.path.model import Path
+from slotcar.planning.matching import match
+from slotcar.planning.plan import Plan, decide_steps, make_plan
+from slotcar.planning.routing import route
+from slotcar.planning.source import Source
+from slotcar.reservation.model import Reservation
+from slotcar.settings import Settings
+from slotcar.wiring import policy_of
+
+
+def plan_offline(source: Source, network: Network, settings: Settings, now: datetime, *, no_ledger_yet: bool) -> Plan:
+    """A plan against an empty ledger. `no_ledger_yet`: there is none, so the plan can be applied to the first one."""
+    return make_plan(
+        match(source.reservations, (), source.scope, now, source.relative),
+        (),
+        SlotTables(capacities(network)),
+        network,
+        now=now,
+        sequence=0 if no_ledger_yet else None,
+        scope=source.scope,
+        policy=policy_of(settings, network),
+        names_others=True,
+        paths=source.paths,
+        most_paths=settings.paths,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """Reservations of files as entries, and in words what was assumed of those that would be refused."""
+
+    entries: tuple[Entry, ...]
+    notes: tuple[str, ...]
+
+
+def admitted_entries(source: Source, network: Network, settings: Settings, now: datetime) -> Assumed:
+    """The files' reservations with the ways (ADR 25) and the rates that the controller would give them on an empty ledger.
+    What it would refuse beside the others is taken as it was asked for, on its shortest path."""
+    matched = match(source.reservations, (), source.scope, now, source.relative)
+    steps = decide_steps(matched, network, policy_of(settings, network), now, source.paths, settings.paths)
+    entries, notes = [], []
+    for number, step in enumerate(steps, 1):
+        assert step.routed is not None, "without a ledger everything is new"
+        entries.append(step.routed.entry(f"offline-{number}", number, now))
+        name = "/".join(step.key)
+        if step.refusal:
+            needs = step.routed.reservation.need is not None
+            shown = "nothing of it is shown" if needs else "it is shown as asked for, on its shortest path"
+            notes.append(f"{name} would be refused beside the others (slotcar plan says why); {shown}")
+        elif step.note:
+            notes.append(f"{name} {step.note}")
+    return Assumed(tuple(entries), tuple(notes))
+
+
+def entries_of(
+    reservations: Sequence[Reservation],
+    network: Network,
+    now: datetime,
+    paths: Mapping[tuple[str, str], Sequence[Path]] | None = None,
+) -> tuple[Entry, ...]:
+    """Reservations as if all were committed, numbered in the files' order, on their shortest paths."""
+    return tuple(
+        route(reservation, network, (paths or {}).get(reservation.key)).entry(f"offline-{number}", number, now)
+        for number, reservation in enumerate(reservations, 1)
+    )

@@ -1,0 +1,386 @@
+"""What applying files would do: each reservation's fate, and each device's change at each boundary. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from slotcar.admission import SlotTables, capacities
+from slotcar.admission.choosing import place_on_first
+from slotcar.admission.model import Demand, Refused, highest_bps
+from slotcar.admission.placing import Placement, Rules
+from slotcar.admission.program import LinearSolver
+from slotcar.ledger.groups import group_key
+from slotcar.ledger.model import Entry, Proposal, State
+from slotcar.ledger.transfers import done_by, movable, moved_form
+from slotcar.network.model import Network
+from slotcar.path.model import Path
+from slotcar.planning.errors import CannotExpress
+from slotcar.planning.matching import Scope, live
+from slotcar.planning.plan_policy import check_plan
+from slotcar.planning.routing import RoutedReservation, hops_of, route, routed_ways
+from slotcar.planning.step import Action, PlanStep
+from slotcar.platforms.model import Unrenderable
+from slotcar.policy.amounts import amount_of
+from slotcar.policy.gate import Gate, needs_approval
+from slotcar.policy.policy import Policy
+from slotcar.reservation.model import Reservation
+from slotcar.timebase import MICROSECOND, Window
+from slotcar.timeline import active_at
+from slotcar.timeline.shares import BackgroundShares
+from slotcar.views.configurations import Boundary, Differences, said_once, transitions
+
+#: More boundaries than these are counted, not shown: a daily slot for a year has 730.
+MAX_BOUNDARIES = 24
+#: The note of a step that comes into force only once an operator has approved it.
+WAITS = "waits for approval"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All of it.
+
+    Attributes:
+        sequence: the ledger's when the plan was made; None for a plan made without a ledger.
+        boundaries_left_out: how many of those that the plan touches come after the ones that are shown.
+        next_at: the first of them.
+        owners: of whom the plan speaks: what they have in the set and not in the files is cancelled.
+        moves: handles of deadline transfers, not among the steps, that move to make room.
+    """
+
+    made_at: datetime
+    sequence: int | None
+    network_digest: str
+    set_name: str
+    steps: tuple[PlanStep, ...]
+    boundaries: tuple[Boundary, ...] = ()
+    boundaries_left_out: int = 0
+    next_at: datetime | None = None
+    owners: tuple[str, ...] = ()
+    moves: tuple[str, ...] = ()
+
+    @property
+    def refused(self) -> tuple[PlanStep, ...]:
+        return tuple(step for step in self.steps if step.refusal)
+
+    @property
+    def changes_nothing(self) -> bool:
+        return all(step.action is Action.NO_OP for step in self.steps)
+
+    def count(self, action: Action) -> int:
+        return sum(1 for step in self.steps if step.action is action and not step.refusal)
+
+    def without_devices(self) -> Plan:
+        """The plan for who may not see devices: their configurations hold other owners' flows, too."""
+        return replace(self, boundaries=(), boundaries_left_out=len(self.boundaries) + self.boundaries_left_out)
+
+    @property
+    def summary(self) -> str:
+        """Terraform's last line: what a person looks for first."""
+        line = (
+            f"Plan: {self.count(Action.CREATE)} to create, {self.count(Action.CHANGE)} to change,"
+            f" {self.count(Action.CANCEL)} to cancel"
+        )
+        return f"{line}; {len(self.refused)} refused." if self.refused else f"{line}."
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What an apply did."""
+
+    entries: tuple[Entry, ...]
+    created: int
+    changed: int
+    cancelled: int
+
+
+def network_digest(network: Network) -> str:
+    """Stands for the whole network: a plan is void when anything in the inventory changed but where a map draws it."""
+    text = network.model_dump_json(exclude={"loaded_at": True, "source": True, "devices": {"__all__": {"position"}}})
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def make_plan(
+    matched: Sequence[PlanStep],
+    current: Sequence[Entry],
+    tables: SlotTables,
+    network: Network,
+    *,
+    now: datetime,
+    sequence: int | None,
+    scope: Scope,
+    policy: Policy,
+    names_others: bool,
+    paths: Mapping[tuple[str, str], Sequence[Path]] | None = None,
+    show_from: datetime | None = None,
+    solver: LinearSolver | None = None,
+    most_paths: int = 1,
+) -> Plan:
+    """Decides every step against `tables`, as if what is cancelled and changed were gone already.
+
+    `tables` is used up: it ends as it would after the apply. `paths` are those that are known already, by key. The
+    devices' changes are shown from `show_from` on; without it, those at once come first. A reservation may take one of
+    `most_paths` ways (ADR 25).
+
+    Raises:
+        CannotExpress: at some boundary a platform cannot express what would be admitted. RefusedByPolicy: a rule of the
+        operator's forbids a step; `names_others` says whether the sentence may name other owners' reservations.
+    """
+    rules = Rules(now, now + policy.horizon, network.sls, policy.frozen, solver)
+    deciding = _Deciding(tables, policy, rules, network, most_paths)
+    steps = _decided(matched, current, deciding, network, paths or {})
+    moved = [deciding.movable[one.handle] for one in current if one.handle in deciding.moved]
+    after = _entries_after((*current, *moved), steps, now)
+    check_plan(steps, current, after, policy, now, name_other=names_others)
+    touched_ones = [*_touched(steps), *(one.reservation for one in (*current, *moved) if one.handle in deciding.moved)]
+    touched = _touched_times(touched_ones, now)
+    if touched:
+        window = Window(now, max(touched) + MICROSECOND)
+        shares = BackgroundShares(network)
+        current, after = shares(current, window), shares(after, window)
+        touched |= _times_of_shares(current, after, window)
+    times = sorted(at for at in touched if show_from is None or at >= show_from)
+    shown_times, rest = times[:MAX_BOUNDARIES], times[MAX_BOUNDARIES:]
+    differences = Differences(network)
+    try:
+        at_once = _at_once(current, after, now, differences) if show_from is None else ()
+        shown = said_once((*at_once, *transitions(after, shown_times, differences)))
+    except Unrenderable as error:
+        raise CannotExpress(str(error)) from error
+    return Plan(
+        made_at=now,
+        sequence=sequence,
+        network_digest=network_digest(network),
+        set_name=scope.set_name,
+        steps=steps,
+        boundaries=shown,
+        boundaries_left_out=len(rest),
+        next_at=rest[0] if rest else None,
+        owners=tuple(sorted(scope.owners)),
+        moves=tuple(sorted(one.handle for one in moved)),
+    )
+
+
+def decide_steps(
+    matched: Sequence[PlanStep],
+    network: Network,
+    policy: Policy,
+    now: datetime,
+    paths: Mapping[tuple[str, str], Sequence[Path]],
+    most_paths: int,
+) -> tuple[PlanStep, ...]:
+    """The steps of a plan on an empty ledger, each with its refusal, or with the way and the rates that it gets."""
+    rules = Rules(now, now + policy.horizon, network.sls, policy.frozen, None)
+    deciding = _Deciding(SlotTables(capacities(network)), policy, rules, network, most_paths)
+    return _decided(matched, (), deciding, network, paths)
+
+
+def _decided(
+    matched: Sequence[PlanStep],
+    current: Sequence[Entry],
+    deciding: _Deciding,
+    network: Network,
+    paths: Mapping[tuple[str, str], Sequence[Path]],
+) -> tuple[PlanStep, ...]:
+    """The steps, each with its refusal or with its place taken in the tables."""
+    routed = [
+        replace(step, routed=route(step.reservation, network, paths.get(step.key)))
+        if step.reservation and step.action is not Action.NO_OP
+        else step
+        for step in matched
+    ]
+    staying = {step.key for step in routed if deciding.stays(step)}
+    leaving = [step for step in routed if step.entry and step.action in (Action.CANCEL, Action.CHANGE)]
+    changed = {step.handle for step in leaving}
+    deciding.movable = {one.handle: one for one in live(current, deciding.rules.now) if one.handle not in changed}
+    for step in leaving:
+        if step.entry and step.key not in staying:
+            _occupy(deciding.tables.remove, step.entry)
+    steps = [deciding.decide(step, step.key in staying) for step in routed]
+    return tuple(deciding.as_moved(step) for step in steps)
+
+
+@dataclass
+class _Deciding:
+    """The decisions of one plan, one after another, as the ledger will make them.
+
+    Attributes:
+        movable: by handle, the entries that may make room, those that the plan creates among them; as they are by now.
+        moved: those of them that were there before, and have moved.
+        waiting_groups: owner and name of those with a new member above the gate.
+    """
+
+    tables: SlotTables
+    policy: Policy
+    rules: Rules
+    network: Network
+    most_paths: int = 1
+    movable: dict[str, Entry] = field(default_factory=dict)
+    moved: set[str] = field(default_factory=set)
+    waiting_groups: frozenset[tuple[str, str]] = frozenset()
+
+    def stays(self, step: PlanStep) -> bool:
+        """Whether the step is a change that may wait for approval: until then the entry keeps what it has."""
+        if step.entry is None or step.routed is None or step.entry.state is not State.COMMITTED:
+            return False
+        if step.routed.reservation.need is not None:  # its rates are not known yet
+            return self.policy.gate != Gate()
+        return self._waits(step.entry, step.routed)
+
+    def _waits(self, entry: Entry | None, routed: RoutedReservation) -> bool:
+        """Whether a new entry, or a change of one, waits for approval once it is applied."""
+        if entry is None:
+            if group_key(routed.reservation) in self.waiting_groups:
+                return True
+            amount = amount_of(routed.reservation, routed.paths, highest_bps(routed.demands))
+            return needs_approval(self.policy.gate, amount, None)
+        if entry.state is not State.COMMITTED:
+            return entry.state is State.AWAITING_APPROVAL
+        asked = entry.amount_of_change(routed.reservation, routed.paths, routed.demands, self.rules.now)
+        return needs_approval(self.policy.gate, asked, entry.amount)
+
+    def decide(self, step: PlanStep, stays: bool) -> PlanStep:
+        entry, routed = step.entry, step.routed
+        if routed is None:
+            return step
+        placed, paths = self._placed(routed, entry, stays)
+        if isinstance(placed, Refused):
+            if entry and not stays:  # the old one stays, and with it its room
+                _occupy(self.tables.add, entry)
+            return replace(step, refusal=placed)
+        shortest, routed = routed.paths, RoutedReservation(placed.reservation, paths, placed.demands)
+        if entry and stays:
+            _occupy(self.tables.remove, entry)
+        waits = self._waits(entry, routed)
+        if entry and entry.state is State.COMMITTED and waits:
+            _occupy(self.tables.add, _proposed(entry, routed, self.rules.now))
+        else:
+            self.tables.add(routed.demands, routed.reservation.slots)
+        self._move(placed)
+        if entry is None and not waits:
+            self.movable["/".join(step.key)] = routed.entry("/".join(step.key), 0, self.rules.now)
+        notes = ([WAITS] if waits else [step.note] if step.note else []) + _moves_note(placed)
+        if hops_of(routed.paths) != hops_of(shortest):
+            notes.append(f"takes the path {' > '.join(hop.device for hop in routed.paths[0].hops)}")
+        return replace(step, reservation=routed.reservation, routed=routed, waits=waits, note=", ".join(notes))
+
+    def _placed(
+        self, routed: RoutedReservation, entry: Entry | None, stays: bool
+    ) -> tuple[Placement | Refused, tuple[Path, ...]]:
+        """The decision, and the paths that it is about. A change tries first of all the path that there is."""
+
+        def place_on(choices: Sequence[RoutedReservation], *, moves: bool = True) -> Placement | Refused:
+            return place_on_first(
+                self.tables,
+                routed.reservation,
+                [(one.paths, one.demands) for one in choices],
+                self.rules,
+                without=(entry.occupied,) if entry and stays else (),
+                movable=lambda: movable(self.movable.values(), self.policy.gate) if moves else (),
+                done=done_by(entry, self.rules.now),
+                changes=entry is not None,
+            )
+
+        several = self.most_paths > 1
+        if not (several and entry):
+            placed = place_on([routed], moves=not several)
+            if isinstance(placed, Placement) or not several:
+                return placed, routed.paths
+        choices = routed_ways(routed.reservation, self.network, self.most_paths, entry.paths if entry else ())
+        placed = place_on(choices)
+        return placed, choices[placed.path_number].paths if isinstance(placed, Placement) else routed.paths
+
+    def _move(self, placed: Placement) -> None:
+        for handle, profile in placed.moved.items():
+            before = self.movable[handle]
+            after = replace(before, **moved_form(before, profile, self.rules.now))
+            _occupy(self.tables.remove, before)
+            _occupy(self.tables.add, after)
+            self.movable[handle] = after
+            self.moved.add(handle)
+
+    def as_moved(self, step: PlanStep) -> PlanStep:
+        """A step whose reservation a later one of the plan has moved, with the profile that it ends with."""
+        entry = self.movable.get("/".join(step.key))
+        if entry is None or step.routed is None or step.refusal or entry.demands == step.routed.demands:
+            return step
+        routed = RoutedReservation(entry.reservation, entry.paths, entry.demands)
+        return replace(step, reservation=entry.reservation, routed=routed)
+
+
+def _moves_note(placed: Placement) -> list[str]:
+    count = len(placed.moved)
+    return [f"moves {count} deadline transfer{'s' if count > 1 else ''} to make room"] if count else []
+
+
+def _occupy(change: Callable[[Sequence[Demand], Sequence[Window]], None], entry: Entry) -> None:
+    change(entry.occupied.demands, entry.occupied.windows)
+
+
+def _proposed(entry: Entry, routed: RoutedReservation, now: datetime) -> Entry:
+    return replace(entry, proposed=Proposal(routed.reservation, routed.paths, routed.demands, "", now))
+
+
+def _entries_after(current: Sequence[Entry], steps: Iterable[PlanStep], now: datetime) -> tuple[Entry, ...]:
+    """The entries as the ledger would hold them. New ones take the numbers that come next."""
+    entries = {entry.handle: entry for entry in current}
+    number = max((entry.number for entry in current), default=0)
+    for step in steps:
+        entry, routed = step.entry, step.routed
+        if step.refusal:
+            continue
+        if step.action is Action.CANCEL and entry:
+            entries[entry.handle] = replace(entry, state=State.CANCELLED)
+        elif step.action is Action.CHANGE and entry and routed:
+            changed = replace(
+                entry, reservation=routed.reservation, paths=routed.paths, demands=routed.demands, proposed=None,
+                change=entry.changed_at_once(now) if entry.state is State.COMMITTED else None,
+            )  # fmt: skip
+            stays = step.waits and entry.state is State.COMMITTED
+            entries[entry.handle] = _proposed(entry, routed, now) if stays else changed
+        elif step.action is Action.CREATE and routed:
+            number += 1
+            state = State.AWAITING_APPROVAL if step.waits else State.COMMITTED
+            planned = routed.entry(f"planned-{number}", number, now, state)
+            entries[planned.handle] = planned
+    return tuple(entries.values())
+
+
+def _touched_times(touched: Iterable[Reservation], now: datetime) -> set[datetime]:
+    """When something that the plan touches starts, ends or changes its rate, from now on."""
+    return {moment for reservation in touched for slot in reservation.slots for moment in slot if moment > now}
+
+
+def _times_of_shares(before: Iterable[Entry], after: Iterable[Entry], window: Window) -> set[datetime]:
+    """When background reservations get another rate than they had before at that instant."""
+    was = {entry.number: _starts_of_rates(entry) for entry in before}
+    changes = [
+        _starts_of_rates(entry) ^ was.get(entry.number, set())
+        for entry in after
+        if entry.reservation.share is not None
+    ]
+    return {moment for one in changes for moment, _ in one if window.contains(moment)}
+
+
+def _starts_of_rates(entry: Entry) -> set[tuple[datetime, tuple[int, int]]]:
+    return {(slot.start, slot.rates) for slot in entry.reservation.slots}
+
+
+def _touched(steps: Iterable[PlanStep]) -> Iterator[Reservation]:
+    for step in steps:
+        if step.action is Action.NO_OP or step.refusal or step.waits:
+            continue
+        if step.entry:
+            yield step.entry.reservation
+        if step.reservation:
+            yield step.reservation
+
+
+def _at_once(
+    before: Sequence[Entry], after: Sequence[Entry], now: datetime, differences: Differences
+) -> tuple[Boundary, ...]:
+    """What would be pushed at once; nothing where the plan changes no slot that is open now."""
+    changes = differences.between(active_at(before, now), now, active_at(after, now), now)
+    return (Boundary(now, changes),) if changes else ()

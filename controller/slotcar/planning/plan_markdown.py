@@ -1,0 +1,180 @@
+"""A plan as a comment of a merge request: Markdown as GitHub and GitLab show it, bounded in size. Pure.
+
+What users wrote stands in code alone, fenced by more backticks than it has: no name or label becomes a link, a mention, an
+image or HTML.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+from urllib.parse import quote
+
+from slotcar.planning.plan import Plan
+from slotcar.planning.plan_lines import What, step_lines
+from slotcar.problems import printable
+from slotcar.timebase import iso
+
+#: GitHub takes 65,536 characters; a forge adds some of its own to what an application sends.
+MOST_CHARS = 60_000
+#: Parts of it that refusals, other reservations and the table of routers may each take: some of the diffs are always shown.
+PART_OF_STEPS, PART_OF_TABLE = 0.25, 0.15
+#: Of boundaries with the same changes, so many are named.
+INSTANTS_SHOWN = 3
+#: For what closes the comment.
+RESERVED_CHARS = 1_000
+
+Boundaries = Sequence[Mapping[str, Any]]
+
+
+def marker(set_name: str) -> str:
+    """The first line of a set's comment, by which it is found again and edited; not shown."""
+    return f"<!-- slotcar-plan {quote(set_name, safe='')[:200]} -->"
+
+
+def plan_markdown(plan: Plan, boundaries: Boundaries, most_chars: int = MOST_CHARS) -> str:
+    """The comment, with a line feed at its end.
+
+    Args:
+        boundaries: as the plan's document has them.
+    """
+    text = _Bounded(most_chars - RESERVED_CHARS)
+    most_of_steps, most_of_table = (int(text.left * part) for part in (PART_OF_STEPS, PART_OF_TABLE))
+    text.add(marker(plan.set_name))
+    text.add(f"### Slotcar: {_headline(plan)}")
+    cut = [*_steps(plan, text, most_of_steps), *_routers(boundaries, plan, text, most_of_table)]
+    return "\n\n".join([*text.parts, *_closing(plan, cut)]) + "\n"
+
+
+class _Bounded:
+    """Parts of a text, with as many characters left as it may still have."""
+
+    def __init__(self, left: int) -> None:
+        self.parts: list[str] = []
+        self.left = left
+
+    def add(self, part: str) -> bool:
+        """False, and not added, where it is too long."""
+        fits = len(part) + 2 <= self.left
+        if fits:
+            self.parts.append(part)
+            self.left -= len(part) + 2
+        return fits
+
+
+def _headline(plan: Plan) -> str:
+    return "nothing changes" if plan.changes_nothing else plan.summary.removeprefix("Plan: ").rstrip(".")
+
+
+def _steps(plan: Plan, text: _Bounded, most_chars: int) -> Iterator[str]:
+    """The refusals, then the other reservations; gives what was cut."""
+    refused = [list(step_lines(step)) for step in plan.refused]
+    if refused:
+        text.add("**Refused**, so none of it is applied. Below each is what is short and what would fit.")
+    others = [list(step_lines(step)) for step in plan.steps if not step.refusal]
+    for listed, name in ((refused, "refusals"), (others, "reservations")):
+        shown, left = [], most_chars
+        for lines in listed:
+            words = [line.text if line.what in (What.STEP, What.REFUSED) else f"    {line.text}" for line in lines]
+            left -= sum(len(one) + 1 for one in words)
+            if left < 0:
+                break
+            shown.append("\n".join(words))
+        if shown and not text.add(_fenced("\n".join(shown), "diff")):
+            shown = []
+        if len(shown) < len(listed):
+            yield f"{len(listed) - len(shown):,} of {len(listed):,} {name}"
+
+
+def _routers(boundaries: Boundaries, plan: Plan, text: _Bounded, most_chars: int) -> Iterator[str]:
+    """The table of changes per boundary and router, then the diffs, folded; gives what was cut."""
+    same = _grouped(boundaries)
+    rows = [
+        f"| {_when(instants, plan)} | {_code(one['device'], cell=True)} | {' | '.join(map(str, _counts(one)))} |"
+        for instants, devices in same
+        for one in devices
+    ]
+    if rows:
+        shown = _first(rows, most_chars)
+        head = ["| at | router | lines that come | that go |", "|---|---|---:|---:|"]
+        if not text.add("\n".join([*head, *shown])):
+            shown = []
+        if len(shown) < len(rows):
+            yield f"{len(rows) - len(shown):,} of {len(rows):,} rows of the table"
+    diffs = [_diff(_when(instants, plan), one) for instants, devices in same for one in devices]
+    left_out = sum(not text.add(one) for one in diffs)
+    if left_out:
+        yield f"{left_out:,} of {len(diffs):,} diffs"
+    if plan.boundaries_left_out:
+        yield f"{plan.boundaries_left_out:,} more boundaries"
+
+
+def _first(rows: Sequence[str], most_chars: int) -> list[str]:
+    shown: list[str] = []
+    for row in rows:
+        most_chars -= len(row) + 1
+        if most_chars < 0:
+            break
+        shown.append(row)
+    return shown
+
+
+def _grouped(boundaries: Boundaries) -> list[tuple[list[str], Sequence[Mapping[str, Any]]]]:
+    """Boundaries with the same changes of the same routers together, in the order of their first."""
+    found: dict[tuple[tuple[str, tuple[str, ...]], ...], tuple[list[str], Sequence[Mapping[str, Any]]]] = {}
+    for one in boundaries:
+        key = tuple((device["device"], tuple(device["diff"])) for device in one["devices"])
+        found.setdefault(key, ([], one["devices"]))[0].append(one["at"])
+    return list(found.values())
+
+
+def _when(instants: Sequence[str], plan: Plan) -> str:
+    named = ["once, with the apply" if at == iso(plan.made_at) else at for at in instants[:INSTANTS_SHOWN]]
+    more = len(instants) - len(named)
+    return ", ".join(named) + (f" and {more} more" if more else "")
+
+
+def _counts(device: Mapping[str, Any]) -> tuple[int, int]:
+    come, go = (sum(line.startswith(sign) for line in device["diff"]) for sign in "+-")
+    return come, go
+
+
+def _diff(when: str, device: Mapping[str, Any]) -> str:
+    come, go = _counts(device)
+    title = f"<code>{escape(printable(device['device']))}</code> at {when}: {come} lines come, {go} go"
+    lines = [printable(line) for line in device["diff"]]
+    notes = [f"approximated: {printable(note)}" for note in device["approximations"]]
+    if device["lines_left_out"]:
+        notes.append(f"and {device['lines_left_out']} more lines")
+    parts = [f"<details><summary>{title}</summary>", _fenced("\n".join(lines), "diff")]
+    return "\n\n".join([*parts, *([_fenced("\n".join(notes), "text")] if notes else []), "</details>"])
+
+
+def _closing(plan: Plan, cut: Sequence[str]) -> Iterator[str]:
+    if cut:
+        yield (
+            f"**Not shown here**: {'; '.join(cut)}."
+            " `slotcar plan --diff FILES` shows more, `slotcar plan -o plan.json FILES` writes all of it."
+        )
+    ledger = "an empty ledger" if plan.sequence is None else f"the ledger at sequence {plan.sequence}"
+    yield f"Planned {iso(plan.made_at)} against {ledger} and inventory `{plan.network_digest[:19]}`."
+
+
+def _fenced(text: str, language: str) -> str:
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _code(text: str, *, cell: bool = False) -> str:
+    """A code span. In a cell of a table a bar ends the cell, in code too, unless it is escaped."""
+    shown = printable(text)
+    fence = "`" * (_longest_run(shown) + 1)
+    space = " " if "`" in shown else ""
+    span = f"{fence}{space}{shown}{space}{fence}"
+    return span.replace("|", "\\|") if cell else span
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)

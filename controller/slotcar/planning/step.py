@@ -1,0 +1,78 @@
+"""`PlanStep`: one reservation's fate, the same from the matching of files to the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from slotcar.admission.model import Refused
+from slotcar.ledger.model import Entry
+from slotcar.path.model import Hop
+from slotcar.planning.routing import RoutedReservation
+from slotcar.reservation.fingerprint import fingerprint_of
+from slotcar.reservation.model import Reservation
+from slotcar.views.documents import DERIVED_KEYS, reservation_document
+
+
+class Action(StrEnum):
+    CREATE = "create"
+    CHANGE = "change"
+    CANCEL = "cancel"
+    NO_OP = "no-op"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One key of a reservation that the files want otherwise."""
+
+    key: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """What becomes of one reservation.
+
+    Attributes:
+        key: owner and name.
+        reservation: as it is wanted; None for a cancel.
+        handle, expected_version: of the ledger's entry, as the plan saw it; None for a create.
+        entry: that entry; None also in a plan that was read from a document.
+        routed: the reservation with its paths and demands; None until it is admitted, and in a plan that was read.
+        paths: of a plan that was read, what each direction's path crosses; None where it says nothing of that.
+        refusal: the numbers, where there is no room for it.
+        waits: whether it will wait for an operator's approval.
+        seen: stands for what the entry was by then, but for what others' reservations and time may change of it.
+        note: explains a no-op.
+    """
+
+    action: Action
+    key: tuple[str, str]
+    reservation: Reservation | None = None
+    handle: str | None = None
+    expected_version: int | None = None
+    entry: Entry | None = None
+    routed: RoutedReservation | None = None
+    paths: tuple[tuple[Hop, ...], ...] | None = None
+    differences: tuple[Difference, ...] = ()
+    refusal: Refused | None = None
+    waits: bool = False
+    seen: str = ""
+    note: str = ""
+
+    @classmethod
+    def about(cls, action: Action, entry: Entry, **fields: Any) -> PlanStep:
+        """A step that concerns an entry of the ledger."""
+        key = entry.reservation.key
+        version, seen = entry.version, seen_of(entry)
+        return cls(action, key, handle=entry.handle, expected_version=version, entry=entry, seen=seen, **fields)
+
+
+def seen_of(entry: Entry) -> str:
+    """Of a deadline transfer the rates do not count, which others move, nor the progress, which goes on by itself."""
+    asked = reservation_document(entry.latest)
+    if entry.latest.need is not None:
+        asked = {key: value for key, value in asked.items() if key not in {"slots", *DERIVED_KEYS}}
+    return fingerprint_of({"state": entry.state.value, "proposed": entry.proposed is not None, "asked": asked})

@@ -1,0 +1,42 @@
+"""What the rest of Slotcar asks of `cisco-cat6500`."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import StrictBool
+
+from slotcar.platforms.ios.facts import ACTS_WITH, ACTS_WORDS
+from slotcar.registry import Facts, RouterWithEventManager, TransportKind
+from slotcar.vocabulary import Marking
+
+
+class CatalystOptions(RouterWithEventManager):
+    """`slotcar_options` of a Catalyst 6500.
+
+    Attributes:
+        port_type: the transmit queues of its ports; 1p2q2t are Gigabit Ethernet modules of D7.3's time.
+        approximate: classes may share a queue where they are more than the queues, and the excess of an assured SLS may
+            become DSCP 14 where best effort was wanted.
+        microflow: `police flow` for premium flows with both ports bound.
+    """
+
+    PER_INTERFACE: ClassVar = ("port_type",)
+
+    port_type: Literal["1p2q2t", "2q2t"] = "1p2q2t"
+    approximate: StrictBool = False
+    microflow: StrictBool = False
+
+
+FACTS = Facts(
+    transport=TransportKind.IOS,
+    options=CatalystOptions,
+    markings=(Marking.DSCP, Marking.PRECEDENCE),
+    acts_with=ACTS_WITH,
+    acts_words=ACTS_WORDS,
+    number_words=(
+        "rates go in the hardware's steps, and a burst is at least the rate / 4000 (configuration guide 12.1E)",
+        "a flow's burst is at least what was measured on this hardware, as far as the device's ceiling lets it: 400 ms of"
+        " its rate for TCP, 4 ms for UDP (D7.3 §8.1.1)",
+    ),
+)

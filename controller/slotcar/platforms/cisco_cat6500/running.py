@@ -1,0 +1,144 @@
+"""What is Slotcar's in a running configuration: objects by their names, and nameless lines that `SLOTCAR-OWNS` tells of.
+
+The switch's maps and a port's trust and queueing cannot carry a name. Slotcar writes them only where it has said so first,
+in a remark of the list `SLOTCAR-OWNS`: the port's name, or `mls qos map`. Without that remark the same lines are an
+operator's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from slotcar.network.model import Device
+from slotcar.platforms.cisco_cat6500.limits import port_type
+from slotcar.platforms.cisco_cat6500.marks import OURS, OWNS, OWNS_MAPS, Maps, default_of
+from slotcar.platforms.ios import reading
+from slotcar.platforms.ios.configuration import Ios, ios_of
+from slotcar.platforms.ios.objects import PREFIX, AggregatePolicer, CosMap, Interface, Wrr, WrrQueue
+from slotcar.platforms.ios.tree import Node
+from slotcar.platforms.model import Configuration, Unrenderable
+
+QOS = "mls qos"
+_POLICER = re.compile(rf"^mls qos aggregate-policer ({PREFIX}\S+) (.+)$")
+_MAP = re.compile(r"^mls qos map (dscp-cos|policed-dscp (?:normal-burst|max-burst)) ([\d ]+?) to (\d+)$")
+_QUEUEING = ("wrr-queue ", "priority-queue cos-map ")
+#: What IOS gives a port before it is told otherwise, and does not print (12.1E guide, table 31-2).
+_DEFAULTS = {
+    "1p2q2t": Wrr((5, 255), (70, 15), (WrrQueue(1, (40, 70), (70, 100)), WrrQueue(2, (40, 70), (70, 100))), ()),
+    "2q2t": Wrr((5, 255), (80, 20), (WrrQueue(1, tail=(80, 100)), WrrQueue(2, tail=(80, 100))), ()),
+}
+#: By CoS its queue and threshold, as IOS has them; in the priority queue: None.
+Place = tuple[int, int] | None
+_COS: dict[int, Place] = {0: (1, 1), 1: (1, 1), 2: (1, 2), 3: (1, 2), 4: (2, 1), 6: (2, 2), 7: (2, 2)}
+_COS_PREMIUM: dict[str, Place] = {"1p2q2t": None, "2q2t": (2, 1)}
+
+
+def owned_in(nodes: Sequence[Node], device: Device) -> tuple[Ios, tuple[str, ...]]:
+    """Slotcar's objects, and in words what of others' is in their place."""
+    ios = reading.owned_in(nodes, catalyst=True)
+    owns = {entry.remark for entry in ios.lists[OWNS].entries} if OWNS in ios.lists else set()
+    foreign: list[str] = []
+    for node in nodes:
+        words = node.line.split()
+        if words[0] == "interface":
+            one, notes = _port(words[1], node, ios, words[1] in owns, device)
+            foreign += notes if words[1] in device.interfaces else []
+            if one != Interface(words[1]):
+                ios.interfaces[words[1]] = one
+        elif found := _POLICER.match(node.line):
+            if police := reading.pfc_police(f"police {found[2]}"):
+                ios.policers[found[1]] = AggregatePolicer(found[1], police)
+        elif entries := map_entries(node.line):
+            others = {key: to for key, to in entries.items() if key in OURS and to != default_of(key)}
+            if OWNS_MAPS in owns:
+                ios.maps.update(others)
+            elif others:
+                foreign.append(f"{OWNS_MAPS}: `{node.line}`")
+    if QOS not in (node.line for node in nodes):
+        foreign.append(f"{QOS}: is not on")
+    return ios, tuple(foreign)
+
+
+def map_entries(line: str) -> Maps:
+    """`mls qos map dscp-cos 12 14 to 2` as one entry for each DSCP; other lines give none."""
+    found = _MAP.match(line)
+    return {(found[1], int(dscp)): int(found[3]) for dscp in found[2].split()} if found else {}
+
+
+def _port(name: str, node: Node, ios: Ios, owned: bool, device: Device) -> tuple[Interface, list[str]]:
+    """Slotcar's lines of a port, and notes of an operator's lines that stand where Slotcar's would."""
+    lines = [child.line for child in node.children]
+    trust = [line for line in lines if line.startswith("mls qos trust")]
+    queueing = [line for line in lines if line.startswith(_QUEUEING)]
+    in_the_way = [
+        line
+        for line in lines
+        if line.startswith("service-policy input ") and not line.startswith(f"service-policy input {PREFIX}")
+    ]
+    in_the_way += [line for line in lines if line == "mls qos vlan-based"]
+    one = ios.interfaces.get(name, Interface(name))
+    if owned:
+        wrr = wrr_of(queueing, port_type(device, name).name) if queueing else None
+        one = replace(one, trust="mls qos trust dscp" in trust, wrr=wrr)
+    else:
+        in_the_way += trust + queueing
+    return one, [f"{name}: `{line}`" for line in in_the_way]
+
+
+def wrr_of(lines: Sequence[str], kind: str) -> Wrr:
+    """All settings of the port: those that IOS prints, over those that it leaves out because they are as by default."""
+    wrr = _DEFAULTS[kind]
+    queues = {queue.number: queue for queue in wrr.queues}
+    places = _COS | {5: _COS_PREMIUM[kind]}
+    for line in lines:
+        words = line.split()
+        numbers = tuple(int(word) for word in words if word.isdigit())
+        match words[:3]:
+            case ["wrr-queue", "bandwidth", *_]:
+                wrr = replace(wrr, bandwidth=numbers)
+            case ["wrr-queue", "queue-limit", *_]:
+                wrr = replace(wrr, limits=numbers)
+            case ["wrr-queue", "random-detect", "min-threshold"]:
+                queues[numbers[0]] = replace(queues[numbers[0]], minima=numbers[1:])
+            case ["wrr-queue", "random-detect", "max-threshold"]:
+                queues[numbers[0]] = replace(queues[numbers[0]], maxima=numbers[1:])
+            case ["wrr-queue", "threshold", _]:
+                queues[numbers[0]] = replace(queues[numbers[0]], tail=numbers[1:])
+            case ["wrr-queue", "cos-map", _]:
+                places |= dict.fromkeys(numbers[2:], (numbers[0], numbers[1]))
+            case ["priority-queue", "cos-map", _]:
+                places |= dict.fromkeys(numbers[1:])
+    by_place: dict[Place, list[int]] = {}
+    for cos, place in sorted(places.items()):
+        by_place.setdefault(place, []).append(cos)
+    priority = tuple(by_place.pop(None, ()))
+    maps = sorted((*place, tuple(cos)) for place, cos in by_place.items() if place)
+    return replace(
+        wrr,
+        queues=tuple(queue for _, queue in sorted(queues.items())),
+        cos_maps=tuple(CosMap(*one) for one in maps),
+        priority_cos=priority,
+    )
+
+
+def check_clear(before: Configuration, after: Configuration) -> None:
+    """Slotcar replaces nothing of an operator's.
+
+    Raises:
+        Unrenderable: others' lines stand where the wanted ones would, or `mls qos` is off.
+    """
+    wanted = ios_of(after)
+    for note in before.foreign:
+        place, _, what = note.partition(": ")
+        if place == QOS and wanted.objects():
+            raise Unrenderable(
+                f"{before.device}: `{QOS}` {what}; turning it on re-marks the traffic of every port that is not trusted,"
+                " so it is the operator's to do"
+            )
+        if place in wanted.interfaces or (place == OWNS_MAPS and wanted.maps):
+            raise Unrenderable(
+                f"{before.device}: {place} has {what}, which is not Slotcar's; take it away, or leave"
+                f" {'the assured rate' if place == OWNS_MAPS else 'this port'} out of the inventory"
+            )

@@ -1,0 +1,25 @@
+"""What the rest of Slotcar asks of `cisco-iosxe-netconf`."""
+
+from __future__ import annotations
+
+from pydantic import field_validator
+
+from slotcar.platforms.ios.facts import ModularOptions
+from slotcar.registry import Facts, TransportKind
+from slotcar.units import UnitError
+from slotcar.vocabulary import Marking
+
+
+class NetconfOptions(ModularOptions):
+    """`slotcar_options` of a router that is configured by NETCONF: those of the modular QoS, as far as the models go."""
+
+    @field_validator("colour_aware")
+    @classmethod
+    def _has_no_colours(cls, wanted: bool) -> bool:
+        if wanted:
+            message = "is not in the policy model, which has no colour-aware policer (conform-color)"
+            raise UnitError(message, wanted, "leave it out, or use the platform cisco-mqc")
+        return wanted
+
+
+FACTS = Facts(transport=TransportKind.NETCONF, options=NetconfOptions, markings=(Marking.DSCP,))

@@ -1,0 +1,137 @@
+"""What of a device's answer is Slotcar's, in canonical form, and what of an operator's stands in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
+
+from slotcar.platforms.cisco_iosxe_netconf.canonical import ordered
+from slotcar.platforms.cisco_iosxe_netconf.native import INTERFACES
+from slotcar.platforms.cisco_iosxe_netconf.tree import ACL, NATIVE, NETCONF, POLICY, Node, parse
+from slotcar.platforms.ios.configuration import Ios
+from slotcar.platforms.ios.objects import PREFIX, Interface
+from slotcar.platforms.model import Unreadable
+from slotcar.platforms.netconf.question import get_config
+
+WAYS = ("input", "output")
+
+
+def question() -> str:
+    """Lists, class maps, policy maps and what is attached to interfaces. No more: other parts of a configuration hold
+    secrets, and a reading is kept in a file."""
+    kinds = tuple(
+        Node(NATIVE, kind, children=(Node(NATIVE, "name"), Node(POLICY, "service-policy"))) for kind in INTERFACES
+    )
+    lists = Node(NATIVE, "access-list", children=(Node(ACL, "extended"),))
+    asked = Node(
+        NATIVE,
+        "native",
+        children=(
+            Node(NATIVE, "ip", children=(lists,)),
+            Node(NATIVE, "policy", children=(Node(POLICY, "class-map"), Node(POLICY, "policy-map"))),
+            Node(NATIVE, "interface", children=kinds),
+        ),
+    )
+    return get_config(asked)
+
+
+def native_in(text: str, device: str) -> Node | None:
+    """The element `native` of a reply to `get-config`, or of canonical lines; None where the device has none.
+
+    Raises:
+        Unreadable: it is no such reply.
+    """
+    root = parse(text, device)
+    data = root if root.name == "data" else root.first("data")
+    if (root.space, root.name) == (NATIVE, "native"):
+        return root
+    if data is None or data.space != NETCONF:
+        raise Unreadable(f"{device}: it gave no configuration: {' '.join(text.split())[:80]}")
+    return next(data.all("native", NATIVE), None)
+
+
+def owned_part(native: Node | None) -> Node | None:
+    """Only what has a name with the prefix, as `native_of` would write it."""
+    if native is None:
+        return None
+    lists = native.first("ip", "access-list")
+    parts = [
+        _holding(Node(NATIVE, "ip"), _holding(Node(NATIVE, "access-list"), _named(lists, "extended", ACL))),
+        _holding(
+            Node(NATIVE, "policy"),
+            *_named(native.first("policy"), "class-map", POLICY),
+            *map(_told, _named(native.first("policy"), "policy-map", POLICY)),
+        ),
+        _holding(Node(NATIVE, "interface"), *_attached(native.first("interface"))),
+    ]
+    children = tuple(part for part in parts if part is not None)
+    return ordered(Node(NATIVE, "native", children=children)) if children else None
+
+
+def attachments(native: Node | None) -> Iterator[tuple[str, str, str]]:
+    """Interface, `input` or `output`, policy map: everybody's."""
+    for one in (native.first("interface") or Node("", "")).children if native else ():
+        for way in WAYS:
+            if policy := one.said("service-policy", way):
+                yield f"{one.name}{one.said('name')}", way, policy
+
+
+def attached_in(native: Node | None) -> Ios:
+    """What is attached where, as IOS's objects, for the check that IOS's other renderers make."""
+    found = Ios()
+    for name, way, policy in attachments(native):
+        one = found.interfaces.get(name, Interface(name))
+        found.interfaces[name] = (
+            replace(one, input_policy=policy) if way == "input" else replace(one, output_policy=policy)
+        )
+    return found
+
+
+def foreign_in(native: Node | None, interfaces: Collection[str]) -> tuple[str, ...]:
+    """Policies of an operator's on `interfaces`, as `controller/slotcar/platforms/ios/foreign.py` names them."""
+    return tuple(
+        f"{name}: `service-policy {way} {policy}`"
+        for name, way, policy in attachments(native)
+        if name in interfaces and not policy.startswith(PREFIX)
+    )
+
+
+def _holding(node: Node, *children: Node | Iterable[Node] | None) -> Node | None:
+    found: list[Node] = []
+    for one in children:
+        if one is not None:
+            found += [one] if isinstance(one, Node) else one
+    return node.holding(found) if found else None
+
+
+def _named(parent: Node | None, kind: str, space: str) -> list[Node]:
+    return [one for one in parent.all(kind, space) if one.said("name").startswith(PREFIX)] if parent else []
+
+
+def _attached(interfaces: Node | None) -> Iterator[Node]:
+    for one in interfaces.children if interfaces else ():
+        policies = one.first("service-policy")
+        own = [p for p in policies.children if p.name in WAYS and p.text.startswith(PREFIX)] if policies else []
+        if own:
+            name = Node(NATIVE, "name", one.said("name"))
+            yield Node(NATIVE, one.name, children=(name, Node(POLICY, "service-policy", children=tuple(own))))
+
+
+# -- what a device says otherwise than it was told ---------------------------------------------------------------------
+
+
+def _told(node: Node) -> Node:
+    """Without what a device adds: the empty container of a `fair-queue`, and what a policer does that is not there."""
+    if node.name == "action-list":
+        return node.holding(one for one in map(_told, node.children) if one != Node(POLICY, "fair-queue"))
+    children = tuple(map(_told, node.children))
+    if node.name == "police" and not any(one.name == "pir" for one in children):
+        # One rate and one bucket: nothing is between exceeding and violating.
+        children = tuple(_one_bucket(one) for one in children if one.name != "be")
+    return node.holding(children)
+
+
+def _one_bucket(one: Node) -> Node:
+    if one.name != "actions":
+        return one
+    return one.holding(action for action in one.children if action.name != "violate-drop")

@@ -1,0 +1,20 @@
+"""What the rest of Slotcar asks of `cisco-mqc`."""
+
+from __future__ import annotations
+
+from slotcar.platforms.ios.facts import ACTS_WITH, ACTS_WORDS, ModularOptions
+from slotcar.registry import Facts, RouterWithEventManager, TransportKind
+from slotcar.vocabulary import Marking
+
+
+class MqcOptions(ModularOptions, RouterWithEventManager):
+    """`slotcar_options` of a router with IOS's modular QoS command line."""
+
+
+FACTS = Facts(
+    transport=TransportKind.IOS,
+    options=MqcOptions,
+    markings=(Marking.DSCP,),
+    acts_with=ACTS_WITH,
+    acts_words=ACTS_WORDS,
+)

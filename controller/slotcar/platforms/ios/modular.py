@@ -1,0 +1,254 @@
+"""IOS's modular QoS, from intent to objects, for `cisco-mqc` and `cisco-iosxe-netconf`: classify, police and mark on the
+way in, queue by code point on the way out."""
+
+from __future__ import annotations
+
+from slotcar.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent, Queue
+from slotcar.network.model import Device
+from slotcar.platforms.ios.configuration import Ios
+from slotcar.platforms.ios.facts import ModularOptions
+from slotcar.platforms.ios.ingress import check_classes, inputs_of, list_of
+from slotcar.platforms.ios.modular_limits import LONGEST_NAME, THRESHOLD, capability_of, has_hqf, shape_range_of
+from slotcar.platforms.ios.objects import (
+    DEFAULT_CLASS,
+    FLOW,
+    PREFIX,
+    ClassMap,
+    DropProfile,
+    Interface,
+    Mark,
+    Match,
+    Police,
+    PolicyClass,
+    PolicyMap,
+    RandomDetect,
+    named,
+)
+from slotcar.platforms.ios.order import ranked
+from slotcar.platforms.ios.words import DSCP_NAMES
+from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.options import options_of
+from slotcar.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, Service
+
+GREEN, YELLOW, RED = (DSCP_NAMES[dscp] for dscp in ASSURED_DSCPS)
+PREMIUM, SCAVENGER, BEST_EFFORT = (
+    DSCP_NAMES[DSCP[service]] for service in (Service.IP_PREMIUM, Service.QBSS, Service.BEST_EFFORT)
+)
+#: Standing classes and the code points in each.
+EF, AF1, AF11, AF12, QBSS = (f"{PREFIX}{name}" for name in ("EF", "AF1", "AF11", "AF12", "QBSS"))
+POINTS = {EF: (PREMIUM,), AF1: (GREEN, YELLOW, RED), AF11: (GREEN,), AF12: (YELLOW,), QBSS: (SCAVENGER,)}
+#: Thresholds, percent of the queue: green, yellow, red of an assured rate (RFC 2597), then best effort. One packet in
+#: `DENOMINATOR` is dropped or marked at the upper one.
+PROFILES = {GREEN: (40, 80), YELLOW: (20, 40), RED: (5, 15)}
+BEST_EFFORT_PROFILE = (25, 75)
+DENOMINATOR = 10
+#: WRED and queue limits count packets; these are full Ethernet ones.
+PACKET_BYTES = 1_500
+#: QBSS waits a fifth of what best effort may at most, as it must lose first (D7.3 §8.1.3, requirement 1).
+SCAVENGER_PACKETS = THRESHOLD.ceiling // 5
+#: A queue limit that IOS leaves out of what it prints.
+DEFAULT_LIMIT_PACKETS = 64
+#: IOS takes no burst of less than what the rate brings in this time: a tick of its policer, 4 ms.
+TICK_US = 4_000
+
+
+def owned_of(intent: QosIntent, device: Device) -> Ios:
+    """
+    Raises:
+        Unrenderable: a rate, burst, share or name that IOS does not take, or more classes than a policy has.
+    """
+    inputs = _inputs(intent, device)
+    outputs = [_Output(egress, device) for egress in intent.egress]
+    policies = {f"{PREFIX}IN-{name}": classes for name, classes in inputs.items()}
+    for output in outputs:
+        policies |= output.policies
+    used = {one.name for classes in policies.values() for one in classes}
+    used |= {color for classes in policies.values() for one in classes for color in _colors(one)}
+    flows = [(flow, f"{FLOW}{flow.number}") for flow in intent.flows]
+    standing = [
+        ClassMap(name, "match-all", (Match(field="dscp", points=points),))
+        for name, points in POINTS.items()
+        if name in used
+    ]
+    for name in policies:
+        if len(name) > LONGEST_NAME:
+            raise Unrenderable(
+                f"{device.name}: a policy-map {name} is wanted, and names have {LONGEST_NAME} letters at most"
+            )
+    attached = {output.name: output.attached for output in outputs}
+    owned = Ios(
+        lists=named(list_of(flow, name, remark_last=True) for flow, name in flows if name in used),
+        class_maps=named(
+            [*standing, *(ClassMap(name, "match-all", (Match(acl=name),)) for _, name in flows if name in used)]
+        ),
+        interfaces={
+            name: Interface(
+                name,
+                input_policy=f"{PREFIX}IN-{name}" if name in inputs else "",
+                output_policy=attached.get(name, ""),
+            )
+            for name in {**inputs, **attached}
+        },
+    )
+    owned.policies.update({name: PolicyMap(name, ranked(classes, owned)) for name, classes in policies.items()})
+    return owned
+
+
+def _colors(one: PolicyClass) -> tuple[str, ...]:
+    """Class maps that a colour-aware policer names."""
+    return (one.police.conform_color, one.police.exceed_color) if one.police else ()
+
+
+# -- ingress -----------------------------------------------------------------------------------------------------------
+
+
+def _inputs(intent: QosIntent, device: Device) -> dict[str, list[PolicyClass]]:
+    found = inputs_of(
+        intent,
+        flow_class=lambda flow, name: _flow_class(flow, name, device),
+        agreed_class=lambda aggregate: _agreed(aggregate, device),
+        reset=lambda name: PolicyClass(name, mark=Mark("dscp", BEST_EFFORT)),
+        guarded={Service.IP_PREMIUM: EF, Service.ASSURED_RATE: AF1},
+        order=POINTS,
+    )
+    check_classes(found, capability_of(device), device.name)
+    return found
+
+
+def _rate(rate_bps: int, burst_bytes: int, where: str, device: Device) -> tuple[int, int]:
+    limits = capability_of(device)
+    rate_bps = limits.rate(rate_bps, where)
+    return rate_bps, limits.burst(max(burst_bytes, -(-rate_bps * TICK_US // 8_000_000)), where)
+
+
+def _flow_class(flow: EdgeFlow, name: str, device: Device) -> PolicyClass:
+    where = f"{flow.interface.device} {flow.interface.name}, {flow.label}"
+    if flow.service not in RESERVED_SERVICES:
+        return PolicyClass(name, mark=Mark("dscp", DSCP_NAMES[DSCP[flow.service]]))
+    cir_bps, bc_bytes = _rate(flow.cir_bps, flow.cbs_bytes, where, device)
+    if flow.service is Service.IP_PREMIUM:
+        return PolicyClass(name, police=Police(cir_bps, bc_bytes, f"set-dscp-transmit {PREMIUM}", "drop"))
+    pir_bps, be_bytes = _rate(flow.pir_bps, flow.pbs_bytes, where, device)
+    green, yellow, red = (f"set-dscp-transmit {point}" for point in (GREEN, YELLOW, RED))
+    return PolicyClass(name, police=Police(cir_bps, bc_bytes, green, yellow, red, pir_bps=pir_bps, be_bytes=be_bytes))
+
+
+def _agreed(aggregate: AggregatePolicer, device: Device) -> PolicyClass:
+    """An SLS (GARA §4.2). Of an assured rate it is the green traffic that has an agreed rate; yellow and red pass as
+    what they are, first to be dropped, as on the other platforms."""
+    where = f"{aggregate.interface.device} {aggregate.interface.name}, SLS {aggregate.sls}"
+    cir_bps, bc_bytes = _rate(aggregate.rate_bps, aggregate.burst_bytes, where, device)
+    drops = aggregate.excess == "drop"
+    if aggregate.service is Service.ASSURED_RATE and options_of(device, ModularOptions).colour_aware:
+        # RFC 2697 over all three colours: what exceeds becomes yellow, what exceeds that too becomes red.
+        exceed, violate = ("drop" if drops else f"set-dscp-transmit {point}" for point in (YELLOW, RED))
+        colors = {"be_bytes": bc_bytes, "conform_color": AF11, "exceed_color": AF12}
+        return PolicyClass(AF1, police=Police(cir_bps, bc_bytes, "transmit", exceed, violate, **colors))  # type: ignore[arg-type]
+    name = {Service.IP_PREMIUM: EF, Service.ASSURED_RATE: AF11}.get(aggregate.service)
+    if name is None:
+        raise Unrenderable(f"{where}: {device.platform} polices no aggregate of {aggregate.service.value}")
+    exceed = "drop" if drops else f"set-dscp-transmit {BEST_EFFORT}"
+    return PolicyClass(name, police=Police(cir_bps, bc_bytes, "transmit", exceed))
+
+
+# -- egress ------------------------------------------------------------------------------------------------------------
+
+
+class _Output:
+    """The queueing of one interface: its policy maps, and which of them is attached."""
+
+    def __init__(self, egress: Egress, device: Device) -> None:
+        self.name = egress.interface.name
+        self._egress = egress
+        self._device = device
+        self._where = f"{device.name} {self.name}"
+        self._queues = {queue.service: queue for queue in egress.queues}
+        shaped_bps = self._shaped_bps()
+        self._capacity_bps = shaped_bps or egress.capacity_bps
+        policy, parent = f"{PREFIX}OUT-{self.name}", f"{PREFIX}SHAPE-{self.name}"
+        self.policies = {policy: self._classes()}
+        if shaped_bps:
+            self.policies[parent] = [PolicyClass(DEFAULT_CLASS, shape_bps=shaped_bps, service_policy=policy)]
+        self.attached = parent if shaped_bps else policy
+
+    def _shaped_bps(self) -> int | None:
+        """The shaper's rate where the interface's own is higher: subinterfaces, and those of the option `shape`."""
+        if "." in self.name and self.name.startswith("ATM"):
+            raise Unrenderable(
+                f"{self._where}: the policy of an ATM VC stands under its `pvc`, which the inventory does not name"
+            )
+        if "." not in self.name and self.name not in options_of(self._device, ModularOptions).shaped:
+            return None
+        limits = shape_range_of(self._device)
+        rate_bps = self._egress.capacity_bps // limits.grain * limits.grain  # down: the line takes no more
+        if not limits.floor <= rate_bps <= limits.ceiling:
+            raise Unrenderable(
+                f"{self._where}: shaping to {self._egress.capacity_bps} bit/s wanted,"
+                f" {limits.floor} to {limits.ceiling} can be"
+            )
+        return rate_bps
+
+    def _classes(self) -> list[PolicyClass]:
+        """Shares are configured, not what is admitted now: they stay while reservations come and go (GARA §5.1)."""
+        limits = capability_of(self._device)
+        named = ((Service.IP_PREMIUM, EF), (Service.ASSURED_RATE, AF1), (Service.QBSS, QBSS))
+        percents = {
+            name: limits.weight.at_least(self._percent(service), self._where, f"a share of {service.value}", "%")
+            for service, name in named
+            if self._percent(service)
+        }
+        limits.check_weights({name.removeprefix(PREFIX): percent for name, percent in percents.items()}, self._where)
+        limits.check_queues(len(percents) + 1, self._where)
+        classes = {EF: self._premium, AF1: self._assured, QBSS: self._scavenger}
+        return [*(classes[name](percent) for name, percent in percents.items()), self._best_effort()]
+
+    def _percent(self, service: Service) -> int:
+        """Rounded up, so that all of the share can be promised. QBSS has 1 % at least (D7.3 §8.1.3)."""
+        share_bps = self._egress.capacity_bps * self._queues[service].share_ppm
+        percent = -(-share_bps // (self._capacity_bps * 10_000))
+        return max(1, percent) if service is Service.QBSS else percent
+
+    def _premium(self, percent: int) -> PolicyClass:
+        return PolicyClass(EF, priority=True, priority_percent=percent)
+
+    def _assured(self, percent: int) -> PolicyClass:
+        queue = self._queues[Service.ASSURED_RATE]
+        profiles = [_profile(point, queue, *shares) for point, shares in sorted(PROFILES.items())]
+        return PolicyClass(
+            AF1,
+            bandwidth_percent=percent,
+            queue_limit_packets=self._limit(queue),
+            random_detect=RandomDetect("dscp", tuple(profiles), self._ecn()),
+        )
+
+    def _scavenger(self, percent: int) -> PolicyClass:
+        limit = self._limit(self._queues[Service.QBSS])
+        limit = limit and min(limit, SCAVENGER_PACKETS)
+        return PolicyClass(QBSS, bandwidth_percent=percent, queue_limit_packets=limit)
+
+    def _best_effort(self) -> PolicyClass:
+        queue = self._queues[Service.BEST_EFFORT]
+        profile = _profile(BEST_EFFORT, queue, *BEST_EFFORT_PROFILE)
+        return PolicyClass(
+            DEFAULT_CLASS,
+            fair_queue=True,
+            queue_limit_packets=self._limit(queue),
+            random_detect=RandomDetect("dscp", (profile,), self._ecn()),
+        )
+
+    def _limit(self, queue: Queue) -> int | None:
+        """Packets that wait; before HQF a class with WRED has no limit of its own. IOS's default is not printed."""
+        if not has_hqf(self._device):
+            return None
+        packets = min(THRESHOLD.ceiling, -(-queue.queue_bytes // PACKET_BYTES))
+        return packets if packets != DEFAULT_LIMIT_PACKETS else packets + 1
+
+    def _ecn(self) -> bool:
+        return options_of(self._device, ModularOptions).ecn
+
+
+def _profile(point: str, queue: Queue, low: int, high: int) -> DropProfile:
+    packets = min(THRESHOLD.ceiling, -(-queue.queue_bytes // PACKET_BYTES))
+    least = max(THRESHOLD.floor, packets * low // 100)
+    most = max(least + 1, packets * high // 100)
+    return DropProfile(point, least, most, DENOMINATOR)

@@ -1,0 +1,191 @@
+"""The way out: forwarding classes, schedulers by share, drop profiles, and which code point means what. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slotcar.intent.model import Egress, QosIntent, Queue
+from slotcar.network.model import Device
+from slotcar.platforms.juniper_junos.document import label_of, port_and_unit
+from slotcar.platforms.juniper_junos.facts import JunosOptions
+from slotcar.platforms.juniper_junos.ingress import checked_name
+from slotcar.platforms.juniper_junos.limits import BUFFER_US, JUNOS, SHAPE_BPS
+from slotcar.platforms.juniper_junos.objects import (
+    ASSURED,
+    CODE_POINTS,
+    PREFIX,
+    PREMIUM,
+    QBSS,
+    Classifier,
+    CodePoints,
+    DropProfile,
+    ForwardingClass,
+    Marked,
+    Object,
+    RewriteRule,
+    Scheduled,
+    Scheduler,
+    SchedulerMap,
+    TrafficControlProfile,
+)  # fmt: skip
+from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.options import options_of
+from slotcar.vocabulary import ASSURED_DSCPS, DSCP, Service
+
+#: Loss priorities of the colours of RFC 2698; Junos's policers set them so (Traffic Policers User Guide).
+LOSS_OF = dict(zip(ASSURED_DSCPS, ("low", "medium-high", "high"), strict=True))
+#: Drop profiles: from and to how full a queue, percent, and how many packets of a hundred are dropped or marked then.
+#: Green, yellow and red of an assured rate (RFC 2597), then best effort; as `cisco-mqc` has them.
+GREEN, YELLOW, RED, DEFAULT = (f"{PREFIX}{name}" for name in ("GREEN", "YELLOW", "RED", "BE"))
+PROFILES = {GREEN: (40, 80, 10), YELLOW: (20, 40, 10), RED: (5, 15, 10), DEFAULT: (25, 75, 10)}
+#: Loss priority `high` of best effort is what exceeded an SLS: it is dropped as early as red.
+PROFILES_OF_CLASS = {
+    ASSURED: (("high", RED), ("low", GREEN), ("medium-high", YELLOW)),
+    "": (("high", RED), ("low", DEFAULT)),
+}
+_MILLION = 1_000_000
+
+
+def bits(dscp: int) -> str:
+    """A code point as Junos's classifiers and rewrite rules take it, whatever aliases the router has.
+
+    >>> bits(46)
+    '101110'
+    """
+    return f"{dscp:06b}"
+
+
+def egress_of(intent: QosIntent, device: Device) -> Iterator[Object]:
+    """
+    Raises:
+        Unrenderable: shares, a rate or a name that Junos does not take.
+    """
+    names = {e.interface.name for e in intent.egress} | {a.interface.name for a in intent.aggregates}
+    names |= {f.interface.name for f in intent.flows} | {one.name for one in intent.untrusted}
+    if not names:
+        return
+    yield from _classes(device)
+    for name in sorted(names):
+        yield Marked(*port_and_unit(name, device.name), CODE_POINTS, CODE_POINTS)
+    if intent.egress:
+        yield from (DropProfile(name, *numbers) for name, numbers in PROFILES.items())
+    for egress in intent.egress:
+        yield from _Output(egress, device).objects()
+
+
+def _classes(device: Device) -> Iterator[Object]:
+    options = options_of(device, JunosOptions)
+    yield ForwardingClass(PREMIUM, options.premium_queue)
+    yield ForwardingClass(ASSURED, options.assured_queue)
+    yield ForwardingClass(QBSS, options.qbss_queue)
+    own = (
+        CodePoints(PREMIUM, (("low", bits(DSCP[Service.IP_PREMIUM])),)),
+        CodePoints(ASSURED, tuple((LOSS_OF[dscp], bits(dscp)) for dscp in ASSURED_DSCPS)),
+        CodePoints(QBSS, (("low", bits(DSCP[Service.QBSS])),)),
+    )
+    yield Classifier(CODE_POINTS, own)
+    # What exceeded an SLS is best effort with loss priority `high`, and must not keep the code point that it came with.
+    demoted = CodePoints(options.best_effort_class, (("high", bits(DSCP[Service.BEST_EFFORT])),))
+    yield RewriteRule(CODE_POINTS, (*own, demoted))
+
+
+class _Output:
+    """The queueing of one interface. Shares are configured, not what is admitted now: they stay while reservations come
+    and go (GARA §5.1)."""
+
+    def __init__(self, egress: Egress, device: Device) -> None:
+        self._egress = egress
+        self._device = device
+        self._options = options_of(device, JunosOptions)
+        self._name = egress.interface.name
+        self._label = label_of(self._name, device.name)
+        self._where = f"{device.name} {self._name}"
+        self._queues = {queue.service: queue for queue in egress.queues}
+
+    def objects(self) -> Iterator[Object]:
+        port, unit = port_and_unit(self._name, self._device.name)
+        of_unit = schedules_units(self._device, port)
+        shaped = of_unit or self._name in self._options.shaped
+        schedulers = dict(self._schedulers())
+        yield from schedulers.values()
+        name = checked_name(f"{PREFIX}{self._label}", self._device)
+        yield SchedulerMap(name, tuple(sorted((of, one.name) for of, one in schedulers.items())))
+        if shaped:
+            yield TrafficControlProfile(name, name, self._shaping())
+        yield Scheduled(port, unit if of_unit else None, name, shaped)
+
+    def _shaping(self) -> int:
+        rate_bps = self._egress.capacity_bps
+        if not SHAPE_BPS.floor <= rate_bps <= SHAPE_BPS.ceiling:
+            raise Unrenderable(
+                f"{self._where}: shaping to {rate_bps} bit/s wanted, {SHAPE_BPS.floor} to {SHAPE_BPS.ceiling} can be"
+            )
+        return rate_bps
+
+    def _schedulers(self) -> Iterator[tuple[str, Scheduler]]:
+        """By forwarding class."""
+        rates = self._rates()
+        control_bps = -(-self._egress.capacity_bps * self._options.network_control_percent // 100)
+        control = self._options.network_control_class
+        self._check({**rates, control: control_bps})
+        JUNOS.check_queues(len(rates) + 2, self._where)
+        for name, rate_bps in rates.items():
+            yield name, self._scheduler(name, rate_bps)
+        percent = self._options.network_control_percent
+        yield control, Scheduler(self._called("NC"), "low", rate_bps=control_bps, buffer_percent=percent)
+        left_bps = self._egress.capacity_bps - sum(rates.values()) - control_bps
+        best_effort = self._queues[Service.BEST_EFFORT]
+        yield self._options.best_effort_class, Scheduler(
+            self._called("BE"), "low", buffer_us=_buffer_us(best_effort, max(1, left_bps)),
+            profiles=PROFILES_OF_CLASS[""], ecn=self._options.ecn,
+        )  # fmt: skip
+
+    def _rates(self) -> dict[str, int]:
+        """What each of Slotcar's classes is guaranteed, bit/s, rounded up; without those that have no share. QBSS has 1 %
+        at least (D7.3 §8.1.3)."""
+        of = {PREMIUM: Service.IP_PREMIUM, ASSURED: Service.ASSURED_RATE, QBSS: Service.QBSS}
+        rates = {}
+        for name, service in of.items():
+            share_ppm = self._queues[service].share_ppm
+            share_ppm = max(share_ppm, _MILLION // 100) if service is Service.QBSS else share_ppm
+            if share_ppm:
+                rate_bps = -(-self._egress.capacity_bps * share_ppm // _MILLION)
+                rates[name] = JUNOS.weight.at_least(rate_bps, self._where, f"a share of {service.value}", "bit/s")
+        return rates
+
+    def _check(self, rates: dict[str, int]) -> None:
+        total = sum(rates.values())
+        if total > self._egress.capacity_bps:
+            words = ", ".join(f"{name.removeprefix(PREFIX)} {rate}" for name, rate in rates.items())
+            raise Unrenderable(
+                f"{self._where}: the shares need {total} bit/s ({words}), and the link has {self._egress.capacity_bps};"
+                " `slotcar_options.network_control_percent` is left to the router's own control traffic"
+            )
+
+    def _scheduler(self, of: str, rate_bps: int) -> Scheduler:
+        if of == PREMIUM:
+            percent = min(100, -(-rate_bps * 100 // self._egress.capacity_bps))
+            name = self._called("EF")
+            return Scheduler(name, "strict-high", rate_bps=rate_bps, rate_limited=True, buffer_percent=percent)
+        if of == QBSS:
+            buffer_us = _buffer_us(self._queues[Service.QBSS], rate_bps)
+            return Scheduler(self._called("QBSS"), "low", rate_bps=rate_bps, buffer_us=buffer_us)
+        buffer_us = _buffer_us(self._queues[Service.ASSURED_RATE], rate_bps)
+        return Scheduler(
+            self._called("AF1"), "low", rate_bps=rate_bps, buffer_us=buffer_us, profiles=PROFILES_OF_CLASS[ASSURED],
+            ecn=self._options.ecn,
+        )  # fmt: skip
+
+    def _called(self, what: str) -> str:
+        return checked_name(f"{PREFIX}{what}-{self._label}", self._device)
+
+
+def schedules_units(device: Device, port: str) -> bool:
+    """Whether a port of the inventory schedules unit by unit: where it has another unit than 0 there."""
+    of_port = [port_and_unit(name, device.name) for name in device.interfaces]
+    return any(unit for other, unit in of_port if other == port)
+
+
+def _buffer_us(queue: Queue, rate_bps: int) -> int:
+    """As long as a full queue takes at its own rate, cut to what Junos takes."""
+    return min(BUFFER_US.ceiling, max(BUFFER_US.floor, -(-queue.queue_bytes * 8_000_000 // rate_bps)))

@@ -1,0 +1,207 @@
+"""What of an operator's stands where Slotcar would put its own: noted when read, refused when in the way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+
+from slotcar.network.model import Device
+from slotcar.platforms.juniper_junos.document import entries, label_of, port_and_unit
+from slotcar.platforms.juniper_junos.egress import schedules_units
+from slotcar.platforms.juniper_junos.facts import JunosOptions
+from slotcar.platforms.juniper_junos.limits import MOST_CLASSES
+from slotcar.platforms.juniper_junos.objects import PREFIX
+from slotcar.platforms.juniper_junos.running import name_in, units_in
+from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.netconf.tree import Node
+from slotcar.platforms.options import options_of
+
+#: Statements of an interface's class of service that exclude Slotcar's; of a port and of a unit alike.
+_SERVING = (
+    *("scheduler-map", "output-traffic-control-profile", "shaping-rate", "scheduler-map-chassis"),
+    "forwarding-class",
+)
+_MARKING = ("classifiers", "rewrite-rules")
+_NOTE = re.compile(r"^(?P<where>[^`]+): `(?P<statement>[^`]+)`(?P<more>.*)$")
+#: What of an interface a note is about: its input filter, or its class of service.
+_INPUT, _SERVICE, _FILTER = "input", "class of service", "filter input "
+#: Who is meant by what no interface has.
+ROUTER = "the router"
+#: Junos's own forwarding classes, which it has without saying so.
+_OWN_CLASSES = 4
+
+
+def foreign_in(root: Node | None, device: Device) -> tuple[str, ...]:
+    """Statements of an operator's, each as "WHERE: `statement`", with what is wrong about it behind."""
+    if root is None:
+        return ()
+    return tuple(dict.fromkeys((*_classes(root, device), *_of_interfaces(root, device), *_of_groups(root, device))))
+
+
+def _classes(root: Node, device: Device) -> Iterator[str]:
+    options = options_of(device, JunosOptions)
+    known = root.first("class-of-service", "forwarding-classes") or Node("", "")
+    queues = {str(queue) for queue in (options.premium_queue, options.assured_queue, options.qbss_queue)}
+    others = [one for one in known.all("class") if not one.said("name").startswith(PREFIX)]
+    for one in others:
+        if one.said("queue-num") in queues:
+            yield f"{ROUTER}: `forwarding-classes class {one.said('name')} queue-num {one.said('queue-num')}`"
+    for one in known.all("queue"):
+        yield (
+            f"{ROUTER}: `forwarding-classes queue {one.said('name')}`; Junos takes no `class` beside a `queue`, so write"
+            " them as classes"
+        )
+    if len(others) + 3 + _OWN_CLASSES > MOST_CLASSES:
+        yield f"{ROUTER}: `forwarding-classes` has {len(others)} classes; {MOST_CLASSES} fit, with Junos's own and 3 more"
+
+
+def _of_interfaces(root: Node, device: Device) -> Iterator[str]:
+    for name in device.interfaces:
+        port, unit = port_and_unit(name, device.name)
+        yield from _filters(root, device, name)
+        yield from _service(root, name, port, unit)
+        if schedules_units(device, port) and not _has_units_scheduler(root, port):
+            yield f"{name}: `per-unit-scheduler` is missing at {port}, which has other units than 0 in the inventory"
+
+
+def _filters(root: Node, device: Device, name: str) -> Iterator[str]:
+    wanted = options_of(device, JunosOptions).of_interface("input_filter", name)
+    port, unit = port_and_unit(name, device.name)
+    attached = list(_attached(root))
+    here = [said for at, said in attached if at == f"{port}.{unit}"]
+    for said in here:
+        if not said.startswith(PREFIX) and said != wanted:
+            yield f"{name}: `{_FILTER}{said}`"
+    if wanted and wanted not in here:
+        yield f"{name}: `{_FILTER}{wanted}` is not there, and `input_filter` says that it is"
+    for at, said in attached:
+        if wanted and said == wanted and at != f"{port}.{unit}":
+            yield f"{name}: `{_FILTER}{wanted}` is attached to {at}, too, which Slotcar's term would police"
+
+
+def _attached(root: Node) -> Iterator[tuple[str, str]]:
+    """Units and their input filters; of a list, or of one that is deactivated, the statement as a whole."""
+    for port, number, unit in units_in(root):
+        filters = unit.first("family", "inet", "filter")
+        for one in filters.children if filters else ():
+            several = one.name != "input" or one.inactive or (filters is not None and filters.inactive)
+            if one.name in ("input", "input-list", "input-chain"):
+                said = one.said("filter-name") or one.text
+                yield f"{port}.{number}", f"{said} ({one.name})" if several else said
+
+
+def _service(root: Node, name: str, port: str, unit: int) -> Iterator[str]:
+    """What serves or marks the interface, written for it or for names that it matches."""
+    holder = root.first("class-of-service", "interfaces") or Node("", "")
+    for one in holder.all("interface"):
+        if not fnmatchcase(port, one.said("name")):
+            continue
+        units = [other for other in one.all("unit") if fnmatchcase(str(unit), other.said("name"))]
+        for node in (one, *units):
+            yield from (f"{name}: `{words}`" for words in _not_ours(node))
+
+
+def _not_ours(node: Node) -> Iterator[str]:
+    """Statements with a name or a value that is not Slotcar's; an empty container says nothing."""
+    for one in node.children:
+        said = name_in(one) or one.said("rate")
+        if one.name in _SERVING and said and not said.startswith(PREFIX):
+            yield f"{one.name} {said}"
+        for inner in one.children if one.name in _MARKING else ():
+            said = inner.said("classifier-name") or inner.said("rewrite-rule-name") or name_in(inner)
+            if not said.startswith(PREFIX):
+                yield f"{one.name} {inner.name} {said}".strip()
+
+
+def _has_units_scheduler(root: Node, port: str) -> bool:
+    holder = root.first("interfaces") or Node("", "")
+    ports = [one for one in holder.all("interface") if one.said("name") == port]
+    return any(one.name == "per-unit-scheduler" and not one.inactive for node in ports for one in node.children)
+
+
+# -- groups ------------------------------------------------------------------------------------------------------------
+
+
+def _of_groups(root: Node, device: Device) -> Iterator[str]:
+    """Filters and class of service that interfaces inherit: Slotcar's statement would take the place of the group's."""
+    applied = set(_applied(root))
+    for group in root.all("groups"):
+        if group.said("name") not in applied:
+            continue
+        inherited = group.holding(_without_signs(one) for one in group.children)
+        for name in device.interfaces:
+            port, unit = port_and_unit(name, device.name)
+            filters = [
+                f"{_FILTER}{said}"
+                for at, said in _attached(inherited)
+                if fnmatchcase(f"{port}.{unit}", at) and not said.startswith(PREFIX)
+            ]
+            notes = [note.partition("`")[2].rstrip("`") for note in _service(inherited, name, port, unit)]
+            for statement in (*filters, *notes):
+                yield f"{name}: `{statement}` of the group {group.said('name')}"
+
+
+def _applied(node: Node) -> Iterator[str]:
+    for one in node.children:
+        if one.name == "apply-groups":
+            yield one.text
+        elif one.name != "groups":
+            yield from _applied(one)
+
+
+def _without_signs(node: Node) -> Node:
+    """With the wildcards of a group, `<ge-*>`, as patterns."""
+    text = node.text[1:-1] if node.name == "name" and node.text[:1] == "<" and node.text[-1:] == ">" else node.text
+    return Node(node.space, node.name, text, tuple(map(_without_signs, node.children)), inactive=node.inactive)
+
+
+# -- in the way --------------------------------------------------------------------------------------------------------
+
+
+def check_clear(device: Device, foreign: Iterable[str], after: Node | None) -> None:
+    """Slotcar never takes another's statement away, and its own in the same place would.
+
+    Raises:
+        Unrenderable: an operator's statement stands where one of `after` would go.
+    """
+    wanted = set(_wanted(after, device))
+    # The inventory may name unit 0 by the port alone.
+    names = {"{}.{}".format(*port_and_unit(name, device.name)): name for name in device.interfaces}
+    wanted |= {(names.get(where, where), aspect) for where, aspect in wanted}
+    for note in foreign:
+        match = _NOTE.match(note)
+        if match is None:
+            continue
+        where, what, more = match.group("where", "statement", "more")
+        if (where, _INPUT if what.startswith(_FILTER) else _SERVICE) in wanted:
+            raise Unrenderable(
+                f"{device.name} {where}: `{what}`{more} is in the way of Slotcar's; {_advice(where, what, more)}"
+            )
+
+
+def _advice(where: str, what: str, more: str) -> str:
+    if where == ROUTER:
+        return "choose other queues in slotcar_options, or free these"
+    advice = "take it away, or leave this interface out of the inventory"
+    name = what.removeprefix(_FILTER)
+    if name == what or more or " " in name:
+        return advice
+    return f"say `input_filter:{where}: {name}` in slotcar_options and Slotcar's term is asked before it; or {advice}"
+
+
+def _wanted(after: Node | None, device: Device) -> Iterator[tuple[str, str]]:
+    by_label = {label_of(name, device.name): name for name in device.interfaces}
+    for path, one in entries(after):
+        if path[:2] == ("class-of-service", "forwarding-classes"):
+            yield ROUTER, _SERVICE
+        if path[0] == "firewall" and one.name == "term":
+            label = one.said("filter").removeprefix(f"{PREFIX}IN-")
+            yield by_label.get(label, label), _INPUT
+    for port, number, unit in units_in(after):
+        if unit.first("family", "inet", "filter"):
+            yield f"{port}.{number}", _INPUT
+    holder = after.first("class-of-service", "interfaces") if after else None
+    for one in holder.all("interface") if holder else ():
+        for unit in one.all("unit"):
+            yield f"{one.said('name')}.{unit.said('name')}", _SERVICE

@@ -1,0 +1,67 @@
+"""Juniper Junos by NETCONF: firewall filters with policers on the way in, class of service on the way out.
+
+Objects are printed by templates (`templates/juniper-junos/`) as the elements of Juniper's YANG, and put in order as a tree,
+because a router's answer has to be compared with them entry by entry. A configuration is Slotcar's part of
+`configuration`, one line an element; a change is the `config` of an `edit-config`, and so is its undo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from slotcar.intent.model import QosIntent
+from slotcar.network.model import Device
+from slotcar.platforms.juniper_junos.build import wanted
+from slotcar.platforms.juniper_junos.change import edit
+from slotcar.platforms.juniper_junos.foreign import check_clear, foreign_in
+from slotcar.platforms.juniper_junos.running import configuration_in, owned_part, question
+from slotcar.platforms.model import Change, Configuration, Unreadable
+from slotcar.platforms.netconf.tree import Node
+
+
+class JuniperJunos:
+    """Renderer of `juniper-junos`."""
+
+    platform = "juniper-junos"
+
+    def configuration(self, intent: QosIntent, device: Device) -> Configuration:
+        return Configuration(device.name, self.platform, wanted(intent, device))
+
+    def readback_commands(self, device: Device) -> tuple[str, ...]:
+        return (question(),)
+
+    def stored(self, lines: Sequence[str], device: Device) -> Configuration:
+        root = configuration_in("\n".join(lines), device.name) if lines else None
+        return Configuration(device.name, self.platform, root)
+
+    def running(self, outputs: Mapping[str, str], device: Device) -> Configuration:
+        """
+        Raises:
+            Unreadable: the answer is no reply to `get-config`.
+        """
+        text = outputs.get(question(), "")
+        if not text.strip():
+            raise Unreadable(f"{device.name}: `get-config` gave no reply")
+        root = configuration_in(text, device.name)
+        return Configuration(device.name, self.platform, owned_part(root), foreign_in(root, device))
+
+    def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
+        """
+        Raises:
+            Unrenderable: an operator's statement stands where Slotcar's would go.
+        """
+        old, new = _root(before), _root(after)
+        check_clear(device, before.foreign, new)
+        return Change.between(before, after, edit(old, new), edit(new, old))
+
+    def purge(self, device: Device, running: Configuration) -> tuple[str, ...]:
+        """An edit that takes away everything that is Slotcar's on the device."""
+        return edit(_root(running), None)
+
+
+def _root(configuration: Configuration) -> Node | None:
+    assert configuration.objects is None or isinstance(configuration.objects, Node)
+    return configuration.objects
+
+
+RENDERER = JuniperJunos()

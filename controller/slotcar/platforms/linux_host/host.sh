@@ -1,0 +1,296 @@
+#!/bin/sh
+# Slotcar's part on a host: gives reservations their cores and the bandwidth of its disks, by cgroup v2.
+# Needs root, sh, flock, and the kernel's controllers cpu and io. What it keeps is gone after a restart, as the cgroups are.
+#
+#   host.sh [-force] -batch FILE   makes the changes of a file's lines (`-`: of standard input), as `tc -batch` does
+#   host.sh show                   what the kernel has of Slotcar's, as lines of a configuration
+#
+# Lines of a change:
+#   slice add ID                   a cgroup for a reservation's processes
+#   slice del ID                   its processes go back to where they were
+#   weight ID WEIGHT               its part of the cores, against the other reservations
+#   bind ID WHAT, unbind ID WHAT   the processes of `unit:NAME`, `user:NAME` or `process:NUMBER` belong to it
+#   reserve MILLICORES             all that is in no reservation gets at most the other cores; 0: as many as before
+#   disk NAME WAY BYTES_PER_S      it gets at most this of a disk, `read` or `write`; 0: as much as before
+set -u
+umask 077
+state=/run/slotcar-cgroups
+root=$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
+top=$root/slotcar
+# Where the processes of the root cgroup are meanwhile: the root itself has no limits.
+rest=$root/slotcar-rest
+# Who reads waits for who changes: a step of many lines takes a busy machine seconds.
+lock=/run/slotcar-cgroups.lock
+# No machine works with nothing: what is left over gets this at the least, in thousandths of a core.
+LEAST=50
+PERIOD_US=100000
+
+fail() {
+  echo "$1" >&2
+  return 1
+}
+
+write() {
+  { echo "$2" >"$1"; } 2>/dev/null || fail "the kernel refuses \`$2\` in $1"
+}
+
+# Makes a controller work below the root; notes that it was not there before.
+need() {
+  [ "$(id -u)" = 0 ] || { fail "only root may give cores and disks on this host (ansible_become: true)"; return 1; }
+  [ -n "$root" ] || { fail "cgroup v2 is not mounted on this host"; return 1; }
+  grep -qw "$1" "$root/cgroup.controllers" || { fail "cgroup v2 has no controller $1 on this host"; return 1; }
+  mkdir -p "$state"
+  grep -qw "$1" "$root/cgroup.subtree_control" && return
+  write "$root/cgroup.subtree_control" "+$1" && echo "$1" >>"$state/controllers"
+}
+
+# The cgroups that are no reservation's, one a line.
+others() {
+  for one in "$root"/*/; do
+    one=${one%/}
+    [ "$one" = "$top" ] || [ ! -d "$one" ] || echo "$one"
+  done
+}
+
+# Each process of $1 goes to $2; the kernel's own threads stay. Those that start meanwhile take another round.
+move_all() {
+  for _ in 1 2 3; do
+    moved=
+    for pid in $(cat "$1/cgroup.procs" 2>/dev/null); do
+      { echo "$pid" >"$2/cgroup.procs"; } 2>/dev/null && moved=yes
+    done
+    [ -n "$moved" ] || return 0
+  done
+}
+
+set_rest_apart() {
+  [ -d "$rest" ] || mkdir "$rest" || return 1
+  move_all "$root" "$rest"
+}
+
+# Nothing is limited any more: its processes are again where they were.
+give_up_rest() {
+  [ ! -s "$state/reserved" ] && ! ls "$state"/disk.* >/dev/null 2>&1 && [ -d "$rest" ] || return 0
+  move_all "$rest" "$root"
+  rmdir "$rest" 2>/dev/null
+  leave
+}
+
+# The last thing of Slotcar's is gone, and so are the controllers that were not there before.
+leave() {
+  [ ! -d "$top" ] && [ ! -d "$rest" ] || return 0
+  for one in $(cat "$state/controllers" 2>/dev/null); do
+    { echo "-$one" >"$root/cgroup.subtree_control"; } 2>/dev/null
+  done
+  # Its own files by their names, and never a folder with all that is in it.
+  rm -f "$state/controllers" "$state/reserved" "$state"/before.* "$state"/disk.* "$state"/*.bind "$state"/*.origin
+  rmdir "$state" 2>/dev/null
+}
+
+keep() {
+  file=$state/before.$1.${2##*/}
+  [ -e "$file" ] || echo "$3" >"$file"
+}
+
+before() {
+  cat "$state/before.$1.${2##*/}" 2>/dev/null
+}
+
+ceiling() {
+  left=$(($(grep -c '^processor' /proc/cpuinfo) * 1000 - $1))
+  [ "$left" -ge "$LEAST" ] || left=$LEAST
+  echo "$((left * PERIOD_US / 1000)) $PERIOD_US"
+}
+
+reserve() {
+  need cpu || return 1
+  if [ "$1" -gt 0 ]; then
+    set_rest_apart || return 1
+    echo "$1" >"$state/reserved"
+    for one in $(others); do
+      keep cpu "$one" "$(cat "$one/cpu.max")"
+      write "$one/cpu.max" "$(ceiling "$1")" || return 1
+    done
+    return
+  fi
+  rm -f "$state/reserved"
+  for one in $(others); do
+    was=$(before cpu "$one") && [ -n "$was" ] && write "$one/cpu.max" "$was"
+  done
+  rm -f "$state"/before.cpu.*
+  give_up_rest
+}
+
+# A cgroup's limit of a disk: `limit CGROUP MAJOR:MINOR KEY`.
+limit() {
+  value=$(sed -n "s/^$2 .*$3=\([^ ]*\).*/\1/p" "$1/io.max")
+  echo "${value:-max}"
+}
+
+key_of() {
+  [ "$1" = read ] && echo rbps || echo wbps
+}
+
+disk() {
+  need io || return 1
+  number=$(cat "/sys/class/block/$1/dev" 2>/dev/null) || { fail "this host has no disk $1"; return 1; }
+  key=$(key_of "$2")
+  if [ "$3" -gt 0 ]; then
+    set_rest_apart || return 1
+    echo "$3" >"$state/disk.$1.$2"
+    for one in $(others); do
+      keep "$1.$2" "$one" "$(limit "$one" "$number" "$key")"
+      write "$one/io.max" "$number $key=$3" || return 1
+    done
+    return
+  fi
+  rm -f "$state/disk.$1.$2"
+  for one in $(others); do
+    was=$(before "$1.$2" "$one") && [ -n "$was" ] && write "$one/io.max" "$number $key=$was"
+  done
+  rm -f "$state/before.$1.$2".*
+  give_up_rest
+}
+
+slice() {
+  if [ "$1" = add ]; then
+    need cpu || return 1
+    if [ ! -d "$top" ]; then
+      mkdir "$top" && write "$top/cpu.weight" 10000 && write "$top/cgroup.subtree_control" +cpu || return 1
+    fi
+    [ -d "$top/$2" ] || mkdir "$top/$2"
+    return
+  fi
+  [ ! -d "$top/$2" ] || send_back "$2" || return 1
+  rm -f "$state/$2.bind" "$state/$2.origin"
+  rmdir "$top" 2>/dev/null
+  leave
+}
+
+# A process of a reservation that is over goes to where it was, or to the others.
+send_back() {
+  home=$root
+  [ ! -d "$rest" ] || home=$rest
+  while read -r pid origin; do
+    [ "$origin" != / ] || origin=${home#"$root"}
+    if grep -qx "$pid" "$top/$1/cgroup.procs"; then
+      { echo "$pid" >"$root$origin/cgroup.procs"; } 2>/dev/null
+    fi
+  done 2>/dev/null <"$state/$1.origin"
+  move_all "$top/$1" "$home"
+  for _ in 1 2 3 4 5; do
+    rmdir "$top/$1" 2>/dev/null && return
+    sleep 0.1 2>/dev/null || sleep 1
+  done
+  fail "$top/$1 cannot be removed"
+}
+
+processes() {
+  case $1 in
+    process:*) echo "${1#process:}" ;;
+    user:*)
+      uid=$(id -u "${1#user:}" 2>/dev/null) || { fail "this host has no user ${1#user:}"; return 1; }
+      grep -l "^Uid:[[:space:]]$uid[[:space:]]" /proc/[0-9]*/status 2>/dev/null | cut -d/ -f3
+      ;;
+    unit:*)
+      folder=$(find "$root" -type d -name "${1#unit:}" 2>/dev/null | head -n 1)
+      [ -n "$folder" ] || { fail "this host has no running unit ${1#unit:}"; return 1; }
+      find "$folder" -name cgroup.procs -exec cat {} +
+      ;;
+  esac
+}
+
+bind() {
+  listed=$(processes "$2") || return 1
+  for pid in $listed; do
+    origin=$(sed -n 's/^0:://p' "/proc/$pid/cgroup" 2>/dev/null)
+    if { echo "$pid" >"$top/$1/cgroup.procs"; } 2>/dev/null; then
+      [ "$origin" != /slotcar-rest ] || origin=/
+      echo "$pid $origin" >>"$state/$1.origin"
+    elif [ "$2" = "process:$pid" ]; then
+      fail "this host has no process $pid" || return 1
+    fi
+  done
+  echo "$2" >>"$state/$1.bind"
+}
+
+unbind() {
+  { grep -vxF "$2" "$state/$1.bind" >"$state/$1.bind.new"; } 2>/dev/null
+  mv "$state/$1.bind.new" "$state/$1.bind"
+}
+
+do_line() {
+  case ${1:-} in
+    slice) slice "$2" "$3" ;;
+    weight) write "$top/$2/cpu.weight" "$3" ;;
+    bind) bind "$2" "$3" ;;
+    unbind) unbind "$2" "$3" ;;
+    reserve) reserve "$2" ;;
+    disk) disk "$2" "$3" "$4" ;;
+    '') ;;
+    *) fail "there is no change \`$*\`" ;;
+  esac
+}
+
+take_turn() {
+  exec 7>>"$lock"
+  flock -w 60 7 || { fail "another change of this host does not end"; exit 73; }
+}
+
+batch() {
+  status=0
+  waited=
+  while read -r line; do
+    # Not before there is something to do: an armed step is started ahead of its instant.
+    [ -n "$waited" ] || take_turn
+    waited=yes
+    # shellcheck disable=SC2086
+    do_line $line </dev/null || status=1
+    [ -n "$force" ] || [ "$status" = 0 ] || exit 1
+  done
+  exit "$status"
+}
+
+# What was asked is shown only where every cgroup has it: a limit that somebody changed is missing then.
+show_rest() {
+  asked=$(cat "$state/reserved" 2>/dev/null)
+  if [ -n "$asked" ]; then
+    wanted=$(ceiling "$asked")
+    for one in $(others); do
+      [ "$(cat "$one/cpu.max")" = "$wanted" ] || asked=
+    done
+    [ -z "$asked" ] || echo "rest reserved=$asked"
+  fi
+  for file in "$state"/disk.*; do
+    [ -e "$file" ] || continue
+    name=${file##*/disk.} way=${file##*.}
+    name=${name%.*} asked=$(cat "$file")
+    number=$(cat "/sys/class/block/$name/dev" 2>/dev/null)
+    for one in $(others); do
+      [ "$(limit "$one" "$number" "$(key_of "$way")")" = "$asked" ] || asked=
+    done
+    [ -z "$asked" ] || echo "rest $name:$way=$asked"
+  done
+}
+
+show() {
+  take_turn
+  for one in "$top"/*/; do
+    [ -d "$one" ] || continue
+    one=${one%/}
+    words="slice ${one##*/} weight=$(cat "$one/cpu.weight")"
+    for what in $(sort -u "$state/${one##*/}.bind" 2>/dev/null); do
+      words="$words bind=$what"
+    done
+    echo "$words"
+  done
+  show_rest
+}
+
+force=
+[ "${1:-}" != -force ] || { force=yes; shift; }
+case ${1:-} in
+  -batch) if [ "$2" = - ]; then batch; else batch <"$2"; fi ;;
+  show) show ;;
+  *) fail "there is no verb ${1:-}" || exit 64 ;;
+esac

@@ -1,0 +1,95 @@
+"""The quanta of ets: how many bytes each band behind the strict one sends in a round (deficit round robin).
+
+The part of a band is its quantum over the round. Of what is promised it is rounded up, an assured rate's is over-estimated
+as D7.3 §8.1.1 found it to need, and best effort has the rest of the round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slotcar.intent.egress import QBSS_LEAST_PPM
+from slotcar.intent.model import Egress
+from slotcar.network.variables import format_share
+from slotcar.platforms.linux_tc.limits import ETS
+from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.weights import overestimated_ppm
+from slotcar.vocabulary import Service
+
+MILLION = 1_000_000
+#: The shortest round in which 1 %, QBSS's guarantee, is the least quantum: short, because a band waits for the others'.
+ROUND_BYTES = 25_600
+#: Over-estimating takes from best effort, and leaves it this much of the round where it was guaranteed as much.
+LEFT_PPM = 10_000
+#: What the shares must leave best effort, of the link: below it no round that ets takes is fine enough.
+LEAST_LEFT_PPM = 1_000
+ROBIN = (Service.ASSURED_RATE, Service.BEST_EFFORT, Service.QBSS)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """`shares_ppm`: each band's guarantee, of what premium leaves; `quanta` what it sends in a round, bytes."""
+
+    shares_ppm: dict[Service, int]
+    quanta: dict[Service, int]
+
+    @property
+    def length(self) -> int:
+        return sum(self.quanta.values())
+
+
+def round_of(egress: Egress, where: str) -> Round:
+    """
+    Raises:
+        Unrenderable: the shares leave best effort too little; refused at every plan, not only once all of it is reserved.
+    """
+    _check_shares(egress, where)
+    rates = {queue.service: queue.rate_bps for queue in egress.queues}
+    left_bps = sum(rates[service] for service in ROBIN)
+    shares = {service: -(-rates[service] * MILLION // left_bps) for service in ROBIN}
+    qbss_ppm, assured_ppm = shares[Service.QBSS], shares[Service.ASSURED_RATE]
+    if assured_ppm:
+        room_ppm = MILLION - qbss_ppm - min(shares[Service.BEST_EFFORT], LEFT_PPM)
+        assured_ppm = max(assured_ppm, min(overestimated_ppm(assured_ppm), room_ppm))
+    rest_ppm = MILLION - qbss_ppm - assured_ppm
+    # Long enough that the rest is a quantum, also when an idle band's least one has gone off it.
+    least = ETS.weight.floor
+    length = max(ROUND_BYTES, -(-2 * (least + 1) * MILLION // rest_ppm))
+    assured, qbss = (max(least, -(-length * ppm // MILLION)) for ppm in (assured_ppm, qbss_ppm))
+    quanta = {Service.ASSURED_RATE: assured, Service.BEST_EFFORT: length - assured - qbss, Service.QBSS: qbss}
+    for service, quantum in quanta.items():
+        ETS.weight.at_least(quantum, where, f"a quantum for {service}", "bytes")
+    return Round(shares, quanta)
+
+
+def _check_shares(egress: Egress, where: str) -> None:
+    shares = {queue.service: queue.share_ppm for queue in egress.queues}
+    reserved_ppm = shares[Service.IP_PREMIUM] + shares[Service.ASSURED_RATE]
+    left_ppm = MILLION - reserved_ppm - max(QBSS_LEAST_PPM, shares[Service.QBSS])
+    if left_ppm < LEAST_LEFT_PPM:
+        raise Unrenderable(
+            f"{where}: ets serves best-effort by weight, and the other shares leave it {format_share(max(0, left_ppm))}"
+            f" of the link; {format_share(LEAST_LEFT_PPM)} at least is wanted"
+        )
+
+
+def notes(egress: Egress, round_: Round, where: str) -> list[str]:
+    """What ets does otherwise than wanted, and by how much."""
+    found = []
+    premium = next(queue for queue in egress.queues if queue.service is Service.IP_PREMIUM)
+    if premium.ceiling_bps < egress.capacity_bps:
+        found.append(
+            f"{where}: ets has no ceiling for ip-premium: {premium.ceiling_bps} bit/s are held by the policers at the"
+            " edges alone"
+        )
+    parts = ", ".join(
+        f"{service} {percent(round_.quanta[service], round_.length)} for {percent(round_.shares_ppm[service], MILLION)}"
+        for service in ROBIN
+    )
+    found.append(f"{where}: ets shares what ip-premium leaves by weight, not by rank: {parts} guaranteed")
+    return found
+
+
+def percent(part: int, whole: int) -> str:
+    """A part to a hundredth of a percent, for people."""
+    return format_share(part * 10_000 // whole * 100)

@@ -1,0 +1,239 @@
+"""Egress: the queues of an interface, served by the scheduler that the operator chose for it.
+
+HTB holds the link's rate and serves by rank. Its guarantee is a token bucket, so a class whose rate is low waits long for
+what is more than its bucket. HFSC parts delay from rate: premium's burst leaves in a bounded time, however low its rate.
+ETS shapes nothing and costs least: for a line that is itself the bottleneck (D7.3 §8.1.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from slotcar.intent.model import Egress, Queue
+from slotcar.network.model import Device, Interface
+from slotcar.platforms.linux_tc import bands, numbers
+from slotcar.platforms.linux_tc.facts import LinuxOptions
+from slotcar.platforms.linux_tc.limits import (
+    CAPABILITIES,
+    ETS,
+    HFSC,
+    LINUX,
+    line_rate_bps,
+)
+from slotcar.platforms.linux_tc.objects import (
+    DEFAULT_MINOR,
+    Curve,
+    EtsRoot,
+    Fifo,
+    Gred,
+    GredProfile,
+    HfscClass,
+    HfscRoot,
+    HtbClass,
+    Red,
+    Root,
+    TcObject,
+)
+from slotcar.platforms.options import options_of
+from slotcar.vocabulary import Scheduler, Service
+
+_CLASSES = {Service.IP_PREMIUM: "10", Service.ASSURED_RATE: "20", Service.BEST_EFFORT: "30", Service.QBSS: "40"}
+_BANDS = {Service.IP_PREMIUM: "1", Service.ASSURED_RATE: "2", Service.BEST_EFFORT: "3", Service.QBSS: "4"}
+#: The number of each service's class; of ets it is that of its band.
+MINORS: dict[Scheduler, dict[Service, str]] = {
+    Scheduler.HTB: _CLASSES,
+    Scheduler.HFSC: _CLASSES,
+    Scheduler.ETS: _BANDS,
+}
+#: What the kernel counts of an Ethernet frame without being told: the header.
+COUNTED_OVERHEAD_BYTES = 14
+#: How long a class of HTB may send at the link's speed before it waits: the kernel's timers are late by some of it.
+BURST_US = 2_000
+LEAST_BURST_BYTES = 3_200
+#: What the classes of HTB and HFSC have of the link together. What their buckets, or a late timer's catching up,
+#: let through at once stands in the line's own queue, before premium, until the line has been faster for long enough.
+#: With all of the link that is never: 28 ms stood there, by guarantees of 10.5 Mb/s with bursts of 10 ms (EMERGE 1).
+LINK_PERCENT = 99
+#: Premium's guarantee over what is admitted: a class that drains as fast as it is filled keeps the queue that it once had
+#: (D7.3 §8.1.1 over-estimates weights likewise). Premium is policed to what is admitted; best effort borrows the rest.
+HEADROOM_PERCENT = 25
+#: The most of best effort's own guarantee that goes into it.
+LENT_PERCENT = 50
+#: Thresholds of the drop profiles, percent of the queue: green, yellow, red of an assured rate, then best effort.
+PROFILES = {1: (40, 80), 2: (20, 40), 3: (5, 15)}
+RED_PROFILE = (25, 75)
+#: Priorities of packets that the kernel knows without a filter (TC_PRIO_MAX + 1): all of them are best effort.
+PRIORITIES = 16
+MICROSECOND_BITS = 8_000_000
+
+
+@dataclass(slots=True)
+class Queues:
+    """An interface's objects, and in words what they do otherwise than wanted."""
+
+    objects: list[TcObject] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def queues_of(egress: Egress, interface: Interface, device: Device) -> Queues:
+    """
+    Raises:
+        Unrenderable: the interface's scheduler cannot express what is wanted.
+    """
+    CAPABILITIES[interface.scheduler].check_queues(len(egress.queues), str(interface.id))
+    if interface.scheduler is Scheduler.HFSC:
+        return _hfsc(egress, interface, device)
+    if interface.scheduler is Scheduler.ETS:
+        return _ets(egress, interface, device)
+    return Queues(list(_htb(egress, interface, device)))
+
+
+def _rates(queue: Queue, capacity_bps: int) -> tuple[int, int]:
+    """Guarantee and ceiling. The ceiling is rounded up: all of the share may be promised."""
+    ceil_bps = min(numbers.rate_up(queue.ceiling_bps), capacity_bps)
+    return min(numbers.rate_up(queue.rate_bps), ceil_bps), ceil_bps
+
+
+def _overhead(interface: Interface) -> int:
+    return max(0, interface.overhead_bytes - COUNTED_OVERHEAD_BYTES)
+
+
+# -- htb ---------------------------------------------------------------------------------------------------------------
+
+
+def _htb(egress: Egress, interface: Interface, device: Device) -> Iterator[TcObject]:
+    name, capacity_bps = interface.id.name, numbers.rate_down(egress.capacity_bps * LINK_PERCENT // 100)
+    overhead = _overhead(interface)
+    yield Root(name)
+    yield _class(name, "1", None, capacity_bps, capacity_bps, overhead)
+    for queue in _guaranteed(egress.queues, egress.capacity_bps - capacity_bps):
+        minor = _CLASSES[queue.service]
+        yield _class(name, minor, queue.rank, *_rates(queue, capacity_bps), overhead)
+        yield from _leaf(queue, minor, interface, device, egress.capacity_bps)
+
+
+def _guaranteed(queues: Sequence[Queue], spared_bps: int) -> Iterator[Queue]:
+    """Best effort's guarantee gives what HTB spares of the link, and premium's headroom where anything is admitted."""
+    rates = {queue.service: queue.rate_bps for queue in queues}
+    left_bps = max(0, rates[Service.BEST_EFFORT] - spared_bps)
+    extra_bps = min(rates[Service.IP_PREMIUM] * HEADROOM_PERCENT, left_bps * LENT_PERCENT) // 100
+    for queue in queues:
+        if queue.service is Service.IP_PREMIUM:
+            rate_bps = queue.rate_bps + extra_bps
+            yield replace(queue, rate_bps=rate_bps, ceiling_bps=max(queue.ceiling_bps, rate_bps))
+        elif queue.service is Service.BEST_EFFORT:
+            yield replace(queue, rate_bps=left_bps - extra_bps)
+        else:
+            yield queue
+
+
+def _class(device: str, minor: str, rank: int | None, rate_bps: int, ceil_bps: int, overhead: int) -> HtbClass:
+    return HtbClass(device, minor, rank, rate_bps, ceil_bps, _burst(rate_bps), _burst(ceil_bps), overhead)
+
+
+def _burst(rate_bps: int) -> int:
+    return numbers.bucket_up(rate_bps, max(LEAST_BURST_BYTES, rate_bps * BURST_US // MICROSECOND_BITS))
+
+
+# -- hfsc --------------------------------------------------------------------------------------------------------------
+
+
+def _hfsc(egress: Egress, interface: Interface, device: Device) -> Queues:
+    """Premium's promise is in time, the others' are parts of the link; nobody sends more than his ceiling."""
+    where, name = str(interface.id), interface.id.name
+    HFSC.weight.at_least(egress.capacity_bps, where, "a link's rate", "bit/s")
+    delay_us = options_of(device, LinuxOptions).premium_delay_us
+    capacity_bps = numbers.rate_down(egress.capacity_bps * LINK_PERCENT // 100)
+    found = Queues([HfscRoot(name, DEFAULT_MINOR, _overhead(interface))])
+    found.objects.append(HfscClass(name, "1", None, Curve(capacity_bps), Curve(capacity_bps)))
+    rates = _parts(egress, capacity_bps)
+    for queue in egress.queues:
+        minor, rate_bps, ceil_bps = _CLASSES[queue.service], rates[queue.service], _rates(queue, capacity_bps)[1]
+        real_time = None
+        if queue.service is Service.IP_PREMIUM:
+            real_time = real_time_curve(rate_bps, ceil_bps, queue.queue_bytes, delay_us)
+            found.notes += _late(where, queue, real_time, delay_us)
+        found.objects.append(HfscClass(name, minor, real_time, Curve(rate_bps), Curve(ceil_bps)))
+        found.objects += _leaf(queue, minor, interface, device, egress.capacity_bps)
+    over = ", ".join(
+        f"{service} {bands.percent(rate_bps, sum(rates.values()))}" for service, rate_bps in rates.items()
+    )
+    found.notes.append(f"{where}: hfsc shares what is left over in proportion to the guarantees, not by rank: {over}")
+    return found
+
+
+def _parts(egress: Egress, capacity_bps: int) -> dict[Service, int]:
+    """What each guarantee is of the link. They count against each other, so what the others' were rounded up by, best
+    effort has less: together they are the link at most, and what is promised is not less than that.
+    """
+    rates = {queue.service: _rates(queue, capacity_bps)[0] for queue in egress.queues}
+    others_bps = sum(rate_bps for service, rate_bps in rates.items() if service is not Service.BEST_EFFORT)
+    best_effort_bps = numbers.rate_down(min(rates[Service.BEST_EFFORT], capacity_bps - others_bps))
+    return rates | {Service.BEST_EFFORT: best_effort_bps}
+
+
+def real_time_curve(rate_bps: int, ceil_bps: int, burst_bytes: int, delay_us: int) -> Curve:
+    """Serves a burst within the delay and then the rate: tc's `umax BURST dmax DELAY rate RATE`, in the numbers that tc
+    prints. At most the ceiling: a shorter delay would take more of the link than premium's share. A burst that the rate
+    itself serves in time needs no more than the rate.
+    """
+    burst_bps = min(numbers.rate_up(-(-burst_bytes * MICROSECOND_BITS // delay_us)), ceil_bps)
+    if burst_bps <= rate_bps:
+        return Curve(rate_bps)
+    return Curve(rate_bps, burst_bps, numbers.time_up(-(-burst_bytes * MICROSECOND_BITS // burst_bps)))
+
+
+def _late(where: str, queue: Queue, curve: Curve, delay_us: int) -> Iterator[str]:
+    fastest_bps = max(curve.rate_bps, curve.burst_bps)
+    takes_us = -(-queue.queue_bytes * MICROSECOND_BITS // fastest_bps)
+    if queue.rate_bps and takes_us > delay_us:
+        yield (
+            f"{where}: a full queue of ip-premium, {queue.queue_bytes} bytes, takes {takes_us} us at its ceiling of"
+            f" {fastest_bps} bit/s, {delay_us} us wanted"
+        )
+
+
+# -- ets ---------------------------------------------------------------------------------------------------------------
+
+
+def _ets(egress: Egress, interface: Interface, device: Device) -> Queues:
+    """Premium before all others, the others by deficit round robin, at whatever rate the line has."""
+    where, name = str(interface.id), interface.id.name
+    hint = "take htb or hfsc there, or say the line's own rate as slotcar_options.line_rate"
+    ETS.check_line(egress.capacity_bps, line_rate_bps(device, interface), where, hint)
+    round_ = bands.round_of(egress, where)
+    default = int(_BANDS[Service.BEST_EFFORT]) - 1
+    root = EtsRoot(name, 1, tuple(round_.quanta.values()), (default,) * PRIORITIES, _overhead(interface))
+    found = Queues([root], bands.notes(egress, round_, where))
+    for queue in egress.queues:
+        found.objects += _leaf(queue, _BANDS[queue.service], interface, device, egress.capacity_bps)
+    return found
+
+
+# -- what waits --------------------------------------------------------------------------------------------------------
+
+
+def _leaf(queue: Queue, minor: str, interface: Interface, device: Device, capacity_bps: int) -> Iterator[TcObject]:
+    name, limit, bandwidth_bps = interface.id.name, queue.queue_bytes, numbers.rate_down(capacity_bps)
+    if queue.service is Service.ASSURED_RATE:
+        yield Gred(name, minor, limit)
+        for profile, (low, high) in PROFILES.items():
+            yield GredProfile(
+                name,
+                minor,
+                profile,
+                limit_bytes=limit,
+                min_bytes=limit * low // 100,
+                max_bytes=limit * high // 100,
+                priority=profile,
+                ecn=LINUX.ecn,
+                bandwidth_bps=bandwidth_bps,
+            )
+    elif queue.service is Service.BEST_EFFORT:
+        low, high = RED_PROFILE
+        denominator = options_of(device, LinuxOptions).mark_denominator
+        thresholds = limit * low // 100, limit * high // 100
+        yield Red(name, minor, limit, *thresholds, LINUX.ecn, bandwidth_bps, denominator)
+    else:
+        yield Fifo(name, minor, limit)

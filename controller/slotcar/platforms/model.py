@@ -1,0 +1,124 @@
+"""What rendering gives: a configuration's text, and a change with its exact undo (docs/design.md rule 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+from slotcar.intent.model import QosIntent
+from slotcar.network.model import Device
+from slotcar.problems import SlotcarError
+
+
+class Unrenderable(SlotcarError):
+    """A platform cannot express an intent, or others' objects on the device are in the way; the message says which."""
+
+
+class Unreadable(SlotcarError):
+    """A device's answer to the read-back commands is not what its platform prints; the message quotes it."""
+
+
+class Objects(Protocol):
+    """A platform's own typed objects: built from an intent or read from a device. Text is their projection."""
+
+    def lines(self) -> tuple[str, ...]:
+        """Canonical lines: equal meaning, equal bytes."""
+        ...
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The part of a device's configuration that Slotcar owns.
+
+    `objects` are the platform's; None is the unmanaged device, and so are objects without lines.
+
+    `foreign` names what of others' a read-back saw where Slotcar would put its own (a root qdisc, a shared hook). It is
+    no part of the configuration and takes no part in comparing; `change` keeps clear of it. `approximations` say in words
+    what the platform does otherwise than the intent wants, and by how much. Where that costs a promise, a renderer
+    approximates only if the operator allowed it, by `slotcar_options.approximate` or by the choice of a platform or a
+    scheduler that does so by its nature, else it refuses.
+    """
+
+    device: str
+    platform: str
+    objects: Objects | None = field(default=None, compare=False, repr=False)
+    foreign: tuple[str, ...] = field(default=(), compare=False)
+    approximations: tuple[str, ...] = field(default=(), compare=False)
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """Canonical lines: equal meaning, equal bytes. Empty for the unmanaged device."""
+        return self.objects.lines() if self.objects is not None else ()
+
+    @cached_property
+    def text(self) -> str:
+        return "".join(f"{line}\n" for line in self.lines)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Configuration):
+            return NotImplemented
+        return (self.device, self.platform, self.lines) == (other.device, other.platform, other.lines)
+
+    def __hash__(self) -> int:
+        return hash((self.device, self.platform, self.lines))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What turns `before` into `after`, and back: both are texts that the device takes as they are.
+
+    `apply` and `undo` are empty where nothing differs.
+    """
+
+    device: str
+    platform: str
+    before: Configuration
+    after: Configuration
+    apply: tuple[str, ...]
+    undo: tuple[str, ...]
+
+    @classmethod
+    def between(
+        cls, before: Configuration, after: Configuration, apply: tuple[str, ...], undo: tuple[str, ...]
+    ) -> Change:
+        return cls(after.device, after.platform, before, after, apply, undo)
+
+    @property
+    def empty(self) -> bool:
+        return not self.apply
+
+
+class Renderer(Protocol):
+    """One platform's renderer. Pure: no clock, no network, no database; templates compute nothing."""
+
+    platform: str
+
+    def configuration(self, intent: QosIntent, device: Device) -> Configuration:
+        """The wanted configuration.
+
+        Raises:
+            Unrenderable: the platform cannot express the intent; the message says what, where and how much.
+        """
+        ...
+
+    def readback_commands(self, device: Device) -> tuple[str, ...]:
+        """Commands whose output `running` understands; run on the device, one output each."""
+        ...
+
+    def stored(self, lines: Sequence[str], device: Device) -> Configuration:
+        """The configuration whose canonical lines these are, as an archive keeps them."""
+        ...
+
+    def running(self, outputs: Mapping[str, str], device: Device) -> Configuration:
+        """What Slotcar owns on the device, from the outputs of `readback_commands`."""
+        ...
+
+    def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
+        """The least change from `before` to `after`, with its undo."""
+        ...
+
+    def purge(self, device: Device, running: Configuration) -> tuple[str, ...]:
+        """Lines that take away everything that is Slotcar's on the device, for an emergency."""
+        ...

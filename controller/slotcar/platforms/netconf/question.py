@@ -1,0 +1,13 @@
+"""The command that a NETCONF transport understands: `get-config` of `running` with a subtree filter (RFC 6241 §6, §7.1)."""
+
+from __future__ import annotations
+
+from slotcar.platforms.netconf.tree import Node
+
+#: A readback command is this, then the filter on one line.
+MARKER = "get-config running "
+
+
+def get_config(wanted: Node) -> str:
+    """The readback command that asks for the parts that `wanted` names."""
+    return MARKER + "".join(line.strip() for line in wanted.lines())

@@ -1,0 +1,14 @@
+"""What the rest of Slotcar asks of `resource-manager`: places whose managers have call-outs of their own."""
+
+from __future__ import annotations
+
+from slotcar.registry import Facts, PlatformOptions, TransportKind
+from slotcar.vocabulary import Marking
+
+FACTS = Facts(
+    transport=TransportKind.CALL_OUTS,
+    options=PlatformOptions,
+    markings=(Marking.DSCP,),
+    acts_with=None,  # a controller must be there at the instant
+    flows_share=False,
+)

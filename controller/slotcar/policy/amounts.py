@@ -1,0 +1,96 @@
+"""How much a reservation asks for, in the few numbers that rules are about. Everything else here goes by these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from slotcar.path.flow import flow_matches
+from slotcar.path.model import Path
+from slotcar.reservation.model import Reservation, Slot
+from slotcar.timebase import MICROSECOND, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """What a reservation takes.
+
+    Attributes:
+        rate_bps: the highest payload rate of one direction.
+        wire_bps: the highest rate that it takes of one resource, headers counted; 0 where it is promised nothing.
+        open_time: all its slots together.
+        volume_bits: payload of all its slots, both directions where both are reserved.
+        kind: whose packets, and for which service: two amounts are compared only where these are the same.
+    """
+
+    rate_bps: int
+    wire_bps: int
+    open_time: timedelta
+    volume_bits: int
+    kind: frozenset[str]
+
+    def exceeds(self, other: Amount) -> bool:
+        """Whether it is more than the other in any number, or something else."""
+        return (
+            self.kind != other.kind
+            or self.rate_bps > other.rate_bps
+            or self.wire_bps > other.wire_bps
+            or self.open_time > other.open_time
+            or self.volume_bits > other.volume_bits
+        )
+
+
+def open_time(windows: Sequence[Window]) -> timedelta:
+    return sum((window.duration for window in windows), timedelta())
+
+
+def volume_bits(slots: Sequence[Slot]) -> int:
+    """Rate times time over the slots, both directions counted; rounded up."""
+    scaled = sum((slot.forward_bps + slot.reverse_bps) * (slot.duration // MICROSECOND) for slot in slots)
+    return -(-scaled // 1_000_000)
+
+
+def amount_of(reservation: Reservation, paths: Sequence[Path], wire_bps: Mapping[Any, int]) -> Amount:
+    """The amount of a reservation that crosses `paths` and takes `wire_bps` of each resource."""
+    return Amount(
+        rate_bps=reservation.peak_rate_bps,
+        wire_bps=max(wire_bps.values(), default=0),
+        open_time=open_time(reservation.slots),
+        volume_bits=volume_bits(reservation.slots),
+        kind=_kind(reservation, paths),
+    )
+
+
+def amount_of_change(
+    old: Reservation, new: Reservation, paths: Sequence[Path], wire_bps: Mapping[Any, int], now: datetime
+) -> Amount:
+    """The amount of `new`, together with what `old` has used before `now`.
+
+    What was used counts, so that a slot which is moved on again and again while it is open is seen to grow.
+    """
+    used = _part(old.slots, None, now)
+    left = _part(new.slots, now, None)
+    return Amount(
+        rate_bps=new.peak_rate_bps,
+        wire_bps=max(wire_bps.values(), default=0),
+        open_time=open_time(used) + open_time(left),
+        volume_bits=volume_bits(used) + volume_bits(left),
+        kind=_kind(new, paths),
+    )
+
+
+def _kind(reservation: Reservation, paths: Sequence[Path]) -> frozenset[str]:
+    return frozenset(f"{match.pair} {reservation.service.value}" for match in flow_matches(reservation, paths))
+
+
+def _part(slots: Sequence[Slot], since: datetime | None, until: datetime | None) -> list[Slot]:
+    """The slots as far as they lie in `[since, until)`."""
+    parts = []
+    for slot in slots:
+        start = slot.start if since is None else max(slot.start, since)
+        end = slot.end if until is None else min(slot.end, until)
+        if start < end:
+            parts.append(replace(slot, start=start, end=end))
+    return parts

@@ -1,0 +1,71 @@
+"""What the operator's rules refuse; each message says what, the limit, and what would be allowed."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from slotcar.problems import SlotcarError
+from slotcar.timebase import iso
+from slotcar.units import format_duration
+
+
+class RefusedByPolicy(SlotcarError):
+    """A rule of the operator's forbids it, whether or not the network has room."""
+
+
+class EndpointNotAllowed(RefusedByPolicy):
+    """The inventory (`slotcar_owners`, `owners`) lets other owners use this endpoint, and not this one."""
+
+    def __init__(self, reservation: str, owner: str, host: str) -> None:
+        super().__init__(f"{reservation}: the inventory does not let owner {owner} reserve from or to {host}")
+
+
+class FlowTaken(RefusedByPolicy):
+    """Another owner has reserved packets that this reservation would match too, at the same time.
+
+    `other` names that reservation where the caller may know of it; empty where not.
+    """
+
+    def __init__(self, reservation: str, flow: str, other: str) -> None:
+        who = f"the reservation {other}" if other else "another owner's reservation"
+        super().__init__(
+            f"{reservation}: {who} has packets of the flow {flow} during part of this time; say other ports, other"
+            " endpoints or another time"
+        )
+
+
+class BeyondHorizon(RefusedByPolicy):
+    """The reservation would end later than reservations may (`SLOTCAR_HORIZON`)."""
+
+    def __init__(self, reservation: str, end: datetime, horizon: timedelta, latest: datetime) -> None:
+        super().__init__(
+            f"{reservation}: would end at {iso(end)}, and reservations end within {format_duration(horizon)} from now,"
+            f" by {iso(latest)} (SLOTCAR_HORIZON)"
+        )
+
+
+class HoldTooLong(RefusedByPolicy):
+    """The hold would last longer, extensions included, than the operator allows (`SLOTCAR_LONGEST_HOLD`)."""
+
+    def __init__(self, reservation: str, until: datetime, longest: timedelta, latest: datetime) -> None:
+        super().__init__(
+            f"{reservation}: would be held until {iso(until)}, and a hold lasts at most {format_duration(longest)},"
+            f" extensions included: until {iso(latest)} (SLOTCAR_LONGEST_HOLD); commit it by then"
+        )
+
+
+class QuotaExceeded(RefusedByPolicy):
+    """The owner would have more than its quota.
+
+    Attributes:
+        what: `reservations`, `windows`, `holds` or `volume`; volumes are in bits.
+        limit, in_use, asked: the quota, what the owner has without the request, what the request would add.
+    """
+
+    def __init__(self, owner: str, what: str, limit: int, in_use: int, asked: int, words: str) -> None:
+        super().__init__(words)
+        self.owner = owner
+        self.what = what
+        self.limit = limit
+        self.in_use = in_use
+        self.asked = asked

@@ -1,0 +1,35 @@
+"""The operator's gate: which reservations, and which changes of them, wait for an operator's approval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from slotcar.policy.amounts import Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What is above either waits; None for no limit.
+
+    Attributes:
+        rate_bps: payload rate of one direction.
+        duration: all slots of the reservation together.
+    """
+
+    rate_bps: int | None = None
+    duration: timedelta | None = None
+
+    def is_exceeded_by(self, amount: Amount) -> bool:
+        """Whether the amount is above the gate."""
+        too_fast = self.rate_bps is not None and amount.rate_bps > self.rate_bps
+        too_long = self.duration is not None and amount.open_time > self.duration
+        return too_fast or too_long
+
+
+def needs_approval(gate: Gate, asked: Amount, approved: Amount | None) -> bool:
+    """Whether `asked` waits for an operator: above the gate, and more than `approved`, what is in force without it.
+
+    However small the step is, a raise above the gate waits: what is in force above the gate was approved as it is.
+    """
+    return gate.is_exceeded_by(asked) and (approved is None or asked.exceeds(approved))

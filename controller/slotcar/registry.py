@@ -1,0 +1,155 @@
+"""The platforms that Slotcar knows. One line of `FOLDERS` registers one; all else about it is in its folder.
+
+Rooms below `controller/slotcar/platforms/` ask a platform's `Facts` here and import no platform: a folder is loaded when it
+is asked for. `docs/howto/new-platform.md` says what a folder holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict, StrictBool, create_model
+
+from slotcar.vocabulary import Marking, Scheduler, Service
+
+#: By the name that `slotcar_platform` gives it, the package of each platform: `facts.FACTS` and `renderer.RENDERER` in it.
+FOLDERS: dict[str, str] = {
+    "linux-tc": "slotcar.platforms.linux_tc",
+    "cisco-car": "slotcar.platforms.cisco_car",
+    "cisco-mqc": "slotcar.platforms.cisco_mqc",
+    "cisco-gsr": "slotcar.platforms.cisco_gsr",
+    "cisco-cat6500": "slotcar.platforms.cisco_cat6500",
+    "cisco-iosxe-netconf": "slotcar.platforms.cisco_iosxe_netconf",
+    "juniper-junos": "slotcar.platforms.juniper_junos",
+}
+#: Likewise the platforms of places of resource managers. An inventory does not name them: they follow from its variables.
+OF_PLACES: dict[str, str] = {
+    "linux-host": "slotcar.platforms.linux_host",
+    "resource-manager": "slotcar.platforms.resource_manager",
+}
+
+
+class TransportKind(StrEnum):
+    """How a device is reached: a Linux shell, IOS's command line, NETCONF, or a resource manager's call-outs
+    (`controller/slotcar/rollout/`)."""
+
+    LINUX = "linux"
+    IOS = "ios"
+    NETCONF = "netconf"
+    CALL_OUTS = "call-outs"
+
+
+class PlatformOptions(BaseModel):
+    """`slotcar_options` of a router; each platform adds its own.
+
+    Attributes:
+        marking: what it marks and matches by, where its platform has a choice (`Facts.markings`).
+        eem: the router has an event manager and acts at boundaries by itself; only where `Facts.acts_with` says so.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    #: Options that one interface may have of its own, written `OPTION:INTERFACE`.
+    PER_INTERFACE: ClassVar[tuple[str, ...]] = ()
+
+    marking: str | None = None
+
+    def of_interface(self, option: str, interface: str) -> Any:
+        """The interface's own value of an option; else the router's."""
+        own = getattr(self, f"{option}:{interface}", None)
+        return getattr(self, option) if own is None else own
+
+
+class RouterWithEventManager(PlatformOptions):
+    """Options of a router with IOS's command line (EEM 3.1: IOS 15.0(1)M, IOS-XE)."""
+
+    eem: StrictBool = False
+
+
+Options = TypeVar("Options", bound=PlatformOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What other rooms ask of a platform.
+
+    Attributes:
+        options: the model of `slotcar_options`; a key that it lacks is refused when the inventory is read.
+        markings: what it can mark and match by, its own way first.
+        acts_with: the option with which a router acts at coming instants by itself; empty: it always does; None: never.
+        acts_words: how that is said to an operator who asks which routers do.
+        schedulers: what may serve an interface's queues; empty where there is no choice.
+        served_as: precedences that its queues serve as another service than the marking says.
+        resets: services whose code points it resets at a border although they are open to everybody.
+        number_words: in sentences, what it does with rates and bursts beyond rounding them up by one.
+        batch_script: of a device with a shell, the script that takes a change's lines there, in the place of tc.
+        flows_share: flows of one device share lists, classes or policers, which run out.
+    """
+
+    transport: TransportKind
+    options: type[PlatformOptions]
+    markings: tuple[Marking, ...]
+    acts_with: str | None = None
+    acts_words: str = ""
+    schedulers: tuple[Scheduler, ...] = ()
+    served_as: Mapping[int, Service] = field(default_factory=dict)
+    resets: frozenset[Service] = frozenset()
+    number_words: tuple[str, ...] = ()
+    flows_share: bool = True
+    batch_script: Path | None = None
+
+    def acts(self, options: Mapping[str, object]) -> bool:
+        """Whether a router with these options acts at coming instants by itself. To the others a controller must be
+        there at the instant."""
+        return self.acts_with == "" or (self.acts_with is not None and options.get(self.acts_with) is True)
+
+
+def facts_of(platform: str) -> Facts:
+    """
+    Raises:
+        KeyError: no platform of this name is registered.
+    """
+    return _facts(folder_of(platform))
+
+
+def folder_of(platform: str) -> str:
+    """The package of a platform.
+
+    Raises:
+        KeyError: none of this name is registered.
+    """
+    return OF_PLACES[platform] if platform in OF_PLACES else FOLDERS[platform]
+
+
+@cache
+def _facts(folder: str) -> Facts:
+    facts: Facts = import_module(f"{folder}.facts").FACTS
+    return facts
+
+
+def options_model(model: type[Options], written: Iterable[str], interfaces: Iterable[str]) -> type[Options]:
+    """The model, with a field for each option that an interface may have of its own where any is written so.
+
+    >>> from slotcar.platforms.cisco_cat6500.facts import CatalystOptions
+    >>> model = options_model(CatalystOptions, ["port_type:Gi1/1"], ["Gi1/1"])
+    >>> model.model_validate({"port_type:Gi1/1": "2q2t"}).of_interface("port_type", "Gi1/1")
+    '2q2t'
+    """
+    if not any(":" in key for key in written):
+        return model
+    return _with_interfaces(model, tuple(sorted(interfaces)))
+
+
+@cache
+def _with_interfaces(model: type[Options], interfaces: tuple[str, ...]) -> type[Options]:
+    fields = {
+        f"{option}:{name}": (model.model_fields[option].rebuild_annotation() | None, None)
+        for option in model.PER_INTERFACE
+        for name in interfaces
+    }
+    return create_model(model.__name__, __base__=model, **fields)  # type: ignore[call-overload,no-any-return]

@@ -1,0 +1,72 @@
+"""Devices that Slotcar has never managed: nothing is pushed to one before an operator has said so (ADR 27)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from slotcar.ledger import Ledger
+from slotcar.rollout.archive import Archive
+from slotcar.rollout.model import Reading, Wanted
+
+#: An operator said that a device is Slotcar's.
+ADOPTED = "device.adopted"
+#: A device waits for that.
+UNADOPTED = "device.unadopted"
+
+
+def managed_devices(ledger: Ledger, archive: Archive) -> set[str]:
+    """Those that an operator adopted or that were pushed to, by the ledger or by the archive."""
+    told = {event.device for event in ledger.summaries.latest_of_devices((ADOPTED, "push.verified"))}
+    pushed = {folder.name for folder in archive.known_good.glob("*") if not folder.name.startswith(".")}
+    return {name for name in told if name} | pushed
+
+
+@dataclass(slots=True)
+class Adoption:
+    """Which devices the leader may push to.
+
+    Attributes:
+        all_managed: all of the inventory are (`SLOTCAR_ADOPT_ALL`).
+        waiting: those that wait for an operator.
+    """
+
+    ledger: Ledger
+    archive: Archive
+    all_managed: bool = False
+    waiting: set[str] = field(default_factory=set)
+    _managed: set[str] = field(default_factory=set)
+
+    def take_over(self) -> None:
+        self.waiting.clear()
+        self._managed = managed_devices(self.ledger, self.archive)
+
+    def unadopted(self, readings: Mapping[str, Reading], wanted: Mapping[str, Wanted]) -> dict[str, str]:
+        """Of these, in words, those that nothing may be pushed to yet.
+
+        What carries objects or a fence of Slotcar's has been managed, by this ledger or by one that is lost: to wait
+        there would leave open slots without their end.
+        """
+        if self.all_managed:
+            return {}
+        for name, reading in readings.items():
+            if reading.configuration.lines or reading.fence:
+                self._managed.add(name)
+        new = {
+            name
+            for name, reading in readings.items()
+            if name not in self._managed and wanted[name].identity != (reading.configuration.lines, reading.armed_id)
+        }
+        self.waiting |= new
+        return dict.fromkeys(
+            sorted(new), "Slotcar has never managed it, and waits: `slotcar adopt` shows the diff, and asks"
+        )
+
+    def adopted(self) -> Collection[str]:
+        """Those that waited and were adopted since."""
+        if not self.waiting:
+            return ()
+        self._managed |= managed_devices(self.ledger, self.archive)
+        found = self.waiting & self._managed
+        self.waiting -= found
+        return found

@@ -1,0 +1,88 @@
+"""Tells the owners of background reservations every change of their rate, ahead of time where it is known ahead of time
+(GARA §4.1 calls the program back at each change; here before it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from slotcar.ledger import Ledger
+from slotcar.ledger.model import Entry, State
+from slotcar.timeline import active_at
+
+#: So long before a change it is announced, or longer: as long as the longest notice that an inventory may ask for.
+ANNOUNCED_AHEAD = timedelta(minutes=1)
+KIND = "reservation.rate"
+
+#: Forward and reverse, bits per second of payload; nothing where no slot is open.
+Rates: TypeAlias = tuple[int, int]
+CLOSED: Rates = (0, 0)
+
+
+@dataclass(slots=True)
+class Announcing:
+    """Of the controller that leads. Its memory is its own: another that takes the lead says the present rates again.
+
+    Attributes:
+        announced: by number of the entry, the rates that its owner was told, each with the instant from which they hold,
+            ascending.
+    """
+
+    ledger: Ledger
+    announced: dict[int, list[tuple[datetime, Rates]]] = field(default_factory=dict)
+
+    def announce(self, entries: Iterable[Entry], now: datetime, until: datetime) -> None:
+        """Writes an event for each rate until `until` that the owner does not know of yet.
+
+        Args:
+            entries: with the rates of background reservations in their slots (`BackgroundShares`).
+        """
+        live: set[int] = set()
+        for entry in entries:
+            if entry.reservation.share is None or entry.state is not State.COMMITTED:
+                continue
+            live.add(entry.number)
+            known = self.announced.get(entry.number, [])
+            changes = news(entry, known, now, until)
+            for at, (forward_bps, reverse_bps) in changes:
+                details = {"at": at.isoformat(), "forward_bps": forward_bps, "reverse_bps": reverse_bps}
+                self.ledger.append_event(KIND, now, handle=entry.handle, details=details)
+            self.announced[entry.number] = _together(known, changes, now)
+        for number in self.announced.keys() - live:
+            del self.announced[number]
+
+
+def news(
+    entry: Entry, known: Sequence[tuple[datetime, Rates]], now: datetime, until: datetime
+) -> list[tuple[datetime, Rates]]:
+    """What the owner is to be told: each instant in `[now, until]` from which another rate holds than he believes."""
+    instants = {now, *(at for at, _ in known), *(instant for slot in entry.reservation.slots for instant in slot)}
+    changes: list[tuple[datetime, Rates]] = []
+    for at in sorted(instant for instant in instants if now <= instant <= until):
+        rates = _rates_at(entry, at)
+        if rates != _believed([*known, *changes], at):
+            changes.append((at, rates))
+    return changes
+
+
+def _rates_at(entry: Entry, at: datetime) -> Rates:
+    return next((one.slot.rates for one in active_at((entry,), at)), CLOSED)
+
+
+def _believed(known: Sequence[tuple[datetime, Rates]], at: datetime) -> Rates:
+    """The rates that were told for the latest instant until `at`; of two for one instant, those that were told last."""
+    return max(
+        ((since, place, rates) for place, (since, rates) in enumerate(known) if since <= at),
+        default=(at, 0, CLOSED),
+    )[2]
+
+
+def _together(
+    known: Sequence[tuple[datetime, Rates]], changes: Sequence[tuple[datetime, Rates]], now: datetime
+) -> list[tuple[datetime, Rates]]:
+    """What the owner believes from `now` on."""
+    all_told = {at: rates for at, rates in [*known, *changes] if at > now}
+    return [(now, _believed([*known, *changes], now)), *sorted(all_told.items())]

@@ -1,0 +1,88 @@
+"""Requests to the controller that leads, through the ledger's events: check devices now, and repair them.
+
+Whoever asks writes `controller.check-asked`; the leader, which every event wakes, reads the devices, pushes what differs,
+and answers `controller.check-done` with the number of the request.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from slotcar.ledger import Ledger
+from slotcar.ledger.model import Event
+from slotcar.ledger.queries import EventFilter
+
+ASKED, DONE = "controller.check-asked", "controller.check-done"
+#: So many of the last requests and answers a new leader looks at; whoever asked waits no longer than some minutes.
+LOOK_BACK = 50
+NAP_S = 1.0
+
+
+def ask_check(ledger: Ledger, devices: Sequence[str], actor: str, now: datetime, message: str = "") -> int:
+    """Asks the controller that leads; the number after which its answer comes. `message`: why, for people."""
+    before = ledger.last_event()
+    why = {"message": message} if message else {}
+    ledger.append_event(ASKED, now, details={"devices": sorted(devices), "actor": actor} | why)
+    mine = ledger.events_of(EventFilter((ASKED,)), before, LOOK_BACK)
+    return next(event.sequence for event in mine if event.details["actor"] == actor)
+
+
+def answer_to(ledger: Ledger, asked: int) -> Event | None:
+    """The leader's answer to the request of this number; None while there is none."""
+    answers = ledger.events_of(EventFilter((DONE,)), asked, LOOK_BACK)
+    return next((event for event in answers if asked in event.details["asked"]), None)
+
+
+def wait_for_answer(ledger: Ledger, asked: int, patience_s: float) -> Event | None:
+    """As `answer_to`, once there is one; None where there is none in time. A leader that waits for a boundary answers after
+    it.
+    """
+    deadline = time.monotonic() + patience_s
+    while (answer := answer_to(ledger, asked)) is None:
+        if time.monotonic() > deadline:
+            return None
+        ledger.wait_for_event(ledger.last_event(), NAP_S)
+    return answer
+
+
+@dataclass(slots=True)
+class CheckRequests:
+    """What the leader was asked and has not answered yet: devices by the number of the request."""
+
+    ledger: Ledger
+    pending: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    _after: int | None = None
+
+    def take_over(self) -> None:
+        """What nobody answered is the new leader's."""
+        self.pending.clear()
+        self._after = None
+
+    def read(self) -> set[str]:
+        """The devices of the requests that came since."""
+        last = self.ledger.last_event()
+        if last == self._after:
+            return set()
+        events = self.ledger.events_of(EventFilter((ASKED, DONE)), self._after, LOOK_BACK)
+        answered = {number for event in events if event.kind == DONE for number in event.details["asked"]}
+        new = {
+            event.sequence: tuple(event.details["devices"])
+            for event in events
+            if event.kind == ASKED and event.sequence not in answered
+        }
+        self._after = last
+        self.pending |= new
+        return {name for names in new.values() for name in names}
+
+    def answer(self, troubles: Mapping[str, str], now: datetime) -> None:
+        """All devices were looked at since the requests came; `troubles` are those that take no push, and why."""
+        if not self.pending:
+            return
+        names = {name for one in self.pending.values() for name in one}
+        failed = {name: why for name, why in troubles.items() if name in names}
+        details = {"asked": sorted(self.pending), "devices": sorted(names), "failed": failed}
+        self.ledger.append_event(DONE, now, details=details)
+        self.pending.clear()

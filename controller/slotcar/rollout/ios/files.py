@@ -1,0 +1,53 @@
+"""Slotcar's files on a router's flash: each is there whole, or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+
+from slotcar.rollout.ios.command_line import REFUSED, CommandLine
+from slotcar.rollout.transport import DeviceError
+
+_LISTED = re.compile(r"(\S+)\s*$")
+
+
+def text_of(lines: Sequence[str]) -> str:
+    """A file that ends with `end`, as IOS's own do, and has no blank margin that `more` could lose."""
+    return "".join(f"{line.rstrip()}\n" for line in ("!", *lines, "end"))
+
+
+class Files:
+    """`place` is where they are, such as `flash:`."""
+
+    def __init__(self, command_line: CommandLine, place: str) -> None:
+        self._command_line = command_line
+        self._place = place
+
+    def path(self, name: str) -> str:
+        return f"{self._place}{name}"
+
+    async def put(self, name: str, text: str) -> bool:
+        """Whether it is there now: a file that is cut off would be half a change."""
+        with suppress(DeviceError):
+            await self._command_line.put(text, self.path(name))
+            if await self.read(name) == text:
+                return True
+        await self.forget(name)
+        return False
+
+    async def forget(self, name: str) -> None:
+        """What an earlier push left there must not be taken for this one's."""
+        if not REFUSED.search(await self._command_line.ask(f"dir {self.path(name)}")):
+            await self._command_line.ask(f"delete /force {self.path(name)}")
+
+    async def read(self, name: str) -> str:
+        """Empty where there is none."""
+        printed = await self._command_line.ask(f"more {self.path(name)}")
+        return "" if REFUSED.search(printed) else f"{printed.strip()}\n"
+
+    async def names(self, beginning: str) -> list[str]:
+        """Of all files that begin so."""
+        printed = await self._command_line.ask(f"dir {self._place}")
+        last = (found[1] for line in printed.splitlines() if (found := _LISTED.search(line)))
+        return [name for name in last if name.startswith(beginning)]

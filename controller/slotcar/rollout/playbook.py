@@ -1,0 +1,314 @@
+"""Runs a playbook through ansible-runner and gives each device's answer."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from slotcar.problems import SlotcarError
+from slotcar.rollout.model import Failure, NobodyNamed
+from slotcar.stopping import PROCESS, Stopping, StopRequest
+
+#: What a playbook may take beside the wait for its instant: a device that hangs does not hang the controller.
+TIMEOUT_S = 180
+#: Names the run in the environment of each of its processes.
+OF_A_RUN = "ANSIBLE_LOCAL_TEMP"
+#: Names this process in the environment of all that its runs start, also of ssh's connections that outlive a run.
+OF_THIS_PROCESS = ("SLOTCAR_RUN_BY", secrets.token_hex(8))
+STATE_DIR = "SLOTCAR_STATE_DIR"
+#: The playbooks that change nothing, and the one that takes a push back.
+READ, ROLL_BACK = "read", "rollback"
+#: How often, in seconds, it is looked whether a play is to be ended.
+LOOK_S = 1
+#: For so long, in seconds, processes are looked for that are to end: one that is killed may have started another.
+END_S = 5.0
+#: The folders of this process's runs, for as long as they exist.
+_folders: set[str] = set()
+
+
+class CannotRun(SlotcarError):
+    """Ansible could not be started here; no device was touched."""
+
+
+@dataclass(slots=True)
+class PlaybookResult:
+    """Whether all went well; where not, which device failed first at what, or whether it was ended from here.
+
+    `reached` are the devices for which some task began.
+    """
+
+    ok: bool = True
+    failures: dict[str, Failure] = field(default_factory=dict)
+    changed: set[str] = field(default_factory=set)
+    reached: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+    given_up: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Playbooks:
+    """The playbooks of a checkout against an inventory.
+
+    Attributes:
+        home: the folder with playbooks/, roles/ and plugins/.
+        stop_timeout_s: how long all that goes on may take from when this process is told to end: a push is ended after
+            half of that and taken back in the other half.
+    """
+
+    home: Path
+    inventory: Path
+    vault_password_file: Path | None = None
+    stop: StopRequest = PROCESS
+    stop_timeout_s: float = 90.0
+
+    def run(
+        self,
+        name: str,
+        devices: Sequence[str],
+        variables: Mapping[str, Any],
+        *,
+        timeout_s: int = TIMEOUT_S,
+        on_task: Callable[[str], None] | None = None,
+        give_up: Callable[[], bool] | None = None,
+    ) -> PlaybookResult:
+        """Runs `playbooks/NAME.yml` on these devices, all at once. `give_up` is asked all the time whether to end it.
+
+        Raises:
+            CannotRun: there is no room for its files, or no process to be had.
+            Stopping: this process was told to end, and the playbook is not the one that takes a push back; or it only
+                read, and was ended for that.
+            NobodyNamed: no device, or one without a name: to Ansible an empty limit is every host of the inventory.
+        """
+        if not devices or not all(devices):
+            raise NobodyNamed(f"the playbook {name} was to run on no device in particular; nothing was done")
+        if name != ROLL_BACK:
+            self.stop.check()
+        elif self.stop.at_once.is_set():
+            return PlaybookResult(ok=False, notes=["Slotcar was told twice to stop, and ends at once"])
+        limits = _Limits(self, name, timeout_s, give_up)
+        result = PlaybookResult()
+        try:
+            with self.stop.handled(), _folder_of_a_run(limits) as scratch:
+                self._run(name, devices, variables, scratch, result, limits, on_task)
+        except OSError as error:
+            raise CannotRun(_why_not(error)) from error
+        if name == READ and limits.reason == STOPPING:
+            raise Stopping
+        return result
+
+    def _run(
+        self,
+        name: str,
+        devices: Sequence[str],
+        variables: Mapping[str, Any],
+        scratch: str,
+        result: PlaybookResult,
+        limits: _Limits,
+        on_task: Callable[[str], None] | None,
+    ) -> None:
+        import ansible_runner
+
+        run = ansible_runner.run(
+            private_data_dir=scratch,
+            playbook=str(self.home / "playbooks" / f"{name}.yml"),
+            inventory=str(self.inventory.absolute()),
+            limit=",".join(devices),
+            extravars=dict(variables),
+            forks=max(5, len(devices)),
+            envvars=self._environment(scratch),
+            settings={"suppress_ansible_output": True, "pexpect_timeout": LOOK_S},
+            cmdline=self._options(),
+            event_handler=lambda event: _note(event, result, on_task),
+            quiet=True,
+            cancel_callback=limits.passed,
+        )
+        result.given_up = limits.reason == GIVEN_UP
+        if run.status == "successful" and limits.reason is None:
+            return
+        result.ok = False
+        if limits.reason == STOPPING:
+            result.notes.append("Slotcar was told to stop, and it did not end in time")
+        elif not result.failures:
+            result.notes.append(_last_words(run, late=limits.reason == LATE))
+
+    def _environment(self, scratch: str) -> dict[str, str]:
+        # An inventory may look it up (the lab's does), and a run has a folder of its own.
+        state_dir = os.environ.get(STATE_DIR)
+        return ({STATE_DIR: str(Path(state_dir).absolute())} if state_dir else {}) | {
+            "ANSIBLE_CONFIG": str(self.home / "ansible.cfg"),
+            "ANSIBLE_ROLES_PATH": str(self.home / "roles"),
+            "ANSIBLE_ACTION_PLUGINS": str(self.home / "plugins" / "action"),
+            OF_A_RUN: scratch,
+            OF_THIS_PROCESS[0]: OF_THIS_PROCESS[1],
+            # The playbooks take the current folder for an inventory that nobody named; this inventory was named.
+            "PWD": scratch,
+            "ANSIBLE_DEPRECATION_WARNINGS": "false",
+            "ANSIBLE_LOCALHOST_WARNING": "false",
+            "LC_ALL": "C.UTF-8",
+            # Ansible of this very environment, whether or not somebody activated it.
+            "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
+            "PYTHONPATH": os.pathsep.join(filter(None, (PACKAGES, os.environ.get("PYTHONPATH", "")))),
+        }
+
+    def _options(self) -> str:
+        return f"--vault-password-file {self.vault_password_file}" if self.vault_password_file else ""
+
+
+GIVEN_UP, STOPPING, LATE = "given up", "stopping", "late"
+#: The folder that Slotcar's packages are imported from; Ansible's action plugin imports them too.
+PACKAGES = str(Path(__file__).resolve().parents[2])
+
+
+class _Limits:
+    """What ends a play before it has done all: asked over and over while it goes on, and while it dies.
+
+    Attributes:
+        reason: why it was ended from here; None where it was not.
+    """
+
+    def __init__(self, playbooks: Playbooks, name: str, timeout_s: float, give_up: Callable[[], bool] | None) -> None:
+        self.reason: str | None = None
+        self._stop, self._give_up = playbooks.stop, give_up
+        self._may_finish_s = {READ: 0.0, ROLL_BACK: playbooks.stop_timeout_s}.get(name, playbooks.stop_timeout_s / 2)
+        self._end_s = time.monotonic() + timeout_s
+
+    def passed(self) -> bool:
+        """Once true it stays so: the runner goes by the last answer."""
+        if self.reason is None:
+            self.reason = self._look()
+        return self.reason is not None
+
+    def _look(self) -> str | None:
+        if self._stop.at_once.is_set():
+            return STOPPING
+        if self._stop.requested.is_set() and self._stop.lasts_s() >= self._may_finish_s:
+            return STOPPING
+        if self._give_up is not None and self._give_up():
+            return GIVEN_UP
+        # By the clock that nobody sets: the runner's own limit would end a play because the time was set.
+        return LATE if time.monotonic() >= self._end_s else None
+
+
+@contextmanager
+def _folder_of_a_run(limits: _Limits) -> Iterator[str]:
+    """A new folder for the files of one run; it is gone afterwards, and where the run was cut short its processes too.
+
+    Raises:
+        OSError: there is no room for it.
+    """
+    folder = tempfile.mkdtemp(prefix="slotcar-run-")
+    _folders.add(folder)
+    ended = False
+    try:
+        yield folder
+        ended = limits.reason is None
+    finally:
+        if not ended:  # also where an exception ends it: its processes would go on without it
+            _end_all(OF_A_RUN, folder)
+        _remove(folder)
+
+
+def _remove(folder: str) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if not Path(folder).exists():
+        _folders.discard(folder)
+
+
+def end_all_processes() -> None:
+    """Ends what runs of this process left behind or are doing yet, and removes their folders."""
+    _end_all(*OF_THIS_PROCESS)
+    for folder in list(_folders):
+        _remove(folder)
+
+
+def _end_all(variable: str, value: str) -> None:
+    """Ends the processes that have this in their environment: Ansible's workers have sessions of their own, and a play
+    that is killed leaves them. Returns when none is left that could start another or write a file."""
+    until_s = time.monotonic() + END_S
+    while processes := _processes(variable, value):
+        for process in processes:
+            with suppress(psutil.Error):
+                process.kill()
+        if time.monotonic() >= until_s:
+            return
+        time.sleep(0.02)
+
+
+def _processes(variable: str, value: str) -> list[psutil.Process]:
+    """All but this one that have it in their environment. One that is dead has none, whether or not it was waited for."""
+    processes = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.pid != os.getpid() and process.environ().get(variable) == value:
+                processes.append(process)
+    return processes
+
+
+def _why_not(error: OSError) -> str:
+    words = (error.strerror or str(error)).lower()
+    where = f" ({error.filename})" if error.filename else ""
+    return f"Ansible cannot be started here: {words}{where}; make room in {tempfile.gettempdir()}"
+
+
+#: How Ansible begins what ssh said of a host that cannot be reached.
+_UNREACHABLE = re.compile(
+    r"^(?:Task failed: )?(?:Data could not be sent to remote host \S+ Make sure this host can be reached over ssh:"
+    r"|Failed to connect to the host via ssh:)\s*(?:ssh: )?"
+)
+
+
+def _note(event: Mapping[str, Any], result: PlaybookResult, on_task: Callable[[str], None] | None) -> bool:
+    kind, data = event.get("event", ""), event.get("event_data", {})
+    host = data.get("host", "")
+    if host:
+        result.reached.add(host)
+    if kind == "playbook_on_task_start" and on_task is not None:
+        on_task(str(data.get("name") or data.get("task") or ""))
+    elif kind == "runner_on_unreachable":
+        words = _UNREACHABLE.sub("it cannot be reached over ssh: ", str(data.get("res", {}).get("msg", "")))
+        result.failures.setdefault(host, Failure(host, _sentence(words, "it does not answer"), unreachable=True))
+    elif failures := _failures_of_many(data):
+        for name, words in failures.items():
+            result.failures.setdefault(name, Failure(name, _sentence(words, "it gave no reason"), unreachable=False))
+    elif kind == "runner_on_failed" and not data.get("ignore_errors"):
+        words = data.get("res", {}).get("msg", "")
+        result.failures.setdefault(host, Failure(host, _sentence(words, "Ansible gave no reason"), unreachable=False))
+    elif kind == "runner_on_ok" and data.get("res", {}).get("changed"):
+        result.changed.add(host)
+    return True
+
+
+def _failures_of_many(data: Mapping[str, Any]) -> Mapping[str, str]:
+    """By device, of a task that serves many devices at once (`slotcar_fanout`)."""
+    failures = data.get("res", {}).get("failures") if str(data.get("task_action", "")).startswith("slotcar_") else None
+    return failures if isinstance(failures, dict) else {}
+
+
+def _sentence(words: object, otherwise: str) -> str:
+    text = " ".join(str(words).split())
+    return text[:600] if text else otherwise
+
+
+def _last_words(run: Any, *, late: bool) -> str:
+    try:
+        output = run.stdout.read() + run.stderr.read()
+    except (OSError, AttributeError):
+        output = ""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    if late:
+        return f"Ansible did not end in time{f'; the last it said is: {lines[-1]}' if lines else ''}"
+    errors = [line for line in lines if "ERROR" in line or "error" in line.lower()]
+    last: str = (errors or lines or ["Ansible gave no reason"])[-1]
+    return last

@@ -1,0 +1,61 @@
+"""Has transfers that reported progress planned again at a period, by the controller that leads (ADR 31)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import structlog
+
+from slotcar.ledger import Ledger
+from slotcar.ledger.errors import LedgerUnavailable
+from slotcar.ledger.model import Entry
+from slotcar.ledger.replanning import is_off
+from slotcar.problems import SlotcarError
+
+log = structlog.get_logger("slotcar.replanning")
+#: No turn of the loop spends longer with it; what is left over is done in the next ones.
+MOST_S = 1.0
+
+
+@dataclass(slots=True)
+class Replanning:
+    """Attributes:
+    period: so often all transfers are looked at. due_at: when they are next; None at the beginning: at once.
+    """
+
+    ledger: Ledger
+    period: timedelta
+    monotonic: Callable[[], float] = time.monotonic
+    due_at: datetime | None = None
+    _waiting: list[str] = field(default_factory=list)
+
+    def look(self, entries: Iterable[Entry], now: datetime) -> datetime:
+        """Plans those again that are off, the soonest deadline first, and says when to look next.
+
+        Raises:
+            LedgerUnavailable.
+        """
+        if self.due_at is None or now >= self.due_at:
+            off = [entry for entry in entries if entry.progress is not None and is_off(entry, now)]
+            self._waiting = [entry.handle for entry in sorted(off, key=lambda one: one.reservation.end)]
+            self.due_at = now + self.period
+        until_s = self.monotonic() + MOST_S
+        while self._waiting:
+            self._replan(self._waiting.pop(0), now)
+            if self.monotonic() >= until_s:
+                break
+        return now if self._waiting else self.due_at
+
+    def clock_was_set(self) -> None:
+        self.due_at = None
+
+    def _replan(self, handle: str, now: datetime) -> None:
+        try:
+            self.ledger.replan(handle, now)
+        except LedgerUnavailable:
+            raise
+        except SlotcarError as error:  # what would move for it cannot; it is tried again in a period
+            log.warning("not planned again", reservation=handle, problem=str(error))

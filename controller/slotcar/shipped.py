@@ -1,0 +1,21 @@
+"""Where the files are that are not Python: playbooks, roles, plugins, templates, schemas and example inventories.
+
+A wheel holds them in its package (`setup.py`); in a checkout they stand at its top (ADR 39).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def shipped() -> Path:
+    """The folder with `ansible.cfg`, `playbooks/`, `roles/`, `plugins/`, `templates/`, `schemas/` and `inventories/`."""
+    installed = _PACKAGE / "share"
+    return installed if installed.is_dir() else _PACKAGE.parents[1]
+
+
+def is_checkout() -> bool:
+    """Whether this code is read from a checkout, and not from an installed wheel."""
+    return not (_PACKAGE / "share").is_dir()

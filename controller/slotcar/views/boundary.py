@@ -1,0 +1,102 @@
+"""One boundary: what starts and ends, how far each device is, and one diff in which equal changes stand once. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from slotcar.ledger.model import Entry, State
+from slotcar.timebase import MICROSECOND
+from slotcar.views.configurations import DeviceDiff, Differences, transitions
+
+#: A body with more lines is shown when it is asked for.
+LONGEST_BODY = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines that stand together, with three lines of context; `first_line` counts from 1 in what was there before."""
+
+    first_line: int
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DiffGroup:
+    """Devices whose configuration changes by the very same lines."""
+
+    devices: tuple[str, ...]
+    hunks: tuple[Hunk, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def added(self) -> int:
+        return sum(line.startswith("+") for hunk in self.hunks for line in hunk.lines)
+
+    @property
+    def removed(self) -> int:
+        return sum(line.startswith("-") for hunk in self.hunks for line in hunk.lines)
+
+    @property
+    def length(self) -> int:
+        return sum(len(hunk.lines) for hunk in self.hunks)
+
+
+def groups_of(devices: Iterable[DeviceDiff]) -> tuple[DiffGroup, ...]:
+    """In the order of the first device of each."""
+    found: dict[tuple[tuple[Hunk, ...], tuple[str, ...]], list[str]] = {}
+    for one in devices:
+        notes = tuple(note.removeprefix(f"{one.device}: ") for note in one.approximations)
+        found.setdefault((tuple(hunks_of(one.diff)), notes), []).append(one.device)
+    return tuple(DiffGroup(tuple(names), hunks, notes) for (hunks, notes), names in found.items())
+
+
+def hunks_of(diff: Sequence[str]) -> Iterator[Hunk]:
+    """The parts of a unified diff, each behind its `@@ -LINE,COUNT +LINE,COUNT @@`."""
+    first, lines = 0, []
+    for line in diff:
+        if not line.startswith("@@"):
+            lines.append(line)
+            continue
+        if lines:
+            yield Hunk(first, tuple(lines))
+        first, lines = int(line.split()[1].removeprefix("-").partition(",")[0]), []
+    if lines:
+        yield Hunk(first, tuple(lines))
+
+
+def differences_at(entries: Sequence[Entry], differences: Differences, at: datetime) -> tuple[DeviceDiff, ...]:
+    """What changes at an instant, as the ledger says today what was or will be in force then.
+
+    Raises:
+        Unrenderable.
+    """
+    then = [one for one in (_as_of(entry, at) for entry in entries) if one is not None]
+    return next((boundary.devices for boundary in transitions(then, [at], differences)), ())
+
+
+def _as_of(entry: Entry, at: datetime) -> Entry | None:
+    """The entry as a committed one where it was in force before `at`: an ended one was, a cancelled one until it was."""
+    if entry.state is State.COMMITTED:
+        return entry
+    in_force = entry.state is State.ENDED or (entry.state is State.CANCELLED and at - MICROSECOND < entry.changed_at)
+    return replace(entry, state=State.COMMITTED) if in_force else None
+
+
+def groups_document(groups: Sequence[DiffGroup], whole: bool = True) -> list[dict[str, Any]]:
+    """Without `whole`, a body above `LONGEST_BODY` lines is left out, and says how long it is."""
+    return [
+        {
+            "devices": list(group.devices),
+            "added": group.added,
+            "removed": group.removed,
+            "lines": group.length,
+            "notes": list(group.notes),
+            "hunks": [{"first_line": hunk.first_line, "lines": list(hunk.lines)} for hunk in group.hunks]
+            if whole or group.length <= LONGEST_BODY
+            else [],
+        }
+        for group in groups
+    ]

@@ -1,0 +1,143 @@
+"""The wanted configuration of every device at an instant, and how it changes at the boundaries. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from slotcar.intent import intents_at
+from slotcar.ledger.model import Entry
+from slotcar.network.model import Network
+from slotcar.platforms import renderer_of
+from slotcar.platforms.model import Configuration, Unrenderable
+from slotcar.rollout.configuring import Rendering, devices_of_slss_between, touched_devices
+from slotcar.timebase import MICROSECOND, Window
+from slotcar.timeline import Active, active_at
+from slotcar.timeline.shares import BackgroundShares
+from slotcar.views.bursts import burst_notes
+from slotcar.views.devices import named_devices
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceDiff:
+    """How one device's owned configuration changes at a boundary."""
+
+    device: str
+    before: Configuration
+    after: Configuration
+    #: What the platform does otherwise than it should, and has not been said at an earlier boundary.
+    approximations: tuple[str, ...] = ()
+
+    @property
+    def diff(self) -> tuple[str, ...]:
+        """A unified diff, three lines of context, without the two lines that name files."""
+        return tuple(difflib.unified_diff(self.before.lines, self.after.lines, lineterm="", n=3))[2:]
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """An instant at which some device's wanted configuration changes."""
+
+    at: datetime
+    devices: tuple[DeviceDiff, ...]
+
+
+def configurations_at(
+    entries: Iterable[Entry], network: Network, at: datetime, devices: Collection[str] | None = None
+) -> dict[str, Configuration]:
+    """Each device's configuration at `at` (of `devices` only, where given).
+
+    Raises:
+        NoSuchDevice: `devices` names one that the inventory has not. Unrenderable: see the renderer.
+    """
+    chosen = set(named_devices(network, devices))
+    entries = BackgroundShares(network)(entries, Window(at, at + MICROSECOND))
+    intents = intents_at(active_at(entries, at), network, at)
+    return {
+        name: renderer_of(network.devices[name]).configuration(intent, network.devices[name])
+        for name, intent in sorted(intents.items())
+        if name in chosen
+    }
+
+
+@dataclass(slots=True)
+class Differences:
+    """What of the devices' configurations differs between two instants, or between two states of the ledger.
+
+    Only devices are rendered that can differ: those on the path of a reservation that is active on one side only, was
+    changed or has another rate, and those with an SLS that is valid on one side only. All others have the same intent on
+    both sides.
+    """
+
+    network: Network
+    _rendering: Rendering = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._rendering = Rendering(self.network)
+
+    def between(
+        self, before: Sequence[Active], before_at: datetime, after: Sequence[Active], after_at: datetime
+    ) -> tuple[DeviceDiff, ...]:
+        """The devices that differ, by name.
+
+        Raises:
+            Unrenderable: of a device that can differ, its platform cannot express one of the two sides.
+        """
+        old, new = ({one.entry.number: one for one in side} for side in (before, after))
+        touched = touched_devices(old, new) | devices_of_slss_between(self.network, before_at, after_at)
+        if not touched:
+            return ()
+        was, will = (self._render(side, at, touched) for side, at in ((before, before_at), (after, after_at)))
+        notes = burst_notes(after, self.network)
+        return tuple(
+            DeviceDiff(name, was[name], will[name], (*will[name].approximations, *notes.get(name, ())))
+            for name in sorted(will)
+            if was[name].lines != will[name].lines
+        )
+
+    def _render(self, active: Sequence[Active], at: datetime, devices: Collection[str]) -> dict[str, Configuration]:
+        concerned = [one for one in active if not one.entry.devices.isdisjoint(devices)]
+        configurations, unrenderable = self._rendering(intents_at(concerned, self.network, at, devices))
+        if unrenderable:
+            raise Unrenderable(unrenderable[min(unrenderable)])
+        return configurations
+
+
+def transitions(entries: Sequence[Entry], times: Iterable[datetime], differences: Differences) -> Iterator[Boundary]:
+    """What changes at each of `times`: the configuration an instant before against the one from then on.
+
+    Raises:
+        Unrenderable: see `Differences.between`.
+    """
+    wanted = set(times)
+    changing: dict[datetime, list[Entry]] = defaultdict(list)
+    crossing: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        for device in entry.devices:
+            crossing[device].append(entry)
+        for at in wanted.intersection(instant for slot in entry.reservation.slots for instant in slot):
+            changing[at].append(entry)
+    for at in sorted(wanted):
+        devices = {device for entry in changing[at] for device in entry.devices}
+        devices |= devices_of_slss_between(differences.network, at - MICROSECOND, at)
+        near = {entry.number: entry for device in devices for entry in crossing[device]}.values()
+        before, after = active_at(near, at - MICROSECOND), active_at(near, at)
+        if changes := differences.between(before, at - MICROSECOND, after, at):
+            yield Boundary(at, changes)
+
+
+def said_once(boundaries: Iterable[Boundary]) -> tuple[Boundary, ...]:
+    """The boundaries, each approximation of a device at the first of them that has it."""
+    said: set[tuple[str, str]] = set()
+    shortened = []
+    for boundary in boundaries:
+        devices = []
+        for one in boundary.devices:
+            new = tuple(note for note in one.approximations if (one.device, note) not in said)
+            said |= {(one.device, note) for note in new}
+            devices.append(replace(one, approximations=new))
+        shortened.append(replace(boundary, devices=tuple(devices)))
+    return tuple(shortened)

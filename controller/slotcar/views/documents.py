@@ -1,0 +1,207 @@
+"""JSON-ready forms of what the verbs give: one form for the API, for `--format json|yaml` and for plan files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from slotcar.admission.model import Demand, Refused, TransferRefused
+from slotcar.admission.resource_id import describe
+from slotcar.ledger.groups import state_of, version_of
+from slotcar.ledger.model import OCCUPYING, Entry, Event, Progress, Proposal
+from slotcar.path.model import Path
+from slotcar.platforms.model import Configuration
+from slotcar.reservation.model import Reservation
+from slotcar.timebase import Window, iso
+
+if TYPE_CHECKING:
+    from slotcar.views.timeline import TimelineItem
+
+
+def window_document(window: Window) -> dict[str, str]:
+    return {"start": iso(window.start), "end": iso(window.end)}
+
+
+#: Keys of a reservation's document that follow from its slots, and the field before which each stands to be read.
+DERIVED_KEYS = {"rate_bps": "packet_size_bytes", "windows": "slots"}
+
+
+def reservation_document(reservation: Reservation) -> dict[str, Any]:
+    """Integers with units in their names; times in UTC. Without `DERIVED_KEYS` a `Reservation` reads it back."""
+    derived = {
+        "rate_bps": reservation.constant_rate_bps,
+        "windows": [window_document(window) for window in reservation.windows],
+    }
+    before = {field: key for key, field in DERIVED_KEYS.items()}
+    document: dict[str, Any] = {}
+    for field, value in reservation.to_document().items():
+        if field in before:
+            document[before[field]] = derived[before[field]]
+        document[field] = value
+    return document
+
+
+def path_document(path: Path) -> dict[str, Any]:
+    return {
+        "source": path.source,
+        "destination": path.destination,
+        "hops": [
+            {
+                "device": hop.device,
+                "ingress": hop.ingress.name,
+                "egress": hop.egress.name,
+                "reserved": hop.device not in path.unreserved_devices,
+            }
+            for hop in path.hops
+        ],
+        "sls": list(path.sls),
+    }
+
+
+def demand_document(demand: Demand) -> dict[str, Any]:
+    """`rate_bps` is the peak; `amounts` one for each slot, or a single one for all."""
+    return {"resource": str(demand.resource), "rate_bps": demand.peak, "amounts": list(demand.amounts)}
+
+
+def entry_document(entry: Entry) -> dict[str, Any]:
+    return {
+        "handle": entry.handle,
+        "number": entry.number,
+        "state": entry.state.value,
+        "version": entry.version,
+        "reservation": reservation_document(entry.reservation),
+        "paths": [path_document(path) for path in entry.paths],
+        "demands": [demand_document(demand) for demand in entry.demands],
+        "created_at": iso(entry.created_at),
+        "changed_at": iso(entry.changed_at),
+        "hold_until": iso(entry.hold_until) if entry.hold_until else None,
+        "proposed": proposal_document(entry.proposed) if entry.proposed else None,
+        "progress": progress_document(entry.progress) if entry.progress else None,
+        **({"group": entry.group} if entry.group else {}),
+    }
+
+
+def group_document(members: Sequence[Entry]) -> dict[str, Any]:
+    """A group and, below it, its members; `members` are all of it, one at least."""
+    together = members[0].reservation.together
+    live = [one for one in members if one.state in OCCUPYING] or list(members)
+    return {
+        "handle": members[0].group,
+        "owner": members[0].reservation.owner,
+        "name": together.group if together else "",
+        "version": version_of(members),
+        "state": state_of(members).value,
+        "start": iso(min(one.reservation.start for one in live)),
+        "end": iso(max(one.reservation.end for one in live)),
+        "hold_until": min((iso(one.hold_until) for one in live if one.hold_until), default=None),
+        "members": [
+            {
+                "member": member_name(one),
+                "on_failure": one.reservation.together.on_failure.value,
+                **entry_document(one),
+            }
+            for one in members
+            if one.reservation.together
+        ],
+    }
+
+
+def member_name(entry: Entry) -> str:
+    """Its name in its group; the whole name of what is in none."""
+    together = entry.reservation.together
+    return entry.reservation.name.removeprefix(f"{together.group}.") if together else entry.reservation.name
+
+
+def progress_document(progress: Progress) -> dict[str, Any]:
+    return {
+        "remaining_bytes": progress.remaining_bytes,
+        "at": iso(progress.at),
+        "needed_bps": progress.needed_bps,
+        "missing_bytes": progress.missing_bytes,
+    }
+
+
+def proposal_document(change: Proposal) -> dict[str, Any]:
+    return {
+        "reservation": reservation_document(change.reservation),
+        "paths": [path_document(path) for path in change.paths],
+        "demands": [demand_document(demand) for demand in change.demands],
+        "proposed_by": change.actor,
+        "proposed_at": iso(change.at),
+    }
+
+
+def event_document(event: Event) -> dict[str, Any]:
+    return {
+        "sequence": event.sequence,
+        "at": iso(event.at),
+        "kind": event.kind,
+        "handle": event.handle,
+        "device": event.device,
+        "details": event.details,
+    }
+
+
+def refusal_document(refused: Refused) -> dict[str, Any]:
+    return {
+        "reason": refused.reason,
+        "shortfalls": [
+            {
+                "resource": str(shortfall.resource),
+                "place": describe(shortfall.resource),
+                "window": window_document(shortfall.window),
+                "requested_bps": shortfall.requested,
+                "free_bps": shortfall.free,
+                "capacity_bps": shortfall.capacity,
+            }
+            for shortfall in refused.shortfalls
+        ],
+        "nearest_window": window_document(refused.nearest_window) if refused.nearest_window else None,
+        "highest_rate_bps": refused.highest_rate_bps,
+        "highest_share_permille": refused.highest_share_permille,
+        "transfer": _transfer_document(refused.transfer) if refused.transfer else None,
+        "horizon": iso(refused.horizon) if refused.horizon else None,
+        "paths_tried": refused.paths_tried,
+        "path": list(refused.path),
+    }
+
+
+def _transfer_document(numbers: TransferRefused) -> dict[str, Any]:
+    earliest, tightest = numbers.earliest_deadline, numbers.tightest
+    return {
+        "asked_bytes": numbers.asked_bytes,
+        "deadline": iso(numbers.deadline),
+        "most_bytes": numbers.most_bytes,
+        "earliest_deadline": iso(earliest) if earliest else None,
+        "tightest": str(tightest) if tightest else None,
+        "place": describe(tightest) if tightest else None,
+        "tightest_bytes": numbers.tightest_bytes,
+        "horizon": iso(numbers.horizon),
+    }
+
+
+def configurations_document(configurations: Mapping[str, Configuration], at: datetime) -> list[dict[str, Any]]:
+    return [
+        {"device": name, "platform": one.platform, "at": iso(at), "lines": list(one.lines)}
+        for name, one in configurations.items()
+    ]
+
+
+def timeline_document(item: TimelineItem) -> dict[str, Any]:
+    return {
+        "at": iso(item.at),
+        "starting": list(item.starting),
+        "ending": list(item.ending),
+        "changing": list(item.changing),
+        "slots": [asdict(one) for one in item.slots],
+        "active": item.active,
+        "phase": item.phase.value,
+        "lag_us": item.lag_us,
+        "skew_us": item.skew_us,
+        "devices": [
+            {"device": one.device, "phase": one.phase.value, "lag_us": one.lag_us, "message": one.message}
+            for one in item.devices
+        ],
+    }

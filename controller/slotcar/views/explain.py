@@ -1,0 +1,135 @@
+"""Refusals in words: what, where, when and how much, and what would fit (docs/design.md rule 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from slotcar.admission.model import Refused
+from slotcar.managers import request_of
+from slotcar.reservation.model import Claim, Reservation
+from slotcar.reservation.need import VolumeByDeadline
+from slotcar.timebase import iso
+from slotcar.units import MAX_RATE_BPS, format_bytes, format_latency, format_rate
+from slotcar.vocabulary import Shape
+
+#: More slots than these in one line hide what it says.
+SLOTS_SHOWN = 3
+#: And of a profile, whose steps have a line each.
+PROFILE_SHOWN = 12
+#: A key of a reservation's document, as a reservation file calls it, and how its value is written there.
+_WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "rate_bps": ("rate", format_rate),
+    "packet_size_bytes": ("packet_size", format_bytes),
+    "rtt_us": ("rtt", format_latency),
+    "windows": ("windows", lambda windows: _windows(windows)),
+    "slots": ("slots", lambda slots: _slots(slots)),
+    "share": ("share", lambda share: share_words(share)),
+    "need": ("volume", lambda need: need_words(VolumeByDeadline.model_validate(need))),
+    "source": ("source", lambda end: _endpoint(end)),
+    "destination": ("destination", lambda end: _endpoint(end)),
+    "via": ("via", lambda via: ", ".join(via) or "any way"),
+    "claim": ("claim", lambda claim: claim_words(Claim.model_validate(claim))),
+    "together": ("group", lambda together: f"{together['group']} (on_failure {together['on_failure']})"),
+    "labels": ("labels", lambda labels: ", ".join(f"{key}={value}" for key, value in labels.items()) or "none"),
+}
+
+
+def refusal_sentences(reservation: Reservation, refused: Refused, others: str | None = None) -> Iterator[str]:
+    """One line of summary, then one each shortage and what would fit, indented. `others`: see `Refused.explain`."""
+    asked = rate_words(reservation) if reservation.need is None else need_words(reservation.need)
+    what = claim_words(reservation.claim) if reservation.claim else f"{asked} of {reservation.service.value}"
+    yield f"{reservation.owner}/{reservation.name}: refused, {what} does not fit"
+    for line in refused.explain(others):
+        yield f"  {line}"
+
+
+def claim_words(claim: Claim) -> str:
+    """`4 cores of lbnl-data`; of a kind whose manager is not installed any more, its kind and place."""
+    request = request_of(claim.kind, claim.request)
+    return request.words if request else f"{claim.kind} of {claim.place}"
+
+
+def need_words(need: VolumeByDeadline) -> str:
+    """`2 TB by 2027-03-02T05:00:00Z`, with what else was said of it."""
+    said = [f"{format_bytes(need.volume_bytes)} by {iso(need.by)}"]
+    if need.start is not None:
+        said.append(f"from {iso(need.start)}")
+    if need.at_least_bps:
+        said.append(f"at least {format_rate(need.at_least_bps)}")
+    if need.at_most_bps is not None:
+        said.append(f"at most {format_rate(need.at_most_bps)}")
+    return ", ".join(said if need.shape is Shape.STEADY else [*said, need.shape.value])
+
+
+def profile_lines(reservation: Reservation) -> list[str]:
+    """Of a need, the rates that were found for it: `44.4 Mbit/s, 2027-03-01T22:00:00Z to 2027-03-02T05:00:00Z`."""
+    if reservation.need is None:
+        return []
+    ways = reservation.direction.ways
+    lines = [
+        f"{format_rate(slot.rate_bps(ways[0]))}, {iso(slot.start)} to {iso(slot.end)}" for slot in reservation.slots
+    ]
+    more = len(lines) - PROFILE_SHOWN
+    return (
+        lines
+        if more <= 0
+        else [*lines[:PROFILE_SHOWN], f"and {more} more steps until {iso(reservation.slots[-1].end)}"]
+    )
+
+
+def rate_words(reservation: Reservation) -> str:
+    """`36 Mbit/s`; `20 Mbit/s forward, 1 Mbit/s reverse`; `up to 34 Mbit/s` where it changes with time."""
+    if reservation.claim is not None:
+        return claim_words(reservation.claim)
+    if reservation.share is not None:
+        return share_words(reservation.share.model_dump())
+    constant = reservation.constant_rate_bps
+    if constant is not None:
+        return format_rate(constant)
+    if len({slot.rates for slot in reservation.slots}) == 1:
+        return _both_ways(reservation.slots[0].forward_bps, reservation.slots[0].reverse_bps)
+    return f"up to {format_rate(reservation.peak_rate_bps)}"
+
+
+def share_words(share: dict[str, Any]) -> str:
+    """`background, weight 2, 1 Mbit/s to 40 Mbit/s`, of a share's document; the bounds only where there are some."""
+    least, most = share["at_least_bps"], share["at_most_bps"]
+    words = f"background, weight {share['weight']}"
+    if least and most < MAX_RATE_BPS:
+        return f"{words}, {format_rate(least)} to {format_rate(most)}"
+    return (
+        words
+        + (f", at least {format_rate(least)}" if least else "")
+        + (f", at most {format_rate(most)}" if most < MAX_RATE_BPS else "")
+    )
+
+
+def _both_ways(forward_bps: int, reverse_bps: int) -> str:
+    rates = ((forward_bps, "forward"), (reverse_bps, "reverse"))
+    return ", ".join(f"{format_rate(rate_bps)} {way}" for rate_bps, way in rates if rate_bps)
+
+
+def difference_sentence(key: str, before: Any, after: Any) -> str:
+    """`rate: 20 Mbit/s -> 21 Mbit/s`, in the words of a reservation file."""
+    name, words = _WORDS.get(key, (key, str))
+    old, new = ("none" if value is None else words(value) for value in (before, after))
+    return f"{name}: {old} -> {new}"
+
+
+def _endpoint(end: dict[str, Any]) -> str:
+    return f"{end['host']}:{end['port']}" if end["port"] else str(end["host"])
+
+
+def _slots(slots: list[dict[str, Any]]) -> str:
+    shown = [
+        f"{_both_ways(one['forward_bps'], one['reverse_bps'])} from {one['start']}" for one in slots[:SLOTS_SHOWN]
+    ]
+    more = [f"{len(slots) - SLOTS_SHOWN} more"] if len(slots) > SLOTS_SHOWN else []
+    return f"{', '.join(shown + more)}, until {slots[-1]['end']}"
+
+
+def _windows(windows: list[dict[str, str]]) -> str:
+    first, last = windows[0], windows[-1]
+    more = f", {len(windows)} times until {last['end']}" if len(windows) > 1 else ""
+    return f"{first['start']} to {first['end']}{more}"

@@ -1,0 +1,142 @@
+"""Where the numbers of a reservation's configuration come from: the arithmetic of each, with its source. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from slotcar.admission.arithmetic import payload_bytes, scaled_up
+from slotcar.admission.resource_id import describe
+from slotcar.intent.flows import PEAK_FACTOR, committed, first_ingress
+from slotcar.ledger.model import Entry
+from slotcar.network.model import Network
+from slotcar.registry import facts_of
+from slotcar.reservation.model import Reservation, Slot
+from slotcar.timebase import iso
+from slotcar.timeline import active_at
+from slotcar.units import format_bytes, format_latency, format_rate
+from slotcar.views.configurations import Differences
+from slotcar.vocabulary import RESERVED_SERVICES, Protocol, Service
+
+#: What one TCP connection was measured to need of a policer's burst, as time at its rate: 2.5 MB at 50 Mb/s (D7.3 §8.1.1).
+TCP_NEEDS_US = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of one place, and how it came about."""
+
+    place: str
+    what: str
+    value: int
+    unit: str
+    formula: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Of one slot of a reservation.
+
+    Attributes:
+        numbers: in the order of the path, each way.
+        lines: by device, what the reservation changes in its configuration, as a unified diff.
+        notes: what each platform does with the numbers, and what the asker should know.
+    """
+
+    at: datetime
+    numbers: tuple[Number, ...]
+    lines: dict[str, tuple[str, ...]]
+    notes: tuple[str, ...]
+
+
+def explain(entry: Entry, others: Sequence[Entry], network: Network, at: datetime) -> Explanation:
+    """What an entry gets in the slot that is open at `at` or comes next, beside the others that are active then.
+
+    Raises:
+        Unrenderable: a platform cannot express what is wanted.
+    """
+    reservation = entry.reservation
+    slot = next((one for one in reservation.slots if at < one.end), reservation.slots[-1])
+    when = max(at, slot.start) if at < slot.end else slot.start
+    numbers = tuple(_numbers(entry, slot, network))
+    there = [one for one in active_at(others, when) if one.entry.number != entry.number]
+    this = active_at([entry], when)
+    diffs = Differences(network).between(there, when, sorted([*there, *this], key=lambda one: one.entry.number), when)
+    platforms = dict.fromkeys(network.devices[one.device].platform for one in diffs)
+    notes = [f"{name}: {words}" for name in platforms for words in facts_of(name).number_words]
+    warning = burst_warning(reservation)
+    return Explanation(
+        when, numbers, {one.device: one.diff for one in diffs}, (*([warning] if warning else []), *notes)
+    )
+
+
+def _numbers(entry: Entry, slot: Slot, network: Network) -> Iterator[Number]:
+    asked = entry.reservation
+    if asked.claim is not None:
+        yield from _claimed(entry)
+        return
+    size, protocol = asked.packet_size_bytes, asked.protocol
+    payload = payload_bytes(size, protocol)
+    headers = f"{size - payload} bytes of IP and {protocol.value.upper()} headers a packet"
+    for way, path in zip(asked.direction.ways, entry.paths, strict=True):
+        rate_bps = slot.rate_bps(way)
+        if not rate_bps or asked.service not in RESERVED_SERVICES:
+            continue
+        rate = format_rate(rate_bps)
+        yield Number("", f"payload, {way.value}", rate_bps, "bit/s", "")
+        if (ingress := first_ingress(path, network)) is not None:
+            device = network.devices[ingress.device]
+            cir_bps, cbs_bytes = committed(asked, rate_bps, device)
+            yield Number(
+                str(ingress), "policer", cir_bps, "bit/s", f"{rate} x {size} / {payload}: {headers} (GARA §5.1)"
+            )
+            if asked.service is Service.ASSURED_RATE:
+                yield Number(
+                    str(ingress), "peak", cir_bps * PEAK_FACTOR, "bit/s", f"{PEAK_FACTOR} x the policer's (RFC 2698)"
+                )
+            quarter = "" if protocol is Protocol.TCP else ", a quarter of that for UDP"
+            yield Number(
+                str(ingress), "burst", cbs_bytes, "bytes",
+                f"policer's rate x {format_latency(asked.rtt_us)} of rtt / 8{quarter};"
+                f" {format_bytes(device.burst_floor_bytes)} to {format_bytes(device.burst_ceiling_bytes)} (GARA §5.1)",
+            )  # fmt: skip
+        for hop in path.hops:
+            if hop.device in path.unreserved_devices:
+                continue
+            extra = network.interface(hop.egress).overhead_bytes
+            yield Number(
+                str(hop.egress), "link", scaled_up(rate_bps, size + extra, payload), "bit/s",
+                f"{rate} x ({size} + {extra}) / {payload}: {extra} bytes of framing a packet (D7.3 §8.1)",
+            )  # fmt: skip
+
+
+def _claimed(entry: Entry) -> Iterator[Number]:
+    for demand in entry.demands:
+        resource = demand.resource
+        yield Number(resource.place, describe(resource), demand.peak, resource.kind_of.unit, "as asked")
+
+
+def burst_warning(reservation: Reservation) -> str:
+    """What the asker of a TCP reservation with a short round-trip time should know; empty where there is nothing."""
+    short = reservation.rtt_us < TCP_NEEDS_US and reservation.protocol is Protocol.TCP
+    if not short or reservation.service is not Service.IP_PREMIUM:
+        return ""
+    held, needed = format_latency(reservation.rtt_us), format_latency(TCP_NEEDS_US)
+    return (
+        f"the policer's burst holds {held} of the rate, as rtt says; one TCP connection out of a fast LAN was measured to"
+        f" need {needed} (D7.3 §8.1.1): leave rtt out where nothing shares premium with it"
+    )
+
+
+def explanation_document(entry: Entry, one: Explanation) -> dict[str, Any]:
+    keys = ("place", "what", "value", "unit", "formula")
+    return {
+        "handle": entry.handle,
+        "name": "/".join(entry.reservation.key),
+        "at": iso(one.at),
+        "numbers": [{key: getattr(number, key) for key in keys} for number in one.numbers],
+        "devices": [{"device": name, "diff": list(lines)} for name, lines in one.lines.items()],
+        "notes": list(one.notes),
+    }

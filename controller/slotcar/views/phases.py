@@ -1,0 +1,193 @@
+"""How far each device got with each slot boundary, out of the audit log. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from slotcar.ledger.model import Event
+from slotcar.timebase import iso
+
+#: The events that tell of boundaries.
+KINDS = ("boundary.", "push.")
+#: A controller that took the lead found devices to have what was wanted of them, and pushed nothing.
+SEEN = "boundary.seen"
+
+
+class Phase(StrEnum):
+    """Of a device at a boundary: `planned` is to come, `unrecorded` is past and nothing was written down of it."""
+
+    PLANNED = "planned"
+    STAGED = "staged"
+    ARMED = "armed"
+    ACTIVE = "active"
+    FAILED = "failed"
+    UNRECORDED = "unrecorded"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What the log says of one device at one boundary.
+
+    Attributes:
+        lag_us: how long after the boundary the device acted; None where nobody measured it.
+        message: why it failed, or what else there is to say.
+    """
+
+    phase: Phase
+    lag_us: int | None = None
+    message: str = ""
+
+
+Records = Mapping[tuple[datetime, str], Record]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """At `at` a device was seen to have all that was wanted of it until `until`."""
+
+    until: datetime
+    at: datetime
+
+
+_ORDER = (Phase.STAGED, Phase.ARMED, Phase.ACTIVE)
+
+
+def records_of(events: Iterable[Event]) -> Records:
+    """By boundary and device. `events` in the order of their numbers; others than `KINDS` are passed over."""
+    records: dict[tuple[datetime, str], Record] = {}
+    revisions: dict[str, datetime] = {}
+    failures: dict[str, set[datetime]] = defaultdict(set)
+    withheld: set[datetime] = set()
+    for event in events:
+        at = _boundary(event, revisions)
+        phase = _phase(event, at)
+        if phase is None and event.kind != SEEN:
+            continue
+        if at is not None and event.details.get("withheld"):
+            withheld.add(at)
+        lags = lags_us(event)
+        for device in devices_of(event):
+            if at is not None and phase is not None:
+                new = Record(phase, lags.get(device), _message(event, phase))
+                records[at, device] = _later(records.get((at, device)), new)
+                (failures[device].add if phase is Phase.FAILED else failures[device].discard)(at)
+            if event.kind in ("push.verified", SEEN):
+                # What failed at a boundary, and is verified after it, carries what that boundary wanted, late. Only a push
+                # gives a device what was withheld from it.
+                made_good = failures[device] - withheld if event.kind == SEEN else failures[device]
+                for boundary in [one for one in made_good if one <= event.at]:
+                    words = f"late, at {iso(event.at)}: {records[boundary, device].message}"
+                    records[boundary, device] = Record(Phase.ACTIVE, None, words)
+                    failures[device].discard(boundary)
+    return records
+
+
+def seen_of(events: Iterable[Event]) -> Mapping[str, tuple[Seen, ...]]:
+    """By device, in the order of the events: when it was seen to have all that was wanted."""
+    found: dict[str, list[Seen]] = defaultdict(list)
+    for event in events:
+        if seen := _seen(event):
+            for device in (*devices_of(event), *_unchanged(event)):
+                found[device].append(seen)
+        elif event.kind == "boundary.active" and (at := boundary_of(event)) is not None:
+            for device in _unchanged(event):
+                found[device].append(Seen(at, event.at))
+    return {device: tuple(listed) for device, listed in found.items()}
+
+
+def _unchanged(event: Event) -> tuple[str, ...]:
+    """Devices that had what was wanted, and nothing to do for it."""
+    return tuple(str(device) for device in event.details.get("unchanged", ()))
+
+
+def _seen(event: Event) -> Seen | None:
+    key = {"push.verified": "activate_at", SEEN: "until"}.get(event.kind)
+    until = instant_of(event.details, key) if key else None
+    # Verified before its instant, it is what the device holds ready.
+    return Seen(until, event.at) if until is not None and until <= event.at else None
+
+
+def with_seen(record: Record | None, seen: Iterable[Seen], boundary: datetime) -> Record | None:
+    """A boundary that nobody saw the device act at (no controller ran, or it came late) is in place when the device is
+    first seen to have what is wanted after it; how late the device acted nobody knows."""
+    if record is not None and record.phase in (Phase.ACTIVE, Phase.FAILED):
+        return record
+    first = next((one for one in seen if one.until >= boundary), None)
+    return Record(Phase.ACTIVE, None, f"in place by {iso(first.at)}") if first else record
+
+
+def devices_of(event: Event) -> tuple[str, ...]:
+    listed = event.details.get("devices", ())
+    return (event.device,) if event.device else tuple(str(device) for device in listed)
+
+
+def lags_us(event: Event) -> dict[str, int]:
+    """Microseconds after the boundary, by device: one number for all of them, or one each."""
+    lag = event.details.get("lag_us")
+    if isinstance(lag, Mapping):
+        return {str(device): one for device, one in lag.items() if isinstance(one, int)}
+    return dict.fromkeys(devices_of(event), lag) if isinstance(lag, int) else {}
+
+
+def boundary_of(event: Event) -> datetime | None:
+    """The boundary that an event names itself."""
+    return instant_of(event.details, "at") if event.kind.startswith(("boundary.", "push.armed")) else None
+
+
+def _boundary(event: Event, revisions: dict[str, datetime]) -> datetime | None:
+    """The boundary that an event is about, told by itself or by an earlier event of its revision."""
+    at = boundary_of(event) or instant_of(event.details, "activate_at")
+    revision = str(event.details.get("revision") or "")
+    if at is not None and revision:
+        revisions[revision] = at
+    return at or revisions.get(revision)
+
+
+def instant_of(details: Mapping[str, Any], key: str) -> datetime | None:
+    """An aware instant in an event's details; None where there is none."""
+    try:
+        instant = datetime.fromisoformat(str(details[key]))
+    except (KeyError, ValueError):
+        return None
+    return instant if instant.tzinfo is not None else None
+
+
+_SIMPLY = {
+    "push.started": Phase.STAGED,
+    "push.armed": Phase.ARMED,
+    "boundary.active": Phase.ACTIVE,
+    "boundary.failed": Phase.FAILED,
+    "push.failed": Phase.FAILED,
+    "push.not-rolled-back": Phase.FAILED,
+}
+
+
+def _phase(event: Event, at: datetime | None) -> Phase | None:
+    if event.kind == "boundary.staged":
+        # It names the revision that armed the devices; without one a play waits for the boundary.
+        return Phase.ARMED if event.details.get("revision") else Phase.STAGED
+    if event.kind == "push.verified":
+        # Read back before the boundary, it is the program that was found, not yet its effect.
+        return Phase.ARMED if at is not None and event.at < at else Phase.ACTIVE
+    return _SIMPLY.get(event.kind)
+
+
+def _message(event: Event, phase: Phase) -> str:
+    if phase is not Phase.FAILED:
+        return ""
+    words = str(event.details.get("message") or "no reason was recorded")
+    return f"not rolled back: {words}" if event.kind == "push.not-rolled-back" else words
+
+
+def _later(old: Record | None, new: Record) -> Record:
+    """A failure counts until something is tried again; else the furthest phase, with the lag that was told."""
+    if old is None or Phase.FAILED in (old.phase, new.phase):
+        return new
+    if _ORDER.index(new.phase) < _ORDER.index(old.phase):
+        return old
+    return new if new.lag_us is not None or new.phase is not old.phase else old

@@ -1,0 +1,92 @@
+"""The network as its inventory says it: domains, devices, links, SLSs, and where a map draws them. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slotcar.network.model import Device, Interface, InterfaceId, Network, Sls
+from slotcar.views.documents import window_document
+from slotcar.vocabulary import RESERVED_SERVICES
+
+
+def network_document(network: Network) -> dict[str, Any]:
+    return {
+        "domains": [
+            {"name": domain.name, "over_provisioned": domain.over_provisioned}
+            for _, domain in sorted(network.domains.items())
+        ],
+        "devices": [_device(device) for _, device in sorted(network.devices.items())],
+        "links": [_link(*ends, network) for ends in links_of(network)],
+        "sls": [_sls(agreement) for _, agreement in sorted(network.sls.items())],
+        "hosts": [
+            {
+                "name": host.name,
+                "domain": host.domain,
+                "address": str(host.address),
+                "attached_to": str(host.attached_to),
+            }
+            for _, host in sorted(network.hosts.items())
+        ],
+    }
+
+
+def links_of(network: Network) -> tuple[tuple[InterfaceId, InterfaceId], ...]:
+    """Both ends of each link between two devices, each link once, by their names."""
+    found = set()
+    for device in network.devices.values():
+        for interface in device.interfaces.values():
+            other = interface.neighbour
+            if other is not None and other.device in network.devices:
+                first, second = sorted((interface.id, other), key=str)
+                found.add((str(first), str(second)))
+    return tuple((_interface_id(first), _interface_id(second)) for first, second in sorted(found))
+
+
+def _interface_id(text: str) -> InterfaceId:
+    device, _, name = text.partition(":")
+    return InterfaceId(device=device, name=name)
+
+
+def _device(device: Device) -> dict[str, Any]:
+    return {
+        "name": device.name,
+        "domain": device.domain,
+        "platform": device.platform,
+        "position": {"x": device.position[0], "y": device.position[1]} if device.position else None,
+        "interfaces": [_interface(one) for _, one in sorted(device.interfaces.items())],
+    }
+
+
+def _interface(interface: Interface) -> dict[str, Any]:
+    return {
+        "name": interface.id.name,
+        "role": interface.role.value,
+        "capacity_bps": interface.capacity_bps,
+        "address": str(interface.address) if interface.address else None,
+        "neighbour": str(interface.neighbour) if interface.neighbour else None,
+        "reserved_shares": {
+            service.value: interface.share_bps(service)
+            for service in sorted(RESERVED_SERVICES)
+            if interface.share_bps(service)
+        },
+    }
+
+
+def _link(first: InterfaceId, second: InterfaceId, network: Network) -> dict[str, Any]:
+    return {
+        "ends": [str(first), str(second)],
+        "capacity_bps": min(network.interface(end).capacity_bps for end in (first, second)),
+    }
+
+
+def _sls(agreement: Sls) -> dict[str, Any]:
+    return {
+        "name": agreement.name,
+        "upstream": agreement.upstream,
+        "downstream": agreement.downstream,
+        "service": agreement.service.value,
+        "rate_bps": agreement.rate_bps,
+        "ingress": str(agreement.ingress),
+        "validity": window_document(agreement.validity) if agreement.validity else None,
+        "excess": agreement.excess,
+    }

@@ -1,0 +1,43 @@
+"""What a notification of a NETCONF server means (RFC 5277): whether it tells of a change of the running configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slotcar.problems import printable
+
+#: RFC 6470.
+NAMESPACE = "urn:ietf:params:xml:ns:yang:ietf-netconf-notifications"
+#: What becomes of a confirmed commit (RFC 6470 §2.2) that changes the configuration back.
+_TAKEN_BACK = frozenset({"cancel", "timeout"})
+_LONGEST = 120
+
+
+def change_told(notification: Any) -> str | None:
+    """In words, what changed; None where nothing of `running` did.
+
+    Args:
+        notification: the element `notification` of RFC 5277 §4.
+    """
+    for event in notification:
+        if event.tag == f"{{{NAMESPACE}}}netconf-config-change":
+            return _config_change(event)
+        if event.tag == f"{{{NAMESPACE}}}netconf-confirmed-commit":
+            what = _text(event, "confirm-event")
+            return f"a confirmed commit ended: {what}" if what in _TAKEN_BACK else None
+    return None
+
+
+def _config_change(event: Any) -> str | None:
+    """Without a `datastore`, it is `running` (RFC 6470 §2.2)."""
+    if _text(event, "datastore") not in ("", "running"):
+        return None
+    who = _text(event, "changed-by", "username")
+    target = _text(event, "edit", "target")
+    words = f"the configuration changed{f', {target}' if target else ''}{f', by {who}' if who else ''}"
+    return printable(words)[:_LONGEST]
+
+
+def _text(event: Any, *path: str) -> str:
+    found = event.find("/".join(f"{{{NAMESPACE}}}{name}" for name in path))
+    return "" if found is None else (found.text or "").strip()

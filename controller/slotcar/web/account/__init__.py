@@ -1,0 +1,50 @@
+"""Who one is here, until when, in which zone, and from where else."""
+
+from __future__ import annotations
+
+from zoneinfo import available_timezones
+
+from slotcar.problems import InvalidInput, Problem
+from slotcar.reservation.times import parse_zone
+from slotcar.units import UnitError
+from slotcar.web.serving import Page
+from slotcar.web.visit import Answer, Moved, Shown, Visit
+
+
+def show(visit: Visit) -> Answer:
+    sessions = visit.sessions.store.of_token(visit.caller.name) if visit.session else ()
+    limits = visit.broker.limits(None, visit.caller, visit.now)
+    model = {
+        "sessions": sessions, "session": visit.session, "zones": sorted(available_timezones()), "limits": limits,
+        "sequence": visit.broker.ledger.last_event(),
+    }  # fmt: skip
+    return Shown("account/page.html", model)
+
+
+def set_zone(visit: Visit) -> Answer:
+    """
+    Raises:
+        InvalidInput: no such zone.
+    """
+    zone = visit.said("zone")
+    try:
+        parse_zone(zone)
+    except UnitError as error:
+        raise InvalidInput([Problem("request", 0, "zone", error.message, error.value, error.hint)]) from error
+    if visit.session is None:
+        return Moved("/account", cookie=visit.sessions.open_without_token(visit.now, zone))
+    visit.sessions.store.set_zone(visit.session.id_sha256, zone)
+    return Moved("/account")
+
+
+def end_others(visit: Visit) -> Answer:
+    """All sessions of the token, this one too: a stolen one ends with them."""
+    visit.sessions.store.end_all(visit.caller.name)
+    return Moved("/sign-in", cookie="")
+
+
+PAGES = (
+    Page("/account", show),
+    Page("/account/zone", set_zone, "POST"),
+    Page("/account/end-sessions", end_others, "POST"),
+)

@@ -1,0 +1,83 @@
+"""The list of what waits, one request with its effect, and the decision with the version that was seen."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from slotcar.auth import access
+from slotcar.ledger.model import Entry, State
+from slotcar.ledger.queries import Filter
+from slotcar.problems import InvalidInput, Problem
+from slotcar.web.approvals.model import device_groups, resource_rows
+from slotcar.web.boundaries.model import GroupRows
+from slotcar.web.reservations.model import amount_words, picture_of, row_of, rows_of
+from slotcar.web.reservations.pages import version_of
+from slotcar.web.serving import Page
+from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
+from slotcar.web.words import why_not_operator
+
+
+def listed(visit: Visit) -> Answer:
+    return Shown("approvals/list.html", _list_model(visit))
+
+
+def table(visit: Visit) -> Answer:
+    return Shown("approvals/table.html", _list_model(visit))
+
+
+def _list_model(visit: Visit) -> dict[str, Any]:
+    access.require_overview(visit.caller, "see what waits for approval")
+    wanted = Filter(waits=True, newest=True, after=visit.number("after"), limit=PAGE + 1)
+    sequence = visit.broker.ledger.last_event()
+    found = visit.broker.list(wanted, visit.caller)
+    rows = [(row, _what(entry)) for row, entry in zip(rows_of(found[:PAGE], visit.clock), found, strict=False)]
+    following = f"/approvals?{urlencode({'after': found[PAGE - 1].number})}" if len(found) > PAGE else ""
+    return {"rows": rows, "next": following, "sequence": sequence}
+
+
+def _what(entry: Entry) -> str:
+    return f"a change to {amount_words(entry.proposed.reservation)}" if entry.proposed else "the reservation"
+
+
+def one(visit: Visit) -> Answer:
+    """
+    Raises:
+        UnknownHandle, NotAllowed, Unrenderable.
+    """
+    sequence = visit.broker.ledger.last_event()
+    effect = visit.overview.effect(str(visit.path["handle"]), visit.caller, visit.now)
+    entry = effect.entry
+    model = {
+        "entry": entry, "row": row_of(entry, visit.clock), "what": _what(entry), "sequence": sequence,
+        "wanted": effect.wanted.reservation, "amount": amount_words(effect.wanted.reservation),
+        "waits": entry.state is State.AWAITING_APPROVAL or entry.proposed is not None,
+        "picture": picture_of(effect.wanted.reservation, visit.now), "resources": resource_rows(effect),
+        "groups": [GroupRows(place, group) for place, group in enumerate(device_groups(effect), 1)],
+        "at": effect.explanation.at, "notes": effect.explanation.notes,
+        "why_not": why_not_operator(visit.caller, "approve or reject"),
+    }  # fmt: skip
+    return Shown("approvals/page.html", model)
+
+
+def decide(visit: Visit) -> Answer:
+    """
+    Raises:
+        NotAllowed: no operator. StaleVersion: it has changed since the page showed it. InvalidInput. ForbiddenTransition.
+    """
+    handle, decision = str(visit.path["handle"]), visit.said("decision")
+    if decision == "approve":
+        visit.broker.approve(handle, version_of(visit), visit.caller, visit.now)
+    elif decision == "reject":
+        visit.broker.reject(handle, visit.caller, visit.now, version_of(visit), visit.said("reason"))
+    else:
+        raise InvalidInput([Problem("request", 0, "decision", "is none", decision[:20], "say approve or reject")])
+    return Moved(f"/reservations/{handle}")
+
+
+PAGES = (
+    Page("/approvals", listed, query=("after",)),
+    Page("/approvals/table", table, query=("after",)),
+    Page("/approvals/{handle}", one),
+    Page("/approvals/{handle}", decide, "POST"),
+)

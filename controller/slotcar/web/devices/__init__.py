@@ -1,0 +1,110 @@
+"""Devices: last known states, and one with its events, its wanted configuration and what it has beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slotcar.auth import access
+from slotcar.ledger.queries import EventFilter
+from slotcar.overview import ResourcePage
+from slotcar.recovery.comparison import difference_document
+from slotcar.timebase import Window
+from slotcar.views.boundary import DiffGroup, hunks_of
+from slotcar.views.devices import named_devices
+from slotcar.web.boundaries.model import GroupRows
+from slotcar.web.home.model import summary_of
+from slotcar.web.links.pages import THRESHOLDS, level_of, percent_of
+from slotcar.web.serving import Page
+from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
+from slotcar.web.words import DEVICES, why_not_operator
+
+HISTORY = 30
+
+
+def listed(visit: Visit) -> Answer:
+    return Shown("devices/list.html", _list_model(visit))
+
+
+def table(visit: Visit) -> Answer:
+    return Shown("devices/table.html", _list_model(visit))
+
+
+def _list_model(visit: Visit) -> dict[str, Any]:
+    """
+    Raises:
+        NotAllowed.
+    """
+    sequence = visit.broker.ledger.last_event()
+    states = visit.overview.device_states(visit.caller, visit.context.loop)
+    after = visit.asked("after")
+    rest = [one for one in states if one.device > after]
+    return {
+        "rows": [(one, DEVICES[one.state]) for one in rest[:PAGE]], "summary": summary_of(states), "sequence": sequence,
+        "next": f"/devices?after={rest[PAGE - 1].device}" if len(rest) > PAGE else "",
+    }  # fmt: skip
+
+
+def one(visit: Visit) -> Answer:
+    """
+    Raises:
+        NotAllowed, NoSuchDevice.
+    """
+    access.require_overview(visit.caller, "see devices")
+    name = str(visit.path["device"])
+    network = visit.broker.network
+    named_devices(network, [name])
+    sequence = visit.broker.ledger.last_event()
+    states = visit.overview.device_states(visit.caller, visit.context.loop)
+    state = next(one for one in states if one.device == name)
+    window = Window(visit.now, visit.clock.parse("now + 1 d"))
+    found, _ = visit.overview.resources(ResourcePage(device=name), window, visit.caller, visit.now)
+    model = {
+        "device": network.devices[name], "state": state, "mark": DEVICES[state.state], "sequence": sequence,
+        "events": visit.broker.events(EventFilter(device=name), visit.caller, 0, HISTORY, newest=True),
+        "resources": [(course, percent_of(course), THRESHOLDS[level_of(percent_of(course))][1]) for course in found],
+        "hosts": [host for host in network.hosts.values() if host.attached_to.device == name],
+        "held": bool(visit.overview.held([name])), "why_not": why_not_operator(visit.caller, "release a router"),
+        "sls": [sls.name for sls in network.sls.values() if sls.ingress.device == name],
+    }  # fmt: skip
+    return Shown("devices/page.html", model)
+
+
+def wanted(visit: Visit) -> Answer:
+    """The lines that a push would compare with, now."""
+    name = str(visit.path["device"])
+    found = visit.broker.configurations(visit.now, visit.caller, [name])
+    lines = found[name].lines if name in found else ()
+    return Shown("devices/wanted.html", {"name": name, "lines": lines})
+
+
+def compare(visit: Visit) -> Answer:
+    """Reads the device, which takes seconds.
+
+    Raises:
+        NotAllowed, NoSuchDevice, NotPossible.
+    """
+    name = str(visit.path["device"])
+    told = difference_document(name, visit.broker.compare([name], visit.caller, visit.now))
+    diff = told.get("diff") or ()
+    group = GroupRows(1, DiffGroup((name,), tuple(hunks_of(tuple(diff))))) if diff else None
+    return Shown("devices/comparison.html", {"name": name, "told": told, "one": group}, heading=name)
+
+
+def release(visit: Visit) -> Answer:
+    """
+    Raises:
+        NotAllowed, NoSuchDevice. NotPossible: it is not held.
+    """
+    name = str(visit.path["device"])
+    visit.overview.release(name, visit.caller)
+    return Moved(f"/devices/{name}")
+
+
+PAGES = (
+    Page("/devices", listed, query=("after",)),
+    Page("/devices/table", table, query=("after",)),
+    Page("/devices/{device}", one),
+    Page("/devices/{device}/wanted", wanted),
+    Page("/devices/{device}/compare", compare, "POST"),
+    Page("/devices/{device}/release", release, "POST"),
+)

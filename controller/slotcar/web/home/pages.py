@@ -1,0 +1,64 @@
+"""Asks what the first page shows: for operators and auditors the controller, for requesters their own slots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slotcar.ledger.model import State
+from slotcar.ledger.queries import EventFilter, Filter
+from slotcar.overview import LOOK_AHEAD
+from slotcar.web.boundaries.model import BoundaryRows, boundary_rows
+from slotcar.web.home.model import controller_words, summary_of, troubles_of
+from slotcar.web.reservations.model import rows_of
+from slotcar.web.serving import Page
+from slotcar.web.visit import Answer, Shown, Visit
+
+#: Lines of a card; the page behind it has all.
+CARD = 8
+
+
+def show(visit: Visit) -> Answer:
+    return Shown("home/page.html", _model(visit))
+
+
+def part(visit: Visit) -> Answer:
+    return Shown("home/now.html", _model(visit))
+
+
+def _model(visit: Visit) -> dict[str, Any]:
+    sequence = visit.broker.ledger.last_event()
+    own = _whole(visit) if visit.may_overview else _own(visit)
+    return {"sequence": sequence, "overview": visit.may_overview, **own}
+
+
+def _whole(visit: Visit) -> dict[str, Any]:
+    coming = visit.overview.boundaries(visit.now, visit.now + LOOK_AHEAD, CARD, visit.caller)
+    following: BoundaryRows | None = None
+    if coming:
+        following = boundary_rows(visit.overview.boundary(coming[0].at, visit.caller, visit.now))
+    waiting_for = Filter(waits=True, newest=True, limit=CARD)
+    states = visit.overview.device_states(visit.caller, visit.context.loop)
+    return {
+        "following": following,
+        "turns": coming[0].at if coming else None,
+        "coming": coming[1:],
+        "waiting": rows_of(visit.broker.list(waiting_for, visit.caller), visit.clock),
+        "troubles": troubles_of(states),
+        "devices": summary_of(states),
+        "controller": controller_words(visit.context.loop, visit.now),
+        "events": visit.broker.events(EventFilter(), visit.caller, 0, CARD, newest=True),
+    }
+
+
+def _own(visit: Visit) -> dict[str, Any]:
+    waiting = Filter(states=[State.HELD, State.AWAITING_APPROVAL], newest=True, limit=CARD)
+    coming = visit.overview.boundaries(visit.now, visit.now + LOOK_AHEAD, CARD, visit.caller)
+    return {
+        "running": rows_of(visit.overview.soonest(visit.caller, visit.now, CARD), visit.clock),
+        "waiting": rows_of(visit.broker.list(waiting, visit.caller), visit.clock),
+        "coming": coming,
+        "turns": coming[0].at if coming else None,
+    }
+
+
+PAGES = (Page("/", show), Page("/home/now", part))

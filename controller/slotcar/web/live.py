@@ -1,0 +1,75 @@
+"""The stream that tells open pages that something has happened: numbers and kinds, from which a page asks anew."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from functools import partial
+
+from anyio import to_thread
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from slotcar.api import problems
+from slotcar.api.context import LOCAL, Context
+from slotcar.api.streaming import Framing
+from slotcar.auth.tokens import Caller
+from slotcar.ledger.model import Event
+from slotcar.ledger.queries import EventFilter
+from slotcar.problems import InvalidInput, SlotcarError
+from slotcar.web.serving import sessions_of, signed_in
+
+#: What `message` events say that are no event of the log: a browser's program is told of no comment.
+BEAT, AWAY = 'data: {"beat": true}\n\n', 'data: {"away": true}\n\n'
+_NUMBER_LENGTH = 18
+
+
+def said(event: Event) -> str:
+    """Without a name of its own, so that one listener gets all kinds."""
+    document = {"kind": event.kind, "handle": event.handle, "device": event.device}
+    return f"id: {event.sequence}\ndata: {json.dumps(document)}\n\n"
+
+
+FRAMING = Framing(said, BEAT, AWAY)
+
+
+def endpoint_of(context: Context) -> Callable[[Request], Awaitable[Response]]:
+    async def stream(request: Request) -> Response:
+        """`after`: the event that the page was made at; a browser that comes back says `Last-Event-ID` instead."""
+        try:
+            caller = await to_thread.run_sync(_caller, context, request)
+            if caller is None:
+                return Response(status_code=401)
+            ledger = context.broker.ledger
+            text = request.headers.get("last-event-id") or request.query_params.get("after", "0")
+            after = int(text) if text.isascii() and text.isdigit() and len(text) <= _NUMBER_LENGTH else 0
+            # Of another ledger, or one from a backup: what comes now is what there is to tell.
+            after = min(after, await context.streams.ask(ledger.last_event))
+            wanted = context.broker.events_filter(EventFilter(), caller)
+            still = partial(_still, context, caller)
+            return context.streams.respond(request, ledger, after, wanted, f"page {caller.name}", still, FRAMING)
+        except SlotcarError as error:
+            return problems.answer(request, 503, str(error))
+        except HTTPException as error:
+            return problems.answer(request, error.status_code, str(error.detail))
+
+    return stream
+
+
+def _still(context: Context, caller: Caller) -> bool:
+    """Whether the stream may go on: the token that signed in is neither revoked nor over. Asks no database."""
+    if caller == LOCAL:
+        return True
+    try:
+        known = any(one.name == caller.name for one in context.tokens.tokens())
+        return known and (caller.expires_at is None or datetime.now(UTC) < caller.expires_at)
+    except InvalidInput:  # whom to trust is not known: nobody
+        return False
+
+
+def _caller(context: Context, request: Request) -> Caller | None:
+    sessions = sessions_of(context)
+    found = signed_in(request, sessions, datetime.now(UTC))
+    return found.caller if found else sessions.anyone

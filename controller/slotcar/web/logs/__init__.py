@@ -1,0 +1,57 @@
+"""The audit log, the latest first."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urlencode
+
+from slotcar.ledger.queries import EventFilter
+from slotcar.problems import InvalidInput, Problem
+from slotcar.web.serving import Page
+from slotcar.web.visit import PAGE, Answer, Shown, Visit
+
+_KIND = re.compile(r"[a-z][a-z-]*(\.[a-z-]*)?")
+_FILTERS = ("kind", "device", "owner", "from", "until", "before")
+#: Of an event's details, what a line shows of its own.
+_SHOWN = ("actor", "reason", "message")
+
+
+def show(visit: Visit) -> Answer:
+    return Shown("logs/page.html", _model(visit))
+
+
+def table(visit: Visit) -> Answer:
+    return Shown("logs/table.html", _model(visit))
+
+
+def _model(visit: Visit) -> dict[str, Any]:
+    """
+    Raises:
+        InvalidInput, NotAllowed, NoSuchDevice.
+    """
+    said = {key: visit.asked(key) for key in _FILTERS if key != "before"}
+    if said["kind"] and not _KIND.fullmatch(said["kind"]):
+        hint = "say the beginning of one, such as `push.` or `reservation.committed`"
+        raise InvalidInput([Problem("query", 0, "kind", "is no kind of event", said["kind"][:60], hint)])
+    wanted = EventFilter(
+        (said["kind"],) if said["kind"] else (), None, said["device"] or None,
+        visit.time("from", said["from"]) if said["from"] else None,
+        visit.time("until", said["until"]) if said["until"] else None, said["owner"] or None,
+    )  # fmt: skip
+    sequence = visit.broker.ledger.last_event()
+    found = visit.broker.events(wanted, visit.caller, visit.number("before"), PAGE + 1, newest=True)
+    query = {key: value for key, value in said.items() if value}
+    following = f"/log?{urlencode({**query, 'before': found[PAGE - 1].sequence})}" if len(found) > PAGE else ""
+    rows = [
+        (one, {key: value for key, value in one.details.items() if key not in _SHOWN and not isinstance(value, dict)})
+        for one in found[:PAGE]
+    ]
+    before = visit.number("before")
+    return {
+        "rows": rows, "said": said, "next": following, "sequence": sequence, "overview": visit.may_overview,
+        "here_again": f"/log/table?{urlencode({**query, **({'before': before} if before else {})})}",
+    }  # fmt: skip
+
+
+PAGES = (Page("/log", show, query=_FILTERS), Page("/log/table", table, query=_FILTERS))

@@ -1,0 +1,40 @@
+"""The map, and the table below it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slotcar.overview import ResourcePage
+from slotcar.timebase import Window
+from slotcar.views.capacity import Course
+from slotcar.web.links.pages import THRESHOLDS
+from slotcar.web.maps.model import picture_of
+from slotcar.web.serving import Page
+from slotcar.web.visit import Answer, Shown, Visit
+
+
+def show(visit: Visit) -> Answer:
+    return Shown("maps/page.html", _model(visit))
+
+
+def part(visit: Visit) -> Answer:
+    return Shown("maps/now.html", _model(visit))
+
+
+def _model(visit: Visit) -> dict[str, Any]:
+    """
+    Raises:
+        NotAllowed.
+    """
+    sequence = visit.broker.ledger.last_event()
+    states = {one.device: one for one in visit.overview.device_states(visit.caller, visit.context.loop)}
+    window = Window(visit.now, visit.clock.parse("now + 1 h"))
+    found, _ = visit.overview.resources(ResourcePage(limit=1_000_000), window, visit.caller, visit.now)
+    courses: dict[str, Course] = {str(one.resource): one for one in found}
+    return {
+        "picture": picture_of(visit.broker.network, states, courses), "legend": THRESHOLDS, "window": window,
+        "sequence": sequence,
+    }  # fmt: skip
+
+
+PAGES = (Page("/map", show), Page("/map/now", part))

@@ -1,0 +1,39 @@
+"""The links at the top of every page. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slotcar.auth.tokens import Caller, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Attributes:
+    key: what leads there from the keyboard, after `g`.
+    """
+
+    address: str
+    words: str
+    key: str
+    here: bool = False
+
+
+_EVERYBODY = (
+    ("/", "Now", "n"), ("/reservations", "Reservations", "r"), ("/boundaries", "Boundaries", "b"),
+    ("/request", "Request", "q"), ("/plan", "Plan", "p"),
+)  # fmt: skip
+_WITH_OVERVIEW = (
+    ("/approvals", "Approvals", "a"), ("/links", "Links", "l"), ("/map", "Map", "m"), ("/devices", "Devices", "d"),
+    ("/rollback", "Rollback", "k"),
+)  # fmt: skip
+_LAST = (("/usage", "Use", "u"), ("/log", "Log", "o"), ("/account", "Account", "c"))
+
+
+def links_for(caller: Caller, path: str) -> tuple[Link, ...]:
+    """Those whose page is there for the caller's role; `here` is the one of which `path` is a part."""
+    shown = (*_EVERYBODY, *(() if caller.role is Role.REQUESTER else _WITH_OVERVIEW), *_LAST)
+    return tuple(
+        Link(address, words, key, path == address or (address != "/" and path.startswith(f"{address}/")))
+        for address, words, key in shown
+    )

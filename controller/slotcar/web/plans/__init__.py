@@ -1,0 +1,85 @@
+"""A reservation file, pasted or uploaded: what applying it would do, and doing exactly that."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from anyio import from_thread
+
+from slotcar.api.plan_process import PlanRequest
+from slotcar.auth import access
+from slotcar.located_yaml import load
+from slotcar.planning.plan_file import plan_of_document
+from slotcar.planning.plan_page import PageStart
+from slotcar.problems import InvalidInput, Problem
+from slotcar.web.serving import Page
+from slotcar.web.visit import Answer, Shown, Visit
+from slotcar.web.words import why_not_change
+
+SET, LINES = "web", 400
+EXAMPLE = """version: 1
+reservations:
+  - name: tonight-cms
+    owner: hep
+    source: HOST
+    destination: HOST:5001
+    protocol: tcp
+    service: ip-premium
+    rate: 36 Mbit/s
+    start: 2027-03-01T22:00:00+01:00
+    duration: 2 h
+"""
+
+
+def form(visit: Visit) -> Answer:
+    model = {
+        "text": "", "example": EXAMPLE, "why_not": why_not_change(visit.caller), "plan": None,
+        "sequence": visit.broker.ledger.last_event(), "set": SET,
+    }  # fmt: skip
+    return Shown("plans/page.html", model)
+
+
+def plan(visit: Visit) -> Answer:
+    """
+    Raises:
+        NotAllowed: an auditor. InvalidInput: with the lines of the text that are wrong. PlanTooLarge.
+    """
+    access.owner_for(visit.caller, None)
+    text, set_name = visit.said("text"), visit.said("set", SET)
+    loaded = load(text, "the text")
+    if loaded.problems:
+        raise InvalidInput(loaded.problems)
+    if not isinstance(loaded.data, dict):
+        raise InvalidInput([Problem("the text", 1, "", "is no reservation file", "", "begin with `version: 1`")])
+    request = PlanRequest(loaded.data, set_name, visit.caller, visit.now, PageStart(), LINES)
+    made = json.loads(from_thread.run(visit.context.plans.make, visit.broker, request))
+    return Shown(
+        "plans/plan.html",
+        {"plan": made, "document": json.dumps(_short(made)), "why_not": why_not_change(visit.caller)},
+        heading="Plan",
+    )
+
+
+def apply(visit: Visit) -> Answer:
+    """
+    Raises:
+        StalePlan: the ledger or the inventory has changed since. PlanRefused, PlanNotAdmitted, InvalidInput.
+    """
+    access.owner_for(visit.caller, None)
+    try:
+        document = json.loads(visit.said("plan"))
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise InvalidInput([Problem("request", 0, "plan", "is no plan", "", "make the plan again")])
+    done = visit.broker.apply(plan_of_document(document, "plan", "make the plan again"), visit.caller, visit.now)
+    return Shown("plans/applied.html", {"done": done}, heading="Applied")
+
+
+def _short(made: dict[str, Any]) -> dict[str, Any]:
+    """What `apply` looks at: the diffs are only there to be read."""
+    return made | {"boundaries": []}
+
+
+PAGES = (Page("/plan", form), Page("/plan", plan, "POST"), Page("/plan/apply", apply, "POST"))

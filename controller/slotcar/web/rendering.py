@@ -1,0 +1,80 @@
+"""Templates to text: every value escaped, every name known, what steers a reader's eye made visible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context as TemplateContext
+from markupsafe import Markup, escape
+
+from slotcar.problems import printable
+from slotcar.units import format_bytes_about, format_rate
+from slotcar.web.assets import address_of
+from slotcar.web.times import Clock, span_words
+
+FOLDER = Path(__file__).parent
+
+
+@cache
+def environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, finalize=visible, auto_reload=False,
+    )  # fmt: skip
+    made.filters |= {
+        "rate": format_rate,
+        "size": _size,
+        "when": _when,
+        "distance": _distance,
+        "span": _span,
+        "count": _count,
+    }
+    made.globals |= {"asset": address_of}
+    return made
+
+
+def render(template: str, model: Mapping[str, Any]) -> str:
+    return environment().get_template(template).render(model)
+
+
+def visible(value: Any) -> Any:
+    """A text without characters that end its line, hide, or turn the direction of what follows; markup stays as it is."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return "\n".join(printable(line) for line in value.split("\n"))
+    return value
+
+
+@pass_context
+def _when(context: TemplateContext, moment: datetime) -> Markup:
+    return _clock(context).element(moment)
+
+
+@pass_context
+def _distance(context: TemplateContext, moment: datetime) -> Markup:
+    """With the instant for the script that counts it down."""
+    clock = _clock(context)
+    return Markup('<span data-until="{0}">{1}</span>').format(moment.isoformat(), clock.distance(moment))
+
+
+def _clock(context: TemplateContext) -> Clock:
+    clock = context["clock"]
+    assert isinstance(clock, Clock)
+    return clock
+
+
+def _span(length: timedelta) -> str:
+    return span_words(length)
+
+
+def _size(bits: int) -> str:
+    return format_bytes_about(bits // 8)
+
+
+def _count(number: int, one: str, many: str | None = None) -> Markup:
+    """`1 reservation`, `3 reservations`."""
+    return Markup("{} {}").format(number, escape(one if number == 1 else many or f"{one}s"))

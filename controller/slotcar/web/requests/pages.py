@@ -1,0 +1,81 @@
+"""The form, the enquiry that follows it, and the hold or the reservation that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from slotcar.auth import access
+from slotcar.broker import Options
+from slotcar.ledger.model import State
+from slotcar.reservation import from_mapping
+from slotcar.vocabulary import RESERVED_SERVICES, Direction, Protocol
+from slotcar.web.requests.model import FIELDS, address_with, body_of, ways_of
+from slotcar.web.serving import Page
+from slotcar.web.times import echo
+from slotcar.web.visit import Answer, Moved, Shown, Visit
+from slotcar.web.words import why_not_change
+
+#: A hold of the page: time to look at what was found, and to decide.
+HOLD = timedelta(minutes=15)
+
+
+def form(visit: Visit) -> Answer:
+    ends = visit.broker.endpoints(visit.caller)
+    said = {key: visit.asked(key, otherwise) for key, otherwise in FIELDS.items()}
+    model = {
+        "said": said, "hosts": [host["name"] for host in ends["hosts"]],
+        "networks": [one["prefix"] for one in ends["networks"]], "services": sorted(one.value for one in RESERVED_SERVICES),
+        "protocols": [one.value for one in Protocol], "directions": [one.value for one in Direction],
+        "why_not": why_not_change(visit.caller), "operator": visit.is_operator,
+        "sequence": visit.broker.ledger.last_event(),
+    }  # fmt: skip
+    return Shown("requests/page.html", model)
+
+
+def _said(visit: Visit) -> dict[str, str]:
+    return {key: visit.said(key) for key in FIELDS}
+
+
+def enquiry(visit: Visit) -> Answer:
+    """What would be admitted of this, now and over the window; changes nothing.
+
+    Raises:
+        InvalidInput, NoPath, BeyondHorizon.
+    """
+    said = _said(visit)
+    asked = body_of(said | {"volume": "", "by": ""}, visit.clock)
+    defaults = {"name": "enquiry", "owner": visit.caller.owner or "enquiry", "rate": "1 bit/s"}
+    reservation = from_mapping({**defaults, **asked, "rate": "1 bit/s"}, visit.now)
+    window = reservation.windows[0]
+    answer = visit.broker.enquire(reservation, visit.caller, visit.now)
+    model: dict[str, Any] = {
+        "ways": [(way, address_with(said, way.three_quarters)) for way in ways_of(answer)],
+        "echo": echo(window.start, reservation.end, visit.clock),
+        "volume": said["volume"],
+        "overview": visit.may_overview,
+    }
+    return Shown("requests/enquiry.html", model, heading="What is free")
+
+
+def reserve(visit: Visit) -> Answer:
+    """Holds it for a while, or reserves it at once.
+
+    Raises:
+        RefusedByAdmission, RefusedByPolicy, InvalidInput, NotAllowed, NoPath, NameTaken.
+    """
+    said: Mapping[str, str] = _said(visit)
+    body = body_of(said, visit.clock)
+    body["owner"] = access.owner_for(visit.caller, body.get("owner"))
+    hold = HOLD if visit.said("how") == "hold" else None
+    entry = visit.broker.create(from_mapping(body, visit.now), visit.caller, visit.now, Options(hold=hold))
+    assert entry.state in (State.HELD, State.COMMITTED, State.AWAITING_APPROVAL)
+    return Moved(f"/reservations/{entry.handle}")
+
+
+PAGES = (
+    Page("/request", form, query=tuple(FIELDS)),
+    Page("/request", reserve, "POST"),
+    Page("/request/enquiry", enquiry, "POST"),
+)

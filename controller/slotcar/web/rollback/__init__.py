@@ -1,0 +1,80 @@
+"""What was pushed, and what would take a router back: read first, then confirmed by the router's name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slotcar.auth import access
+from slotcar.problems import InvalidInput, Problem
+from slotcar.views.boundary import DiffGroup, hunks_of
+from slotcar.views.devices import named_devices
+from slotcar.web.boundaries.model import GroupRows
+from slotcar.web.serving import Page
+from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
+from slotcar.web.words import why_not_operator
+
+
+def listed(visit: Visit) -> Answer:
+    """
+    Raises:
+        NotAllowed. InvalidInput: a file of the archive is broken.
+    """
+    sequence = visit.broker.ledger.last_event()
+    found, following = visit.overview.revisions(visit.asked("before") or None, PAGE, visit.caller)
+    model = {
+        "rows": found, "next": f"/rollback?before={following}" if following else "", "sequence": sequence,
+        "devices": sorted(visit.broker.network.devices), "why_not": why_not_operator(visit.caller, "roll a router back"),
+    }  # fmt: skip
+    return Shown("rollback/list.html", model)
+
+
+def preview(visit: Visit) -> Answer:
+    """Reads the router, which takes seconds.
+
+    Raises:
+        NotAllowed, NoSuchDevice, NotPossible.
+    """
+    access.require_operator(visit.caller, "preview a rollback")
+    device, to = _goal(visit)
+    sequence = visit.broker.ledger.last_event()
+    found = visit.overview.rollback_preview(device, to, visit.caller, visit.now)
+    model: dict[str, Any] = {
+        "device": device, "to": to, "found": found, "sequence": sequence,
+        "groups": [
+            GroupRows(place, DiffGroup((one.device,), tuple(hunks_of(one.diff))))
+            for place, one in enumerate(found.diffs, 1)
+        ],
+    }  # fmt: skip
+    return Shown("rollback/preview.html", model)
+
+
+def roll_back(visit: Visit) -> Answer:
+    """
+    Raises:
+        InvalidInput: the router's name was not typed. NotAllowed, NotPossible, PushFailed.
+    """
+    access.require_operator(visit.caller, "roll a router back")
+    device, to = _goal(visit)
+    if visit.said("typed") != device:
+        raise InvalidInput(
+            [Problem("request", 0, "typed", "is not the router's name", visit.said("typed")[:60], f"type {device}")]
+        )
+    visit.overview.roll_back(device, to, visit.caller, visit.now)
+    return Moved(f"/devices/{device}")
+
+
+def _goal(visit: Visit) -> tuple[str, str]:
+    device, to = visit.asked("device") or visit.said("device"), visit.asked("to") or visit.said("to")
+    named_devices(visit.broker.network, [device])
+    if not to:
+        raise InvalidInput(
+            [Problem("request", 0, "to", "is missing", "", "say `baseline`, a revision, or a time with its zone")]
+        )
+    return device, to
+
+
+PAGES = (
+    Page("/rollback", listed, query=("before",)),
+    Page("/rollback/preview", preview, query=("device", "to")),
+    Page("/rollback", roll_back, "POST"),
+)

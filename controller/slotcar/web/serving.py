@@ -1,0 +1,216 @@
+"""Pages as routes: who asks is found out once, a form is taken from this site alone, errors become pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qs, quote
+
+import structlog
+from anyio import to_thread
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from slotcar.api import problems
+from slotcar.api.context import LOCAL, Context
+from slotcar.api.origin import is_foreign
+from slotcar.auth.access import NotAllowed
+from slotcar.auth.sessions import USUAL_ZONE, Sessions, SignedIn
+from slotcar.problems import InvalidInput, Problem, SlotcarError
+from slotcar.units import UnitError
+from slotcar.web.navigation import links_for
+from slotcar.web.rendering import render
+from slotcar.web.times import Clock
+from slotcar.web.visit import Answer, Data, Moved, Visit, form_of
+
+log = structlog.get_logger("slotcar.web")
+COOKIE, COOKIE_OVER_TLS = "slotcar-session", "__Host-slotcar-session"
+SIGN_IN = "/sign-in"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One address of the page.
+
+    Attributes:
+        query: the keys that its address may have.
+        open: asked by who has not signed in, too; its visit stands for nobody then.
+    """
+
+    path: str
+    view: Callable[[Visit], Answer]
+    method: str = "GET"
+    query: tuple[str, ...] = ()
+    open: bool = False
+
+
+def route_of(page: Page, context: Context) -> Route:
+    async def endpoint(request: Request) -> Response:
+        body = await request.body() if page.method == "POST" else b""
+        return await to_thread.run_sync(_answer, page, context, request, body)
+
+    return Route(page.path, endpoint, methods=[page.method], name=f"{page.method} {page.path}")
+
+
+def no_page(context: Context, request: Request, error: HTTPException) -> Response:
+    """For an address that is no page's."""
+    now, visit = datetime.now(UTC), None
+    try:
+        sessions = sessions_of(context)
+        found = signed_in(request, sessions, now)
+        caller = found.caller if found else sessions.anyone
+        if caller is not None:
+            clock = Clock(found.session.zone if found else USUAL_ZONE, now)
+            visit = Visit(context, sessions, caller, found.session if found else None, clock)
+    except SlotcarError:
+        visit = None  # who asks is not found out now, and need not be to be told this
+    words = "there is no such page" if error.status_code == 404 else str(error.detail)
+    return _failed(request, visit, now, error.status_code, problems.title_of(error.status_code)[1], words, "")
+
+
+def sessions_of(context: Context) -> Sessions:
+    settings = context.broker.settings
+    anyone = LOCAL if settings.open and settings.loopback else None
+    return Sessions(context.broker.ledger.sessions, context.tokens, anyone)
+
+
+def signed_in(request: Request, sessions: Sessions, now: datetime) -> SignedIn | None:
+    session_id = request.cookies.get(_cookie_name(request), "")
+    return sessions.find(session_id, now) if session_id else None
+
+
+def _cookie_name(request: Request) -> str:
+    return COOKIE_OVER_TLS if request.url.scheme == "https" else COOKIE
+
+
+def _answer(page: Page, context: Context, request: Request, body: bytes) -> Response:
+    now, sessions = datetime.now(UTC), sessions_of(context)
+    visit: Visit | None = None
+    try:
+        _require_own_form(page, request)
+        found = signed_in(request, sessions, now)
+        caller = found.caller if found else sessions.anyone
+        if caller is None and not page.open:
+            return _to_sign_in(request)
+        clock = Clock(found.session.zone if found else USUAL_ZONE, now)
+        visit = Visit(context, sessions, caller or LOCAL, found.session if found else None, clock, request.path_params)
+        answer = page.view(_with_what_is_said(visit, page, request, body))
+        return _response(answer, request, visit if caller else None, clock)
+    except (SlotcarError, UnitError) as error:
+        status, kind, title = problems.kind_of(error)
+        return _failed(request, visit, now, status, title, str(error), kind)
+    except HTTPException as error:
+        return _failed(request, visit, now, error.status_code, "This cannot be done", str(error.detail), "")
+    except Exception:
+        log.exception("a page failed", path=request.url.path)
+        return _failed(request, visit, now, 500, problems.INTERNAL[2], "the controller's log says more", "")
+
+
+def _require_own_form(page: Page, request: Request) -> None:
+    """A form of another site is refused, and so is one of which a browser does not say whose it is.
+
+    Raises:
+        HTTPException: 403.
+    """
+    if page.method == "GET":
+        return
+    said = "sec-fetch-site" in request.headers or "origin" in request.headers
+    if not said or is_foreign(page.method, request.headers):
+        raise HTTPException(403, "the form comes from another site, or from a browser that does not say where from")
+
+
+def _with_what_is_said(visit: Visit, page: Page, request: Request, body: bytes) -> Visit:
+    """
+    Raises:
+        InvalidInput: the address has a key that means nothing here, or the form is none.
+    """
+    query = parse_qs(request.url.query, keep_blank_values=True, max_num_fields=100)
+    if unknown := sorted(set(query) - set(page.query)):
+        hint = f"those are {', '.join(page.query)}" if page.query else "this page takes none"
+        raise InvalidInput(
+            [Problem("query", 0, name[:60], "is no key that is known here", "", hint) for name in unknown]
+        )
+    form = form_of(body) if page.method == "POST" else {}
+    return Visit(
+        visit.context, visit.sessions, visit.caller, visit.session, visit.clock, request.path_params, query, form
+    )
+
+
+def _to_sign_in(request: Request) -> Response:
+    """A fragment's reader goes there as a whole: swapped in, the form would stand in a table."""
+    back = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    wanted = f"{SIGN_IN}?next={quote(back, safe='')}" if request.method == "GET" and not _is_part(request) else SIGN_IN
+    if _is_part(request) or request.headers.get("sec-fetch-dest") == "empty":
+        return Response(status_code=401, headers={"HX-Redirect": SIGN_IN, "Cache-Control": "no-store"})
+    return RedirectResponse(wanted, 303, headers={"Cache-Control": "no-store"})
+
+
+def _is_part(request: Request) -> bool:
+    return "hx-request" in request.headers
+
+
+def _response(answer: Answer, request: Request, visit: Visit | None, clock: Clock) -> Response:
+    kept = {"Cache-Control": "no-store", "Vary": "HX-Request, Cookie"}
+    if isinstance(answer, Data):
+        if answer.file_name:
+            kept["Content-Disposition"] = f'attachment; filename="{answer.file_name}"'
+        body = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
+        return Response(body, media_type=answer.media_type, headers=kept)
+    if isinstance(answer, Moved):
+        moved = _moved(answer, request, kept)
+        if answer.cookie is not None:
+            _keep_cookie(moved, request, answer.cookie)
+        return moved
+    model = {**_usual(request, visit, clock), **answer.model}
+    template = answer.template
+    if answer.heading and not _is_part(request):
+        template, model = "wrapped.html", {**model, "heading": answer.heading, "part_template": template}
+    return HTMLResponse(render(template, model), answer.status, headers=kept)
+
+
+def _moved(answer: Moved, request: Request, kept: dict[str, str]) -> Response:
+    if _is_part(request):
+        return Response(status_code=204, headers=kept | {"HX-Redirect": answer.to})
+    return RedirectResponse(answer.to, 303, headers=kept)
+
+
+def _keep_cookie(response: Response, request: Request, session_id: str) -> None:
+    secure = request.url.scheme == "https"
+    if session_id:
+        response.set_cookie(_cookie_name(request), session_id, path="/", secure=secure, httponly=True, samesite="lax")
+    else:
+        response.delete_cookie(_cookie_name(request), path="/", secure=secure, httponly=True, samesite="lax")
+
+
+def _usual(request: Request, visit: Visit | None, clock: Clock) -> dict[str, Any]:
+    """What every template may use."""
+    return {
+        "clock": clock,
+        "caller": visit.caller if visit else None,
+        "links": links_for(visit.caller, request.url.path) if visit else (),
+        "here": request.url.path,
+        "address": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+        "version": request.app.version,
+        "sequence": None,
+    }
+
+
+def _failed(
+    request: Request, visit: Visit | None, now: datetime, status: int, title: str, words: str, kind: str
+) -> Response:
+    """A whole page, or where a part was asked for, a part: what was refused is told where it was asked."""
+    clock = visit.clock if visit else Clock(USUAL_ZONE, now)
+    template = "problem_part.html" if _is_part(request) else "problem.html"
+    forbidden = status == 403 and kind == problems.kind_of(NotAllowed(""))[1]
+    model = {
+        **_usual(request, visit, clock), "status": status, "title": title, "lines": words.splitlines(),
+        "forbidden": forbidden,
+    }  # fmt: skip
+    return HTMLResponse(
+        render(template, model), status, headers={"Cache-Control": "no-store", "Vary": "HX-Request, Cookie"}
+    )

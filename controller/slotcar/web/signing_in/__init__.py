@@ -1,0 +1,49 @@
+"""Sign-in with a token; sign-in with OpenID Connect has its place beside it."""
+
+from __future__ import annotations
+
+from slotcar.web.serving import SIGN_IN, Page
+from slotcar.web.visit import Answer, Data, Moved, Shown, Visit
+
+_WRONG = "This is no token of this controller, or it has expired."
+
+
+def form(visit: Visit) -> Answer:
+    return Shown("signing_in/form.html", {"back": own_address(visit.asked("next", "/")), "wrong": ""})
+
+
+def sign_in(visit: Visit) -> Answer:
+    """
+    Raises:
+        InvalidInput: the token file is not in order.
+    """
+    back = own_address(visit.said("next", "/"))
+    session_id = visit.sessions.sign_in(visit.said("token"), visit.now)
+    if session_id is None:
+        return Shown("signing_in/form.html", {"back": back, "wrong": _WRONG}, status=403)
+    return Moved(back, cookie=session_id)
+
+
+def sign_out(visit: Visit) -> Answer:
+    if visit.session is not None:
+        visit.sessions.store.end(visit.session.id_sha256)
+    return Moved(SIGN_IN, cookie="")
+
+
+def check(visit: Visit) -> Answer:
+    """For the stream's reader, which is not told why a stream was refused."""
+    return Data({"caller": visit.caller.name})
+
+
+def own_address(text: str) -> str:
+    """A path of this site; the first page for whatever else a link may say."""
+    own = text.startswith("/") and not text.startswith(("//", "/\\")) and text.isprintable() and "\\" not in text
+    return text if own else "/"
+
+
+PAGES = (
+    Page(SIGN_IN, form, query=("next",), open=True),
+    Page(SIGN_IN, sign_in, "POST", open=True),
+    Page("/sign-out", sign_out, "POST"),
+    Page("/live/check", check),
+)

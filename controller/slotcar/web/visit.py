@@ -1,0 +1,142 @@
+"""One request of a page: who asks, in which zone, with what; and what a page answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+from urllib.parse import parse_qs
+
+from slotcar.api.context import Context
+from slotcar.auth.sessions import Sessions
+from slotcar.auth.tokens import Caller, Role
+from slotcar.broker import Broker
+from slotcar.ledger.sessions import Session
+from slotcar.overview import Overview
+from slotcar.problems import InvalidInput, Problem
+from slotcar.units import UnitError
+from slotcar.web.times import Clock
+
+T = TypeVar("T")
+#: Rows of a table.
+PAGE = 50
+#: A text in a form or an address is no longer.
+LONGEST_TEXT = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Attributes:
+    session: None where an open controller is asked by a browser that has chosen nothing yet.
+    path: what the address says in its places, by name.
+    query, form: by key, the values in order.
+    """
+
+    context: Context
+    sessions: Sessions
+    caller: Caller
+    session: Session | None
+    clock: Clock
+    path: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    form: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def broker(self) -> Broker:
+        return self.context.broker
+
+    @property
+    def overview(self) -> Overview:
+        return Overview(self.context.broker)
+
+    @property
+    def now(self) -> datetime:
+        return self.clock.now
+
+    @property
+    def is_operator(self) -> bool:
+        return self.caller.role is Role.OPERATOR
+
+    @property
+    def may_overview(self) -> bool:
+        return self.caller.role is not Role.REQUESTER
+
+    @property
+    def may_reserve(self) -> bool:
+        return self.caller.role is not Role.AUDITOR
+
+    def asked(self, key: str, otherwise: str = "") -> str:
+        """The first value of a key of the address; an empty one counts as none."""
+        return next(iter(self.query.get(key, ())), "").strip() or otherwise
+
+    def said(self, key: str, otherwise: str = "") -> str:
+        """The first value of a key of the form."""
+        return next(iter(self.form.get(key, ())), "").strip() or otherwise
+
+    def time(self, key: str, text: str) -> datetime:
+        """
+        Raises:
+            InvalidInput: it is no time of the session's zone; it names the key.
+        """
+        try:
+            return self.clock.parse(text)
+        except UnitError as error:
+            raise InvalidInput([Problem("request", 0, key, error.message, error.value, error.hint)]) from error
+
+    def number(self, key: str) -> int:
+        """A cursor in the address; 0 where there is none.
+
+        Raises:
+            InvalidInput.
+        """
+        text = self.asked(key, "0")
+        if not (text.isascii() and text.isdigit() and len(text) <= 18):
+            raise InvalidInput([Problem("query", 0, key, "is no number", text[:60], "follow the page's own links")])
+        return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A page, or a part of one, from a template and its values.
+
+    Attributes:
+        heading: of the page around a part, for a browser that runs no script; empty where the template is a page.
+    """
+
+    template: str
+    model: Mapping[str, Any]
+    status: int = 200
+    heading: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Another address to go to; `cookie` is the id of a session to keep, empty to forget it, None to leave it."""
+
+    to: str
+    cookie: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """JSON for a chart, or a file to keep."""
+
+    body: Any
+    media_type: str = "application/json"
+    file_name: str = ""
+
+
+Answer = Shown | Moved | Data
+
+
+def form_of(body: bytes) -> dict[str, list[str]]:
+    """An urlencoded form.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    try:
+        return parse_qs(body.decode("utf-8"), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=200)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InvalidInput([Problem("request", 0, "", "is no form that this page sends")]) from error

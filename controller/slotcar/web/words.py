@@ -1,0 +1,100 @@
+"""States in a word, a shape and a colour, and in sentences. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from slotcar.auth.tokens import Caller, Role
+from slotcar.ledger.model import Entry, State
+from slotcar.timebase import Window
+from slotcar.views.device_states import DeviceState
+from slotcar.views.phases import Phase
+from slotcar.web.times import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """`look`: good, wait, bad or soft, the class of its colour; the word and the shape say the same without it."""
+
+    word: str
+    shape: str
+    look: str
+
+
+PHASES = {
+    Phase.PLANNED: Mark("planned", "○", "soft"), Phase.STAGED: Mark("staged", "◔", "wait"),
+    Phase.ARMED: Mark("armed", "◑", "wait"), Phase.ACTIVE: Mark("active", "●", "good"),
+    Phase.FAILED: Mark("failed", "✕", "bad"), Phase.UNRECORDED: Mark("unrecorded", "?", "soft"),
+}  # fmt: skip
+DEVICES = {
+    DeviceState.EQUAL: Mark("as wanted", "●", "good"), DeviceState.DRIFTED: Mark("drifted", "≠", "bad"),
+    DeviceState.FAILED: Mark("failed", "✕", "bad"), DeviceState.WAITING: Mark("waits to be adopted", "◌", "wait"),
+    DeviceState.HELD: Mark("held", "⏸", "wait"), DeviceState.UNKNOWN: Mark("not known", "?", "soft"),
+}  # fmt: skip
+_OVER = {
+    State.CANCELLED: Mark("cancelled", "✕", "soft"), State.REJECTED: Mark("rejected", "✕", "bad"),
+    State.TIMED_OUT: Mark("timed out", "✕", "soft"), State.ENDED: Mark("ended", "✓", "soft"),
+}  # fmt: skip
+
+
+def open_window(entry: Entry, now: datetime) -> Window | None:
+    return next((one for one in entry.reservation.windows if one.contains(now)), None)
+
+
+def next_window(entry: Entry, now: datetime) -> Window | None:
+    return next((one for one in entry.reservation.windows if one.start > now), None)
+
+
+def mark_of(entry: Entry, now: datetime) -> Mark:
+    if entry.state in _OVER:
+        return _OVER[entry.state]
+    if entry.state is State.HELD:
+        return Mark("held", "◌", "wait")
+    if entry.state is State.AWAITING_APPROVAL:
+        return Mark("awaits approval", "?", "wait")
+    if open_window(entry, now):
+        return Mark("running", "●", "good")
+    return Mark("coming", "○", "good") if next_window(entry, now) else Mark("over", "✓", "soft")
+
+
+def turns_at(entry: Entry, now: datetime) -> datetime | None:
+    """When the sentence becomes another without anything being done; None where it does not."""
+    if entry.state is State.HELD:
+        return entry.hold_until
+    if entry.state is not State.COMMITTED:
+        return None
+    running, coming = open_window(entry, now), next_window(entry, now)
+    return running.end if running else coming.start if coming else None
+
+
+def sentence(entry: Entry, clock: Clock) -> str:
+    """What the reservation is at this moment, and what happens to it next."""
+    now = clock.now
+    if entry.state is State.HELD:
+        until = clock.words(entry.hold_until) if entry.hold_until else "it is given back"
+        return f"Held until {until}: commit it by then, or it is given back."
+    if entry.state is State.AWAITING_APPROVAL:
+        return "It waits for an operator's approval; its room is kept meanwhile."
+    if entry.state is not State.COMMITTED:
+        return f"It was {_OVER[entry.state].word} {clock.words(entry.changed_at)}, and takes no room."
+    running, coming = open_window(entry, now), next_window(entry, now)
+    after = f"; the next slot starts {clock.words(coming.start)}" if coming else ""
+    if running:
+        return f"It runs until {clock.words(running.end)}{after}."
+    if coming:
+        return f"It starts {clock.words(coming.start)}, {clock.distance(coming.start)}, and ends {clock.words(coming.end)}."
+    return f"Its last slot ended {clock.words(entry.reservation.end)}."
+
+
+def why_not_operator(caller: Caller, what: str) -> str:
+    """Empty for an operator; else who may."""
+    return "" if caller.role is Role.OPERATOR else f"Only an operator may {what}; you are {article(caller.role)}."
+
+
+def why_not_change(caller: Caller) -> str:
+    return f"You are {article(caller.role)}, which only reads." if caller.role is Role.AUDITOR else ""
+
+
+def article(role: Role) -> str:
+    return f"{'an' if role.value[0] in 'aeiou' else 'a'} {role.value}"

@@ -1,0 +1,136 @@
+"""What the settings and the inventory make together: the operator's policy, the pusher, the reconcile loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from slotcar.ledger import Ledger
+from slotcar.network.model import Network
+from slotcar.policy.endpoints import endpoint_owners
+from slotcar.policy.gate import Gate
+from slotcar.policy.policy import Policy
+from slotcar.policy.quotas import Quota
+from slotcar.rollout.adoption import Adoption
+from slotcar.rollout.archive import Archive
+from slotcar.rollout.configuring import Configuring
+from slotcar.rollout.loop import ReconcileLoop
+from slotcar.rollout.model import ConfiguredReservation, Outlook
+from slotcar.rollout.playbook import Playbooks
+from slotcar.rollout.program import Coming, WantedFor, acts, wanted_with_programs
+from slotcar.rollout.pusher import Pusher
+from slotcar.rollout.retention import Retention
+from slotcar.rollout.schedule import Pace, armed_until
+from slotcar.settings import OwnerQuota, Settings
+from slotcar.timeline import Active
+from slotcar.timeline.shares import BackgroundShares
+
+
+def wanted_for(network: Network) -> WantedFor:
+    """Configurations and programs of all devices, as a function of what is active and of the instant."""
+    acting = frozenset(name for name, device in network.devices.items() if acts(device))
+    configure = Configuring(network)
+
+    def wanted(active: Sequence[Active], at: datetime, coming: Sequence[Coming] = ()) -> Outlook:
+        deadlines = {
+            name: armed_until(at, timedelta(seconds=device.dead_man_s))
+            for name, device in network.devices.items()
+            if device.dead_man_s is not None
+        }
+        outlook = wanted_with_programs(active, at, configure, acting, coming, deadlines)
+        return _with_reservations(outlook, active, network)
+
+    return wanted
+
+
+def _with_reservations(outlook: Outlook, active: Sequence[Active], network: Network) -> Outlook:
+    """Each device told whom its configuration is for, so that the archive knows it with the database dead."""
+    by_device: dict[str, list[ConfiguredReservation]] = {}
+    configured = _configured(network)
+    for one in {one.entry.number: one for one in active}.values():
+        entry = one.entry
+        names = sorted(entry.devices & configured)
+        reservation = ConfiguredReservation(
+            entry.handle, "/".join(entry.reservation.key), entry.version, tuple(names), one.window.end, one.slot.start
+        )
+        for name in names:
+            by_device.setdefault(name, []).append(reservation)
+    wanted = {
+        name: replace(each, reservations=tuple(by_device.get(name, ()))) for name, each in outlook.wanted.items()
+    }
+    return replace(outlook, wanted=wanted)
+
+
+def _configured(network: Network) -> set[str]:
+    return {name for name, device in network.devices.items() if network.is_configured(device)}
+
+
+def instants_of(network: Network) -> tuple[datetime, ...]:
+    """When the network itself changes what is wanted: the edges of the validity of its SLSs."""
+    windows = [sls.validity for sls in network.sls.values() if sls.validity is not None]
+    return tuple(sorted({instant for window in windows for instant in (window.start, window.end)}))
+
+
+def pusher_for(network: Network, settings: Settings, ledger: Ledger | None) -> Pusher:
+    """Records what it does in the ledger's audit log, where there is a ledger."""
+
+    def record(kind: str, device: str | None, details: Mapping[str, Any]) -> None:
+        if ledger is not None:
+            ledger.append_event(kind, datetime.now(UTC), device=device, details=details)
+
+    return Pusher(
+        Playbooks(
+            settings.home,
+            settings.need_inventory(),
+            settings.vault_password_file,
+            stop_timeout_s=settings.stop_timeout.total_seconds(),
+        ),
+        Archive(settings.state_dir),
+        network.devices,
+        record,
+    )
+
+
+def loop_for(network: Network, settings: Settings, ledger: Ledger) -> ReconcileLoop:
+    devices, archive = network.devices.values(), Archive(settings.state_dir)
+    return ReconcileLoop(
+        ledger=ledger,
+        pusher=pusher_for(network, settings, ledger),
+        adoption=Adoption(ledger, archive, settings.adopt_all),
+        wanted_for=wanted_for(network),
+        pace=Pace(settings.stage_lead, settings.arm_ahead, settings.check_interval, all(map(acts, devices))),
+        retention=Retention(archive, settings.keep_revisions),
+        clock=lambda: datetime.now(UTC),
+        shares=BackgroundShares(network),
+        replan_period=settings.replan_interval,
+        instants=instants_of(network),
+    )
+
+
+def policy_of(settings: Settings, network: Network) -> Policy:
+    usual = OwnerQuota(
+        reservations=settings.quota_reservations,
+        windows=settings.quota_windows,
+        holds=settings.quota_holds,
+        volume=settings.quota_volume_bytes,
+    )
+    return Policy(
+        gate=Gate(settings.approval_rate_bps, settings.approval_duration),
+        horizon=settings.horizon,
+        longest_hold=settings.longest_hold,
+        frozen=settings.frozen_horizon,
+        quota=_quota(usual, usual),
+        owner_quotas={owner: _quota(own, usual) for owner, own in settings.owner_quotas.items()},
+        endpoints=endpoint_owners(network),
+    )
+
+
+def _quota(own: OwnerQuota, usual: OwnerQuota) -> Quota:
+    """What an owner's entry leaves out is as for everybody."""
+    said = usual.model_dump() | own.model_dump(exclude_unset=True)
+    volume_bytes = said["volume"]
+    return Quota(
+        said["reservations"], said["windows"], said["holds"], volume_bytes * 8 if volume_bytes is not None else None
+    )

@@ -1,5 +1,0 @@
-"""The first page: what happens next and where, what is in trouble, what waits for a decision."""
-
-from controller.web.home.pages import PAGES
-
-__all__ = ["PAGES"]

@@ -1,5 +1,0 @@
-"""Links and SLSs: what is reserved and free of each over time."""
-
-from controller.web.links.pages import PAGES
-
-__all__ = ["PAGES"]

@@ -1,5 +1,0 @@
-"""The map: devices where the inventory places them, links coloured by use, drawn on the server."""
-
-from controller.web.maps.pages import PAGES
-
-__all__ = ["PAGES"]

@@ -1,5 +1,0 @@
-"""Reservations: the list, and one with its slots, path, commands and history."""
-
-from controller.web.reservations.pages import PAGES
-
-__all__ = ["PAGES"]
