@@ -1,0 +1,430 @@
+"""Sends or receives one flow on a node of the lab, and counts. Standard library only: runs with the node's python3.
+
+    traffic.py udp-send|udp-receive|tcp-send|tcp-receive JSON
+
+Writes `ready`, reads from standard input when to begin (seconds since the epoch, by this kernel's clock), and then
+writes one JSON line an interval. A sender of datagrams goes on reading there: `TIME RATE_BPS` is another rate from then on.
+SIGTERM ends it early; the last line, with `"final": true`, has the totals.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import math
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from typing import Any
+
+#: What is still queued in the network when the sender has ended: 500 packets at 60 Mb/s are 70 ms.
+DRAIN_S = 0.4
+#: A receiver empties its buffer once in a while: to be woken costs as much as many packets, and it counts by intervals.
+NAP_S = 0.02
+#: Packets in one system call. Under emulation a call costs more than a packet, so Python's own send is too slow.
+BATCH = 128
+SEQUENCE = struct.Struct("!Q")
+SO_RCVBUFFORCE = 33
+SOL_UDP, UDP_SEGMENT = 17, 103
+SO_MAX_PACING_RATE = 47
+RECEIVE_BUFFER_BYTES = 8_000_000
+#: A sender that was kept from its work for longer gives up what was due before that.
+CATCH_UP_S = 0.02
+#: A sender of few packets looks so often whether it is to send at another rate.
+LONGEST_NAP_S = 0.05
+#: The kernel may send so much faster than the rate, to make up for a turn that came late.
+HEADROOM = 1.25
+#: IP and UDP headers, which a policer's bucket counts.
+POLICED_HEADER_BYTES = 28
+LEAST_QUEUE_PACKETS = 8
+#: Datagrams that leave back to back: one timer and one walk down the stack for what is due in so long. A timer costs
+#: more than a packet where the clock is emulated, and one for each packet left half of the machine idle.
+TOGETHER_S = 0.005
+MOST_TOGETHER = 8
+#: UDP, IP and Ethernet headers, which the pace counts.
+HEADER_BYTES = 42
+SKB_BYTES = 1_300
+#: The hosts' queues pace this priority (lab/slotcar_lab/plan.py).
+PACED_PRIORITY = 1
+#: Offset of `tcpi_total_retrans` in `struct tcp_info` (linux/tcp.h).
+TOTAL_RETRANS_OFFSET = 100
+
+
+class IoVec(ctypes.Structure):
+    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
+class MsgHdr(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_void_p),
+        ("name_length", ctypes.c_uint32),
+        ("vectors", ctypes.POINTER(IoVec)),
+        ("vector_count", ctypes.c_size_t),
+        ("control", ctypes.c_void_p),
+        ("control_length", ctypes.c_size_t),
+        ("flags", ctypes.c_int),
+    )
+
+
+class MMsgHdr(ctypes.Structure):
+    _fields_ = (("header", MsgHdr), ("length", ctypes.c_uint))
+
+
+class Batch:
+    """`BATCH` datagrams of one size in one buffer, for sendmmsg(2) and recvmmsg(2).
+
+    `together` of them make one message, which a socket with UDP_SEGMENT cuts up again.
+    """
+
+    def __init__(self, payload_bytes: int, together: int = 1) -> None:
+        self.payload_bytes = payload_bytes
+        self.together = together
+        self.buffer = bytearray(payload_bytes * BATCH)
+        self._pinned = (ctypes.c_char * len(self.buffer)).from_buffer(self.buffer)
+        base, octets, messages = ctypes.addressof(self._pinned), payload_bytes * together, BATCH // together
+        self._vectors = (IoVec * messages)(*(IoVec(base + n * octets, octets) for n in range(messages)))
+        self._messages = (MMsgHdr * messages)()
+        for message, vector in zip(self._messages, self._vectors, strict=True):
+            message.header.vectors = ctypes.pointer(vector)
+            message.header.vector_count = 1
+        self._libc = ctypes.CDLL(None, use_errno=True)
+
+    def send(self, connected: socket.socket, count: int) -> int:
+        """Send the first `count` datagrams, a multiple of `together`; returns how many went."""
+        messages = count // self.together
+        return self.together * self._done(self._libc.sendmmsg(connected.fileno(), self._messages, messages, 0))
+
+    def receive(self, bound: socket.socket) -> int:
+        """Take what is waiting, at most `BATCH` datagrams; returns how many."""
+        return self._done(self._libc.recvmmsg(bound.fileno(), self._messages, BATCH, socket.MSG_DONTWAIT, None))
+
+    def stamp(self, number: int, sequence: int) -> None:
+        SEQUENCE.pack_into(self.buffer, number * self.payload_bytes, sequence)
+
+    def stamped(self, number: int) -> int:
+        return int(SEQUENCE.unpack_from(self.buffer, number * self.payload_bytes)[0])
+
+    @staticmethod
+    def _done(result: int) -> int:
+        # ECONNREFUSED comes back from a receiver that is gone, ENOBUFS from a full device queue: neither ends the flow.
+        return max(result, 0)
+
+
+class Clock:
+    """Time since the flow's agreed beginning, steady even if somebody sets the clock meanwhile."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.interval_s: float = spec["interval_s"]
+        self.duration_s: float = spec["duration_s"]
+        self.stopped_s: float | None = None
+        signal.signal(signal.SIGTERM, lambda *_: self._stop())
+        say("ready")
+        self.begin_s = float(sys.stdin.readline())
+        # Ahead of what else starts in the lab: it needs little, but that at once. Refused, it does without.
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        self._origin = time.monotonic() + self.begin_s - time.time()
+
+    def now(self) -> float:
+        return time.monotonic() - self._origin
+
+    def over(self, after_s: float = 0.0) -> bool:
+        """Whether the flow, plus some seconds, has ended."""
+        end = self.duration_s if self.stopped_s is None else min(self.duration_s, self.stopped_s)
+        return self.now() >= end + after_s
+
+    def wait_for_begin(self) -> None:
+        while (left := -self.now()) > 0 and self.stopped_s is None:
+            time.sleep(min(left, 0.1))
+
+    def _stop(self) -> None:
+        self.stopped_s = self.now() if hasattr(self, "_origin") else 0.0
+
+
+class Pace:
+    """How many datagrams are due: a constant rate, until standard input says another one for an instant to come."""
+
+    def __init__(self, clock: Clock, rate_bps: int, payload_bytes: int) -> None:
+        self._clock = clock
+        self._bits = 8 * payload_bytes
+        self._steps = [(0.0, rate_bps / self._bits)]
+        self._behind = (0.0, 0.0)  # an instant, and what was due until then
+        self._unread = b""
+        self._open = True
+
+    @property
+    def packets_ps(self) -> float:
+        return self._steps[0][1]
+
+    def due(self, until_s: float = math.inf) -> float:
+        """Datagrams that are due by now or by `until_s`, since the beginning."""
+        if self._open:
+            self._read()
+        now_s = min(self._clock.now(), until_s)
+        while len(self._steps) > 1 and self._steps[1][0] <= now_s:
+            self._behind = (self._steps[1][0], self._until(self._steps[1][0]))
+            del self._steps[0]
+        return self._until(now_s)
+
+    def _until(self, at_s: float) -> float:
+        since_s, count = self._behind
+        return count + (at_s - since_s) * self._steps[0][1]
+
+    def _read(self) -> None:
+        if not select.select([sys.stdin], [], [], 0)[0]:
+            return
+        data = os.read(sys.stdin.fileno(), 4096)
+        self._open = bool(data)
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        for line in lines:
+            at, rate_bps = line.split()
+            at_s = max(float(at) - self._clock.begin_s, self._steps[0][0])
+            self._steps = [step for step in self._steps if step[0] < at_s or step is self._steps[0]]
+            self._steps.append((at_s, float(rate_bps) / self._bits))
+
+
+class Shaper:
+    """How many datagrams a sender may hand over: what is due, up to a ceiling. What it is late with beyond that it never
+    sends, and counts."""
+
+    def __init__(self) -> None:
+        self.unsent = 0
+
+    def waiting(self, due: float, sent: int, most: int) -> int:
+        late = int(due) - sent - self.unsent
+        self.unsent += max(0, late - most)
+        return min(late, most)
+
+
+class Ceiling:
+    """So many datagrams a sender may be late with, at the rate of the moment. With a bucket, no more than that holds: a
+    policer with the rate and the bucket drops none of them."""
+
+    def __init__(self, highest_ps: float, queued: int, bucket: tuple[int, float] | None) -> None:
+        """`bucket`: datagrams at the least, and seconds of the rate."""
+        self.without = int(highest_ps * CATCH_UP_S) + queued
+        self.bucket = bucket
+
+    def at(self, packets_ps: float) -> int:
+        return self.without if self.bucket is None else max(self.bucket[0], int(packets_ps * self.bucket[1]))
+
+
+class Meter:
+    """Counts, and says each interval's counts when it is over."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.packets = 0
+        self.octets = 0
+        self.highest = -1
+        self._before = (0.0, 0, 0, -1)
+        self._due_s = min(clock.interval_s, clock.duration_s)
+
+    def tick(self) -> None:
+        """Call often. What comes after the flow's end counts only in the totals."""
+        now_s = self.clock.now()
+        begun_s, packets, octets, highest = self._before
+        if now_s < self._due_s or begun_s >= self.clock.duration_s or self.clock.stopped_s is not None:
+            return
+        line = {
+            "t": round(self.clock.begin_s + now_s, 6),
+            "s": round(now_s - begun_s, 6),
+            "packets": self.packets - packets,
+            "octets": self.octets - octets,
+            "lost": max(0, self.highest - highest - (self.packets - packets)),
+        }
+        self._before = (now_s, self.packets, self.octets, self.highest)
+        # The next one ends on the grid again, though this one was noticed a little late.
+        step_s = self.clock.interval_s
+        self._due_s = min((now_s // step_s + 1) * step_s, max(self.clock.duration_s, now_s))
+        say(json.dumps(line))
+
+    def final(self, **more: int) -> None:
+        say(json.dumps({"final": True, "packets": self.packets, "octets": self.octets, **more}))
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def udp_send(spec: dict[str, Any]) -> None:
+    """Constant bit rates: this hands over what is due every few milliseconds, and the kernel spaces it evenly.
+
+    `rate_bps` is the first rate, and the highest: what is handed over at once goes by it. With `burst_bytes` and `burst_s`
+    it is never late with more than the larger of both at the rate of the moment: what is late beyond that is not sent.
+    """
+    payload_bytes = spec["payload_bytes"]
+    packets_ps = spec["rate_bps"] / 8 / payload_bytes
+    queued = min(BATCH, max(LEAST_QUEUE_PACKETS, int(packets_ps * spec["queue_s"])))
+    together = max(1, min(MOST_TOGETHER, int(packets_ps * TOGETHER_S)))
+    batch = Batch(payload_bytes, together)
+    queued -= queued % together
+    shaper, ceiling = Shaper(), Ceiling(packets_ps, queued, _bucket(spec))
+    clock = Clock(spec)
+    meter = Meter(clock)
+    with PacedSocket(spec, queued, together) as paced:
+        paced.set(packets_ps)
+        clock.wait_for_begin()
+        pace = Pace(clock, spec["rate_bps"], payload_bytes)
+        while not clock.over():
+            most = ceiling.at(pace.packets_ps)
+            due, worth = shaper.waiting(pace.due(), meter.packets, most), min(queued, most) // 2
+            if ceiling.bucket is not None:
+                paced.set(pace.packets_ps)
+            if due < worth:
+                meter.tick()
+                time.sleep(min((worth - due) / max(pace.packets_ps, 1.0), LONGEST_NAP_S))
+                continue
+            count = min(due, queued) // together * together
+            for number in range(count):
+                batch.stamp(number, meter.packets + number)
+            sent = batch.send(paced.connected, count)
+            meter.packets += sent
+            meter.octets += sent * payload_bytes
+            meter.tick()
+        meter.tick()
+        meter.final(skipped=max(0, int(pace.due(clock.duration_s)) - meter.packets))
+
+
+def _bucket(spec: dict[str, Any]) -> tuple[int, float] | None:
+    if not spec.get("burst_bytes"):
+        return None
+    return max(1, spec["burst_bytes"] // (spec["payload_bytes"] + POLICED_HEADER_BYTES)), spec["burst_s"]
+
+
+class PacedSocket:
+    """A socket whose datagrams the kernel spaces. Nobody can raise a socket's pace, so for a higher one there is another
+    socket; what waits in the one before still leaves at its pace."""
+
+    def __init__(self, spec: dict[str, Any], queued: int, together: int) -> None:
+        self._spec, self._queued, self._together = spec, queued, together
+        self._packets_ps = 0.0
+        self.connected = self._made()
+
+    def __enter__(self) -> PacedSocket:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.connected.close()
+
+    def set(self, packets_ps: float) -> None:
+        if packets_ps == self._packets_ps:
+            return
+        if 0 < self._packets_ps < packets_ps:
+            self.connected.close()
+            self.connected = self._made()
+        self._packets_ps = packets_ps
+        pace_bytes_ps = max(1, int(HEADROOM * packets_ps * (self._spec["payload_bytes"] + HEADER_BYTES)))
+        self.connected.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, pace_bytes_ps)
+
+    def _made(self) -> socket.socket:
+        made, payload_bytes = _udp(self._spec), self._spec["payload_bytes"]
+        if self._together > 1:
+            made.setsockopt(SOL_UDP, UDP_SEGMENT, payload_bytes)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, PACED_PRIORITY)
+        # The kernel doubles what it is told, and counts its own bookkeeping with each packet.
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._queued * (payload_bytes + SKB_BYTES) // 2)
+        made.connect((self._spec["address"], self._spec["port"]))
+        return made
+
+
+def udp_receive(spec: dict[str, Any]) -> None:
+    batch = Batch(spec["payload_bytes"])
+    with _udp(spec) as bound:
+        with contextlib.suppress(OSError):
+            bound.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES)
+        bound.bind((spec["address"], spec["port"]))
+        clock = Clock(spec)
+        meter = Meter(clock)
+        while not clock.over(DRAIN_S):
+            count = batch.receive(bound)
+            if count:
+                meter.packets += count
+                meter.octets += count * batch.payload_bytes
+                meter.highest = max(meter.highest, batch.stamped(count - 1))
+            meter.tick()
+            if count < BATCH:
+                time.sleep(NAP_S)
+        meter.final(overflowed=_overflowed(spec["port"]))
+
+
+def tcp_send(spec: dict[str, Any]) -> None:
+    """As fast as TCP goes, or paced at `rate_bps` where that is not 0."""
+    data = bytes(65_536)
+    with socket.socket() as connected:
+        connected.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, spec["dscp"] << 2)
+        if spec["rate_bps"]:
+            connected.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, spec["rate_bps"] // 8)
+        clock = Clock(spec)
+        meter = Meter(clock)
+        clock.wait_for_begin()
+        connected.settimeout(max(1.0, spec["duration_s"]))
+        connected.connect((spec["address"], spec["port"]))
+        connected.settimeout(0.05)
+        while not clock.over():
+            with contextlib.suppress(TimeoutError):
+                meter.octets += connected.send(data)
+            meter.tick()
+        info = connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+        meter.final(retransmitted=struct.unpack_from("I", info, TOTAL_RETRANS_OFFSET)[0])
+
+
+def tcp_receive(spec: dict[str, Any]) -> None:
+    buffer = bytearray(262_144)
+    with socket.create_server((spec["address"], spec["port"])) as listener:
+        clock = Clock(spec)
+        meter = Meter(clock)
+        peer: socket.socket | None = None
+        listener.settimeout(0.05)
+        while not clock.over(DRAIN_S):
+            with contextlib.suppress(TimeoutError):
+                if peer is None:
+                    peer, _ = listener.accept()
+                    peer.settimeout(0.05)
+                    continue
+                count = peer.recv_into(buffer)
+                if count == 0:
+                    break
+                meter.octets += count
+            meter.tick()
+        while not clock.over():  # The sender went early: the rest of the time is silence.
+            meter.tick()
+            time.sleep(0.05)
+        if peer is not None:
+            peer.close()
+        meter.final()
+
+
+def _udp(spec: dict[str, Any]) -> socket.socket:
+    end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    end.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, spec["dscp"] << 2)
+    return end
+
+
+def _overflowed(port: int) -> int:
+    """Datagrams that arrived and found the receiver's buffer full: the receiver's own loss, not the network's."""
+    with open("/proc/net/udp") as table:  # noqa: PTH123 - pathlib costs a quarter of a second to import under emulation
+        rows = [line.split() for line in table.readlines()[1:]]
+    return sum(int(row[-1]) for row in rows if row[1].endswith(f":{port:04X}"))
+
+
+ROLES = {"udp-send": udp_send, "udp-receive": udp_receive, "tcp-send": tcp_send, "tcp-receive": tcp_receive}
+
+
+def main(arguments: list[str]) -> int:
+    try:
+        ROLES[arguments[0]](json.loads(arguments[1]))
+    except (OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

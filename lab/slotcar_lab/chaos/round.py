@@ -1,0 +1,159 @@
+"""One round: its script is played, the routers are watched, and in the end everything must be as if nothing had been."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from slotcar.ledger.model import State
+from slotcar_lab.chaos.audit import Span, accounted, by_the_right_clock, seconds, unaccounted
+from slotcar_lab.chaos.judge import Slot, judge, was_active
+from slotcar_lab.chaos.script import Action
+from slotcar_lab.chaos.stage import EDGES, NAMES, Done, Stage
+from slotcar_lab.chaos.watch import Watch
+from slotcar_lab.errors import LabError
+from slotcar_lab.snapshot import snapshot
+
+#: After the last slot's end, so long until all devices must be equal to the ledger's function again.
+QUIET_S = 240.0
+#: What is in one of these states is on no router any more.
+OVER = (State.CANCELLED, State.REJECTED, State.TIMED_OUT, State.ENDED)
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """`history` is what was done and what came of it; `findings` what was wrong, `events` the audit log of it.
+
+    Of the round's `slots` so many were `active`: seen on every edge in their time, and so many were `ended_early`: by a
+    controller whose clock was ahead. `restarts` are the routers that the round itself changed. `happened` counts, by
+    kind, the actions that came to something.
+    """
+
+    history: list[str] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+    restarts: list[Span] = field(default_factory=list)
+    changes: int = 0
+    slots: int = 0
+    active: int = 0
+    ended_early: int = 0
+    happened: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        text = f"{self.changes} changes were seen, {self.active} of {self.slots} slots were active"
+        return f"{text}, {self.ended_early} were ended early by a wrong clock" if self.ended_early else text
+
+
+def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say: Say) -> Outcome:
+    """Plays a round to its end, whatever dies in it."""
+    names = {action.words["name"] for action in actions if action.kind == "create"}
+    outcome = Outcome()
+    first = _last_event(stage)
+    for noted in (stage.findings, stage.processes.findings, stage.wrong_clocks):
+        noted.clear()
+    with Watch(stage.lab, EDGES) as watch:
+        began = time.monotonic()
+        for action in actions:
+            time.sleep(max(0.0, began + action.at_s - time.monotonic()))
+            _act(stage, action, outcome, say)
+        stage.wait_over()
+        for name in NAMES:
+            stage.processes.start(name)
+        left = _wait_quiet(stage)
+        samples = watch.samples(time.time())
+    outcome.changes = watch.changes
+    outcome.findings += [*([left] if left else []), *stage.findings, *stage.processes.findings]
+    entries = [entry for entry in stage.ledger() if entry["reservation"]["name"] in names]
+    slots = [_slot(entry) for entry in entries]
+    outcome.slots, outcome.active = len(slots), sum(was_active(slot, samples, EDGES) for slot in slots)
+    outcome.ended_early = sum(_ended_early(entry, stage) for entry in entries)
+    outcome.findings += judge(samples, slots, EDGES)
+    events = by_the_right_clock(_events(stage, first), stage.wrong_clocks)
+    outcome.findings += unaccounted(samples, [*accounted(events), *outcome.restarts])
+    for router, text in baseline.items():
+        if unnumbered(snapshot(stage.lab, router)) != text:
+            outcome.findings.append(f"{router} is not what it was before the round")
+    if outcome.findings:
+        outcome.events = [_line(event) for event in events]
+    return outcome
+
+
+def _last_event(stage: Stage) -> int:
+    with contextlib.suppress(LabError):
+        return max((event["sequence"] for event in _events(stage, 0)), default=0)
+    return 0
+
+
+def _events(stage: Stage, after: int) -> list[dict[str, Any]]:
+    all_events: list[dict[str, Any]] = []
+    while events := stage.any().get(f"/v1/events?limit=1000&after={after}")["items"]:
+        all_events += events
+        after = events[-1]["sequence"]
+    return all_events
+
+
+def _line(event: Mapping[str, Any]) -> str:
+    return f"{event['at']}  {event['kind']}  {event.get('device') or ''}  {event['details']}"
+
+
+def _act(stage: Stage, action: Action, outcome: Outcome, say: Say) -> None:
+    began = time.time()
+    try:
+        done = stage.do(action.kind, action.words)
+    except LabError as error:
+        done = Done(str(error), happened=False)
+    outcome.happened[action.kind] += done.happened
+    if action.kind == "restart-router":
+        outcome.restarts.append(Span(action.words["router"], began, time.time(), str(action)))
+    outcome.history.append(f"{action}  -> {done.text}")
+    say(f"  {outcome.history[-1]}")
+
+
+def _wait_quiet(stage: Stage) -> str:
+    """Waits until nothing of the round is to come and the leader says that all devices have what is wanted."""
+    deadline = time.monotonic() + QUIET_S
+    last = ""
+    while time.monotonic() < deadline:
+        time.sleep(1.0)
+        try:
+            now = time.time()
+            if any(slot.end_s > now and slot.cancelled_s is None for slot in map(_slot, stage.ledger())):
+                continue
+            leader = stage.leader()
+            last = str(stage.controllers[leader].get("/readyz")["checks"]) if leader else "nobody leads"
+            if leader and stage.controllers[leader].settled():
+                return ""
+        except LabError as error:
+            last = str(error)
+    return f"it did not come to rest in {QUIET_S:g} s: {last}"
+
+
+def _slot(entry: Mapping[str, Any]) -> Slot:
+    reservation = entry["reservation"]
+    window = reservation["windows"][0]
+    return Slot(
+        reservation["name"],
+        int(reservation["destination"]["port"]),
+        seconds(window["start"]),
+        seconds(window["end"]),
+        seconds(entry["changed_at"]) if State(entry["state"]) in OVER else None,
+    )
+
+
+def _ended_early(entry: Mapping[str, Any], stage: Stage) -> bool:
+    """Whether a controller whose clock was ahead took it for over before its end."""
+    if State(entry["state"]) is not State.ENDED:
+        return False
+    (changed,) = by_the_right_clock([{"at": entry["changed_at"]}], stage.wrong_clocks)
+    return seconds(changed["at"]) < _slot(entry).end_s - 1
+
+
+def unnumbered(text: str) -> str:
+    """Without the numbers that the kernel gives actions by itself: these may be made anew in a round."""
+    return re.sub(r"\bindex \d+", "index", text)

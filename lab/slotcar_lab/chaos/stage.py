@@ -1,0 +1,312 @@
+"""What a round plays on: two controllers with one ledger, the lab's routers, and the ways to break them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+
+from slotcar_lab.chaos import faults
+from slotcar_lab.chaos.audit import WrongClock, seconds
+from slotcar_lab.chaos.controllers import Controllers
+from slotcar_lab.chaos.faults import Clock, Disk
+from slotcar_lab.control import Lab
+from slotcar_lab.controller import SLOTCAR, Controller, environment_for
+from slotcar_lab.errors import LabError
+
+FLOW = ("--source", "anl-premium", "--protocol", "udp", "--direction", "both", "--owner", "chaos")
+PARTITION_S = 10
+EDGES = ("anl-edge", "lbnl-edge")
+NAMES = ("a", "b")
+COMMAND_S = 180
+#: So long it is tried to make the database accept changes again: it may have been killed meanwhile.
+WRITABLE_S = 120.0
+
+
+Words = Mapping[str, str]
+#: What operators do, as command lines.
+OPERATORS: dict[str, Callable[[Words], tuple[str, ...]]] = {
+    "create": lambda words: (
+        *("create", "--name", words["name"], *FLOW, "--destination", f"lbnl-premium:{words['port']}"),
+        *("--rate", words["rate"], "--start", words["start"], "--duration", words["duration"]),
+    ),
+    "modify": lambda words: ("modify", f"chaos/{words['name']}", "--rate", words["rate"]),
+    "cancel": lambda words: ("cancel", f"chaos/{words['name']}", "--yes"),
+}
+
+
+class Done(NamedTuple):
+    """What came of an action, in words, and whether it happened at all."""
+
+    text: str
+    happened: bool = True
+
+
+NOBODY = Done("there was none", happened=False)
+
+
+@contextlib.contextmanager
+def stage_on(lab: Lab, folder: Path, inventory: Path) -> Iterator[Stage]:
+    """Two controllers on a small disk of their own in `folder`, which must be empty. All goes away again, but the lab.
+
+    Raises:
+        LabError: they do not come up; says why.
+    """
+    with faults.small_disk(folder / "disk") as disk:
+        (disk.folder / "lab").symlink_to(lab.state_dir.resolve(), target_is_directory=True)
+        library = faults.compile_clock(folder)
+        clocks = {name: Clock(library, folder / f"clock-{name}") for name in NAMES}
+        stage = Stage(lab, disk, inventory, Controllers(disk.folder, inventory, folder, clocks))
+        stage.restart_routers()
+        try:
+            for name in NAMES:
+                stage.processes.start(name)
+            stage.wait_ready()
+            yield stage
+        finally:
+            stage.put_right()
+            stage.processes.close()
+            stage.restart_routers()
+
+
+@dataclass(slots=True)
+class Stage:
+    """Controllers are named a and b; either may lead.
+
+    Attributes:
+        wrong_clocks: when a controller's clock was wrong.
+        findings: what operators' commands did wrong, in words.
+    """
+
+    lab: Lab
+    disk: Disk
+    inventory: Path
+    processes: Controllers
+    wrong_clocks: list[WrongClock] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+    _lasting: dict[str, tuple[threading.Event, threading.Thread]] = field(default_factory=dict)
+
+    @property
+    def state_dir(self) -> Path:
+        return self.disk.folder
+
+    @property
+    def controllers(self) -> dict[str, Controller]:
+        return self.processes.running
+
+    def wait_ready(self, timeout_s: float = 120.0) -> None:
+        """
+        Raises:
+            LabError: the controllers do not come up in time.
+        """
+        deadline = time.monotonic() + timeout_s
+        while True:
+            leader = self.leader()
+            with contextlib.suppress(LabError):
+                if leader is not None and self.controllers[leader].settled():
+                    return
+            if time.monotonic() > deadline:
+                raise LabError(f"the controllers do not come up; see {self.processes.log_dir}")
+            time.sleep(0.5)
+
+    def any(self) -> Controller:
+        """One that answers.
+
+        Raises:
+            LabError: none does.
+        """
+        for one in self.controllers.values():
+            with contextlib.suppress(LabError):
+                one.get("/healthz")
+                return one
+        raise LabError("no controller answers")
+
+    def leader(self) -> str | None:
+        for name, one in self.controllers.items():
+            with contextlib.suppress(LabError):
+                if one.get("/v1/controller")["leading"]:
+                    return name
+        return None
+
+    def slotcar(self, *arguments: str) -> Done:
+        """An operator's command and what it says, also where it fails: a refusal is no fault. None at all is one."""
+        environment = environment_for(self.state_dir, self.inventory) | {"SLOTCAR_DEBUG": "1"}
+        try:
+            done = subprocess.run(
+                [str(SLOTCAR), *arguments],
+                env=environment, capture_output=True, text=True, timeout=COMMAND_S, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            self.findings.append(f"slotcar {' '.join(arguments)} gave no answer within {COMMAND_S} s")
+            return Done("no answer", happened=False)
+        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        return Done(f"{done.returncode}: {last}", happened=done.returncode == 0)
+
+    def do(self, kind: str, words: Words) -> Done:
+        """Makes one action happen.
+
+        Raises:
+            LabError: it cannot be made to happen at this moment; says why.
+        """
+        if kind in OPERATORS:
+            return self.slotcar(*OPERATORS[kind](words))
+        actions: dict[str, Callable[[], Done]] = {
+            "kill-leader": lambda: self._end(self.processes.kill, leader=True),
+            "kill-standby": lambda: self._end(self.processes.kill, leader=False),
+            "stop-leader": lambda: self._end(self.processes.terminate, leader=True),
+            "stop-standby": lambda: self._end(self.processes.terminate, leader=False),
+            "set-clock-of-leader": lambda: self._set_clock(words, leader=True),
+            "set-clock-of-standby": lambda: self._set_clock(words, leader=False),
+            "fill-disk": lambda: self._fill_disk(float(words["for_s"])),
+            "make-database-read-only": lambda: self._make_read_only(float(words["for_s"])),
+            "kill-database": lambda: self._kill_database(words["how"]),
+            "cut-ssh": self._cut_ssh,
+            "restart-router": lambda: self._restart(words["router"]),
+            "partition": lambda: self._partition(words["router"]),
+        }
+        return actions[kind]()
+
+    def restart_routers(self) -> None:
+        """Has them forget the controllers of another ledger, whose numbers may be greater than those of this one's."""
+        for router in self.lab.topology.routers:
+            self._restart(router)
+
+    def wait_over(self) -> None:
+        """Waits until every fault that lasts has ended, and all controllers that were told to stop."""
+        for _, thread in list(self._lasting.values()):
+            thread.join()
+        self.processes.wait_ends()
+
+    def put_right(self) -> None:
+        """Ends every fault that lasts now."""
+        for over, thread in list(self._lasting.values()):
+            over.set()
+            thread.join()
+
+    def _last(self, what: str, for_s: float, end: Callable[[], None], during: Callable[[], object] = int) -> None:
+        """Ends a fault after `for_s` seconds, or when all is put right. `during` is called twice a second until then."""
+        over = threading.Event()
+
+        def wait() -> None:
+            until = time.monotonic() + for_s
+            while not over.wait(min(0.5, max(0.0, until - time.monotonic()))) and time.monotonic() < until:
+                during()
+            end()
+
+        thread = threading.Thread(target=wait, daemon=True)
+        self._lasting[what] = (over, thread)
+        thread.start()
+
+    def _lasts(self, what: str) -> bool:
+        return what in self._lasting and self._lasting[what][1].is_alive()
+
+    def _named(self, *, leader: bool) -> str | None:
+        leads = self.leader()
+        return leads if leader else next((one for one in self.controllers if one != leads), None)
+
+    def _end(self, end: Callable[[str], bool], *, leader: bool) -> Done:
+        name = self._named(leader=leader)
+        return Done(f"controller {name}") if name is not None and end(name) else NOBODY
+
+    def _set_clock(self, words: Words, *, leader: bool) -> Done:
+        name = self._named(leader=leader)
+        if name is None or not self.processes.runs(name):
+            return NOBODY
+        if self._lasts(f"clock {name}"):
+            return Done(f"the clock of controller {name} is wrong already", happened=False)
+        clock, ahead_s, since_s = self.processes.clocks[name], int(words["ahead_s"]), time.time()
+
+        def set_right() -> None:
+            clock.set(0)
+            self.wrong_clocks.append(WrongClock(since_s, time.time(), ahead_s))
+
+        clock.set(ahead_s)
+        self._last(f"clock {name}", float(words["for_s"]), set_right)
+        return Done(f"controller {name}")
+
+    def _fill_disk(self, for_s: float) -> Done:
+        if self._lasts("disk"):
+            return Done("it is full already", happened=False)
+        taken_bytes = self.disk.fill()
+        # What others give back is taken as well.
+        self._last("disk", for_s, self.disk.free, self.disk.fill)
+        return Done(f"{taken_bytes // 2**20} MiB, {self.disk.free_bytes} bytes are left", taken_bytes > 0)
+
+    def _make_read_only(self, for_s: float) -> Done:
+        if self._lasts("database"):
+            return Done("it is read-only already", happened=False)
+        database = self.state_dir / "postgres"
+        faults.set_read_only(database, read_only=True)
+        self._last("database", for_s, functools.partial(self._make_writable, database))
+        return Done("for all sessions")
+
+    def _make_writable(self, database: Path) -> None:
+        """Tries until the database accepts changes again: it may be down, or its disk full, at this moment."""
+        until = time.monotonic() + WRITABLE_S
+        while True:
+            try:
+                return faults.set_read_only(database, read_only=False)
+            except LabError as error:
+                if time.monotonic() > until:
+                    self.findings.append(str(error))
+                    return None
+            time.sleep(0.5)
+
+    def _cut_ssh(self) -> Done:
+        cut = 0
+        for process in psutil.process_iter(["name", "cmdline"]):
+            words = " ".join(process.info["cmdline"] or ())
+            if process.info["name"] == "ssh" and str(self.state_dir) in words:
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
+                    cut += 1
+        return Done(f"{cut} connections", cut > 0)
+
+    def _partition(self, router: str) -> Done:
+        """For some seconds its ssh neither answers nor closes, as behind a link that loses everything."""
+        script = (
+            'space=$(ip netns identify $$); signal() { for pid in $(ip netns pids "$space"); do'
+            ' if [ "$(cat /proc/$pid/comm 2>/dev/null)" = sshd ]; then kill "-$1" "$pid"; fi; done; };'
+            f" (for second in $(seq {PARTITION_S}); do signal STOP; sleep 1; done; signal CONT)"
+            " >/dev/null 2>&1 </dev/null &"
+        )
+        self.lab.check(router, ["setsid", "sh", "-c", script])
+        return Done(f"{router} for {PARTITION_S} s")
+
+    def _restart(self, router: str) -> Done:
+        """What a restart takes away: everything in /run/slotcar, its processes, and Slotcar's queues and filters."""
+        script = (
+            f"for pid in $(cat /run/slotcar/{router}/rev-*/pid 2>/dev/null); do kill -9 -- -$pid 2>/dev/null; done;"
+            f" rm -rf /run/slotcar/{router};"
+            " for eth in $(ls /sys/class/net); do tc qdisc del dev $eth root 2>/dev/null;"
+            " tc qdisc del dev $eth ingress 2>/dev/null; tc qdisc del dev $eth clsact 2>/dev/null; done; true"
+        )
+        self.lab.check(router, ["sh", "-c", script])
+        return Done(router)
+
+    def _kill_database(self, how: str) -> Done:
+        """The embedded server dies as in a power cut, or is told to stop; whoever needs it next starts it again."""
+        file = self.state_dir / "postgres" / "postmaster.pid"
+        with contextlib.suppress(OSError, ValueError, psutil.Error):
+            postmaster = psutil.Process(int(file.read_text().split("\n", 1)[0]))
+            (postmaster.kill if how == "killed" else postmaster.terminate)()
+            return Done(f"process {postmaster.pid} {how}")
+        return NOBODY
+
+    def turn_s(self) -> float:
+        """How long the first turn took, from the lead to the last device that was read back."""
+        events = self.any().get("/v1/events?limit=1000")["items"]
+        first_at = {event["kind"]: seconds(event["at"]) for event in events}
+        return first_at["push.verified"] - first_at["controller.leading"]
+
+    def ledger(self) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = self.any().get("/v1/reservations?limit=1000")["items"]
+        return items

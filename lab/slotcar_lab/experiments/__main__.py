@@ -1,0 +1,24 @@
+"""`python -m slotcar_lab.experiments [NAME ...]`: runs these experiments, by default all, and writes the report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from slotcar_lab.experiments.running import REPORT, main_of
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status 0 where all ran, whatever they showed; 2 where one could not run."""
+    parser = argparse.ArgumentParser(prog="python -m slotcar_lab.experiments", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="experiments, such as emerge-1")
+    parser.add_argument("--out", type=Path, default=REPORT, help="folder of the report (var/lab-report)")
+    parser.add_argument("--smoke", action="store_true", help="short: shows that the machinery works, and little else")
+    options = parser.parse_args(arguments)
+    return main_of(options.names, options.out, smoke=options.smoke)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,346 @@
+"""What an experiment works with: the lab as its inventory has it, a controller beside it, traffic and captures."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+import yaml
+
+from slotcar.network import load_network
+from slotcar_lab import control, requirements, traffic
+from slotcar_lab import controller as controllers
+from slotcar_lab.control import Lab
+from slotcar_lab.controller import SLOTCAR, Controller
+from slotcar_lab.errors import LabError
+from slotcar_lab.experiments.capture import Capture, Packet, stamps
+from slotcar_lab.experiments.figures import WAITING_US
+from slotcar_lab.experiments.wires import topology_of
+from slotcar_lab.lateness import lags_cs
+from slotcar_lab.metrics import delay
+from slotcar_lab.metrics.model import Delay
+
+T = TypeVar("T")
+READY_S = 120.0
+#: All of an experiment's slots are armed before its traffic begins: a router that is busy with packets has no time left.
+STAGE_LEAD = "300 s"
+REFUSED = 3
+#: How long it takes two ends of a flow to start in an emulated guest, at most.
+START_S = 3.0
+#: How soon a short run's first slot starts, seconds after it was asked for.
+SMOKE_LEAD_S = 32
+#: Left out at a slot's start: an emulated router that forwards at its limit takes its step up to 3 s late.
+SLOT_SETTLE_S = 3.5
+#: How long before a slot's end its routers are asked how late they began it.
+WATCH_S = 0.4
+#: In no more slots it is tried to show what a load adds to a delay.
+MOST_SLOTS = 4
+STARTS = re.compile(r"now \+ (\d+) s")
+RESERVATION_NAMES = re.compile(r"(?<=\bname: )[a-z0-9-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A reservation's window, seconds since the epoch by this machine's clock, and its payload rate."""
+
+    name: str
+    start: float
+    end: float
+    rate_bps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Udp:
+    """A constant bit rate; `rate_bps` is of payload. `burst_bytes`, `burst_s`: see `start_udp`."""
+
+    source: str
+    destination: str
+    port: int
+    rate_bps: int
+    payload_bytes: int = 1_400
+    dscp: int = 0
+    burst_bytes: int | None = None
+    burst_s: float = 0.0
+
+    @property
+    def packets_ps(self) -> float:
+        return self.rate_bps / 8 / self.payload_bytes
+
+
+@dataclass(slots=True)
+class Bench:
+    """One lab with one controller, which is the only one that touches the routers."""
+
+    lab: Lab
+    inventory: Path
+    state_dir: Path
+    say: Callable[[str], None]
+    #: Shorter phases, for a test of the machinery.
+    smoke: bool
+    controller: Controller
+    #: Why figures of this run may show nothing of the routers.
+    doubts: list[str] = field(default_factory=list)
+    _flows: list[traffic.Flow] = field(default_factory=list)
+    _concerned: list[str] = field(default_factory=list)
+
+    def reserve(self, file: Path, repeat: int = 0) -> dict[str, Slot]:
+        """Applies a file of reservations; gives each one's window by its name in the file.
+
+        Args:
+            repeat: above 0, reservations of the same kind under other names, which start as soon as can be.
+
+        Raises:
+            LabError: something in it is refused.
+        """
+        applied = _sooner(file, self.state_dir, repeat) if self.smoke or repeat else file
+        self.controller.slotcar("apply", str(applied), "--yes")
+        names = {f"{one['name']}{_suffix(repeat)}" for one in yaml.safe_load(file.read_text())["reservations"]}
+        slots: dict[str, Slot] = {}
+        for entry in self._committed():
+            reservation = entry["reservation"]
+            if reservation["name"] not in names:
+                continue
+            (window,) = reservation["windows"]
+            start, end = (datetime.fromisoformat(window[key]).timestamp() for key in ("start", "end"))
+            name = reservation["name"].removesuffix(_suffix(repeat))
+            slots[name] = Slot(name, start, end, int(reservation.get("rate_bps") or 0))
+        return slots
+
+    def clear(self) -> None:
+        """Cancels whatever is reserved, and waits until the routers have nothing but their baseline.
+
+        Raises:
+            LabError: they have not, in time.
+        """
+        for entry in self._committed():
+            # What is over cannot be cancelled, and what is nearly over will be by then.
+            if not _over(entry, time.time() + 2.0):
+                self.controller.slotcar("cancel", entry["handle"], "--yes")
+        time.sleep(3.0)
+        self.settle()
+
+    def _committed(self) -> list[dict[str, Any]]:
+        entries: list[dict[str, Any]] = self.controller.get("/v1/reservations?state=committed&limit=1000")["items"]
+        return entries
+
+    def switch(self, inventory: Path) -> None:
+        """Another inventory of the same routers takes this one's place: its scheduler, its shares.
+
+        Raises:
+            LabError: the routers do not come to have what it wants.
+        """
+        self.controller.stop()
+        self.inventory = inventory
+        self.controller = controllers.start(self.state_dir, inventory, STAGE_LEAD)
+        self.settle()
+
+    def refusal(self, file: Path) -> str:
+        """In admission's words, why it refuses what the file asks for; empty where it does not."""
+        done = subprocess.run(
+            [str(SLOTCAR), "plan", str(file)],
+            env=self.controller.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        if done.returncode not in (0, REFUSED):
+            raise LabError(f"slotcar plan {file.name}: {(done.stderr or done.stdout).strip()}")
+        return done.stdout.strip() if done.returncode == REFUSED else ""
+
+    def arm(self, slot: Slot, before: float) -> None:
+        """Waits until the routers of a slot's path hold what they are to do; notes it where that is not so in time.
+
+        Args:
+            before: when traffic must begin, seconds since the epoch.
+        """
+        now, then = self.configuration(slot.start - 1.0), self.configuration(slot.start)
+        self._concerned = [name for name, lines in then.items() if now[name] != lines]
+        if self.controller.wait_armed(self._concerned, before):
+            self.say(f"{', '.join(self._concerned)} hold what they are to do, {before - time.time():.0f} s ahead")
+        else:
+            self.doubts.append("not every router was armed before the traffic began")
+
+    def watch(self, slots: Sequence[Slot]) -> None:
+        """Waits until nearly the end of each slot in turn; notes which routers had begun it so late, by their own account,
+        that what was measured in it is another configuration's. An emulated router that is congested may."""
+        for slot in sorted(slots, key=lambda one: one.end):
+            wait_until(slot.end - WATCH_S)
+            lag_by_router_cs = lags_cs(self.lab, self._concerned)
+            for name in self._concerned:
+                lag = lag_by_router_cs.get(name)
+                if lag is None or lag > 100 * SLOT_SETTLE_S:
+                    late = "not at all" if lag is None else f"{lag / 100:.1f} s late"
+                    self.doubts.append(f"{name} began {slot.name} {late}: the machine was too busy")
+
+    def settle(self) -> None:
+        """Waits until every router has what is wanted now.
+
+        Raises:
+            LabError: they have not, in time.
+        """
+        self.controller.wait_settled(READY_S)
+
+    def configuration(self, at: float) -> dict[str, tuple[str, ...]]:
+        """The lines that Slotcar has for each router at an instant: those that a push compares with."""
+        moment = datetime.fromtimestamp(at).astimezone().isoformat().replace("+", "%2B")
+        answer = self.controller.get(f"/v1/configurations?at={moment}")
+        return {one["device"]: tuple(one["lines"]) for one in answer["items"]}
+
+    def udp(self, flow: Udp, until: float) -> traffic.UdpFlow:
+        """Starts it now; it ends at `until`, seconds since the epoch."""
+        return self.udp_for(flow, max(1.0, until - time.time()))
+
+    def udp_for(self, flow: Udp, duration_s: float) -> traffic.UdpFlow:
+        """Starts it now, for so long from its beginning on."""
+        started = traffic.start_udp(
+            self.lab,
+            flow.source,
+            flow.destination,
+            port=flow.port,
+            rate_bps=flow.rate_bps,
+            payload_bytes=flow.payload_bytes,
+            duration_s=duration_s,
+            dscp=flow.dscp,
+            burst_bytes=flow.burst_bytes,
+            burst_s=flow.burst_s,
+        )
+        self._flows.append(started)
+        return started
+
+    def tcp(self, source: str, destination: str, port: int, duration_s: float) -> traffic.TcpFlow:
+        """Starts it now."""
+        started = traffic.start_tcp(self.lab, source, destination, port=port, duration_s=duration_s)
+        self._flows.append(started)
+        return started
+
+    def until_shown(self, first: T, again: Callable[[int], T], shown: Callable[[Sequence[T]], bool]) -> list[T]:
+        """What was measured in one slot, and in others like it until all of it together shows what it is to show.
+
+        Args:
+            again: measures in another slot, of this number. A slot in which the machine was too busy is left out.
+        """
+        in_slots = [first]
+        for number in range(1, MOST_SLOTS):
+            if self.smoke or self.doubts or shown(in_slots):
+                break
+            self.say(f"once more: {len(in_slots)} slots do not show what the load adds")
+            one = again(number)
+            if self.doubts:
+                self.say(f"left out: {'; '.join(self.doubts)}")
+                self.doubts.clear()
+            else:
+                in_slots.append(one)
+        return in_slots
+
+    def stop(self) -> None:
+        """Ends every flow that still runs, and their connections; what they counted stays readable."""
+        for flow in self._flows:
+            flow.stop()
+        self._flows.clear()
+
+    @contextlib.contextmanager
+    def captured(self, sources: Sequence[str], destinations: Sequence[str], expression: str) -> Iterator[Captured]:
+        """Captures what leaves the sources and what comes to the destinations, until the block ends."""
+        arriving = [Capture(self.lab, node, expression, outgoing=False) for node in destinations]
+        leaving = [Capture(self.lab, node, expression, outgoing=True) for node in sources]
+        capture = Captured(self.lab.clock_offset().offset_us)
+        yield capture
+        capture.sent = tuple(packet for one in leaving for packet in one.packets())
+        capture.received = tuple(packet for one in arriving for packet in one.packets())
+
+    def doubt_senders(self, flows: Sequence[traffic.Flow], start: float, end: float, part: float = 0.9) -> None:
+        """Notes which senders did not send what they were to send between two instants: the machine was too busy."""
+        for flow in flows:
+            inside = [s.received_bps for s in flow.sent() if start + s.interval_s <= s.ended_at <= end]
+            mean_bps = sum(inside) / len(inside) if inside else 0.0
+            if mean_bps < part * flow.offered_bps:
+                self.doubts.append(
+                    f"{flow.source} sent {mean_bps / 1e6:.2f} of {flow.offered_bps / 1e6:.2f} Mb/s to port {flow.port}"
+                )
+
+
+@dataclass(slots=True)
+class Captured:
+    """What was captured, by the lab's clock, which is `offset_us` ahead of this machine's."""
+
+    offset_us: int
+    sent: tuple[Packet, ...] = ()
+    received: tuple[Packet, ...] = ()
+
+    def stream(self, port: int) -> tuple[Delay, ...]:
+        """The one-way delays of the datagrams that went to a port, by this machine's clock."""
+        of_port = [[p for p in packets if p.destination_port == port] for packets in (self.sent, self.received)]
+        return delay.one_way(stamps(of_port[0], of_port[1], self.offset_us), WAITING_US)
+
+
+@contextlib.contextmanager
+def bench(inventory: Path, state_dir: Path, say: Callable[[str], None], *, smoke: bool = False) -> Iterator[Bench]:
+    """A bench that is up, its routers at their baseline; everything is taken away again.
+
+    Args:
+        state_dir: of this run alone: keys, ledger and log are in it.
+
+    Raises:
+        LabError: the lab cannot run here, or the controller does not make the routers ready.
+    """
+    backend = control.choose_backend(say)
+    requirements.ensure(backend, say, install=True)
+    lab = control.up(topology_of(load_network(inventory)), state_dir / "lab", backend, say)
+    try:
+        controller = controllers.start(state_dir, inventory, STAGE_LEAD)
+        try:
+            made = Bench(lab, inventory, state_dir, say, smoke, controller)
+            made.settle()
+            say("the routers have their baseline: the queues, and no reservation")
+            yield made
+        finally:
+            left = controllers.find(state_dir, inventory)
+            if left is not None:
+                left.stop()
+            _end_ledger(state_dir)
+    finally:
+        control.down(state_dir / "lab")
+
+
+def _end_ledger(state_dir: Path) -> None:
+    """The embedded server outlives its controller, for the next one; here there is none."""
+    noted = state_dir / "postgres" / "postmaster.pid"
+    with contextlib.suppress(OSError, ValueError, psutil.Error):
+        server = psutil.Process(int(noted.read_text().splitlines()[0]))
+        if str(state_dir) in " ".join(server.cmdline()):
+            server.send_signal(signal.SIGINT)
+            server.wait(10.0)
+
+
+def _over(entry: dict[str, Any], at: float) -> bool:
+    return all(datetime.fromisoformat(window["end"]).timestamp() <= at for window in entry["reservation"]["windows"])
+
+
+def _sooner(file: Path, folder: Path, repeat: int = 0) -> Path:
+    """The same reservations, the first of which starts as soon as short stages and their arming let it."""
+    text = file.read_text()
+    earlier_s = max(0, min(int(start) for start in STARTS.findall(text)) - SMOKE_LEAD_S)
+    copy = folder / f"{file.stem}{_suffix(repeat)}{file.suffix}"
+    text = STARTS.sub(lambda start: f"now + {int(start[1]) - earlier_s} s", text)
+    copy.write_text(RESERVATION_NAMES.sub(lambda name: name[0] + _suffix(repeat), text))
+    return copy
+
+
+def _suffix(repeat: int) -> str:
+    """What the names of reservations that are made again end with."""
+    return f"-again-{repeat}" if repeat else ""
+
+
+def wait_until(at: float) -> None:
+    """Sleeps until an instant, seconds since the epoch by this machine's clock."""
+    time.sleep(max(0.0, at - time.time()))

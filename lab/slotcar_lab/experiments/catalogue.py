@@ -1,0 +1,39 @@
+"""The experiments by name; each is imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from slotcar_lab.errors import LabError
+from slotcar_lab.experiments.experiment import Experiment
+
+NAMES = (
+    "gara-4",
+    "gara-5",
+    "emerge-1",
+    "emerge-2",
+    "emerge-3",
+    "emerge-4",
+    "policer-burst",
+    "wrr-share",
+    "drr-delay",
+    "qbss-1",
+    "qbss-2",
+    "qbss-3",
+    "loss-pattern",
+    "ecn",
+    "nict-af",
+)
+
+
+def find(name: str) -> Experiment:
+    """The experiment of that name.
+
+    Raises:
+        LabError: there is none; says which there are.
+    """
+    if name not in NAMES:
+        raise LabError(f"there is no experiment {name}; there are {', '.join(NAMES)}")
+    chosen = import_module(f"slotcar_lab.experiments.{name.replace('-', '_')}").EXPERIMENT
+    assert isinstance(chosen, Experiment)
+    return chosen

@@ -1,0 +1,76 @@
+"""One experiment: what it states, how it is run, and the `Result` that comes of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from slotcar_lab.experiments.bench import Bench
+from slotcar_lab.experiments.model import Plot, Result, Row, Verdict
+
+QUARTER = (
+    "The paper's rates, shares and bursts are divided by four: the lab's routers may be emulated on two cores,"
+    " where about 60 Mb/s of datagrams is all that passes."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a run of an experiment gives: rows by its own rules, in their order."""
+
+    rows: tuple[Row, ...]
+    plots: tuple[Plot, ...]
+    configuration: Mapping[str, tuple[str, ...]]
+    explanation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """An experiment of a paper.
+
+    Attributes:
+        inventory: the network, which is also the lab's topology.
+        measure: runs it on a bench that is up.
+        explain: why it differs, where that is known; shown only where a row does differ.
+    """
+
+    name: str
+    title: str
+    source: str
+    shown: str
+    inventory: Path
+    measure: Callable[[Bench], Findings]
+    scale: str = QUARTER
+    explain: str = ""
+
+    def run(self, ready: Bench) -> Result:
+        """Runs it on a bench that is up with its inventory, and reserves nothing else.
+
+        Raises:
+            LabError: the lab or the controller failed.
+        """
+        began_at, began = datetime.now(UTC), time.monotonic()
+        ready.doubts.clear()
+        try:
+            measured = self.measure(ready)
+        finally:
+            ready.stop()
+        doubts = tuple(ready.doubts)
+        differs = any(row.verdict is Verdict.DIFFERS for row in measured.rows)
+        words = [measured.explanation, self.explain if differs else "", *(f"In doubt: {doubt}." for doubt in doubts)]
+        return Result(
+            name=self.name,
+            title=self.title,
+            source=self.source,
+            shown=self.shown,
+            rows=measured.rows,
+            plots=measured.plots,
+            configuration=measured.configuration,
+            began_at=began_at,
+            took_s=time.monotonic() - began,
+            scale=self.scale,
+            explanation=" ".join(word for word in words if word),
+        )

@@ -1,0 +1,128 @@
+"""Runs experiments one after another, tells their rows, and has the report written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from slotcar_lab.errors import LabError
+from slotcar_lab.experiments import report
+from slotcar_lab.experiments.bench import bench
+from slotcar_lab.experiments.catalogue import NAMES, find
+from slotcar_lab.experiments.experiment import Experiment
+from slotcar_lab.experiments.model import Result, Verdict
+from slotcar_lab.places import HOME
+from slotcar_lab.topology import PORT_BASE_VARIABLE
+
+#: Beside the ports of `slotcar lab up`, so that a lab which is up stays out of it.
+PORT_BASE = "2260"
+STYLES = {
+    Verdict.AS_THE_PAPER: "green",
+    Verdict.AS_PROMISED: "cyan",
+    Verdict.DIFFERS: "bold red",
+    Verdict.NOT_SHOWN: "yellow",
+}
+
+
+def state_dir() -> Path:
+    """Where experiments keep their labs: `experiments` in `SLOTCAR_STATE_DIR`, or in `var` beside the code."""
+    return Path(os.environ.get("SLOTCAR_STATE_DIR") or HOME / "var").absolute() / "experiments"
+
+
+REPORT = HOME / "var" / "lab-report"
+
+
+@dataclass(slots=True)
+class Ran:
+    """What came of the experiments, by name: a result, or why there is none."""
+
+    results: dict[str, Result] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def of(self, experiments: Sequence[Experiment]) -> list[Experiment]:
+        """Those of them that are still to be run."""
+        return [one for one in experiments if one.name not in self.results and one.name not in self.failures]
+
+
+def run(names: Sequence[str], say: Callable[[str], None], *, smoke: bool = False) -> Ran:
+    """Runs these experiments, all unless some are named; one that cannot be run is no reason to leave out the others.
+
+    Raises:
+        LabError: a name is unknown.
+    """
+    chosen = [find(name) for name in names or NAMES]
+    os.environ.setdefault(PORT_BASE_VARIABLE, PORT_BASE)
+    ran = Ran()
+    while left := ran.of(chosen):
+        inventory = left[0].inventory.resolve()
+        together = [one for one in left if one.inventory.resolve() == inventory]
+        try:
+            _together(together, ran, say, smoke=smoke)
+        # What an experiment makes of its own figures must not cost the others theirs.
+        except (LabError, OSError, subprocess.SubprocessError, ArithmeticError, LookupError, ValueError) as error:
+            # None is left where only the taking down failed.
+            for failed in ran.of(together)[:1]:
+                ran.failures[failed.name] = str(error)
+                say(f"{failed.name} could not be run: {error}")
+    ordered = {one.name: ran.results[one.name] for one in chosen if one.name in ran.results}
+    return Ran(ordered, ran.failures)
+
+
+def _together(those: Sequence[Experiment], ran: Ran, say: Callable[[str], None], *, smoke: bool) -> None:
+    """Runs experiments of one inventory on one lab, as far as they leave it as it was."""
+    own = state_dir() / those[0].name
+    shutil.rmtree(own, ignore_errors=True)
+    own.mkdir(parents=True)
+    with bench(those[0].inventory, own, say, smoke=smoke) as ready:
+        for experiment in those:
+            say(f"{experiment.name}: {experiment.title}")
+            ran.results[experiment.name] = experiment.run(ready)
+            show(ran.results[experiment.name])
+            if ready.inventory != those[0].inventory:
+                return
+            if experiment is not those[-1]:
+                ready.clear()
+
+
+def main_of(names: Sequence[str], out: Path, *, smoke: bool = False) -> int:
+    """Runs, and writes the report into `out`. Exit status 0 where all ran, 2 where one could not."""
+    began = time.monotonic()
+
+    def say(text: str) -> None:
+        print(f"{time.monotonic() - began:6.1f} s  {text}", flush=True)
+
+    try:
+        report.reserve(out)
+        ran = run(names, say, smoke=smoke)
+        report.write(tuple(ran.results.values()), out)
+    except LabError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for name, why in ran.failures.items():
+        print(f"error: {name} could not be run: {why}", file=sys.stderr)
+    print(f"report {out / 'index.html'}")
+    return 2 if ran.failures else 0
+
+
+def show(result: Result) -> None:
+    """Its rows, as a table on a terminal's width."""
+    table = Table(title=result.title, title_justify="left", box=None, pad_edge=False)
+    for name in ("figure", "paper", "ours", "rule", "verdict"):
+        table.add_column(name)
+    for row in result.rows:
+        ours = "–" if row.ours is None else f"{row.ours:.4g} {row.unit}"
+        note = f" ({row.note})" if row.note else ""
+        table.add_row(row.figure, row.paper, ours + note, row.rule, row.verdict, style=STYLES[row.verdict])
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console.print(table)
+    if result.explanation:
+        console.print(result.explanation)

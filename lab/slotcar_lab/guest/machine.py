@@ -1,0 +1,149 @@
+"""Starts the guest: the host's root read-only over 9p, ports of 127.0.0.1 forwarded to the routers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from slotcar_lab.errors import LabError
+from slotcar_lab.kernel import GuestKernel, cache_dir
+from slotcar_lab.keys import base_python
+from slotcar_lab.requirements import which
+
+SECOND = Path(__file__).parent / "second.sh"
+CODE = Path(__file__).resolve().parents[2]
+#: The host's root as the guest sees it, also below /tmp and /run, which in the guest are the guest's own.
+INSIDE = "/run/slotcar/host"
+MEMORY_MIB = 1536
+NICE = -10
+KVM_PROBE_S = 5.0
+
+
+def start(kernel: GuestKernel, plan: Path, ports: list[int], console: Path, *, accel: str) -> int:
+    """Start the guest and return its process id; it boots on its own from here.
+
+    Args:
+        plan: file that the agent reads.
+        ports: ports of 127.0.0.1, each forwarded to the same port of the guest.
+        console: where the guest's console goes.
+    """
+    forwards = "".join(f",hostfwd=tcp:127.0.0.1:{port}-:{port}" for port in ports)
+    words = {
+        "slotcar.modules": str(kernel.modules),
+        "slotcar.second": str(SECOND.resolve()),
+        "slotcar.python": base_python(),
+        "slotcar.code": str(CODE),
+        "slotcar.plan": str(plan),
+    }
+    spaced = [value for value in words.values() if " " in value]
+    if spaced:
+        raise LabError(f"the guest cannot reach paths with spaces: {', '.join(spaced)}")
+    argv = [
+        # Packets are late when the guest is: ahead of the machine's other work where that is allowed.
+        *(which("nice") or "nice", "-n", str(NICE)),
+        *_machine(accel),
+        *_kernel(kernel, " ".join(f"{key}={value}" for key, value in words.items())),
+        *("-virtfs", "local,path=/,mount_tag=hostroot,security_model=none,readonly=on,multidevs=remap"),
+        *("-netdev", f"user,id=lab{forwards}", "-device", "virtio-net-pci,netdev=lab,romfile="),
+        *("-object", "rng-random,filename=/dev/urandom,id=rng", "-device", "virtio-rng-pci,rng=rng"),
+        *("-serial", f"file:{console}"),
+    ]
+    console.unlink(missing_ok=True)
+    log = console.with_name("qemu.log")
+    with log.open("wb") as output:
+        child = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, cwd="/"
+        )
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{child.pid}/autogroup").write_text(str(NICE))
+    time.sleep(0.05)
+    if child.poll() is not None:
+        raise LabError(f"the guest did not start: {log.read_text().strip()}")
+    child.returncode = 0  # it outlives this program: nobody waits for it
+    return child.pid
+
+
+def prefer_timers(pid: int) -> None:
+    """Let the guest's timers go off on time, once it has booted, where that is allowed.
+
+    Its first thread keeps the clock; the others run the guest. A scheduler that is fair to all three has the clock
+    wait for milliseconds while packets that a queue holds back for microseconds wait for it. Its threads that exist
+    by now stay as they are.
+    """
+    with contextlib.suppress(OSError):
+        os.sched_setscheduler(pid, os.SCHED_RR, os.sched_param(1))
+
+
+def choose_accel(kernel: GuestKernel) -> str:
+    """`kvm` where a guest has really booted with it, else `tcg`. Remembered until this machine boots again."""
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return "tcg"
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    memory = cache_dir() / "kvm-probe.json"
+    with contextlib.suppress(OSError, ValueError):
+        remembered = json.loads(memory.read_text())
+        if remembered["boot"] == boot:
+            return str(remembered["accel"])
+    accel = "kvm" if _boots(kernel, "kvm") else "tcg"
+    memory.write_text(json.dumps({"boot": boot, "accel": accel}))
+    return accel
+
+
+def _boots(kernel: GuestKernel, accel: str) -> bool:
+    """/dev/kvm may be there and still hang a guest in the BIOS: only a kernel that speaks counts."""
+    argv = [*_machine(accel), *_kernel(kernel, "slotcar.probe=1"), "-serial", "stdio"]
+    child = subprocess.Popen(
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        output, _ = child.communicate(timeout=KVM_PROBE_S)
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        if child.poll() is None:
+            child.kill()
+            child.communicate()
+    return b"slotcar: kernel runs" in output
+
+
+def _machine(accel: str) -> list[str]:
+    cpus = max(2, min(4, os.cpu_count() or 2))
+    tcg = "tcg,thread=multi,tb-size=512"
+    return [
+        which("qemu-system-x86_64") or "qemu-system-x86_64",
+        *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
+        *("-machine", "q35,usb=off,vmport=off", "-accel", tcg if accel == "tcg" else accel),
+        *("-cpu", "max" if accel == "tcg" else "host"),
+        *("-smp", str(cpus), "-m", str(MEMORY_MIB), "-rtc", "base=utc,clock=host"),
+    ]
+
+
+#: What an emulated processor is slow at. Code at addresses that change from one process to the next is translated anew for
+#: each; huge pages are cleared word by word for processes that need little of them. Both together halve what it takes to
+#: start a process. Without tsc=reliable the guest falls back to the HPET, whose every reading leaves the translated code.
+#: no_timer_check: a booting kernel counts the timer's ticks for a moment, and panics where a busy machine gave none.
+EMULATED = "no_timer_check nokaslr norandmaps transparent_hugepage=never tsc=reliable"
+
+
+def _kernel(kernel: GuestKernel, words: str) -> list[str]:
+    base = "console=ttyS0 quiet loglevel=3 rdinit=/init panic=-1 mitigations=off random.trust_cpu=on"
+    return ["-kernel", str(kernel.image), "-initrd", str(kernel.initramfs), "-append", f"{base} {EMULATED} {words}"]
+
+
+def stop(pid: int) -> None:
+    """End the guest. It keeps nothing, so there is nothing to shut down in order."""
+    for sent, grace_s in ((signal.SIGTERM, 3.0), (signal.SIGKILL, 3.0)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, sent)
+        deadline = time.monotonic() + grace_s
+        while time.monotonic() < deadline:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+            if not Path(f"/proc/{pid}").exists():
+                return
+            time.sleep(0.02)

@@ -1,0 +1,29 @@
+# Second process of the guest, on the host's root under a tmpfs overlay: network, schedulers, then the lab's agent.
+# Everything comes from the kernel command line: slotcar.python, slotcar.agent and slotcar.plan are paths.
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 LC_ALL=C.UTF-8
+busybox=/run/slotcar/busybox
+for word in $($busybox cat /proc/cmdline); do
+    case $word in
+        slotcar.python=*) python=${word#*=} ;;
+        slotcar.code=*) code=${word#*=} ;;
+        slotcar.plan=*) plan=${word#*=} ;;
+    esac
+done
+echo 'slotcar: root mounted' >/dev/console
+$busybox ip link set lo up
+$busybox ip link set eth0 up
+$busybox ip address add 10.0.2.15/24 dev eth0
+$busybox ip route add default via 10.0.2.2
+# Receivers must not lose packets of their own: their losses are read as the network's.
+for limit in rmem_max rmem_default wmem_max; do echo 8388608 >/proc/sys/net/core/$limit; done
+echo 5000 >/proc/sys/net/core/netdev_max_backlog
+# Else each command is a group of its own, and its nice value means nothing to the others.
+echo 0 >/proc/sys/kernel/sched_autogroup_enabled
+# Hosts of the lab have cores to reserve.
+$busybox mount -t cgroup2 cgroup2 /sys/fs/cgroup
+# Loaded ahead, so that the first `tc` of a slot does not wait for modprobe.
+modprobe -a veth sch_htb sch_hfsc sch_prio sch_ets sch_drr sch_red sch_gred sch_netem sch_fq_codel sch_fq sch_ingress \
+    sch_tbf cls_u32 cls_flower cls_matchall cls_fw act_police act_pedit act_csum act_gact act_mirred act_skbedit &
+"$python" -I -S -B "/run/slotcar/host$code/slotcar_lab/agent/main.py" "/run/slotcar/host$plan" >/dev/console 2>&1
+echo 'slotcar: agent ended' >/dev/console
+$busybox poweroff -f

@@ -1,0 +1,115 @@
+"""Commands about files: `dir`, `more`, `verify`, `copy`, `delete`, `write`."""
+
+from __future__ import annotations
+
+from slotcar_lab.ios.commands.registry import command
+from slotcar_lab.ios.flash import NULL, RUNNING, STARTUP, FlashFull, NoSuchFile, kind_of
+from slotcar_lab.ios.machine import Machine
+from slotcar_lab.ios.terminal import Terminal, explain
+
+Given = dict[str, str]
+
+
+@command("dir [<path:file>]", level=1)
+async def directory(terminal: Terminal, given: Given) -> str:
+    flash = terminal.machine.flash
+    path = given.get("path", flash.device)
+    terminal.machine.refresh_flash()
+    try:
+        return flash.listing(path)
+    except NoSuchFile:
+        return f"%Error opening {path} (File not found)\n"
+
+
+@command("more <path:file>")
+async def more(terminal: Terminal, given: Given) -> str:
+    try:
+        return text_of(terminal.machine, given["path"])
+    except NoSuchFile:
+        return f"%Error opening {given['path']} (File not found)\n"
+
+
+@command("verify /md5 <path:file>")
+async def verify(terminal: Terminal, given: Given) -> str:
+    path = given["path"]
+    try:
+        digest = terminal.machine.flash.md5(path)
+    except NoSuchFile:
+        return f"%Error verifying {path} (File not found)\n"
+    return f".MD5 of {path} Done!\nverify /md5 ({path}) = {digest}\n\n"
+
+
+@command("delete [/force] <path:file>")
+async def delete(terminal: Terminal, given: Given) -> str | None:
+    path, flash = given["path"], terminal.machine.flash
+    if not _quiet(terminal):
+        await terminal.ask(f"Delete filename [{flash.name_of(path)}]? ")
+        await terminal.ask(f"Delete {path}? [confirm]")
+    try:
+        flash.file(path)
+    except NoSuchFile:
+        return f"%Error deleting {path} (File not found)\n"
+    del flash.files[flash.name_of(path)]
+    terminal.machine.changed()
+    return None
+
+
+@command("copy <source:file> <target:file>")
+async def copy(terminal: Terminal, given: Given) -> str:
+    machine = terminal.machine
+    source, target = _spelt(given["source"]), _spelt(given["target"])
+    if not _quiet(terminal):
+        named = await terminal.ask(f"Destination filename [{target.rpartition(':')[2].lstrip('/')}]? ")
+        if named.strip() and kind_of(target) == "flash":
+            target = f"{target.partition(':')[0]}:{named.strip()}"
+    try:
+        text = text_of(machine, source)
+    except NoSuchFile:
+        return f"%Error opening {source} (No such file or directory)\n"
+    said = ""
+    if kind_of(target) == RUNNING:
+        refused = await machine.merge(text.splitlines(), terminal.user, source)
+        said = "".join(f"{line}\n{explain(answer, line, 0)}" for line, answer in refused)
+    elif kind_of(target) == STARTUP:
+        machine.startup = text
+        machine.changed()
+    elif kind_of(target) != NULL:
+        try:
+            machine.write_flash(target, text.encode())
+        except FlashFull:
+            return f"%Error writing {target} (No space left on device)\n"
+        except NoSuchFile:
+            return f"%Error opening {target} (No such device)\n"
+    return f"{said}{len(text.encode())} bytes copied in 0.{len(text) % 900 + 100} secs ({len(text)} bytes/sec)\n"
+
+
+@command("write [memory]")
+async def write(terminal: Terminal, given: Given) -> str:
+    terminal.machine.startup = terminal.machine.running.text()
+    terminal.machine.changed()
+    return "Building configuration...\n[OK]\n"
+
+
+def text_of(machine: Machine, path: str) -> str:
+    """What a path names.
+
+    Raises:
+        NoSuchFile: none of this name.
+    """
+    kind = kind_of(path)
+    if kind == RUNNING:
+        return machine.running.text()
+    if kind == STARTUP:
+        return machine.startup
+    return "" if kind == NULL else machine.flash.read(path).decode(errors="replace")
+
+
+def _spelt(path: str) -> str:
+    """`run` and `start` are `running-config` and `startup-config`."""
+    if ":" in path:
+        return path
+    return next((name for name in (RUNNING, STARTUP) if len(path) > 1 and name.startswith(path)), path)
+
+
+def _quiet(terminal: Terminal) -> bool:
+    return terminal.machine.running.holds("file prompt quiet")

@@ -1,0 +1,138 @@
+"""`python -m slotcar_lab.results`: keeps in `docs/results` what the last experiments and benchmarks showed, with tables."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from slotcar_lab.errors import LabError
+
+HOME = Path(__file__).resolve().parents[2]
+KEPT = HOME / "docs" / "results"
+REPORT = HOME / "var" / "lab-report"
+MEASURED = HOME / "benchmarks" / "out"
+VERDICTS, BENCHMARKS, PAGE = "verdicts.json", "benchmarks", "README.md"
+INTRODUCTION = """# What the lab and the benchmarks showed last
+
+Written by `make results` out of [verdicts.json](verdicts.json) and the files in `benchmarks/`, which hold the same for
+programs. How to make the figures again, and how to read a row: [the lab's report](../howto/lab-report.md).
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="slotcar_lab.results", description=__doc__)
+    parser.add_argument("--report", type=Path, default=REPORT, help="folder of the experiments' last report")
+    parser.add_argument("--benchmarks", type=Path, default=MEASURED, help="folder of the benchmarks' last figures")
+    parser.add_argument("--into", type=Path, default=KEPT, help="where they are kept")
+    chosen = parser.parse_args()
+    try:
+        kept = keep(chosen.report, chosen.benchmarks, chosen.into)
+    except LabError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
+    sys.stdout.write("".join(f"kept {file}\n" for file in kept))
+    return 0
+
+
+def keep(report: Path, benchmarks: Path, into: Path) -> list[Path]:
+    """Copies what was measured last over what was kept before; what was not measured anew stays. Gives what was written.
+
+    Raises:
+        LabError: nothing was measured, or a file cannot be read.
+    """
+    documents: dict[Path, dict[str, Any]] = {}
+    if (report / VERDICTS).exists():
+        # The plots are not kept: they are made again by the report.
+        documents[into / VERDICTS] = _read(report / VERDICTS) | {"files": []}
+    for file in sorted(benchmarks.glob("*.json")):
+        documents[into / BENCHMARKS / file.name] = _read(file)
+    if not documents:
+        raise LabError(f"nothing was measured: neither {report / VERDICTS} nor {benchmarks}/*.json exists")
+    for file, document in documents.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (into / PAGE).write_text(page(into), encoding="utf-8")
+    return [*documents, into / PAGE]
+
+
+def page(kept: Path) -> str:
+    """The tables of what is kept in the folder, in Markdown.
+
+    Raises:
+        LabError: a file cannot be read.
+    """
+    parts = [INTRODUCTION]
+    if (kept / VERDICTS).exists():
+        parts.append(_experiments(_read(kept / VERDICTS)))
+    parts += [_benchmark(file.stem, _read(file)) for file in sorted((kept / BENCHMARKS).glob("*.json"))]
+    return "\n".join(parts)
+
+
+def _experiments(verdicts: Mapping[str, Any]) -> str:
+    setting = verdicts["setting"]
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts["counts"].items())
+    lines = [
+        "## Experiments of the papers\n",
+        f"{counts}. Commit {setting['commit'] or 'not known'}; {setting['machine']}; routers of kernel {setting['kernel']},"
+        f" {setting['accelerator']}; `{setting['command']}`.\n",
+    ]
+    for experiment in verdicts["experiments"]:
+        lines += [f"### {experiment['title']}\n", f"{experiment['source']}; measured {experiment['began_at']}.\n"]
+        rows = [
+            (row["figure"], row["paper"], _value(row), row["rule"], row["verdict"], row["note"])
+            for row in experiment["rows"]
+        ]
+        lines.append(_table(("figure", "paper", "ours", "rule", "verdict", "note"), rows))
+    return "\n".join(lines)
+
+
+def _benchmark(name: str, document: Mapping[str, Any]) -> str:
+    rows = [
+        (one["figure"], f"{_number(one['value'])} {one['unit']}", one["peer"], _number(one["peer_value"]), _times(one))
+        for one in document["figures"]
+    ]
+    about = f"Commit {document['commit'] or 'not known'}; {document['machine']}; measured {document['measured_at']};"
+    head = f"## Benchmark {name}\n\n{about} `{document['command']}`.\n"
+    return f"{head}\n{_table(('figure', 'value', 'peer', 'value of the peer', 'times better'), rows)}"
+
+
+def _value(row: Mapping[str, Any]) -> str:
+    return f"{_number(row['ours'])} {row['unit']}".strip()
+
+
+def _times(one: Mapping[str, Any]) -> str:
+    return "" if one["ratio"] is None else _number(one["ratio"])
+
+
+def _number(value: float | str | None) -> str:
+    """Four significant digits; text, which a report has for what is infinite, as it is."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [
+        heads,
+        ["---"] * len(heads),
+        *([cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows),
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise LabError(f"{file} cannot be read: {error}") from error
+    if not isinstance(document, dict):
+        raise LabError(f"{file} is of an earlier version: measure again")
+    return document
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
