@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 
 class Window(TypedDict):
@@ -101,6 +101,28 @@ class Entry(TypedDict):
     hold_until: str | None
     proposed: Proposed | None
     progress: Progress | None
+    group: NotRequired[str | None]
+
+
+class Member(Entry):
+    """A member of a group, of a flow or of another resource."""
+
+    member: str
+    on_failure: str
+
+
+class Group(TypedDict):
+    """Several resources that were reserved together, all or none."""
+
+    handle: str
+    owner: str
+    name: str
+    version: int
+    state: str
+    start: str
+    end: str
+    hold_until: str | None
+    members: list[Member]
 
 
 class Event(TypedDict):

@@ -146,6 +146,45 @@ def reject(which: str, reason: str = "", *, version: int | None = None) -> Conve
     return (yield from _moved(which, "reject", ("rejected", "committed"), version, {"reason": reason}))
 
 
+# -- groups --------------------------------------------------------------------------------------------------------
+
+
+def group_create(group: Json, *, hold: str | None = None) -> Conversation[answers.Group]:
+    """Reserves all members of what a reservation file would say of a group, or none; `hold` as of `create`.
+
+    Raises:
+        Refused: no room for some member, which it names, and nothing is held.
+    """
+    return (yield from _json("POST", "/v1/groups", {"hold": hold}, group, repeatable=False))
+
+
+def group(handle: str) -> Conversation[answers.Group]:
+    """One group as it is now, with its members."""
+    return (yield from _json("GET", _group(handle)))
+
+
+def group_commit(handle: str, *, version: int | None = None) -> Conversation[answers.Group]:
+    """Makes a held group firm, or leaves it to approval."""
+    return (yield from _json("POST", f"{_group(handle)}/commit", headers=_if_match(version), repeatable=False))
+
+
+def group_cancel(handle: str, reason: str = "", *, version: int | None = None) -> Conversation[answers.Group]:
+    """Gives all members back at once."""
+    path, body = f"{_group(handle)}/cancel", {"reason": reason}
+    return (yield from _json("POST", path, body=body, headers=_if_match(version), repeatable=False))
+
+
+def group_approve(handle: str, *, version: int) -> Conversation[answers.Group]:
+    """Lets what waits of its members through as it was at `version`: what somebody has seen. Operators only."""
+    return (yield from _json("POST", f"{_group(handle)}/approve", headers=_if_match(version), repeatable=False))
+
+
+def group_reject(handle: str, reason: str = "", *, version: int | None = None) -> Conversation[answers.Group]:
+    """Turns away what waits of its members. Operators only."""
+    path, body = f"{_group(handle)}/reject", {"reason": reason}
+    return (yield from _json("POST", path, body=body, headers=_if_match(version), repeatable=False))
+
+
 # -- files ---------------------------------------------------------------------------------------------------------
 
 
@@ -422,6 +461,10 @@ def _moved(
         if entry["state"] not in states:
             raise
         return entry
+
+
+def _group(handle: str) -> str:
+    return f"/v1/groups/{quote(handle, safe='')}"
 
 
 def _webhook(webhook: str) -> str:

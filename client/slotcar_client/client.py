@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
@@ -65,6 +66,12 @@ class Verbs:
     cancel = Verb(calls.cancel)
     approve = Verb(calls.approve)
     reject = Verb(calls.reject)
+    group_create = Verb(calls.group_create)
+    group = Verb(calls.group)
+    group_commit = Verb(calls.group_commit)
+    group_cancel = Verb(calls.group_cancel)
+    group_approve = Verb(calls.group_approve)
+    group_reject = Verb(calls.group_reject)
     plan = Verb(calls.plan)
     apply = Verb(calls.apply)
     whoami = Verb(calls.whoami)
@@ -114,7 +121,12 @@ class Slotcar(Verbs):
     ) -> None:  # fmt: skip
         self.api = checked(api)
         self._retries = retries or Retries()
-        self._http = httpx.Client(base_url=self.api, headers=_headers(token), timeout=timeout_s, **options)
+        self._http = httpx.Client(
+            base_url=self.api,
+            headers=_headers(token),
+            timeout=timeout_s,
+            **(_without_certificates(self.api) | options),
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -190,7 +202,12 @@ class AsyncSlotcar(Verbs):
     ) -> None:  # fmt: skip
         self.api = checked(api)
         self._retries = retries or Retries()
-        self._http = httpx.AsyncClient(base_url=self.api, headers=_headers(token), timeout=timeout_s, **options)
+        self._http = httpx.AsyncClient(
+            base_url=self.api,
+            headers=_headers(token),
+            timeout=timeout_s,
+            **(_without_certificates(self.api) | options),
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -323,3 +340,9 @@ def _lost(api: str, error: httpx.RequestError) -> Lost:
 
 def _words(error: httpx.RequestError) -> str:
     return f"does not answer: {str(error) or type(error).__name__}"
+
+
+def _without_certificates(api: str) -> dict[str, Any]:
+    """Reading all certificate authorities takes longer than a request: an address without TLS is spared it. The context
+    trusts nobody, should TLS be spoken after all."""
+    return {} if api.startswith("https:") else {"verify": ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)}

@@ -1,0 +1,236 @@
+"""`slotcar transfer SOURCE DESTINATION --by TIME`, `slotcar transfer serve`, and who is known."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from enum import IntEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from slotcar_transfer import identity as identities
+from slotcar_transfer.errors import NotAdmitted, Stopped, TransferError
+from slotcar_transfer.identity import PORT, Identity, folder_of
+
+
+class ExitCode(IntEnum):
+    """As of `slotcar`, where it has them."""
+
+    IN_TIME = 0
+    ERROR = 1
+    USAGE = 2
+    NOT_ADMITTED = 3
+    LATE = 9
+    INTERRUPTED = 130
+    TERMINATED = 143
+
+
+class WithoutVerb(TyperGroup):
+    """What does not begin with a verb is a transfer."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = ["copy", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    name="transfer", cls=WithoutVerb, no_args_is_help=True, add_completion=False, rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Move files by a deadline: SOURCE DESTINATION --by TIME, which is `copy` with its word left out.",
+)  # fmt: skip
+
+Home = Annotated[
+    Path | None,
+    typer.Option("--home", envvar="SLOTCAR_TRANSFER_HOME", help="folder of the key and of the known ends"),
+]
+
+
+@app.command()
+def copy(
+    source: Annotated[str, typer.Argument(help="HOST:PATH, a path of this host, or http(s)://…")],
+    destination: Annotated[str, typer.Argument(help="HOST:PATH, or a path of this host")],
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="the deadline: `now + 3 h`, or a time with its zone; none: no reservation"),
+    ] = None,
+    service: Annotated[str, typer.Option("--service", help="ip-premium or assured-rate")] = "ip-premium",
+    owner: Annotated[str | None, typer.Option("--owner", help="whose reservation; without it the token's")] = None,
+    here: Annotated[
+        str | None,
+        typer.Option("--here", envvar="SLOTCAR_TRANSFER_HOST", help="this host's name in Slotcar's inventory"),
+    ] = None,
+    at_most: Annotated[str | None, typer.Option("--at-most", help="no rate above this, such as 400 Mbit/s")] = None,
+    rtt: Annotated[
+        str | None, typer.Option("--rtt", help="the longest round-trip time, for the policer's burst")
+    ] = None,
+    label: Annotated[list[str] | None, typer.Option("--label", help="KEY=VALUE, for the reservation")] = None,
+    additional: Annotated[bool, typer.Option(help="the second connection, which takes what is free")] = True,
+    stop_at_deadline: Annotated[
+        bool, typer.Option("--stop-at-deadline", help="give up then, and keep the parts")
+    ] = False,
+    give_up: Annotated[int, typer.Option("--give-up-after", help="seconds without a byte", min=1)] = 3600,
+    checksum: Annotated[str | None, typer.Option("--checksum", help="ALGORITHM:HEX, of a file from a server")] = None,
+    context: Annotated[str | None, typer.Option("--context", help="of `slotcar context`: which controller")] = None,
+    via: Annotated[
+        str | None, typer.Option("--via", help="`rclone`: it moves a folder between two of its remotes")
+    ] = None,
+    sender: Annotated[
+        str | None, typer.Option("--from", help="with --via: the sender, HOST[:PORT] of the inventory")
+    ] = None,
+    receiver: Annotated[str | None, typer.Option("--to", help="with --via: the receiver")] = None,
+    home: Home = None,
+) -> None:
+    """Move a file or a folder, by a deadline where --by says one. Ends with 0 in time, 9 late, 3 not admitted."""
+    from slotcar_transfer.places import deadline_of, location_of, rate_of
+    from slotcar_transfer.reporting import Display
+    from slotcar_transfer.stopping import stopped_by_signals
+    from slotcar_transfer.transferring import Options, Transfer
+
+    with ends_in_words(), contextlib.ExitStack() as opened:
+        deadline = None if by is None else deadline_of(by, datetime.now(UTC))
+        options = Options(
+            by=deadline, service=service, owner=owner, here=here, additional=additional, rtt=rtt, checksum=checksum,
+            at_most_bps=None if at_most is None else rate_of(at_most), stop_at_deadline=stop_at_deadline,
+            give_up_s=give_up, labels=_labels(label or ()),
+            slotcar=None if deadline is None else opened.enter_context(_controller(context)),
+        )  # fmt: skip
+        display = Display()
+        if via is not None:
+            result = _via(via, source, destination, (sender, receiver), options, display)
+        else:
+            identity = Identity(home or folder_of())
+            transfer = Transfer(location_of(source), location_of(destination), identity, options, display)
+            with stopped_by_signals(transfer.stop):
+                result = transfer.run()
+        if result["late"]:
+            raise typer.Exit(ExitCode.LATE)
+
+
+@app.command()
+def serve(
+    folder: Annotated[Path, typer.Argument(help="what is served; nothing outside of it is read or written")],
+    address: Annotated[str, typer.Option("--address", help="to listen on; without it all")] = "",
+    port: Annotated[int, typer.Option("--port", help="to listen on; 0: a free one")] = PORT,
+    read_only: Annotated[bool, typer.Option("--read-only", help="nothing is written")] = False,
+    write_only: Annotated[bool, typer.Option("--write-only", help="nothing is read")] = False,
+    home: Home = None,
+) -> None:
+    """Let the known ends read and write below a folder of this host."""
+    from slotcar_transfer.serving import Rights, Server
+
+    logging.basicConfig(level="INFO", stream=sys.stderr, format="%(asctime)s %(message)s")
+    with ends_in_words():
+        if read_only and write_only:
+            raise TransferError("--read-only and --write-only together leave nothing to do")
+        rights = Rights(read=not write_only, write=not read_only)
+        server = Server(folder, Identity(home or folder_of()), address, port, rights)
+        typer.echo(f"serves {folder.resolve()} on port {server.port}")
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: server.close())
+        server.serve()
+
+
+@app.command()
+def key(
+    name: Annotated[str | None, typer.Option("--name", help="in the certificate; without it the host's")] = None,
+    home: Home = None,
+) -> None:
+    """Print this end's certificate, for the other end's `trust`; makes it the first time. The fingerprint is on stderr."""
+    with ends_in_words():
+        own = Identity(home or folder_of())
+        shown = own.make(name)
+        typer.echo(own.certificate.read_text(encoding="ascii"), nl=False)
+        typer.echo(shown, err=True)
+
+
+@app.command()
+def trust(
+    name: Annotated[str, typer.Argument(help="what this end calls the other one")],
+    certificate: Annotated[
+        typer.FileText, typer.Argument(help="file with what `key` printed there; - for standard input")
+    ],
+    address: Annotated[str | None, typer.Option("--address", help="where it serves; without it the name")] = None,
+    port: Annotated[int, typer.Option("--port")] = PORT,
+    host: Annotated[
+        str | None, typer.Option("--host", help="its name in Slotcar's inventory; without it the name")
+    ] = None,
+    fingerprint: Annotated[str | None, typer.Option("--fingerprint", help="that it must have")] = None,
+    home: Home = None,
+) -> None:
+    """Know another end by its certificate: it may then do here what `serve` lets it, and this end may connect to it."""
+    with ends_in_words():
+        pem = certificate.read()
+        if fingerprint is not None and "CERTIFICATE" in pem:
+            import ssl
+
+            shown = identities.fingerprint(ssl.PEM_cert_to_DER_cert(pem))
+            if shown != fingerprint:
+                raise TransferError(f"the certificate has {shown}, and not {fingerprint}; nothing was changed")
+        peer = Identity(home or folder_of()).trust(name, pem, address, port, host)
+        typer.echo(
+            f"{peer.name} is known: {peer.address}:{peer.port}, {peer.host} in the inventory, {peer.fingerprint}"
+        )
+
+
+@app.command()
+def peers(home: Home = None) -> None:
+    """List the known ends."""
+    with ends_in_words():
+        for one in Identity(home or folder_of()).peers():
+            typer.echo(f"{one.name}\t{one.address}:{one.port}\t{one.host}\t{one.fingerprint}")
+
+
+@contextlib.contextmanager
+def ends_in_words() -> Iterator[None]:
+    """An error becomes a sentence on stderr and an exit code."""
+    try:
+        yield
+    except NotAdmitted as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(ExitCode.NOT_ADMITTED) from error
+    except Stopped as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(ExitCode.TERMINATED if "SIGTERM" in str(error) else ExitCode.INTERRUPTED) from error
+    except TransferError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(ExitCode.LATE if error.kind == "late" else ExitCode.ERROR) from error
+
+
+def _controller(context: str | None) -> Any:
+    from slotcar_client import Slotcar, SlotcarError
+    from slotcar_client.contexts import chosen_place
+
+    try:
+        place = chosen_place(context=context)
+        if place is None:
+            raise TransferError("--by needs a controller: set SLOTCAR_API and SLOTCAR_TOKEN, or say --context")
+        return Slotcar(place.api, place.token)
+    except SlotcarError as error:
+        raise TransferError(str(error)) from error
+
+
+def _via(
+    program: str, source: str, destination: str, ends: tuple[str | None, str | None], options: Any, display: Any
+) -> dict[str, Any]:
+    from slotcar_transfer import rclone
+
+    if program != "rclone":
+        raise TransferError(f"--via {program} is not known; there is rclone")
+    sender, receiver = ends
+    both = (sender, receiver) if sender is not None and receiver is not None else None
+    return rclone.run(source, destination, both, options, display)
+
+
+def _labels(said: Sequence[str]) -> dict[str, str]:
+    labels = dict(one.partition("=")[::2] for one in said)
+    if any(not value for value in labels.values()):
+        raise TransferError("--label is KEY=VALUE")
+    return labels

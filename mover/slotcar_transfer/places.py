@@ -1,0 +1,83 @@
+"""Where something comes from or goes to, and until when: what a user writes, read. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from slotcar_transfer.errors import TransferError
+
+MARGIN = timedelta(minutes=1)
+_SECONDS = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "d": 86_400}
+_DURATION = re.compile(r"(?:now\s*\+\s*)?(\d+(?:\.\d+)?)\s*(s|sec|min|m|h|d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """`peer` is empty for this host, and `http` for an address of a server with ranges."""
+
+    path: str
+    peer: str = ""
+
+    @property
+    def is_http(self) -> bool:
+        return self.peer == "http"
+
+
+def location_of(text: str) -> Location:
+    """`HOST:PATH`, `https://…`, or a path of this host. What has a slash before its first colon is a path.
+
+    Raises:
+        TransferError: it is nothing of these.
+    """
+    if text.startswith(("http://", "https://")):
+        return Location(text, "http")
+    host, colon, path = text.partition(":")
+    if colon and "/" not in host:
+        if not host:
+            raise TransferError(f"{text} has no host before its colon; a path of this host with a colon is ./{text}")
+        return Location(path, host)
+    if not text:
+        raise TransferError("an empty path names nothing")
+    return Location(text)
+
+
+def deadline_of(text: str, now: datetime) -> datetime:
+    """`now + 3 h`, `90 min`, or a time with its zone.
+
+    Raises:
+        TransferError: it is nothing of these, or has passed.
+    """
+    if found := _DURATION.fullmatch(text.strip()):
+        at = now + timedelta(seconds=float(found[1]) * _SECONDS[found[2]])
+        return at.replace(microsecond=0) + timedelta(seconds=1)
+    try:
+        at = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise TransferError(f"--by {text} is no time; say now + 3 h, or 2027-03-02T06:00:00+01:00") from None
+    if at.tzinfo is None:
+        raise TransferError(f"--by {text} has no time zone; say {text}Z or {text}+01:00")
+    if at <= now:
+        raise TransferError(f"--by {text} has passed")
+    return at
+
+
+def reserved_until(by: datetime, now: datetime) -> datetime:
+    """The deadline that is asked for: a twentieth of the time earlier, and at most a minute.
+
+    A steady profile ends at its deadline exactly. What a host is late by, at the beginning and for its disk, fits between.
+    """
+    return (by - min(MARGIN, (by - now) / 20)).replace(microsecond=0)
+
+
+def rate_of(text: str) -> int:
+    """`400 Mbit/s` in bits per second; decimal.
+
+    Raises:
+        TransferError: it is no rate.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMG]?)bit/s", text.strip())
+    if not found:
+        raise TransferError(f"{text} is no rate; say 400 Mbit/s")
+    return round(float(found[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[found[2]])
