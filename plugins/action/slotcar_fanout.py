@@ -3,46 +3,23 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.plugins.action import ActionBase
 
+if find_spec("slotcar") is None:  # not installed: the collection and a checkout hold its modules
+    sys.path.append(str(Path(__file__).resolve().parents[2] / "controller"))
 try:  # here, where Ansible's own process loads it once, and not in each task's
-    from controller.rollout.device_folder import DeviceFolder
-    from controller.rollout.fanout import DeviceError, Order, PushStep, fan_out, fan_out_push, job_of, serves
+    from slotcar.rollout.device_folder import DeviceFolder
+    from slotcar.rollout.fanout import DeviceError, Order, PushStep, fan_out, fan_out_push, job_of, serves
 except ImportError as error:
     MISSING = str(error)
 else:
     MISSING = ""
 
-DOCUMENTATION = r"""
-name: slotcar_fanout
-short_description: Take a step of a push on the devices that have no shell of their own
-options:
-  step:
-    description: >-
-      What to do. Push is stage, activate and verify on one login. Read and restore do what they can and return the others
-      in `failures`, for report to fail with.
-    type: str
-    choices: [read, stage, activate, verify, push, restore, report]
-    required: true
-  devices:
-    description: >-
-      The devices; their variables say how they are reached. Those of the play's hosts that this plugin serves where none
-      are told.
-    type: list
-    elements: str
-  revision: {description: Folder with a folder for each device., type: path}
-  target: {description: File of that folder that says what is wanted; empty for nothing of Slotcar's., type: str}
-  failures: {description: Of an earlier step, for report., type: dict}
-  fence: {description: "For restore, number of the controller's lead: what a later leader did is not undone.", type: str}
-  unknown_ends:
-    description: For restore, also where nobody knows when the slots end that come back by it.
-    type: bool
-  at: {description: Seconds since the epoch by the control node's clock; at once if it is past., type: float}
-  instants: {description: By device's name, the instants of those that have another one., type: dict}
-"""
 STEPS = ["read", "stage", "activate", "verify", "push", "restore", "report"]
 
 
@@ -69,7 +46,8 @@ class ActionModule(ActionBase):
         )
         if MISSING:
             raise AnsibleActionFail(
-                f"Ansible's Python cannot import Slotcar ({MISSING}): run the playbook with .venv/bin/ansible-playbook"
+                f"Ansible's Python cannot import Slotcar ({MISSING}): install beside Ansible what meta/ee-requirements.txt"
+                " names, or run the playbook with the ansible-playbook of the environment that slotcar is installed in"
             )
         step = arguments["step"]
         if step == "report":

@@ -4,35 +4,26 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from ansible.errors import AnsibleActionFail
 from ansible.plugins.action import ActionBase
 
+if find_spec("slotcar") is None:  # not installed: the collection and a checkout hold its modules
+    sys.path.append(str(Path(__file__).resolve().parents[2] / "controller"))
 try:  # here, where Ansible's own process loads it once, and not in each task's
-    from controller.problems import SlotcarError
-    from controller.rollout import steps
-    from controller.rollout.device_folder import DeviceFolder
-    from controller.rollout.linux.shell import Answer
-    from controller.rollout.linux.transport import LinuxTransport
-    from controller.rollout.transport import Order
+    from slotcar.problems import SlotcarError
+    from slotcar.rollout import steps
+    from slotcar.rollout.device_folder import DeviceFolder
+    from slotcar.rollout.linux.shell import Answer
+    from slotcar.rollout.linux.transport import LinuxTransport
+    from slotcar.rollout.transport import Order
 except ImportError as error:
     MISSING = str(error)
 else:
     MISSING = ""
-
-DOCUMENTATION = r"""
-name: slotcar_linux
-short_description: Take a step of a push on a Linux router
-options:
-  step: {description: What to do., type: str, choices: [read, stage, activate, verify, restore], required: true}
-  folder: {description: "The router's folder in a revision; its name is the router's.", type: path, required: true}
-  target: {description: File of that folder that says what is wanted; empty for nothing of Slotcar's., type: str}
-  unknown_ends:
-    description: For restore, also where nobody knows when the slots end that come back by it.
-    type: bool
-  fence: {description: "Number of the controller's lead: what a later leader did is not undone.", type: str}
-"""
 
 
 class ActionModule(ActionBase):
@@ -57,7 +48,8 @@ class ActionModule(ActionBase):
         )
         if MISSING:
             raise AnsibleActionFail(
-                f"Ansible's Python cannot import Slotcar ({MISSING}): run the playbook with .venv/bin/ansible-playbook"
+                f"Ansible's Python cannot import Slotcar ({MISSING}): install beside Ansible what meta/ee-requirements.txt"
+                " names, or run the playbook with the ansible-playbook of the environment that slotcar is installed in"
             )
         folder = DeviceFolder(Path(arguments["folder"]))
         try:
