@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Makes .venv with pinned and hashed packages, and this checkout's distributions in it: slotcar, slotcar-client
-# and slotcar-lab.
-# `runtime`: what these need (requirements/runtime.txt and lab.txt); `dev`: what the tests need too (dev.txt).
+# Makes .venv with pinned and hashed packages, and this checkout's distributions in it: slotcar, slotcar-client,
+# slotcar-transfer and slotcar-lab.
+# `runtime`: what these need (requirements/runtime.txt, transfer.txt and lab.txt); `dev`: what the tests need too (dev.txt).
 # Does nothing the second time. Says in one sentence what is missing where it may not install it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 set_of_packages=${1:-dev}
 case $set_of_packages in
-  runtime) requirements=(requirements/runtime.txt requirements/lab.txt) ;;
+  runtime) requirements=(requirements/runtime.txt requirements/transfer.txt requirements/lab.txt) ;;
   *) requirements=(requirements/dev.txt) ;;
 esac
 
@@ -51,7 +51,7 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
 fi
 
 # A venv made for the tests serves the product too, so `dev` satisfies `runtime`.
-stamp() { echo ".venv/.slotcar-$1-$(sha256sum requirements/*.txt pyproject.toml client/pyproject.toml lab/pyproject.toml | sha256sum | cut -c1-16)"; }
+stamp() { echo ".venv/.slotcar-$1-$(sha256sum requirements/*.txt pyproject.toml client/pyproject.toml mover/pyproject.toml lab/pyproject.toml | sha256sum | cut -c1-16)"; }
 [ -e "$(stamp "$set_of_packages")" ] && exit 0
 [ "$set_of_packages" = runtime ] && [ -e "$(stamp dev)" ] && exit 0
 
@@ -63,6 +63,6 @@ echo "slotcar: making .venv from ${requirements[*]} (the first time takes about 
   fail "could not install Ansible's collections; pip's own words are above"
 [ "$set_of_packages" = runtime ] || .venv/bin/python tools/install_yang.py requirements/yang.txt ||
   fail "could not install the YANG models; pip's own words are above"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e ./client -e . -e ./lab ||
-  fail "could not install slotcar, slotcar-client and slotcar-lab into .venv; pip's own words are above"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e ./client -e ./mover -e . -e ./lab ||
+  fail "could not install slotcar, slotcar-client, slotcar-transfer and slotcar-lab into .venv; pip's own words are above"
 touch "$(stamp "$set_of_packages")"
