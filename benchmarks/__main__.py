@@ -18,7 +18,7 @@ from rich.table import Table
 
 import benchmarks
 from benchmarks.common import Figure, machine
-from lab.experiments.setting import commit
+from slotcar_lab.experiments.setting import commit
 
 OUT = Path(__file__).parent / "out"
 NOT_A_BENCHMARK = {"__main__", "common"}

@@ -25,21 +25,21 @@ from benchmarks.common import Figure, Say
 from benchmarks.push import PEER
 from benchmarks.push.fleet import Fleet
 from benchmarks.push.world import World
-from controller.network import load_network
-from controller.network.model import Network
-from controller.planning.offline import entries_of
-from controller.reservation.model import Endpoint, Reservation
-from controller.rollout.model import PushFailed
-from controller.rollout.program import WantedFor
-from controller.rollout.pusher import Pusher
-from controller.settings import load_settings
-from controller.timebase import Window
-from controller.timeline import Active
-from controller.vocabulary import Protocol, Service
-from controller.wiring import pusher_for, wanted_for
-from lab.control import Lab
-from lab.experiments.bench import wait_until
-from lab.lateness import lags_cs
+from slotcar.network import load_network
+from slotcar.network.model import Network
+from slotcar.planning.offline import entries_of
+from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.rollout.model import PushFailed
+from slotcar.rollout.program import WantedFor
+from slotcar.rollout.pusher import Pusher
+from slotcar.settings import load_settings
+from slotcar.timebase import Window
+from slotcar.timeline import Active
+from slotcar.vocabulary import Protocol, Service
+from slotcar.wiring import pusher_for, wanted_for
+from slotcar_lab.control import Lab
+from slotcar_lab.experiments.bench import wait_until
+from slotcar_lab.lateness import lags_cs
 
 SIZES, QUICK_SIZES = (1, 20, 100), (1, 20)
 #: Boundaries of each size; and how often the peer is timed, which needs minutes for a hundred.
@@ -170,7 +170,7 @@ def _cpu_s() -> float:
 
 
 def _armed(folder: Path, boundaries: int, say: Say) -> Iterator[Figure]:
-    from lab import control, topology
+    from slotcar_lab import control, topology
 
     os.environ["SLOTCAR_STATE_DIR"] = str(folder)
     say("the lab's routers")

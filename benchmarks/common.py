@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from controller.ledger import embedded
+from slotcar.ledger import embedded
 
 #: Says what is being done; shown on a terminal.
 Say = Callable[[str], None]

@@ -16,16 +16,16 @@ import psutil
 
 from benchmarks.admission.workload import HORIZON_S, INTERFACES, MEGABIT, NOW, PATH_LENGTH, RESOURCES, SEED, workload
 from benchmarks.common import Figure, Say, count, pace
-from controller.admission import Demand, ResourceId, SlotTables
-from controller.admission.highs import HighsSolver
-from controller.admission.model import Refused
-from controller.admission.moves import PlacedTransfer
-from controller.admission.placing import Placement, Rules, place, profile_of, transfer_of
-from controller.admission.rates import profile_demands
-from controller.reservation.model import Endpoint, Reservation
-from controller.reservation.need import VolumeByDeadline
-from controller.timebase import Window
-from controller.vocabulary import Protocol, Service
+from slotcar.admission import Demand, ResourceId, SlotTables
+from slotcar.admission.highs import HighsSolver
+from slotcar.admission.model import Refused
+from slotcar.admission.moves import PlacedTransfer
+from slotcar.admission.placing import Placement, Rules, place, profile_of, transfer_of
+from slotcar.admission.rates import profile_demands
+from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.reservation.need import VolumeByDeadline
+from slotcar.timebase import Window
+from slotcar.vocabulary import Protocol, Service
 
 FIXED = 100_000
 LIVE, QUICK_LIVE = (10, 100, 1_000), (10,)

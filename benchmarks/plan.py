@@ -12,17 +12,17 @@ from datetime import datetime, timedelta
 
 from benchmarks.common import Figure, Say
 from benchmarks.render import NOW, network_of
-from controller.admission import SlotTables, capacities
-from controller.ledger.model import Entry
-from controller.network.model import Network
-from controller.planning.matching import Scope, match
-from controller.planning.offline import entries_of
-from controller.planning.plan import MAX_BOUNDARIES, Plan, make_plan
-from controller.policy.policy import Policy
-from controller.reservation.model import Endpoint, Reservation
-from controller.timebase import MICROSECOND, Window
-from controller.views.configurations import Boundary, DeviceDiff, configurations_at
-from controller.vocabulary import Protocol, Service
+from slotcar.admission import SlotTables, capacities
+from slotcar.ledger.model import Entry
+from slotcar.network.model import Network
+from slotcar.planning.matching import Scope, match
+from slotcar.planning.offline import entries_of
+from slotcar.planning.plan import MAX_BOUNDARIES, Plan, make_plan
+from slotcar.policy.policy import Policy
+from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.timebase import MICROSECOND, Window
+from slotcar.views.configurations import Boundary, DeviceDiff, configurations_at
+from slotcar.vocabulary import Protocol, Service
 
 SIZES, QUICK_SIZES = (100, 1_000), (100,)
 PEER = "all routers rendered at each boundary"

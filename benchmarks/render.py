@@ -20,14 +20,14 @@ from pathlib import Path
 import yaml
 
 from benchmarks.common import Figure, Say
-from controller.intent import intents_at
-from controller.network.model import Device, Domain, Host, Interface, InterfaceId, Network
-from controller.planning.offline import entries_of
-from controller.platforms import renderer_of
-from controller.reservation.model import Endpoint, Reservation
-from controller.timebase import Window
-from controller.timeline import active_at
-from controller.vocabulary import InterfaceRole, Protocol, Service
+from slotcar.intent import intents_at
+from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network
+from slotcar.planning.offline import entries_of
+from slotcar.platforms import renderer_of
+from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.timebase import Window
+from slotcar.timeline import active_at
+from slotcar.vocabulary import InterfaceRole, Protocol, Service
 
 FLOWS = 50
 SIZES, QUICK_SIZES = (100, 1_000), (100,)

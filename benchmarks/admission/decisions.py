@@ -11,7 +11,7 @@ from benchmarks.admission import peers
 from benchmarks.admission.peers import Connection, LoadAndSweep, Peer, SqlSum
 from benchmarks.admission.workload import Request, Workload, workload
 from benchmarks.common import Figure, Pace, Say, count, figures, pace, stopwatch
-from controller.admission import Admitted, decide
+from slotcar.admission import Admitted, decide
 
 #: A peer answers as many of the stream's requests as it can in its time, and at least a few.
 FEWEST_REQUESTS = 30

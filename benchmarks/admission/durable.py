@@ -19,14 +19,14 @@ from benchmarks.admission.filling import fill_ledger
 from benchmarks.admission.peers import Connection
 from benchmarks.admission.workload import NOW, RESOURCES, Request, Workload, workload
 from benchmarks.common import Figure, Pace, Say, count, figures, pace, stopwatch
-from controller.admission.model import Refused
-from controller.ledger import Ledger, open_ledger
-from controller.ledger.model import AdmissionRequest, Terms
-from controller.network.model import InterfaceId
-from controller.path.model import Hop
-from controller.path.model import Path as NetworkPath
-from controller.reservation.model import Endpoint, Reservation
-from controller.vocabulary import Protocol, Service
+from slotcar.admission.model import Refused
+from slotcar.ledger import Ledger, open_ledger
+from slotcar.ledger.model import AdmissionRequest, Terms
+from slotcar.network.model import InterfaceId
+from slotcar.path.model import Hop
+from slotcar.path.model import Path as NetworkPath
+from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.vocabulary import Protocol, Service
 
 CLIENTS = 64
 #: No more than this are added, so that the number live stays near what the figure says.

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.admission import Demand, ResourceId, SlotTables
-from controller.timebase import Window, to_us
+from slotcar.admission import Demand, ResourceId, SlotTables
+from slotcar.timebase import Window, to_us
 
 Ints: TypeAlias = NDArray[np.int64]
 

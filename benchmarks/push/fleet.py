@@ -9,7 +9,7 @@ from typing import Any, Self
 
 
 def _serve(size: int, platform: str, pipe: Connection) -> None:
-    from lab.ios import Routers
+    from slotcar_lab.ios import Routers
 
     with Routers() as routers:
         for number in range(1, size + 1):

@@ -14,16 +14,16 @@ from pathlib import Path
 import yaml
 
 from benchmarks.push.fleet import Fleet, network
-from controller.network import load_network
-from controller.planning.offline import entries_of
-from controller.platforms import renderer_of
-from controller.reservation.model import Endpoint, Reservation
-from controller.rollout.model import Reading, Wanted
-from controller.settings import load_settings
-from controller.timebase import Window
-from controller.timeline import Active, active_at
-from controller.vocabulary import Protocol, Service
-from controller.wiring import pusher_for, wanted_for
+from slotcar.network import load_network
+from slotcar.planning.offline import entries_of
+from slotcar.platforms import renderer_of
+from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.rollout.model import Reading, Wanted
+from slotcar.settings import load_settings
+from slotcar.timebase import Window
+from slotcar.timeline import Active, active_at
+from slotcar.vocabulary import Protocol, Service
+from slotcar.wiring import pusher_for, wanted_for
 
 #: When the flows are asked for, and within their window.
 NOW = datetime(2030, 1, 1, tzinfo=UTC)

@@ -23,14 +23,14 @@ from sqlalchemy import text
 
 from benchmarks.common import Figure, Say
 from benchmarks.web.world import World
-from controller.api.context import Context
-from controller.auth.tokens import TokenStore
-from controller.broker import Broker
-from controller.ledger import Filter, Ledger, open_ledger
-from controller.rollout.status import LoopStatus
-from controller.settings import Settings
-from controller.timebase import iso
-from controller.web.app import create_app
+from slotcar.api.context import Context
+from slotcar.auth.tokens import TokenStore
+from slotcar.broker import Broker
+from slotcar.ledger import Filter, Ledger, open_ledger
+from slotcar.rollout.status import LoopStatus
+from slotcar.settings import Settings
+from slotcar.timebase import iso
+from slotcar.web.app import create_app
 
 #: Of each kind of page.
 REQUESTS = 40

@@ -9,12 +9,12 @@ from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 
 import numpy as np
 
-from controller.ledger.model import Entry
-from controller.network.model import Device, Domain, Host, Interface, InterfaceId, Network
-from controller.planning.offline import entries_of
-from controller.reservation.model import Endpoint, Reservation
-from controller.timebase import Window
-from controller.vocabulary import InterfaceRole, Protocol, Service
+from slotcar.ledger.model import Entry
+from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network
+from slotcar.planning.offline import entries_of
+from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.timebase import Window
+from slotcar.vocabulary import InterfaceRole, Protocol, Service
 
 CORES, EDGES, PAIRS = 4, 96, 400
 SEED = 20_270_301
