@@ -10,6 +10,7 @@ A run that leaves a process or a temporary file behind has failed.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import hypothesis
@@ -40,9 +41,37 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
     return ByFile(config, log)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Of a case with `in_short`, what it does not name is slow."""
+    short = item.get_closest_marker("in_short")
+    if short is not None and isinstance(item, pytest.Function) and item.callspec.id not in short.args:
+        item.add_marker(pytest.mark.slow)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    _require_short_cases(items)
+    yield
     items.sort(key=lambda item: not item.nodeid.startswith(LAB))
+
+
+def _require_short_cases(items: list[pytest.Item]) -> None:
+    """
+    Raises:
+        UsageError: `in_short` names a case that is not there (any more), so that `make test` would leave it out.
+    """
+    there: dict[str, set[str]] = defaultdict(set)
+    short: dict[str, set[str]] = {}
+    for item in items:
+        marker = item.get_closest_marker("in_short")
+        if marker is not None and isinstance(item, pytest.Function):
+            function = item.nodeid.partition("[")[0]
+            there[function].add(item.callspec.id)
+            short[function] = set(marker.args)
+    for function, named in short.items():
+        # Whoever asks for a few of the cases by their ids has not collected the others.
+        if (gone := named - there[function]) and len(there[function]) > len(named):
+            raise pytest.UsageError(f"{function}: in_short names {', '.join(sorted(gone))}, which is no case of it")
 
 
 @pytest.hookimpl(tryfirst=True)

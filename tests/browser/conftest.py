@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from lab import control, requirements
-from lab.errors import LabError
+from slotcar_lab import control, requirements
+from slotcar_lab.errors import LabError
 from tests.integration.conftest import server_url
 from tests.integration.web.conftest import Site, database_url, ledger, migrated, network, open_site, site
 
@@ -28,7 +28,7 @@ def chromium() -> Iterator[Any]:
     """Of one file: Playwright keeps an event loop in this thread, beside which no other test can run one."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (requirements)")
     try:
-        requirements.ensure_browser(control.quiet)
+        requirements.ensure_for("the tests in a browser", control.quiet)
     except LabError as error:
         pytest.skip(str(error))
     with playwright.sync_playwright() as started:

@@ -11,9 +11,9 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from controller.ledger.model import State
-from controller.planning.modification import Modification
-from controller.timebase import iso
+from slotcar.ledger.model import State
+from slotcar.planning.modification import Modification
+from slotcar.timebase import iso
 from tests.browser.conftest import SignIn
 from tests.integration.api.conftest import START
 from tests.integration.web.conftest import HOSTILE, OPERATOR, Open, Site
@@ -41,6 +41,7 @@ def test_a_boundary_is_watched_without_touching_a_key(site: Site, sign_in: SignI
     assert tab.complaints == []
 
 
+@pytest.mark.in_short("/-#now")
 @pytest.mark.parametrize(
     ("address", "part"),
     [
@@ -217,6 +218,7 @@ def test_a_page_lives_through_a_restart_of_its_controller(site: Site, sign_in: S
     tab.page.wait_for_selector(LIVE)
 
 
+@pytest.mark.slow
 def test_a_lost_database_is_told_and_comes_back(
     site: Site, sign_in: SignIn, database_url: str, server_url: str
 ) -> None:
@@ -237,6 +239,7 @@ def test_a_lost_database_is_told_and_comes_back(
     tab.page.wait_for_selector(LIVE)
 
 
+@pytest.mark.slow
 def test_back_shows_a_page_and_no_fragment(site: Site, sign_in: SignIn) -> None:
     site.reserve("cms")
     tab = sign_in()
@@ -266,6 +269,7 @@ def test_a_night_of_a_clock_change_is_told(site: Site, sign_in: SignIn, said: st
     assert told in tab.page.inner_text(".problem")
 
 
+@pytest.mark.slow
 def test_the_countdown_counts(site: Site, sign_in: SignIn) -> None:
     site.reserve("cms", start=iso(datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=50)), duration="1 h")
     tab = sign_in()

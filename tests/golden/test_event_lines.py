@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from controller.cli.event_lines import COLUMNS, NARROW, PushLines, cells, narrow_cells
-from controller.cli.tables import table_lines
+from slotcar.cli.event_lines import COLUMNS, NARROW, PushLines, cells, narrow_cells
+from slotcar.cli.tables import table_lines
 
 FOLDER = Path(__file__).parent / "terminal"
 REVISION, NEXT = "20270301T125952-0123456789abcdef", "20270301T150000-0123456789abcdef"

@@ -15,18 +15,18 @@ from typing import Any
 
 import pytest
 
-from controller.admission import SlotTables, capacities
-from controller.cli.from_documents import plan_of
-from controller.ledger.model import Entry
-from controller.network import load_network
-from controller.network.model import Network
-from controller.planning.matching import match
-from controller.planning.offline import entries_of
-from controller.planning.plan import Plan, make_plan
-from controller.planning.plan_file import plan_document
-from controller.planning.plan_markdown import MOST_CHARS, marker, plan_markdown
-from controller.planning.source import Source, source_of_body
-from controller.policy.policy import Policy
+from slotcar.admission import SlotTables, capacities
+from slotcar.cli.from_documents import plan_of
+from slotcar.ledger.model import Entry
+from slotcar.network import load_network
+from slotcar.network.model import Network
+from slotcar.planning.matching import match
+from slotcar.planning.offline import entries_of
+from slotcar.planning.plan import Plan, make_plan
+from slotcar.planning.plan_file import plan_document
+from slotcar.planning.plan_markdown import MOST_CHARS, marker, plan_markdown
+from slotcar.planning.source import Source, source_of_body
+from slotcar.policy.policy import Policy
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(__file__).parent / "markdown"

@@ -24,15 +24,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from controller.ledger.model import Entry
-from controller.network import load_network
-from controller.network.model import Network
-from controller.planning.offline import entries_of
-from controller.platforms import renderer_of
-from controller.platforms.model import Change, Configuration
-from controller.registry import FOLDERS
-from controller.reservation import load_files
-from controller.views.configurations import configurations_at
+from slotcar.ledger.model import Entry
+from slotcar.network import load_network
+from slotcar.network.model import Network
+from slotcar.planning.offline import entries_of
+from slotcar.platforms import renderer_of
+from slotcar.platforms.model import Change, Configuration
+from slotcar.registry import FOLDERS
+from slotcar.reservation import load_files
+from slotcar.views.configurations import configurations_at
 
 HERE = Path(__file__).parent / "render"
 INVENTORIES = (HERE / "inventories", Path(__file__).parents[2] / "inventories")
@@ -43,6 +43,7 @@ INVENTORY = {
     "cisco-gsr": "cisco-gsr",
     "cisco-iosxe-netconf": "cisco-iosxe-netconf",
     "cisco-mqc": "cisco-mqc",
+    "juniper-junos": "juniper-junos",
     "linux-tc": "lab",
 }
 #: Within the slots of nearly all cases.

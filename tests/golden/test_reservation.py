@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from controller.located_yaml import load, read_text
-from controller.problems import InvalidInput
-from controller.reservation import json_schema, load_files
-from controller.reservation.model import Reservation
+from slotcar.located_yaml import load, read_text
+from slotcar.problems import InvalidInput
+from slotcar.reservation import json_schema, load_files
+from slotcar.reservation.model import Reservation
 
 NOW = datetime(2027, 1, 1, 12, 0, tzinfo=UTC)
 FOLDER = Path(__file__).parent / "reservation"

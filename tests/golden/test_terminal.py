@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from controller.cli.listing import BOUNDARIES, RESERVATIONS, boundary_row, reservation_row
-from controller.cli.tables import Column, Row, table_lines
-from controller.cli.watching import Picture, drawing, line
-from controller.ledger.model import Entry, State
-from controller.reservation.model import Endpoint
-from controller.views.documents import timeline_document
-from controller.views.timeline import TimelineQuery, timeline
+from slotcar.cli.listing import BOUNDARIES, RESERVATIONS, boundary_row, reservation_row
+from slotcar.cli.tables import Column, Row, table_lines
+from slotcar.cli.watching import Picture, drawing, line
+from slotcar.ledger.model import Entry, State
+from slotcar.reservation.model import Endpoint
+from slotcar.views.documents import timeline_document
+from slotcar.views.timeline import TimelineQuery, timeline
 from tests.support.requests import T0, at, reservation
 from tests.unit.views.test_timeline import entry, log
 

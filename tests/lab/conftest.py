@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from controller.network import load_network
-from controller.network.model import Network
-from lab import control, requirements, topology
-from lab.control import Lab
-from lab.topology import PORT_BASE_VARIABLE
+from slotcar.network import load_network
+from slotcar.network.model import Network
+from slotcar_lab import control, requirements, topology
+from slotcar_lab.control import Lab
+from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.support.controllers import Controller
 from tests.support.postgres import stop_server
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from lab.control import Lab
+from slotcar_lab.control import Lab
 from tests.support.controllers import Controller, wait_for
 
 #: A command's own time, and how many pushes' time it takes until what was asked is read, pushed and told, at most.

@@ -14,17 +14,17 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from controller.ledger import embedded
-from lab import requirements
-from lab.chaos.controllers import OF_A_RUN, processes_of
-from lab.chaos.faults import Clock, compile_clock, set_read_only, small_disk
+from slotcar.ledger import embedded
+from slotcar_lab import requirements
+from slotcar_lab.chaos.controllers import OF_A_RUN, processes_of
+from slotcar_lab.chaos.faults import Clock, compile_clock, set_read_only, small_disk
 
 pytestmark = pytest.mark.lab
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _packages() -> None:
-    requirements.ensure_chaos(lambda _: None)
+    requirements.ensure_for("chaos", lambda _: None)
 
 
 #: Answers each line with how the wall clock and the monotonic clock went on since the one before, in whole seconds.

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lab.control import Lab
-from lab.errors import LabError
-from lab.requirements import as_root, which
-from lab.snapshot import snapshot, snapshots
-from lab.traffic import start_udp
+from slotcar_lab.control import Lab
+from slotcar_lab.errors import LabError
+from slotcar_lab.requirements import as_root, which
+from slotcar_lab.snapshot import snapshot, snapshots
+from slotcar_lab.traffic import start_udp
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]

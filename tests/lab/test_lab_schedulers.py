@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from controller.network.model import Device, Network
-from controller.platforms import Configuration, renderer_of
-from controller.reservation.model import Endpoint
-from controller.vocabulary import Scheduler, Service
-from lab.control import Lab
-from lab.snapshot import snapshot
+from slotcar.network.model import Device, Network
+from slotcar.platforms import Configuration, renderer_of
+from slotcar.reservation.model import Endpoint
+from slotcar.vocabulary import Scheduler, Service
+from slotcar_lab.control import Lab
+from slotcar_lab.snapshot import snapshot
 from tests.support.controllers import wait_for
 from tests.unit.platforms.worlds import entry, intents
 

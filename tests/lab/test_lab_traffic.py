@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from lab.control import Lab
-from lab.errors import LabError
-from lab.traffic import start_tcp, start_udp
+from slotcar_lab.control import Lab
+from slotcar_lab.errors import LabError
+from slotcar_lab.traffic import start_tcp, start_udp
 
 pytestmark = pytest.mark.lab
 VC_BPS = 60_000_000

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from lab.control import Lab
-from lab.snapshot import snapshots
+from slotcar_lab.control import Lab
+from slotcar_lab.snapshot import snapshots
 from tests.lab.slots import armed_ahead, policed, reserve, wait_not_policed, wait_policed
 from tests.support.controllers import Controller, wait_for
 
@@ -19,6 +19,7 @@ def kinds(controller: Controller) -> set[str]:
     return {event["kind"] for event in controller.events()}
 
 
+@pytest.mark.slow  # in short, in traffic, and with everything dead: tests/lab/test_slots_of_others.py
 def test_a_slot_begins_and_ends_and_leaves_the_routers_as_they_were(lab: Lab, controller: Controller) -> None:
     def ask(start: datetime, attempt: int) -> datetime:
         reserve(controller, f"slot-{attempt}", start.isoformat(), "8 s")

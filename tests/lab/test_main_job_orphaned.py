@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.chaos.round import unnumbered
-from lab.control import Lab
-from lab.snapshot import snapshots
+from slotcar_lab.chaos.round import unnumbered
+from slotcar_lab.control import Lab
+from slotcar_lab.snapshot import snapshots
 from tests.lab.conftest import INVENTORY, ROOT, Controllers
 from tests.lab.slots import policed, reserve, wait_not_policed, wait_policed
 from tests.support.controllers import Controller, slotcar, wait_for
@@ -53,24 +53,39 @@ def test_the_emergency_playbook_needs_no_controller_and_no_database(
     lab: Lab, state_dir: Path, controllers: Controllers
 ) -> None:
     controller = controllers.settled()
-    standing = snapshots(lab)
-    pushed_before = controller.verified()
-    reserve(controller, "emergency", "now", "10 min")
-    wait_for(lambda: controller.verified() > pushed_before, "the push to be verified")
-    controller.kill()
-    pull_the_plug(state_dir / "postgres")
+    without_flow = snapshots(lab)
+    die_in_a_slot(lab, state_dir, controller, "emergency")
     lab.check("anl-edge", ["tc", "filter", "del", "dev", "eth2", "ingress", "protocol", "ip", "pref", "20813"])
     emergency(state_dir)
     assert "dst_port 5001" in policed(lab), "the last configuration known good has the flow"
     emergency(state_dir, "-e", "slotcar_emergency_to=before")
-    assert snapshots(lab) == standing
+    assert snapshots(lab) == without_flow
+    slotcar("cancel", "test/emergency", "--yes", environment=controller.environment)
+
+
+@pytest.mark.slow  # in short: the case above
+def test_the_emergency_playbook_takes_all_of_slotcar_off_the_routers(
+    lab: Lab, state_dir: Path, controllers: Controllers
+) -> None:
+    controller = controllers.settled()
+    without_flow = snapshots(lab)
+    die_in_a_slot(lab, state_dir, controller, "unmanaged")
     emergency(state_dir, "-e", "slotcar_emergency_to=unmanaged")
     for router in lab.topology.routers:
         assert "51c0" not in lab.check(router, ["tc", "qdisc", "show"])
-    slotcar("cancel", "test/emergency", "--yes", environment=controller.environment)
+    slotcar("cancel", "test/unmanaged", "--yes", environment=controller.environment)
     controllers.settled()
     assert not policed(lab)
-    assert without_numbers(snapshots(lab)) == without_numbers(standing)
+    assert without_numbers(snapshots(lab)) == without_numbers(without_flow)
+
+
+def die_in_a_slot(lab: Lab, state_dir: Path, controller: Controller, name: str) -> None:
+    """A reservation is on the routers; controller and database are dead."""
+    pushed_before = controller.verified()
+    reserve(controller, name, "now", "10 min")
+    wait_for(lambda: controller.verified() > pushed_before, "the push to be verified")
+    controller.kill()
+    pull_the_plug(state_dir / "postgres")
 
 
 def without_numbers(found: dict[str, str]) -> dict[str, str]:

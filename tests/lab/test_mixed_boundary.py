@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.control import Lab
-from lab.ios import Routers
+from slotcar_lab.control import Lab
+from slotcar_lab.ios import Routers
 from tests.integration.netconf.server import Server
 from tests.support.controllers import Controller, wait_for
 from tests.support.mixed import ACTS, HELD, PEER, MixedSite, begin_together

@@ -1,4 +1,4 @@
-"""Molecule over the role of Linux routers: converge, idempotence, verify, somebody's meddling, cleanup; on the lab's."""
+"""Molecule over the roles of Linux routers and of hosts: converge, idempotence, verify, somebody's meddling, cleanup."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.control import Lab
-from lab.snapshot import snapshots
+from slotcar_lab.control import Lab
+from slotcar_lab.snapshot import snapshots
 from tests.lab.conftest import ROOT
 from tests.support.molecule import run_scenario
 
@@ -21,3 +21,13 @@ def test_the_role_passes_its_scenario_and_leaves_the_routers_as_they_were(
     before = snapshots(lab)
     run_scenario(ROOT / "roles" / "slotcar_linux_tc", tmp_path / "molecule")
     assert snapshots(lab) == before
+
+
+@pytest.mark.slow
+def test_the_role_of_hosts_passes_its_scenario_and_leaves_no_cgroup(lab: Lab, alone: None, tmp_path: Path) -> None:
+    def cgroups() -> str:
+        return lab.check("lbnl-edge", ["ls", "/sys/fs/cgroup"])
+
+    before = cgroups()
+    run_scenario(ROOT / "roles" / "slotcar_host", tmp_path / "molecule")
+    assert cgroups() == before

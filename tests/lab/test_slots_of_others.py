@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lab.control import Lab
-from lab.experiments.capture import Capture, stamps
-from lab.metrics import delay, loss
-from lab.snapshot import snapshots
-from lab.traffic import start_udp
+from slotcar_lab.control import Lab
+from slotcar_lab.experiments.capture import Capture, stamps
+from slotcar_lab.metrics import delay, loss
+from slotcar_lab.snapshot import snapshots
+from slotcar_lab.traffic import start_udp
 from tests.lab.slots import armed_ahead, wait_not_policed, wait_policed
 from tests.support.controllers import Controller, wait_for
 from tests.support.postgres import pull_the_plug

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from lab import requirements
-from lab.chaos.round import Outcome, play, unnumbered
-from lab.chaos.script import FAULTS, Action, pace_of
-from lab.chaos.stage import Stage, stage_on
-from lab.control import Lab
-from lab.snapshot import snapshots
+from slotcar_lab import requirements
+from slotcar_lab.chaos.round import Outcome, play, unnumbered
+from slotcar_lab.chaos.script import FAULTS, Action, pace_of
+from slotcar_lab.chaos.stage import Stage, stage_on
+from slotcar_lab.control import Lab
+from slotcar_lab.snapshot import snapshots
 from tests.lab.conftest import INVENTORY
 
 #: A hang ends the run; a busy machine, where a history is stretched, does not.
@@ -62,7 +62,7 @@ EVERY_OTHER_FAULT = (
 def stage(lab: Lab, tmp_path: Path, alone: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     # Those that are killed leave their temporary files.
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    requirements.ensure_chaos(lambda _: None)
+    requirements.ensure_for("chaos", lambda _: None)
     with stage_on(lab, tmp_path, INVENTORY) as made:
         yield made
 

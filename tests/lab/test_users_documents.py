@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.control import Lab
+from slotcar_lab.control import Lab
 from tests.lab.conftest import ROOT, Controllers
 from tests.support import prefork
 from tests.support.controllers import SLOTCAR, Controller, slotcar, wait_for

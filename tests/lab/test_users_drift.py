@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from lab.control import Lab
-from lab.snapshot import snapshots
+from slotcar_lab.control import Lab
+from slotcar_lab.snapshot import snapshots
 from tests.lab import slots
 from tests.lab.conftest import INVENTORY, Controllers
 from tests.lab.slots import policed, wait_not_policed, wait_policed

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from lab.control import Lab
-from lab.traffic import Flow, start_udp
 from slotcar_client import Slotcar
+from slotcar_lab.control import Lab
+from slotcar_lab.traffic import Flow, start_udp
 from tests.lab.slots import policed, wait_not_policed
 from tests.support.controllers import Controller, wait_for
 

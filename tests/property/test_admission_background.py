@@ -8,9 +8,9 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.admission import ResourceId
-from controller.admission.background import Share, shares_bps
-from controller.admission.rates import Crossing
+from slotcar.admission import ResourceId
+from slotcar.admission.background import Share, shares_bps
+from slotcar.admission.rates import Crossing
 from tests.support.examples import examples
 
 NAMES = tuple(ResourceId("sls", name) for name in "abc")

@@ -9,8 +9,8 @@ from itertools import groupby, pairwise, product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.admission import Demand, ResourceId, SlotTables
-from controller.admission.deadline import (
+from slotcar.admission import Demand, ResourceId, SlotTables
+from slotcar.admission.deadline import (
     Shape,
     Transfer,
     TransferRefused,
@@ -19,8 +19,8 @@ from controller.admission.deadline import (
     plan_transfer,
     progress,
 )
-from controller.admission.free import Free, free_in, profile_columns
-from controller.admission.rates import (
+from slotcar.admission.free import Free, free_in, profile_columns
+from slotcar.admission.rates import (
     MICROBITS_PER_BYTE,
     Crossing,
     Profile,
@@ -29,9 +29,9 @@ from controller.admission.rates import (
     microbits,
     profile_demands,
 )
-from controller.admission.steady import MINUTE_US, on_grid, steady_profile
-from controller.timebase import Window, to_us
-from controller.units import MAX_RATE_BPS
+from slotcar.admission.steady import MINUTE_US, on_grid, steady_profile
+from slotcar.timebase import Window, to_us
+from slotcar.units import MAX_RATE_BPS
 from tests.support.examples import examples
 from tests.unit.admission.support import T0, at, window
 

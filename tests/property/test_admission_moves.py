@@ -9,11 +9,11 @@ import networkx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.admission import Demand, ResourceId, SlotTables
-from controller.admission.deadline import Shape, Transfer
-from controller.admission.moves import FixedRequest, PlacedTransfer, Room, make_room
-from controller.admission.rates import Crossing, Profile, aligned, clipped, microbits, profile_demands
-from controller.timebase import Window, to_us
+from slotcar.admission import Demand, ResourceId, SlotTables
+from slotcar.admission.deadline import Shape, Transfer
+from slotcar.admission.moves import FixedRequest, PlacedTransfer, Room, make_room
+from slotcar.admission.rates import Crossing, Profile, aligned, clipped, microbits, profile_demands
+from slotcar.timebase import Window, to_us
 from tests.support.examples import examples
 from tests.unit.admission.simplex import Simplex
 from tests.unit.admission.support import LINK, T0

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.admission import Demand, ResourceId, SlotTables, kernels, storage
-from controller.timebase import Window, from_us
+from slotcar.admission import Demand, ResourceId, SlotTables, kernels, storage
+from slotcar.timebase import Window, from_us
 from tests.property.test_admission_decisions import (
     BASE_US,
     MINUTE_US,

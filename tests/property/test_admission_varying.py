@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.admission import Admitted, Demand, Refused, ResourceId, SlotTables, decide
-from controller.admission.model import PERMILLE
-from controller.timebase import to_us
+from slotcar.admission import Admitted, Demand, Refused, ResourceId, SlotTables, decide
+from slotcar.admission.model import PERMILLE
+from slotcar.timebase import to_us
 from tests.property.test_admission_decisions import NAMES, limits, loaded, occurrences, requests, windows
 from tests.support.examples import examples
 from tests.unit.admission.oracle import Oracle, Span, check_form

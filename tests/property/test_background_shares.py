@@ -9,15 +9,15 @@ from datetime import datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.admission.background import Share, shares_bps
-from controller.admission.rates import crossings
-from controller.admission.resource_id import ResourceId
-from controller.admission.resources import background_factors, capacities
-from controller.ledger.model import Entry
-from controller.reservation.model import BackgroundShare
-from controller.timebase import MICROSECOND, Window
-from controller.timeline import Active, active_at
-from controller.timeline.shares import LEAST_BPS, STEP_BPS, BackgroundShares
+from slotcar.admission.background import Share, shares_bps
+from slotcar.admission.rates import crossings
+from slotcar.admission.resource_id import ResourceId
+from slotcar.admission.resources import background_factors, capacities
+from slotcar.ledger.model import Entry
+from slotcar.reservation.model import BackgroundShare
+from slotcar.timebase import MICROSECOND, Window
+from slotcar.timeline import Active, active_at
+from slotcar.timeline.shares import LEAST_BPS, STEP_BPS, BackgroundShares
 from tests.support.examples import examples
 from tests.support.requests import at
 from tests.unit.timeline.test_shares import NETWORK, entry

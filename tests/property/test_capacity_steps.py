@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.admission.resource_id import sls_resource
-from controller.timebase import Window
-from controller.views.capacity import Course
+from slotcar.admission.resource_id import sls_resource
+from slotcar.timebase import Window
+from slotcar.views.capacity import Course
 
 CAPACITY = 100
 levels = st.lists(st.tuples(st.integers(1, 50), st.integers(0, CAPACITY)), min_size=1, max_size=60)

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.ledger.model import Entry
-from controller.network import load_network
-from controller.network.model import Network
-from controller.planning.offline import entries_of
-from controller.problems import SlotcarError
-from controller.reservation.model import Endpoint, Reservation, Slot
-from controller.rollout.configuring import Configuring
-from controller.timebase import Window
-from controller.timeline import Active
-from controller.vocabulary import Protocol, Service
+from slotcar.ledger.model import Entry
+from slotcar.network import load_network
+from slotcar.network.model import Network
+from slotcar.planning.offline import entries_of
+from slotcar.problems import SlotcarError
+from slotcar.reservation.model import Endpoint, Reservation, Slot
+from slotcar.rollout.configuring import Configuring
+from slotcar.timebase import Window
+from slotcar.timeline import Active
+from slotcar.vocabulary import Protocol, Service
 from tests.support.examples import examples
 
 ROOT = Path(__file__).resolve().parents[2]

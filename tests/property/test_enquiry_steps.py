@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.admission.free import Free
-from controller.admission.rates import RateStep, excess
-from controller.admission.steady import coarse
+from slotcar.admission.free import Free
+from slotcar.admission.rates import RateStep, excess
+from slotcar.admission.steady import coarse
 from tests.support.examples import examples
 
 BASE_US = 1_800_000_000_000_000

@@ -14,10 +14,10 @@ from hier_config.platforms.cisco_ios.driver import HConfigDriverCiscoIOS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.network.model import Device
-from controller.platforms import Configuration, renderer_of
-from controller.reservation.model import Endpoint, Reservation
-from controller.vocabulary import Service
+from slotcar.network.model import Device
+from slotcar.platforms import Configuration, renderer_of
+from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.vocabulary import Service
 from tests.property import test_render_cisco_car as car
 from tests.property import test_render_cisco_cat6500 as catalyst
 from tests.property import test_render_ios_brownfield as mqc_and_gsr
@@ -83,6 +83,7 @@ def test_hier_config_ends_where_our_plan_says(name: str, succession: Succession)
     judge(name, first, second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [MQC, pytest.param(GSR, marks=pytest.mark.slow)])
 def test_hier_config_agrees_that_all_comes_and_goes_beside_an_operators(name: str) -> None:
     unmanaged = Configuration(name, device_of(name).platform)

@@ -8,11 +8,11 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.intent import intents_at
-from controller.network import load_network
-from controller.network.model import Device, Network
-from controller.platforms import Configuration, renderer_of
-from controller.reservation.model import Endpoint, Reservation
+from slotcar.intent import intents_at
+from slotcar.network import load_network
+from slotcar.network.model import Device, Network
+from slotcar.platforms import Configuration, renderer_of
+from slotcar.reservation.model import Endpoint, Reservation
 from tests.support.examples import examples
 from tests.unit.platforms.ios import Ios, Port
 from tests.unit.platforms.worlds import active, population, successions

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.intent import QosIntent, intents_at
-from controller.network import load_network
-from controller.network.model import Network
-from controller.platforms import renderer_of
-from controller.reservation.model import Reservation
-from lab.ios.grammar import check
+from slotcar.intent import QosIntent, intents_at
+from slotcar.network import load_network
+from slotcar.network.model import Network
+from slotcar.platforms import renderer_of
+from slotcar.reservation.model import Reservation
+from slotcar_lab.ios.grammar import check
 from tests.support.examples import examples
 from tests.unit.platforms.watching import between, check_asked_in_order, check_hitless, check_taken_and_undone
 from tests.unit.platforms.worlds import active, population, successions
@@ -66,6 +66,7 @@ WORLDS = (
 each_world = pytest.mark.parametrize("world", WORLDS, ids=lambda world: world.platform)
 
 
+@pytest.mark.in_short("cisco-mqc")
 @each_world
 @given(data=st.data(), succession=successions())
 @examples(25, 100)
@@ -75,6 +76,7 @@ def test_a_change_is_taken_and_undone(world: World, data: st.DataObject, success
     check_taken_and_undone(device, *world.intents(name, succession), release)
 
 
+@pytest.mark.slow
 @each_world
 @given(data=st.data(), succession=successions())
 @examples(25, 100)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.intent import intents_at
-from controller.network import load_network
-from controller.network.model import Device, Network
-from controller.platforms import Configuration, Unrenderable, renderer_of
-from controller.reservation.model import Reservation
+from slotcar.intent import intents_at
+from slotcar.network import load_network
+from slotcar.network.model import Device, Network
+from slotcar.platforms import Configuration, Unrenderable, renderer_of
+from slotcar.reservation.model import Reservation
 from tests.support.examples import examples
 from tests.unit.platforms.mqc_ios import MqcIos
 from tests.unit.platforms.watching import between

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.intent.model import QosIntent
-from controller.network.model import Device, Network
-from controller.platforms import Configuration, renderer_of
-from controller.reservation.model import Reservation
-from controller.vocabulary import Scheduler
+from slotcar.intent.model import QosIntent
+from slotcar.network.model import Device, Network
+from slotcar.platforms import Configuration, renderer_of
+from slotcar.reservation.model import Reservation
+from slotcar.vocabulary import Scheduler
 from tests.support.examples import examples
 from tests.unit.platforms.kernel import Kernel
 from tests.unit.platforms.worlds import intents, network, population, successions, without_interface

@@ -8,11 +8,11 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.intent import QosIntent, intents_at
-from controller.network import load_network
-from controller.network.model import Device, Network
-from controller.platforms import Configuration, renderer_of
-from controller.reservation.model import Reservation
+from slotcar.intent import QosIntent, intents_at
+from slotcar.network import load_network
+from slotcar.network.model import Device, Network
+from slotcar.platforms import Configuration, renderer_of
+from slotcar.reservation.model import Reservation
 from tests.support.examples import examples
 from tests.unit.platforms.watching import between
 from tests.unit.platforms.worlds import active, population, successions

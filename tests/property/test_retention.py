@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.recovery.history import History
-from controller.rollout.model import ConfiguredReservation
-from controller.rollout.retention import dispensable
+from slotcar.recovery.history import History
+from slotcar.rollout.model import ConfiguredReservation
+from slotcar.rollout.retention import dispensable
 
 DEVICES = ("a", "b", "c")
 HANDLES = ("r-1", "r-2", "r-3")

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import yaml
 
-from controller.ledger.model import Entry
-from controller.network import load_network
-from controller.network.model import Device, Network
-from controller.planning.offline import entries_of
-from controller.registry import TransportKind, facts_of
-from controller.rollout.ios.eem import FENCE
-from controller.rollout.model import PushResult, Reading, Wanted
-from controller.rollout.pusher import Pusher
-from controller.settings import load_settings
-from controller.timebase import Window
-from controller.timeline import active_at
-from controller.wiring import pusher_for, wanted_for
-from lab.ios import Router, Routers
+from slotcar.ledger.model import Entry
+from slotcar.network import load_network
+from slotcar.network.model import Device, Network
+from slotcar.planning.offline import entries_of
+from slotcar.registry import TransportKind, facts_of
+from slotcar.rollout.ios.eem import FENCE
+from slotcar.rollout.model import PushResult, Reading, Wanted
+from slotcar.rollout.pusher import Pusher
+from slotcar.settings import load_settings
+from slotcar.timebase import Window
+from slotcar.timeline import active_at
+from slotcar.wiring import pusher_for, wanted_for
+from slotcar_lab.ios import Router, Routers
 from tests.support import detached
 from tests.support.requests import reservation
 

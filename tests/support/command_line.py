@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from controller.cli import main
+from slotcar.cli import main
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,13 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtur
 
     def run(*arguments: str | Path) -> Done:
         monkeypatch.setattr(sys, "argv", ["slotcar", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
+        before = os.umask(0o077)
+        os.umask(before)
+        try:
+            with pytest.raises(SystemExit) as ended:
+                main()
+        finally:
+            os.umask(before)  # a command's own, which what runs after it here must not have
         captured = capfd.readouterr()
         return Done(int(ended.value.code or 0), captured.out, captured.err)
 

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,8 @@ from tests.support import leftovers, prefork
 
 SLOTCAR = Path(sys.executable).with_name("slotcar")
 PATIENCE_S = 120.0
+#: For clients of addresses without TLS: reading all certificate authorities for each of them takes longer than a request.
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 #: A controller that is told to stop finishes its push, or takes it back: SLOTCAR_STOP_TIMEOUT and some seconds.
 STOP_TIMEOUT_S = 120.0
 

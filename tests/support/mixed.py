@@ -17,11 +17,11 @@ from typing import Any
 
 import yaml
 
-from controller.network import load_network
-from controller.network.model import Network
-from controller.rollout.netconf import netconf_login
-from controller.rollout.netconf.session import Session
-from lab.ios import Router, Routers
+from slotcar.network import load_network
+from slotcar.network.model import Network
+from slotcar.rollout.netconf import netconf_login
+from slotcar.rollout.netconf.session import Session
+from slotcar_lab.ios import Router, Routers
 from tests.integration.netconf.server import ROOT, Server
 from tests.support import netconf_world
 from tests.support.cisco import startup

@@ -15,13 +15,13 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from controller.admission.highs import HighsSolver
-from controller.admission.model import Demand
-from controller.ledger import Ledger, open_ledger
-from controller.ledger.errors import ForbiddenTransition, ProgressRefused
-from controller.ledger.model import AdmissionRequest, Entry, State, Terms
-from controller.policy.policy import Policy
-from controller.vocabulary import Shape
+from slotcar.admission.highs import HighsSolver
+from slotcar.admission.model import Demand
+from slotcar.ledger import Ledger, open_ledger
+from slotcar.ledger.errors import ForbiddenTransition, ProgressRefused
+from slotcar.ledger.model import AdmissionRequest, Entry, State, Terms
+from slotcar.policy.policy import Policy
+from slotcar.vocabulary import Shape
 from tests.support.requests import RESOURCES, T0, request, reservation, transfer
 
 CAPACITY_BPS = 1_000

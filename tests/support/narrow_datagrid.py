@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from controller.network import load_network
-from controller.network.model import Network
-from controller.vocabulary import Service
+from slotcar.network import load_network
+from slotcar.network.model import Network
+from slotcar.vocabulary import Service
 from tests.support.cisco import ROOT
 
 DATAGRID = ROOT / "inventories" / "datagrid"

@@ -19,17 +19,17 @@ from pathlib import Path
 import yaml
 from lxml import etree
 
-from controller.network import load_network
-from controller.network.model import Device, Network
-from controller.planning.offline import entries_of
-from controller.platforms.cisco_iosxe_netconf.tree import ACL, NATIVE, POLICY
-from controller.rollout.netconf import netconf_login
-from controller.rollout.netconf.session import Session
-from controller.settings import load_settings
-from controller.timebase import Window
-from controller.timeline import active_at
-from controller.wiring import pusher_for, wanted_for
-from lab import control, requirements
+from slotcar.network import load_network
+from slotcar.network.model import Device, Network
+from slotcar.planning.offline import entries_of
+from slotcar.platforms.cisco_iosxe_netconf.tree import ACL, NATIVE, POLICY
+from slotcar.rollout.netconf import netconf_login
+from slotcar.rollout.netconf.session import Session
+from slotcar.settings import load_settings
+from slotcar.timebase import Window
+from slotcar.timeline import active_at
+from slotcar.wiring import pusher_for, wanted_for
+from slotcar_lab import control, requirements
 from tests.integration.netconf.server import ROOT, Server
 from tests.support import detached
 from tests.support.requests import reservation
@@ -128,7 +128,7 @@ class NetconfWorld:
 
 def serve(folder: Path) -> None:
     """The servers until SIGTERM; writes then whether each runs what it ran at first."""
-    requirements.ensure_netconf(control.quiet)
+    requirements.ensure_for("a NETCONF server", control.quiet)
     with ExitStack() as stack:
         # netconfd's socket needs a short path.
         short = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slotcar-")))

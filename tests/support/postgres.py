@@ -10,7 +10,7 @@ import psutil
 from alembic import command
 from alembic.runtime.migration import MigrationContext
 
-from controller.ledger import database
+from slotcar.ledger import database
 
 STOP_TIMEOUT_S = 20
 

@@ -3,7 +3,7 @@
     python -m tests.support.prefork SOCKET
 
 A server that has imported what the commands import forks one process for each request on its Unix socket. That process is
-given a command line, an environment, a folder and its two output streams, and calls `controller.cli.main` as the installed
+given a command line, an environment, a folder and its two output streams, and calls `slotcar.cli.main` as the installed
 script does. The server ends when its standard input ends: with the tests.
 """
 
@@ -176,7 +176,7 @@ def _become(request: dict[str, object], ends: list[int]) -> None:
         tempfile.tempdir = None
         sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
         sys.argv = ["slotcar", *request["argv"]]  # type: ignore[misc]
-        from controller.cli import main
+        from slotcar.cli import main
 
         main()
         code = 0

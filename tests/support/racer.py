@@ -11,8 +11,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from controller.ledger import open_ledger
-from controller.ledger.model import Entry, State, Terms
+from slotcar.ledger import open_ledger
+from slotcar.ledger.model import Entry, State, Terms
 from tests.support.requests import RESOURCES, T0, request, reservation
 
 CAPACITY_BPS = 1_000

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from controller.admission.model import Demand
-from controller.admission.resource_id import ResourceId
-from controller.ledger.model import AdmissionRequest
-from controller.reservation.model import Endpoint, Reservation
-from controller.reservation.need import VolumeByDeadline
-from controller.timebase import Window
-from controller.vocabulary import Protocol, Service
+from slotcar.admission.model import Demand
+from slotcar.admission.resource_id import ResourceId
+from slotcar.ledger.model import AdmissionRequest
+from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.reservation.need import VolumeByDeadline
+from slotcar.timebase import Window
+from slotcar.vocabulary import Protocol, Service
 
 T0 = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
 RESOURCES = (

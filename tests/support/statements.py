@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import event
 
-from controller.ledger import Ledger
+from slotcar.ledger import Ledger
 
 
 @contextmanager

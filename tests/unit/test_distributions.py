@@ -1,4 +1,4 @@
-"""The checkout holds three distributions: `slotcar`, `slotcar-client`, and `slotcar-lab`, which adds `slotcar lab`."""
+"""The checkout holds four distributions: `slotcar`, its client, and the lab and the mover, which add commands."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from controller.cli import installed
-from lab.cli import app as lab
+from slotcar.cli import installed
+from slotcar.cli.exit_codes import ExitCode
+from slotcar_lab.cli import app as lab
+from slotcar_transfer.cli import ExitCode as TransferExit
+from tests.unit.test_layers import names_imported
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,7 +45,7 @@ def entry_point(name: str, value: str) -> EntryPoint:
 
 
 def test_the_lab_declares_its_command() -> None:
-    assert project(ROOT / "lab")["project"]["entry-points"] == {"slotcar.commands": {"lab": "lab.cli:app"}}
+    assert project(ROOT / "lab")["project"]["entry-points"] == {"slotcar.commands": {"lab": "slotcar_lab.cli:app"}}
 
 
 def test_the_lab_is_installed_beside_the_controller() -> None:
@@ -50,16 +53,47 @@ def test_the_lab_is_installed_beside_the_controller() -> None:
     assert [one.load() for one in entry_points(group="slotcar.commands", name="lab")] == [lab]
 
 
+def test_the_mover_declares_its_commands_and_what_it_needs() -> None:
+    """Of this checkout the client library alone: a host that moves data has no controller."""
+    declared = project(ROOT / "mover")["project"]
+    assert declared["entry-points"] == {"slotcar.commands": {"transfer": "slotcar_transfer.cli:app"}}
+    assert declared["scripts"] == {"slotcar-transfer": "slotcar_transfer.__main__:main"}
+    assert set(declared["dependencies"]) == {"slotcar-client", "typer>=0.15", *requirements("transfer")}
+    assert "typer>=0.15" in requirements("runtime")
+    assert not requirements("transfer") & requirements("runtime")
+    for module in (ROOT / "mover").rglob("*.py"):
+        roots = {name.partition(".")[0] for name in names_imported(module.read_text(encoding="utf-8"))}
+        assert not roots & {"controller", "lab", "tests"}, module
+
+
+def test_the_movers_commands_end_as_the_controllers_do() -> None:
+    codes = {one.name: one.value for one in ExitCode}
+    same = {"ERROR": "ERROR", "USAGE": "USAGE", "NOT_ADMITTED": "REFUSED", "LATE": "LATE", "IN_TIME": "OK"}
+    same |= {"INTERRUPTED": "INTERRUPTED", "TERMINATED": "TERMINATED"}
+    assert {one.name: one.value for one in TransferExit} == {name: codes[other] for name, other in same.items()}
+
+
+def test_a_transfer_is_a_command_beside_the_controller(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Also without its verb, and it ends with its own code."""
+    monkeypatch.setenv("SLOTCAR_TRANSFER_HOME", str(tmp_path))
+    program = added(monkeypatch, entry_point("transfer", "slotcar_transfer.cli:app"))
+    assert "serve" in CliRunner().invoke(program, ["transfer", "--help"]).stdout
+    for words in (["transfer", "a", "b"], ["transfer", "copy", "a", "b"], ["transfer", "--service", "qbss", "a", "b"]):
+        ended = CliRunner().invoke(program, words)
+        assert ended.exit_code == 1
+        assert "both are paths of this host" in ended.stderr
+
+
 def test_an_installed_command_is_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = added(monkeypatch, entry_point("experiments", "lab.cli:app"))
+    program = added(monkeypatch, entry_point("experiments", "slotcar_lab.cli:app"))
     assert "snapshot" in CliRunner().invoke(program, ["experiments", "--help"]).stdout
 
 
-@pytest.mark.parametrize("value", ["lab.not_there:app", "lab.cli:not_there"])
+@pytest.mark.parametrize("value", ["slotcar_lab.not_there:app", "slotcar_lab.cli:not_there"])
 def test_a_command_that_cannot_be_loaded_is_named_and_the_others_work(
     monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
-    program = added(monkeypatch, entry_point("broken", value), entry_point("lab", "lab.cli:app"))
+    program = added(monkeypatch, entry_point("broken", value), entry_point("lab", "slotcar_lab.cli:app"))
     warning = "warning: the installed command `slotcar broken` cannot be loaded: "
     shown = CliRunner().invoke(program, ["--help"])
     assert shown.stderr.startswith(warning)
@@ -73,9 +107,9 @@ def test_a_command_that_cannot_be_loaded_is_named_and_the_others_work(
 
 def test_a_command_of_its_own_imports_no_installed_one() -> None:
     """The lab takes longer to import than all of the controller's commands."""
-    program = "import sys; from controller.cli.app import app; app(['schema', '--help'], standalone_mode=False);"
+    program = "import sys; from slotcar.cli.app import app; app(['schema', '--help'], standalone_mode=False);"
     shown = subprocess.run(
-        [sys.executable, "-c", f"{program} print([one for one in sys.modules if one.partition('.')[0] == 'lab'])"],
+        [sys.executable, "-c", f"{program} print([one for one in sys.modules if one.partition('.')[0] == 'slotcar_lab'])"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert shown.stdout.endswith("[]\n")
@@ -97,9 +131,9 @@ def test_every_file_of_the_lab_is_in_its_distribution() -> None:
         file
         for package, globs in patterns.items()
         for pattern in globs
-        for file in ROOT.joinpath(*package.split(".")).glob(pattern)
+        for file in (ROOT / "lab").joinpath(*package.split(".")).glob(pattern)
     }
-    left_out = {"pyproject.toml", "build", "__pycache__"}
+    left_out = {"pyproject.toml", "build", "__pycache__", "slotcar_lab.egg-info"}
     files = {
         file
         for file in (ROOT / "lab").rglob("*")
@@ -109,6 +143,6 @@ def test_every_file_of_the_lab_is_in_its_distribution() -> None:
 
 
 def test_the_controllers_image_holds_no_lab() -> None:
-    assert project(ROOT)["tool"]["setuptools"]["packages"]["find"]["include"] == ["controller*"]
+    assert project(ROOT)["tool"]["setuptools"]["packages"]["find"]["where"] == ["controller"]
     for file in ("Dockerfile", ".dockerignore"):
         assert "lab" not in (ROOT / file).read_text(encoding="utf-8")

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from controller.auth.tokens import TokenStore
-from controller.cli.remote import Declined, remote
-from controller.files import read_regular_file
-from controller.network.reading import read_inventory
-from controller.notify.signing import SecretUnusable, keys_at
-from controller.planning.plan_file import read_plan
-from controller.problems import InvalidInput, SlotcarError
-from controller.reservation import load_files
-from controller.settings import Settings
+from slotcar.auth.tokens import TokenStore
+from slotcar.cli.remote import Declined, remote
+from slotcar.files import read_regular_file
+from slotcar.network.reading import read_inventory
+from slotcar.notify.signing import SecretUnusable, keys_at
+from slotcar.planning.plan_file import read_plan
+from slotcar.problems import InvalidInput, SlotcarError
+from slotcar.reservation import load_files
+from slotcar.settings import Settings
 
 NOW = datetime(2027, 3, 1, tzinfo=UTC)
 GARNET = Path(__file__).resolve().parents[2] / "inventories" / "garnet"

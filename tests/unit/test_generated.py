@@ -14,7 +14,7 @@ BIN = Path(sys.executable).parent
 COMMANDS = {
     "schemas/reservation.schema.json": ("slotcar", "schema", "reservation"),
     "schemas/openapi.json": ("slotcar", "schema", "openapi"),
-    "docs/reference/cli.md": ("typer", "controller.cli.app", "utils", "docs", "--name", "slotcar"),
+    "docs/reference/cli.md": ("typer", "slotcar.cli.app", "utils", "docs", "--name", "slotcar"),
 }
 
 

@@ -8,17 +8,20 @@ from pathlib import Path
 import networkx
 import pytest
 
-from controller.registry import FOLDERS
+from slotcar.registry import FOLDERS
 
 ROOT = Path(__file__).parents[2]
 #: Lower first. A room imports itself and what stands before it.
 ORDER = [
     "problems",
     "private_files",
+    "shipped",
     "stopping",
     "timebase",
     "vocabulary",
     "units",
+    "managers",
+    "measuring",
     "registry",
     "files",
     "logs",
@@ -48,7 +51,7 @@ ORDER = [
     "web",
     "cli",
 ]
-MODULES = sorted((ROOT / "controller").rglob("*.py"))
+MODULES = sorted((ROOT / "controller" / "slotcar").rglob("*.py"))
 
 
 def names_imported(source: str) -> set[str]:
@@ -65,12 +68,12 @@ def names_imported(source: str) -> set[str]:
 def imported(source: str) -> set[str]:
     """Rooms that a module imports."""
     parts = [name.split(".") for name in names_imported(source)]
-    return {part[1] for part in parts if part[0] == "controller" and len(part) > 1} & set(ORDER)
+    return {part[1] for part in parts if part[0] == "slotcar" and len(part) > 1} & set(ORDER)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_run_down_the_rooms(module: Path) -> None:
-    parts = module.relative_to(ROOT / "controller").with_suffix("").parts
+    parts = module.relative_to(ROOT / "controller" / "slotcar").with_suffix("").parts
     room = parts[0]
     if room == "__init__":
         return
@@ -80,20 +83,20 @@ def test_imports_run_down_the_rooms(module: Path) -> None:
 
 
 def test_the_check_sees_an_import_that_runs_back() -> None:
-    assert imported("def f():\n    from controller.api import app\n") == {"api"}
+    assert imported("def f():\n    from slotcar.api import app\n") == {"api"}
 
 
 def test_the_controller_imports_nothing_of_the_lab() -> None:
     """The lab is a distribution of its own, which the controller does without; `slotcar lab` comes by an entry point."""
     for module in MODULES:
         names = {name.split(".")[0] for name in names_imported(module.read_text())}
-        assert not names & {"lab", "benchmarks", "tests"}, module
+        assert not names & {"slotcar_lab", "benchmarks", "tests"}, module
 
 
 def test_only_the_command_line_stands_on_the_client() -> None:
     """Which imports nothing of the controller: tests/unit/client holds that."""
     for module in MODULES:
-        if module.relative_to(ROOT / "controller").parts[0] != "cli":
+        if module.relative_to(ROOT / "controller" / "slotcar").parts[0] != "cli":
             names = {name.split(".")[0] for name in names_imported(module.read_text())}
             assert "slotcar_client" not in names, module
 
@@ -102,9 +105,9 @@ def test_modules_of_the_lab_and_of_the_benchmarks_import_each_other_in_one_direc
     """Also inside functions, and for types only."""
     graph = networkx.DiGraph()
     modules = {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
-        for folder in ("lab", "benchmarks")
-        for path in (ROOT / folder).rglob("*.py")
+        ".".join(path.relative_to(top).with_suffix("").parts).removesuffix(".__init__"): path
+        for top, folder in ((ROOT / "lab", "slotcar_lab"), (ROOT, "benchmarks"))
+        for path in (top / folder).rglob("*.py")
     }
     for name, path in modules.items():
         graph.add_edges_from((name, other) for other in names_imported(path.read_text()) & set(modules) - {name})
@@ -117,7 +120,7 @@ def test_modules_of_the_lab_and_of_the_benchmarks_import_each_other_in_one_direc
 
 
 def test_platform_facts_import_only_rooms_below_the_network() -> None:
-    """The network asks them, so they must not ask it; `controller.platforms.ios.facts` is a part of them."""
+    """The network asks them, so they must not ask it; `slotcar.platforms.ios.facts` is a part of them."""
     for module in MODULES:
         if module.name == "facts.py":
             above = imported(module.read_text()) - {*ORDER[: ORDER.index("network")], "platforms"}
@@ -125,9 +128,9 @@ def test_platform_facts_import_only_rooms_below_the_network() -> None:
 
 
 def test_no_other_room_has_a_branch_for_a_platform() -> None:
-    """Code outside of `controller/platforms/` compares with no platform's name; help and examples may show one."""
+    """Code outside of `controller/slotcar/platforms/` compares with no platform's name; help and examples may show one."""
     for module in MODULES:
-        if module.relative_to(ROOT / "controller").parts[0] == "platforms" or module.name == "registry.py":
+        if module.relative_to(ROOT / "controller" / "slotcar").parts[0] == "platforms" or module.name == "registry.py":
             continue
         for node in ast.walk(ast.parse(module.read_text())):
             compared = [*node.comparators, node.left] if isinstance(node, ast.Compare) else []
@@ -139,6 +142,4 @@ def test_no_other_room_has_a_branch_for_a_platform() -> None:
                 for one in ast.walk(top)
                 if isinstance(one, ast.Constant) and one.value in FOLDERS
             ]
-            assert not named, (
-                f"{module}:{getattr(node, 'lineno', 0)} has a branch for {named}: ask controller.registry"
-            )
+            assert not named, f"{module}:{getattr(node, 'lineno', 0)} has a branch for {named}: ask slotcar.registry"

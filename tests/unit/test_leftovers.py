@@ -11,6 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.support.checkout import PYTHONPATH
+
 ROOT = Path(__file__).resolve().parents[2]
 CONFTEST = "from tests.support import leftovers\nleftovers.GRACE_S = 0.5\n"
 LEAVES = """
@@ -28,7 +30,7 @@ def run(folder: Path, text: str, *options: str) -> subprocess.CompletedProcess[s
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_inner.py").write_text(text)
     argv = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", "-q", *options]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
+    environment = os.environ | {"PYTHONPATH": PYTHONPATH, "TMPDIR": str(folder)}
     return subprocess.run(
         [*argv, "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "test_inner.py"],
         cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False,

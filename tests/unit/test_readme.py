@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.problems import InvalidInput
-from controller.reservation import load_text
+from slotcar.problems import InvalidInput
+from slotcar.reservation import load_text
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from controller.timebase import ClockWatch
+from slotcar.timebase import ClockWatch
 from tests.support.requests import T0
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller import units
+from slotcar import units
 
 
 @pytest.mark.parametrize(

@@ -18,19 +18,19 @@ import uvicorn
 from fastapi import FastAPI
 from sqlalchemy.engine import make_url
 
-from controller.api.app import create_app
-from controller.api.connections import connection_options
-from controller.api.context import Context
-from controller.api.streaming import Streams
-from controller.auth.tokens import Role, TokenStore, create_token
-from controller.broker import Broker
-from controller.ledger import Ledger, open_ledger
-from controller.network import load_network
-from controller.network.model import Network
-from controller.rollout.status import LoopStatus
-from controller.settings import Settings
-from controller.watching.model import WatchStatus
-from tests.support.controllers import free_port
+from slotcar.api.app import create_app
+from slotcar.api.connections import connection_options
+from slotcar.api.context import Context
+from slotcar.api.streaming import Streams
+from slotcar.auth.tokens import Role, TokenStore, create_token
+from slotcar.broker import Broker
+from slotcar.ledger import Ledger, open_ledger
+from slotcar.network import load_network
+from slotcar.network.model import Network
+from slotcar.rollout.status import LoopStatus
+from slotcar.settings import Settings
+from slotcar.watching.model import WatchStatus
+from tests.support.controllers import NO_TLS, free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 GARNET = ROOT / "inventories" / "garnet"
@@ -114,7 +114,7 @@ class Running:
         while not server.started:
             assert thread.is_alive(), "the API ended before it listened"
             time.sleep(0.01)
-        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
+        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, verify=NO_TLS)
         self._servers.append((server, thread, client))
         return client
 
@@ -171,7 +171,9 @@ def as_(serve: Serve, tmp_path: Path) -> Iterator[As]:
         token = create_token(tmp_path / "tokens.json", name, role, owner, now, now + valid if valid else None)
         anyone = anyone or serve(open=False)
         clients.append(
-            httpx.Client(base_url=anyone.base_url, headers={"Authorization": f"Bearer {token}"}, timeout=60)
+            httpx.Client(
+                base_url=anyone.base_url, headers={"Authorization": f"Bearer {token}"}, timeout=60, verify=NO_TLS
+            )
         )
         return clients[-1]
 

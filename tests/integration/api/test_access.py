@@ -13,14 +13,15 @@ import httpx
 import pytest
 from starlette.routing import Mount, Route
 
-from controller.api.app import create_app
-from controller.api.streaming import Streams
-from controller.auth.tokens import Role, create_token, revoke_token
-from controller.ledger import open_ledger
-from controller.network.model import Network
-from controller.rollout.status import LoopStatus
-from controller.settings import Settings
+from slotcar.api.app import app_with_routes
+from slotcar.api.streaming import Streams
+from slotcar.auth.tokens import Role, create_token, revoke_token
+from slotcar.ledger import open_ledger
+from slotcar.network.model import Network
+from slotcar.rollout.status import LoopStatus
+from slotcar.settings import Settings
 from tests.integration.api.conftest import GARNET, ROOT, As, Running, Serve, at, body, copied, created, problem
+from tests.support.controllers import NO_TLS
 
 DOCUMENT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 TABLE = DOCUMENT.partition("## Who may do what")[2].partition("\n## ")[0]
@@ -45,7 +46,7 @@ def routes(listed: Any) -> Iterator[tuple[str, str]]:
 
 
 def test_every_route_is_in_the_table() -> None:
-    assert {(method, path) for method, path, *_ in ROWS} == set(routes(create_app(None).routes))
+    assert {(method, path) for method, path, *_ in ROWS} == set(routes(app_with_routes().routes))
 
 
 @dataclass
@@ -54,6 +55,7 @@ class World:
 
     clients: dict[str, httpx.Client]
     handles: dict[str, str]
+    groups: dict[str, str]
     plans: dict[str, Any]
 
 
@@ -70,18 +72,23 @@ def world(
         )
         headers = {"nobody": {}} | {name: {"Authorization": f"Bearer {one}"} for name, one in secrets.items()}
         clients = {
-            who: httpx.Client(base_url=anyone.base_url, headers=one, timeout=60) for who, one in headers.items()
+            who: httpx.Client(base_url=anyone.base_url, headers=one, timeout=60, verify=NO_TLS)
+            for who, one in headers.items()
         }
         operator = clients["operator"]
         handles = {
             "own": created(operator, "mine", rate="1 Mbit/s")["handle"],
             "other's": created(operator, "theirs", owner="astro", rate="1 Mbit/s", **THEIRS)["handle"],
         }
+        groups = {
+            whose: operator.post("/v1/groups", json=group(owner)).json()["handle"]
+            for whose, owner in (("own", "hep"), ("other's", "astro"))
+        }
         plans = {
             whose: operator.post("/v1/plans", json=file(owner)).json()
             for whose, owner in (("own", "hep"), ("other's", "astro"))
         }
-        yield World(clients, handles, plans)
+        yield World(clients, handles, groups, plans)
         for client in clients.values():
             client.close()
         running.stop()
@@ -92,11 +99,20 @@ def file(owner: str, name: str = "planned", **more: Any) -> dict[str, Any]:
     return {"version": 1, "reservations": [body(name, owner=owner, rate="1 Mbit/s", **flow | more)]}
 
 
+def group(owner: str, name: str = "together", **more: Any) -> dict[str, Any]:
+    """A group of one flow."""
+    said = body("x", owner=owner, **{"rate": "1 Mbit/s"} | (THEIRS if owner == "astro" else {}) | more)
+    times = {key: said.pop(key) for key in ("start", "end", "duration") if key in said}
+    flow = {key: one for key, one in said.items() if key not in ("name", "owner")}
+    return {"name": name, "owner": owner, **times, "members": [{"name": "line", "network": flow}]}
+
+
 def asked(world: World, path: str, whose: str) -> dict[str, Any]:
     """A request to a route that is right but for who asks. It changes as little as it can."""
     owner = "astro" if whose == "other's" else "hep"
     bodies: dict[str, Any] = {
         "/v1/reservations": body("asked", owner=owner, rate="900 Mbit/s"),
+        "/v1/groups": group(owner, "asked", rate="900 Mbit/s"),
         "/v1/enquiries": body(name=None, owner=None),
         "/v1/plans": file(owner),
         "/v1/applies": world.plans.get(whose, {}),
@@ -119,7 +135,8 @@ def asked(world: World, path: str, whose: str) -> dict[str, Any]:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]} {row[1]} {row[2]}")
 def test_the_table_of_rights_is_true(world: World, row: tuple[str, ...]) -> None:
     method, path, whose, *cells = row
-    place = path.replace("{handle}", world.handles.get(whose, "")).replace("{webhook}", "wh-0")
+    handles = world.groups if path.startswith("/v1/groups") else world.handles
+    place = path.replace("{handle}", handles.get(whose, "")).replace("{webhook}", "wh-0")
     place = place.replace("{device}", "nowhere").replace("/static", "/static/swagger-ui/swagger-ui.css")
     for who, cell in zip(WHO, cells, strict=True):
         given = {} if method in ("GET", "DELETE") else asked(world, path, whose)

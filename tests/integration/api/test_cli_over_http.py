@@ -10,10 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
-from controller.auth.tokens import Role
-from controller.cli.from_documents import entry_of
-from controller.cli.remote import choose_context
-from controller.views.documents import entry_document
+from slotcar.auth.tokens import Role
+from slotcar.cli.from_documents import entry_of
+from slotcar.cli.remote import choose_context
+from slotcar.views.documents import entry_document
 from tests.integration.api.conftest import GARNET, START, As, Body, Serve, body
 from tests.support.command_line import Cli, in_this_process
 
@@ -105,6 +105,7 @@ def test_refusals_end_as_they_do_on_the_controllers_machine(cli: Cli, hep: httpx
     assert "has an inventory of its own" in cli("status", "-i", "somewhere").err
 
 
+@pytest.mark.slow
 def test_files_are_planned_and_applied(cli: Cli, hep: httpx.Client, tmp_path: Path) -> None:
     file = tmp_path / "run.yml"
     wanted = [body(), body("large", rate="900 Mbit/s", destination="lbnl-premium:5002")]
@@ -149,6 +150,7 @@ def test_an_operator_sees_devices_and_webhooks(
     assert cli("webhook", "remove", hook["id"], "--yes").out == f"{hook['id']} gets nothing any more.\n"
 
 
+@pytest.mark.slow
 def test_what_is_done_on_this_machine_says_so(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not where the verbs go, while another controller is named."""
     monkeypatch.setenv("SLOTCAR_INVENTORY", str(GARNET))

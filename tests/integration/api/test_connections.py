@@ -13,7 +13,7 @@ import httpx
 import psutil
 import pytest
 
-from controller.ledger import Ledger
+from slotcar.ledger import Ledger
 from tests.integration.api.conftest import Serve
 from tests.integration.api.test_streaming import comment, numbers, stream, write
 from tests.support.controllers import wait_for
@@ -47,6 +47,7 @@ def refusal(answer: bytes, status: int) -> str:
     return text.decode()
 
 
+@pytest.mark.in_short("half a header")
 @pytest.mark.parametrize(
     ("sent", "what"),
     [
@@ -76,6 +77,7 @@ def test_a_request_that_comes_byte_by_byte_is_ended(serve: Serve, sent: bytes, w
         assert f"the request's {what} took" in refusal(one.recv(65_536), 408)
 
 
+@pytest.mark.slow
 def test_the_second_request_of_a_connection_has_its_limit_too(serve: Serve) -> None:
     with connected(serve(header_timeout=SHORT, keep_alive=LONG)) as one:
         one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -86,6 +88,7 @@ def test_the_second_request_of_a_connection_has_its_limit_too(serve: Serve) -> N
         assert "header" in refusal(read_all(one), 408)
 
 
+@pytest.mark.slow
 def test_a_reader_who_takes_nothing_is_ended(serve: Serve) -> None:
     """What the kernel still holds for it costs no descriptor."""
     with connected(serve(send_timeout=SHORT, keep_alive=LONG), receive_bytes=4096) as one:

@@ -20,12 +20,12 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from controller.api.app import openapi_document
-from controller.api.streaming import Streams
-from controller.auth.tokens import Role, create_token
-from controller.ledger import open_ledger
-from controller.network.model import Network
-from controller.settings import Settings
+from slotcar.api.app import openapi_document
+from slotcar.api.streaming import Streams
+from slotcar.auth.tokens import Role, create_token
+from slotcar.ledger import open_ledger
+from slotcar.network.model import Network
+from slotcar.settings import Settings
 from tests.integration.api.conftest import GARNET, Running, copied
 
 CHECKS = [

@@ -9,7 +9,7 @@ import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.generation import GenerationMode
 
-from controller.auth.tokens import Role
+from slotcar.auth.tokens import Role
 from tests.integration.api.test_contract import check, schema, tokens
 
 __all__ = ["tokens"]

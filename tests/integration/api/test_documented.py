@@ -6,8 +6,8 @@ import re
 
 import httpx
 
-from controller.api.app import openapi_document
-from controller.api.openapi import ERRORS
+from slotcar.api.app import openapi_document
+from slotcar.api.openapi import ERRORS
 from tests.integration.api.conftest import ROOT
 
 TEXT = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")

@@ -9,15 +9,15 @@ from typing import Any
 import httpx
 import pytest
 
-from controller.auth.tokens import Caller, Role
-from controller.broker import Broker
-from controller.ledger import Ledger
-from controller.network.model import Network
-from controller.planning.enquiry import MOST_STEPS
-from controller.planning.modification import Modification
-from controller.reservation import from_mapping
-from controller.settings import Settings
-from controller.timebase import iso
+from slotcar.auth.tokens import Caller, Role
+from slotcar.broker import Broker
+from slotcar.ledger import Ledger
+from slotcar.network.model import Network
+from slotcar.planning.enquiry import MOST_STEPS
+from slotcar.planning.modification import Modification
+from slotcar.reservation import from_mapping
+from slotcar.settings import Settings
+from slotcar.timebase import iso
 from tests.integration.api.conftest import GARNET, START, As, at, body, created, problem
 
 HOUR = timedelta(hours=1)

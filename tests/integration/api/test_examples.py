@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
-from controller.ledger import Ledger
-from controller.timebase import iso
 from paced import PAYLOAD_BYTES, PacedSender
+from slotcar.ledger import Ledger
+from slotcar.timebase import iso
 from slotcar_client import Refused, Slotcar
 from slotcar_client.co_reservation import all_or_none, at_a_common_time, first_that_fits, recovered
 from slows_down import follow, safe_rate, steps_of_slots
@@ -123,6 +123,7 @@ def test_a_program_slows_down_when_its_reservation_does(slotcar: Slotcar, api: h
         assert (sender.rate_bps, program.is_alive()) == (0, False)
 
 
+@pytest.mark.slow
 def test_it_is_slower_before_the_routers_are(slotcar: Slotcar, sink: Sink) -> None:
     now = datetime.now(UTC).replace(microsecond=0)
     boundary, end = now + timedelta(seconds=4), now + timedelta(minutes=5)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.auth.tokens import Role
-from controller.cli.remote import choose_context
+from slotcar.auth.tokens import Role
+from slotcar.cli.remote import choose_context
 from tests.integration.api.conftest import ROOT, As
 from tests.support.command_line import Cli, in_this_process
 from tests.support.documents import File, steps
@@ -80,7 +80,7 @@ def test_all_of_it_from_an_empty_folder(
     ):
         assert words in output, output
     assert client.get("/v1/reservations", params={"state": "committed"}).json()["items"] == []
-    assert "No module named 'controller'" in shell("python -c 'import controller'", environment)[2]
+    assert "No module named 'slotcar'" in shell("python -c 'import slotcar'", environment)[2]
 
 
 def command_line(slotcar: Cli, line: str) -> tuple[int, str, str]:

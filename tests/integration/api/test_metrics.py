@@ -14,11 +14,11 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from controller.api import metrics
-from controller.ledger import Ledger
-from controller.rollout.status import LoopStatus
-from controller.timebase import iso
-from controller.watching.model import DeviceWatch, WatchState, WatchStatus
+from slotcar.api import metrics
+from slotcar.ledger import Ledger
+from slotcar.rollout.status import LoopStatus
+from slotcar.timebase import iso
+from slotcar.watching.model import DeviceWatch, WatchState, WatchStatus
 from tests.integration.api.conftest import ROOT, Serve, created
 from tests.integration.notify.conftest import dispatching, tell
 from tests.support.controllers import wait_for
@@ -91,6 +91,7 @@ def test_boundaries_and_pushes_are_measured_from_the_log_once(serve: Serve, ledg
         assert armed[(("device", "esnet-7507"),)] == T.timestamp() + 7200
 
 
+@pytest.mark.slow
 def test_a_controller_that_starts_knows_what_was_armed_before_it(serve: Serve, ledger: Ledger) -> None:
     an_evening(ledger)
     told = told_by(serve())
@@ -145,6 +146,7 @@ def test_who_tells_of_changes_is_told(serve: Serve) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_no_more_links_are_told_than_prometheus_should_keep(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not any("_link" in name for name in told_by(serve())), "who scrapes has no token: an operator says so first"
     api = serve(link_metrics=True)
@@ -240,6 +242,7 @@ def test_the_dashboard_asks_for_what_is_told(everything: Told) -> None:
     assert found == []
 
 
+@pytest.mark.slow
 def test_the_check_sees_what_is_not_told(everything: Told) -> None:
     assert list(faults("slotcar_speed > 1", "", everything)) == ["slotcar_speed is not told"]
     assert list(faults("sum by (who) (slotcar_leading)", "", everything))

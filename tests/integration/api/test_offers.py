@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import httpx
 
-from controller.auth.tokens import Role
-from controller.network.model import Network
-from controller.views.offers import endpoints_document, services_document
-from controller.vocabulary import RESERVED_SERVICES, Service
+from slotcar.auth.tokens import Role
+from slotcar.network.model import Network
+from slotcar.views.offers import endpoints_document, services_document
+from slotcar.vocabulary import RESERVED_SERVICES, Service
 from tests.integration.api.conftest import As, Serve, created, problem
 
 

@@ -9,15 +9,15 @@ from typing import Any
 import httpx
 import pytest
 
-from controller.auth.tokens import Caller, Role
-from controller.broker import Broker
-from controller.ledger import Filter, Ledger
-from controller.ledger.summaries import MOST_COUNTED
-from controller.network.model import Network
-from controller.overview import Overview, ResourcePage
-from controller.reservation import from_mapping
-from controller.settings import Settings
-from controller.timebase import Window, iso
+from slotcar.auth.tokens import Caller, Role
+from slotcar.broker import Broker
+from slotcar.ledger import Filter, Ledger
+from slotcar.ledger.summaries import MOST_COUNTED
+from slotcar.network.model import Network
+from slotcar.overview import Overview, ResourcePage
+from slotcar.reservation import from_mapping
+from slotcar.settings import Settings
+from slotcar.timebase import Window, iso
 from tests.integration.api.conftest import GARNET, START, As, Serve, at, body, created, problem
 from tests.support.statements import statements_of
 
@@ -39,6 +39,7 @@ def test_a_resource_over_a_day(serve: Serve) -> None:
     assert api.get("/v1/resources", params={"resource": SLS, "points": 1, **window}).json()["items"][0]["rounded"]
 
 
+@pytest.mark.slow
 def test_all_resources_come_in_pages(serve: Serve) -> None:
     api = serve()
     names, after = [], ""
@@ -97,6 +98,7 @@ def test_reservations_are_searched_and_counted(serve: Serve) -> None:
         assert ({one["reservation"]["name"] for one in found["items"]}, found["count"]) == (names, None)
 
 
+@pytest.mark.slow
 def test_boundaries_are_counted_in_order(serve: Serve) -> None:
     api = serve()
     created(api, "one")

@@ -11,15 +11,15 @@ from typing import Any
 import httpx
 import pytest
 
-from controller import looking
-from controller.auth.tokens import Role, create_token
-from controller.ledger import Ledger
-from controller.notify.signing import DerivedSecrets, SecretUnusable
-from controller.settings import Settings
-from controller.timebase import iso
+from slotcar import looking
+from slotcar.auth.tokens import Role, create_token
+from slotcar.ledger import Ledger
+from slotcar.notify.signing import DerivedSecrets, SecretUnusable
+from slotcar.settings import Settings
+from slotcar.timebase import iso
 from tests.integration.api.conftest import START, As, Body, Serve, at, created, problem
 from tests.integration.notify.conftest import dispatching
-from tests.support.controllers import wait_for
+from tests.support.controllers import NO_TLS, wait_for
 from tests.support.receiver import Receiver
 
 Clients = Callable[..., dict[str, httpx.Client]]
@@ -122,6 +122,7 @@ def data_of(lines: Iterator[str]) -> Iterator[Body]:
             yield json.loads(line.removeprefix("data:"))
 
 
+@pytest.mark.slow
 def test_an_owners_timeline_has_its_own_boundaries_devices_and_counts(
     hep: httpx.Client, astro: httpx.Client, as_: As, ledger: Ledger
 ) -> None:
@@ -200,7 +201,7 @@ def clients(serve: Serve, tmp_path: Path) -> Iterator[Clients]:
         for name, role in (("hep", Role.REQUESTER), ("astro", Role.REQUESTER), ("ops", Role.OPERATOR)):
             token = create_token(tmp_path / "tokens.json", name, role, name, now)
             headers = {"Authorization": f"Bearer {token}"}
-            opened[name] = httpx.Client(base_url=anyone.base_url, timeout=60, headers=headers)
+            opened[name] = httpx.Client(base_url=anyone.base_url, timeout=60, headers=headers, verify=NO_TLS)
         return opened
 
     yield start
@@ -236,6 +237,7 @@ def test_an_owners_webhook_gets_its_own_events_signed_by_a_secret_that_is_said_o
         DerivedSecrets(tmp_path / "another-key").keys(hook["id"], derived.place(hook["id"]))
 
 
+@pytest.mark.in_short("-asked0-are sent to no host")
 @pytest.mark.parametrize(
     ("hosts", "asked", "words"),
     [
@@ -255,6 +257,7 @@ def test_an_owner_names_neither_any_address_nor_any_file_of_the_controller(
     assert words in answer.json()["detail"]
 
 
+@pytest.mark.slow
 def test_an_owner_has_few_webhooks(clients: Clients) -> None:
     who = clients(webhook_hosts="example.net")
     url = {"url": "https://example.net/"}

@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from controller.admission.resource_id import interface_resource
-from controller.auth.tokens import Caller, Role
-from controller.broker import Broker, Options
-from controller.ledger import Ledger
-from controller.ledger.model import Entry
-from controller.network.model import InterfaceId, Network
-from controller.planning.errors import RefusedByAdmission, StalePlan
-from controller.planning.modification import Modification
-from controller.planning.plan_file import plan_document, plan_of_document
-from controller.planning.source import source_of_body
-from controller.problems import InvalidInput
-from controller.reservation import from_mapping
-from controller.settings import Settings
-from controller.timebase import iso
-from controller.vocabulary import Service
+from slotcar.admission.resource_id import interface_resource
+from slotcar.auth.tokens import Caller, Role
+from slotcar.broker import Broker, Options
+from slotcar.ledger import Ledger
+from slotcar.ledger.model import Entry
+from slotcar.network.model import InterfaceId, Network
+from slotcar.planning.errors import RefusedByAdmission, StalePlan
+from slotcar.planning.modification import Modification
+from slotcar.planning.plan_file import plan_document, plan_of_document
+from slotcar.planning.source import source_of_body
+from slotcar.problems import InvalidInput
+from slotcar.reservation import from_mapping
+from slotcar.settings import Settings
+from slotcar.timebase import iso
+from slotcar.vocabulary import Service
 from tests.integration.api.conftest import START
 from tests.support.narrow_datagrid import DATAGRID, MBIT, narrow_datagrid
 

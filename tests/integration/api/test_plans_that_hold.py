@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
-from controller.auth.access import NotAllowed
-from controller.auth.tokens import Caller, Role
-from controller.broker import Broker
-from controller.ledger import open_ledger
-from controller.ledger.errors import PlanNotAdmitted, StaleLedger
-from controller.ledger.model import Entry, State
-from controller.ledger.queries import Filter
-from controller.network.model import Network
-from controller.planning.plan import Applied, Plan
-from controller.planning.plan_file import plan_document, plan_of_document
-from controller.planning.source import source_of_body
-from controller.settings import Settings
-from controller.timebase import iso
+from slotcar.auth.access import NotAllowed
+from slotcar.auth.tokens import Caller, Role
+from slotcar.broker import Broker
+from slotcar.ledger import open_ledger
+from slotcar.ledger.errors import PlanNotAdmitted, StaleLedger
+from slotcar.ledger.model import Entry, State
+from slotcar.ledger.queries import Filter
+from slotcar.network.model import Network
+from slotcar.planning.plan import Applied, Plan
+from slotcar.planning.plan_file import plan_document, plan_of_document
+from slotcar.planning.source import source_of_body
+from slotcar.settings import Settings
+from slotcar.timebase import iso
 from tests.integration.api.conftest import GARNET, START, body
 
 NOW = START - timedelta(minutes=30)
@@ -131,6 +131,7 @@ def volume(name: str, amount: str, **more: Any) -> dict[str, Any]:
     return small(name, rate=None, duration=None, volume=amount, **more)
 
 
+@pytest.mark.slow
 def test_a_volume_gets_the_rates_that_were_shown_or_the_plan_is_stale(broker: Broker) -> None:
     end = iso(START + timedelta(hours=2))
     later = volume("later", "9 GB", start=iso(START), by=end, shape="earliest")

@@ -14,11 +14,11 @@ import httpx
 import pytest
 import yaml
 
-from controller.ledger import Ledger
-from controller.rollout.status import LoopStatus
-from controller.views.phases import Phase
-from controller.watching.model import DeviceWatch, WatchState, WatchStatus
-from lab import control, requirements
+from slotcar.ledger import Ledger
+from slotcar.rollout.status import LoopStatus
+from slotcar.views.phases import Phase
+from slotcar.watching.model import DeviceWatch, WatchState, WatchStatus
+from slotcar_lab import control, requirements
 from tests.integration.api.conftest import ROOT, Serve, created
 from tests.integration.api.test_metrics import DASHBOARD, RULES, an_evening, record
 from tests.support.controllers import free_port, wait_for
@@ -29,7 +29,7 @@ PROMETHEUS = ROOT / "deploy" / "prometheus"
 
 @pytest.fixture(scope="module", autouse=True)
 def prometheus_is_there() -> None:
-    requirements.ensure_prometheus(control.quiet)
+    requirements.ensure_for("a Prometheus", control.quiet)
 
 
 @pytest.fixture
@@ -147,6 +147,7 @@ def test_what_is_reserved_and_free_of_links_is_told(prometheus: Prometheus) -> N
     assert all(one["metric"]["device"] for one in told)
 
 
+@pytest.mark.slow
 def test_every_rule_is_evaluated_and_what_is_wrong_is_found(prometheus: Prometheus, ledger: Ledger) -> None:
     wait_for(lambda: bool(prometheus.ask("count_over_time(slotcar_ledger_up[1h]) >= 3")), "three scrapes")
     record(ledger, "device.drifted", 90, "esnet-7507", message="its configuration differs")

@@ -9,14 +9,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from controller.auth.tokens import Caller, Role, create_token
-from controller.broker import Broker, Options
-from controller.ledger import Ledger, open_ledger
-from controller.network.model import Network
-from controller.policy.errors import EndpointNotAllowed
-from controller.reservation import from_mapping
-from controller.settings import Settings
-from controller.timebase import iso
+from slotcar.auth.tokens import Caller, Role, create_token
+from slotcar.broker import Broker, Options
+from slotcar.ledger import Ledger, open_ledger
+from slotcar.network.model import Network
+from slotcar.policy.errors import EndpointNotAllowed
+from slotcar.reservation import from_mapping
+from slotcar.settings import Settings
+from slotcar.timebase import iso
 from tests.integration.api.conftest import (
     GARNET,
     START,
@@ -30,6 +30,7 @@ from tests.integration.api.conftest import (
     problem,
     slotted,
 )
+from tests.support.controllers import NO_TLS
 
 HOUR = timedelta(hours=1)
 
@@ -42,7 +43,7 @@ class World:
         named = (("ops", Role.OPERATOR, "ops"), ("hep", Role.REQUESTER, "hep"), ("astro", Role.REQUESTER, "astro"))
         self.operator, self.hep, self.astro = (
             httpx.Client(
-                base_url=url, timeout=60,
+                base_url=url, timeout=60, verify=NO_TLS,
                 headers={"Authorization": f"Bearer {create_token(tokens, name, role, owner, now)}"},
             )
             for name, role, owner in named
@@ -409,6 +410,7 @@ def test_an_end_system_is_its_owners_by_name_and_by_address_whichever_way_in(wor
     problem(world.astro.post("/v1/applies", json=plan), 403, "endpoint-not-allowed")
 
 
+@pytest.mark.slow
 def test_a_hold_from_before_the_inventory_named_owners_is_neither_kept_on_nor_committed(
     ledger: Ledger, network: Network, tmp_path: Path
 ) -> None:

@@ -20,11 +20,11 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from controller.api.streaming import MOST_STREAMS_EACH, Streams
-from controller.auth.tokens import Role, revoke_token
-from controller.ledger import Ledger
-from controller.network.model import Network
-from controller.settings import Settings
+from slotcar.api.streaming import MOST_STREAMS_EACH, Streams
+from slotcar.auth.tokens import Role, revoke_token
+from slotcar.ledger import Ledger
+from slotcar.network.model import Network
+from slotcar.settings import Settings
 from slotcar_client.watching import Watching
 from tests.integration.api.conftest import GARNET, As, Running, Serve, created, problem
 from tests.support.controllers import SLOTCAR, Controller, free_port, heeds_interrupts, wait_for
@@ -123,12 +123,14 @@ def test_a_filtered_stream_leaves_the_others_out_and_loses_none(serve: Serve, le
         assert numbers(lines, 1) == [9], "what came before it was none of its kinds"
 
 
+@pytest.mark.slow
 def test_a_quiet_stream_says_that_it_lives(serve: Serve) -> None:
     with stream(serve(how={"streams": Streams(heartbeat_s=0.1)})) as lines:
         beats = (line for line in lines if line == ":")
         assert len(list(islice(beats, 2))) == 2
 
 
+@pytest.mark.slow
 def test_there_are_at_most_so_many(serve: Serve) -> None:
     streams = Streams(most=2)
     api = serve(how={"streams": streams})
@@ -141,6 +143,7 @@ def test_there_are_at_most_so_many(serve: Serve) -> None:
         assert streams.count == 1
 
 
+@pytest.mark.slow
 def test_one_reader_does_not_take_the_places_of_others(as_: As) -> None:
     one, other = as_("ops", Role.OPERATOR), as_("audit", Role.AUDITOR)
     with ExitStack() as stack:

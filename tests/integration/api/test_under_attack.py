@@ -14,7 +14,7 @@ import httpx
 import psutil
 import pytest
 
-from controller.timebase import iso
+from slotcar.timebase import iso
 from tests.integration.api.conftest import GARNET, START, body, problem
 from tests.integration.api.test_heavy_plans import ENDLESS
 from tests.support.controllers import Controller, wait_for
@@ -76,7 +76,7 @@ def test_many_who_send_nothing_take_no_descriptor_from_the_rest(controller: Cont
 
 def plan_processes(pid: int) -> list[psutil.Process]:
     """Those of this controller that make plans."""
-    return [one for one in psutil.Process(pid).children() if "controller.api.plan_process" in one.cmdline()]
+    return [one for one in psutil.Process(pid).children() if "slotcar.api.plan_process" in one.cmdline()]
 
 
 def all_ended(processes: list[psutil.Process]) -> bool:

@@ -17,10 +17,10 @@ from typing import Any
 import httpx
 import pytest
 
-from controller.auth.tokens import Role, create_token
-from controller.cli.remote import Declined, remote
-from controller.cli.watching import line, look
-from controller.ledger import Ledger
+from slotcar.auth.tokens import Role, create_token
+from slotcar.cli.remote import Declined, remote
+from slotcar.cli.watching import line, look
+from slotcar.ledger import Ledger
 from tests.integration.api.conftest import Serve, created
 from tests.support.controllers import SLOTCAR, heeds_interrupts
 
@@ -102,6 +102,7 @@ def read_until(terminal: int, enough: Callable[[str], bool]) -> str:
     return seen
 
 
+@pytest.mark.slow
 def test_a_controller_that_does_not_answer_is_told_and_asked_again() -> None:
     with remote("http://127.0.0.1:1", None) as asked:
         for _ in range(2):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.views.phases import Phase
+from slotcar.views.phases import Phase
 from tests.integration.cli.conftest import ROOT
 from tests.support.command_line import Cli
 from tests.support.documents import Command, steps

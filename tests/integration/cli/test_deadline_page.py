@@ -7,7 +7,7 @@ import shlex
 
 import pytest
 
-from controller.settings import Settings
+from slotcar.settings import Settings
 from tests.integration.cli.conftest import ROOT
 from tests.support.command_line import Cli
 from tests.support.documents import Command, steps

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.cli.following import Troubles
+from slotcar.cli.following import Troubles
 from tests.integration.cli.conftest import ROOT
 from tests.support.command_line import Cli
 
@@ -179,7 +179,7 @@ def test_each_inventory_answers_what_it_has_room_for(offline: Cli, name: str) ->
 
 
 def test_the_tab_key_offers_what_lives(cli: Cli, reservations: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    from controller.cli import completing
+    from slotcar.cli import completing
 
     monkeypatch.setattr(completing, "PATIENCE_S", 60.0)
     assert cli("apply", reservations(), "--yes").code == 0

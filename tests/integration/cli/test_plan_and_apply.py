@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.cli.exit_codes import ExitCode
+from slotcar.cli.exit_codes import ExitCode
 from tests.support.command_line import Cli, terminal
 
 Write = Callable[..., Path]
@@ -39,6 +39,7 @@ def test_a_plan_needs_no_database_and_shows_each_routers_diff(offline: Cli, rese
     assert any("dst_port 5001" in line for line in devices[1]["commands"])
 
 
+@pytest.mark.slow
 def test_a_recurrence_is_told_once_and_apply_speaks_json(cli: Cli, reservations: Write) -> None:
     file = reservations({"recurrence": "FREQ=DAILY;COUNT=3"})
     shown = cli("plan", file).out
@@ -84,6 +85,7 @@ def test_nothing_is_applied_if_one_is_refused_and_the_refusal_has_numbers(cli: C
     assert cli("status", "--format", "json").data == []
 
 
+@pytest.mark.slow
 def test_a_refusal_shows_the_tightest_and_all_where_that_is_asked_for(cli: Cli, reservations: Write) -> None:
     file = reservations({"rate": "70 Mbit/s"})
     once = (
@@ -137,6 +139,7 @@ def test_a_plan_file_that_was_edited_to_ask_for_more_is_admitted_anew(
     assert cli("status", "--format", "json").data == []
 
 
+@pytest.mark.in_short("json-loads")
 @pytest.mark.parametrize(("form", "load"), [("json", json.loads), ("yaml", yaml.safe_load)])
 def test_data_goes_to_standard_output_alone(
     cli: Cli, reservations: Write, form: str, load: Callable[[str], Any]
@@ -191,6 +194,7 @@ def test_files_are_applied_only_when_somebody_said_so(
     assert names(cli) == []
 
 
+@pytest.mark.in_short("arguments0")
 @pytest.mark.parametrize(
     "arguments",
     [("events", "--device", "anl-egde"), ("timeline", "--device", "anl-egde"), ("diff", "--device", "anl-egde")],

@@ -42,6 +42,7 @@ def inventory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_it_is_refused_by_every_way_in(cli: Cli, reservations: Callable[..., Path], inventory: Path) -> None:
     flow = ("-s", "anl-premium", "-t", "lbnl-premium", "-n", "cms", "--owner", "hep", "--protocol", "udp")
     asked = reservations({"rate": "300 Mbit/s"})

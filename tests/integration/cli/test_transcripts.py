@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.ios import Routers
+from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.controllers import Controller, wait_for
 from tests.support.transcripts import COLUMNS, Session

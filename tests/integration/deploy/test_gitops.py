@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.auth.tokens import Role, create_token
-from controller.ledger import open_ledger
-from lab.ios import Routers
+from slotcar.auth.tokens import Role, create_token
+from slotcar.ledger import open_ledger
+from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.controllers import Controller
 from tests.support.forge import Forge, GitHub, GitLab
@@ -107,6 +107,7 @@ def repository(ledger_url: str, tmp_path: Path, forge: Forge) -> Iterator[Reposi
         yield Repository(tmp_path / "clone", controller, forge)
 
 
+@pytest.mark.slow
 def test_a_merge_request_has_one_comment_and_its_plan_is_applied(repository: Repository) -> None:
     forge, comment = repository.forge, f"{folder_of(repository.forge)}/comment.sh"
     planner = token_of(repository.controller, "ci-plan", Role.OPERATOR)
@@ -153,6 +154,7 @@ def test_a_merge_request_has_one_comment_and_its_plan_is_applied(repository: Rep
     assert "Applied: 0 created, 0 changed, 1 cancelled." in repository.run("apply.sh", "plan.json", token=planner)
 
 
+@pytest.mark.in_short("github")
 def test_a_forge_that_refuses_ends_the_job(repository: Repository) -> None:
     repository.reserve(cms="20 Mbit/s")
     repository.run("plan.sh", "reservations", token=token_of(repository.controller, "ci-plan", Role.OPERATOR))

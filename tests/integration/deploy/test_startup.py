@@ -142,7 +142,7 @@ def test_the_services_start_as_the_compose_file_says(stack: Stack) -> None:
 def check_dashboard(metrics: str) -> None:
     """Every figure that the dashboard draws is one that the controller tells, but those of the loop, which is off here."""
     told = set(re.findall(r"^# TYPE (\S+)", metrics, re.MULTILINE)) | set(re.findall(r"^(\w+)", metrics, re.MULTILINE))
-    of_the_loop = set(re.findall(r'"(slotcar_\w+)"', (ROOT / "controller/api/metrics.py").read_text()))
+    of_the_loop = set(re.findall(r'"(slotcar_\w+)"', (ROOT / "controller/slotcar/api/metrics.py").read_text()))
     dashboard = (ROOT / "deploy/grafana/dashboards/slotcar.json").read_text()
     drawn = set(re.findall(r"slotcar_\w+", " ".join(re.findall(r'"expr": "(.*)"', dashboard))))
     assert len(drawn) >= 6

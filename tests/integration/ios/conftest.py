@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lab.ios import Router, Routers
+from slotcar_lab.ios import Router, Routers
 
 STARTUP = """\
 ip scp server enable

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lab.ios import RefuseLine, Router, Routers
+from slotcar_lab.ios import RefuseLine, Router, Routers
 from tests.integration.ios.conftest import STARTUP
 
 CAR = "rate-limit input access-group 2602 8000000 16000 16000 conform-action set-prec-transmit 5 exceed-action drop"
@@ -77,6 +77,7 @@ def test_lines_are_pushed_once_and_commands_answered(router: Router, tmp_path: P
     assert [one.line for one in router.history if one.taken].count(CAR) == 1
 
 
+@pytest.mark.slow
 def test_a_push_on_trial_is_confirmed_and_a_refused_line_fails_the_task(router: Router, tmp_path: Path) -> None:
     router.fault(RefuseLine("10.66.0.0", "% Next hop address is this router"))
     tasks = [

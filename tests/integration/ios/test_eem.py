@@ -16,18 +16,18 @@ from typing import Any
 
 import pytest
 
-from controller.network import load_network
-from controller.platforms import renderer_of
-from controller.platforms.model import Configuration
-from controller.rollout.archive import Archive, revision_id
-from controller.rollout.device_folder import DeviceFolder
-from controller.rollout.fanout import DeviceError, Job, Login, Order, Outcome, PushStep, fan_out, fan_out_push, job_of
-from controller.rollout.ios import eem
-from controller.rollout.ios.applets import PREFIX, applets
-from controller.rollout.ios.ssh import SshTransport
-from controller.rollout.model import NO_PROGRAM, STALE, DeviceRevision, Program, Revision
-from controller.rollout.staging import commands, reading_of
-from lab.ios import FullFlash, Meanwhile, RefuseLine, Router, Routers, Slow
+from slotcar.network import load_network
+from slotcar.platforms import renderer_of
+from slotcar.platforms.model import Configuration
+from slotcar.rollout.archive import Archive, revision_id
+from slotcar.rollout.device_folder import DeviceFolder
+from slotcar.rollout.fanout import DeviceError, Job, Login, Order, Outcome, PushStep, fan_out, fan_out_push, job_of
+from slotcar.rollout.ios import eem
+from slotcar.rollout.ios.applets import PREFIX, applets
+from slotcar.rollout.ios.ssh import SshTransport
+from slotcar.rollout.model import NO_PROGRAM, STALE, DeviceRevision, Program, Revision
+from slotcar.rollout.staging import commands, reading_of
+from slotcar_lab.ios import FullFlash, Meanwhile, RefuseLine, Router, Routers, Slow
 from tests.golden.test_render import change_of
 from tests.support.cisco import startup
 
@@ -163,6 +163,7 @@ class Doomed:
         assert self._process.exitcode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_a_slot_ends_on_the_router_at_its_instant_with_the_controller_killed(managed: Managed) -> None:
     controller = Doomed(_DiesAfter, managed)
     standing, end = managed.router.running_text(), later(6)
@@ -179,6 +180,7 @@ def test_a_slot_ends_on_the_router_at_its_instant_with_the_controller_killed(man
     assert managed.own_files() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [_DiesBefore, pytest.param(_DiesAfter, marks=pytest.mark.slow)])
 def test_an_open_slot_ends_whenever_the_controller_that_takes_it_away_is_killed(
     managed: Managed, kind: type[SshTransport]
@@ -312,6 +314,7 @@ def test_a_rollback_takes_at_once_what_fell_due_meanwhile(managed: Managed) -> N
     assert (managed.owned(), managed.armed()) == (managed.standing.after, NO_PROGRAM)
 
 
+@pytest.mark.slow
 def test_a_rollback_does_not_open_a_slot_again_that_has_ended_meanwhile(managed: Managed) -> None:
     end, last = later(6), later(600)
     changed = change_of(RENDER / "cisco-mqc-rate-modified", NAME).after
@@ -364,6 +367,7 @@ def test_what_was_computed_for_a_time_that_has_passed_is_not_done(managed: Manag
     assert managed.router.running_text() == before
 
 
+@pytest.mark.slow
 def test_a_step_that_is_about_to_be_taken_is_not_met(managed: Managed) -> None:
     managed.push(managed.revision(managed.standing.after, (later(3), managed.premium.after))[0])
     order, _ = managed.revision(managed.standing.after, (later(600), managed.premium.after))
@@ -465,6 +469,7 @@ def test_a_revert_timer_is_not_asked_for_where_it_would_take_a_step_back(
     assert any("revert timer" in line for line in told) is asked
 
 
+@pytest.mark.slow
 def test_a_countdown_is_counted_from_when_it_is_told(managed: Managed) -> None:
     """A router that takes its time for the lines before it acts no later for that."""
     end = later(500)

@@ -13,7 +13,7 @@ from typing import Self
 import asyncssh
 import pytest
 
-from lab.ios import (
+from slotcar_lab.ios import (
     Counters,
     DropOnCopy,
     DropOnLine,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lab.ios import FullFlash, RefuseLine, Router, Routers
+from slotcar_lab.ios import FullFlash, RefuseLine, Router, Routers
 from tests.integration.ios.conftest import STARTUP
 
 with warnings.catch_warnings():
@@ -65,6 +65,7 @@ def test_a_merge_on_trial_is_confirmed(router: Router, open_driver: Open) -> Non
     assert driver.get_config(retrieve="running")["running"].count(CAR) == 1
 
 
+@pytest.mark.slow
 def test_a_merge_on_trial_is_taken_back_by_its_timer(routers: Routers, open_driver: Open) -> None:
     router = routers.add("r", "cisco-car", STARTUP, minute_s=0.5)
     before = router.running_text()
@@ -86,6 +87,7 @@ def test_a_merge_on_trial_is_rolled_back(router: Router, open_driver: Open) -> N
     assert router.pending is None
 
 
+@pytest.mark.slow
 def test_a_merge_without_trial_is_saved_and_rolled_back(router: Router, open_driver: Open) -> None:
     driver = open_driver(router)
     driver.load_merge_candidate(config=CHANGE)
@@ -123,6 +125,7 @@ def test_a_replacement_changes_what_differs(router: Router, open_driver: Open) -
     assert not [line for line in replaced if "ip route" in line]
 
 
+@pytest.mark.slow
 def test_a_refused_merge_is_rolled_back_by_the_driver(router: Router, open_driver: Open) -> None:
     driver = open_driver(router)
     driver.load_merge_candidate(config=CHANGE.replace("rate-limit input", "rate-limit sideways"))
@@ -131,6 +134,7 @@ def test_a_refused_merge_is_rolled_back_by_the_driver(router: Router, open_drive
     assert "access-list 2602" not in router.running_text()
 
 
+@pytest.mark.slow
 def test_a_refused_replacement_restores_what_was(router: Router, open_driver: Open) -> None:
     router.fault(RefuseLine("location attic"))
     driver = open_driver(router)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from controller.rollout.fanout import DeviceError, Login
-from controller.rollout.ios.napalm import NapalmTransport
-from lab.ios import DropOnCopy, Fault, HangAfter, Router, Routers
+from slotcar.rollout.fanout import DeviceError, Login
+from slotcar.rollout.ios.napalm import NapalmTransport
+from slotcar_lab.ios import DropOnCopy, Fault, HangAfter, Router, Routers
 from tests.integration.ios.conftest import STARTUP
 
 LINES = [

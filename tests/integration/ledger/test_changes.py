@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from controller.ledger import Ledger
-from controller.ledger.model import Change, Entry, State
-from controller.policy.gate import Gate
-from controller.policy.policy import Policy
+from slotcar.ledger import Ledger
+from slotcar.ledger.model import Change, Entry, State
+from slotcar.policy.gate import Gate
+from slotcar.policy.policy import Policy
 from tests.integration.ledger.test_transfers import TERMS, asked
 from tests.support.requests import T0, at, reservation
 

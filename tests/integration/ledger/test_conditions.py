@@ -8,11 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from controller.admission import capacities
-from controller.ledger import Filter, Ledger
-from controller.ledger.model import AdmissionRequest, Condition, Entry, State, Terms
-from controller.planning.routing import route
-from controller.problems import SlotcarError
+from slotcar.admission import capacities
+from slotcar.ledger import Filter, Ledger
+from slotcar.ledger.model import AdmissionRequest, Condition, Entry, State, Terms
+from slotcar.planning.routing import route
+from slotcar.problems import SlotcarError
 from tests.support.networks import line_network
 from tests.support.requests import T0, reservation
 

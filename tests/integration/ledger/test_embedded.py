@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -16,8 +17,8 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from controller.ledger import Ledger, embedded, open_ledger
-from controller.ledger.errors import LedgerUnavailable
+from slotcar.ledger import Ledger, embedded, open_ledger
+from slotcar.ledger.errors import LedgerUnavailable
 from tests.support.controllers import wait_for
 from tests.support.postgres import stop_server
 from tests.support.requests import T0
@@ -52,11 +53,23 @@ def test_it_is_started_again_though_somebody_is_connected(state_dir: Path, how: 
             connection.execute("SELECT 1")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root needs an account for the server, and makes it")
+def test_processes_that_start_at_once_on_a_fresh_machine_make_one_account(tmp_path: Path) -> None:
+    """Two `useradd` at once both succeed, and the later one's number is not the one that the first process uses."""
+    shutil.copytree("/etc", tmp_path / "etc", symlinks=True)
+    make = "import slotcar.ledger.embedded_server as e; e._make_account(); print(e.pwd.getpwnam('pgserver').pw_uid)"
+    script = 'mount --bind "$1/etc" /etc; userdel pgserver 2>/dev/null; for n in 1 2 3 4; do "$2" -c "$3" & done; wait'
+    arguments = ("unshare", "--mount", "sh", "-c", script, "sh", str(tmp_path), sys.executable, make)
+    numbers = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.split()
+    assert len(numbers) == 4
+    assert len(set(numbers)) == 1
+
+
 def test_one_that_was_left_running_is_ended_when_nobody_uses_it(state_dir: Path) -> None:
     folder = state_dir / "postgres"
     assert not embedded.end(folder)
     script = (
-        "import sys, pathlib; from controller.ledger import embedded;"
+        "import sys, pathlib; from slotcar.ledger import embedded;"
         "embedded.start(pathlib.Path(sys.argv[1])); print(1, flush=True); input()"
     )
     user = subprocess.Popen([sys.executable, "-c", script, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -84,6 +97,7 @@ def test_a_controller_that_lives_on_brings_its_own_server_back(state_dir: Path, 
         ledger.append_event("controller.leading", T0)
 
 
+@pytest.mark.slow
 def test_files_that_a_dead_server_and_a_full_disk_left_keep_nobody_from_starting_it(
     state_dir: Path, server_url: str
 ) -> None:
@@ -129,6 +143,7 @@ def test_no_other_account_can_connect(path_of_data: Path) -> None:
     assert "Peer authentication failed" in refused_as_nobody(url)
 
 
+@pytest.mark.in_short("short")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another account for a moment")
 def test_a_database_of_an_earlier_version_that_trusts_everybody_is_closed(path_of_data: Path) -> None:
     embedded.start(path_of_data)
@@ -179,9 +194,7 @@ def test_the_last_that_lives_stops_it_though_another_was_killed(state_dir: Path)
     folder = state_dir / "postgres"
     embedded.start(folder)
     server = postmaster(folder)
-    program = (
-        f"from pathlib import Path; from controller.ledger import embedded; embedded.start(Path({str(folder)!r}))"
-    )
+    program = f"from pathlib import Path; from slotcar.ledger import embedded; embedded.start(Path({str(folder)!r}))"
     with subprocess.Popen(
         [sys.executable, "-c", f"{program}; print('started', flush=True); input()"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

@@ -10,10 +10,10 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from controller.ledger import Ledger
-from controller.ledger.database import PROBE_S, PROBES, SILENCE_S, UNANSWERED_S, make_engine
-from controller.ledger.embedded_server import EmbeddedServer
-from controller.ledger.errors import LedgerUnavailable
+from slotcar.ledger import Ledger
+from slotcar.ledger.database import PROBE_S, PROBES, SILENCE_S, UNANSWERED_S, make_engine
+from slotcar.ledger.embedded_server import EmbeddedServer
+from slotcar.ledger.errors import LedgerUnavailable
 from tests.support.controllers import free_port
 from tests.support.requests import T0
 
@@ -81,6 +81,7 @@ def tcp_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server._run("pg_ctl", "-w", "-D", str(folder), "-m", "immediate", "stop")
 
 
+@pytest.mark.slow
 def test_both_ends_of_every_connection_notice_a_peer_that_is_gone(tcp_url: str) -> None:
     engine = make_engine(tcp_url)
     with engine.connect() as connection:

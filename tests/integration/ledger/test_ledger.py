@@ -10,11 +10,11 @@ import pytest
 import sqlalchemy
 from sqlalchemy.pool import QueuePool
 
-from controller.admission import SlotTables
-from controller.admission.model import Refused
-from controller.ledger import Filter, Ledger, open_ledger, queries
-from controller.ledger.database import SchemaState, make_engine
-from controller.ledger.errors import (
+from slotcar.admission import SlotTables
+from slotcar.admission.model import Refused
+from slotcar.ledger import Filter, Ledger, open_ledger, queries
+from slotcar.ledger.database import SchemaState, make_engine
+from slotcar.ledger.errors import (
     ForbiddenTransition,
     IdempotencyConflict,
     LedgerUnavailable,
@@ -23,10 +23,10 @@ from controller.ledger.errors import (
     StaleVersion,
     UnknownHandle,
 )
-from controller.ledger.model import TRANSITIONS, Cancellation, Entry, State, Terms
-from controller.policy.gate import Gate
-from controller.policy.policy import Policy
-from controller.timebase import Window
+from slotcar.ledger.model import TRANSITIONS, Cancellation, Entry, State, Terms
+from slotcar.policy.gate import Gate
+from slotcar.policy.policy import Policy
+from slotcar.timebase import Window
 from tests.support.requests import RESOURCES, T0, at, request, reservation
 
 CAPACITY_BPS = 100
@@ -291,6 +291,7 @@ def test_lists_are_filtered_and_paged(book: Ledger) -> None:
     assert book.states() == {State.COMMITTED: 5}
 
 
+@pytest.mark.slow
 def test_few_are_sorted_and_many_gone_through_with_the_same_outcome(
     book: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from controller.admission import ResourceId
-from controller.admission.rates import MICROBITS_PER_BYTE
-from controller.ledger import Ledger, open_ledger
-from controller.ledger.model import OCCUPYING, Entry, State, Terms
-from controller.ledger.queries import Filter
-from controller.timebase import Window
+from slotcar.admission import ResourceId
+from slotcar.admission.rates import MICROBITS_PER_BYTE
+from slotcar.ledger import Ledger, open_ledger
+from slotcar.ledger.model import OCCUPYING, Entry, State, Terms
+from slotcar.ledger.queries import Filter
+from slotcar.timebase import Window
 from tests.support import mover
 from tests.support.requests import RESOURCES, T0, at
 

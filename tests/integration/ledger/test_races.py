@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from controller.ledger import Filter, open_ledger
-from controller.ledger.model import Entry, State, Terms
-from controller.timebase import Window
+from slotcar.ledger import Filter, open_ledger
+from slotcar.ledger.model import Entry, State, Terms
+from slotcar.timebase import Window
 from tests.support import racer
 from tests.support.requests import RESOURCES, T0, at, request, reservation
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from controller.ledger import Ledger
-from controller.ledger.model import Entry, Progress, State
-from controller.ledger.replanning import is_off, remaining_bytes
-from controller.rollout.replanning import Replanning
+from slotcar.ledger import Ledger
+from slotcar.ledger.model import Entry, Progress, State
+from slotcar.ledger.replanning import is_off, remaining_bytes
+from slotcar.rollout.replanning import Replanning
 from tests.integration.ledger.test_transfers import CAPACITY, TERMS, admit, asked, free, kinds, steps
 from tests.support.requests import T0, at, reservation, transfer
 

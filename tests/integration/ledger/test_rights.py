@@ -12,15 +12,15 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from controller.admission import capacities
-from controller.ledger import Filter, Ledger, open_ledger
-from controller.ledger.model import AdmissionRequest, Entry, State, Terms
-from controller.planning.routing import route
-from controller.policy.errors import FlowTaken, QuotaExceeded
-from controller.policy.gate import Gate
-from controller.policy.policy import Policy
-from controller.policy.quotas import Quota
-from controller.vocabulary import Direction
+from slotcar.admission import capacities
+from slotcar.ledger import Filter, Ledger, open_ledger
+from slotcar.ledger.model import AdmissionRequest, Entry, State, Terms
+from slotcar.planning.routing import route
+from slotcar.policy.errors import FlowTaken, QuotaExceeded
+from slotcar.policy.gate import Gate
+from slotcar.policy.policy import Policy
+from slotcar.policy.quotas import Quota
+from slotcar.vocabulary import Direction
 from tests.support.networks import line_network
 from tests.support.postgres import migrate
 from tests.support.requests import T0, at, reservation

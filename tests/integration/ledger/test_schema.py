@@ -5,9 +5,9 @@ from __future__ import annotations
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
-from controller.ledger import Ledger
-from controller.ledger.database import make_engine
-from controller.ledger.schema import metadata
+from slotcar.ledger import Ledger
+from slotcar.ledger.database import make_engine
+from slotcar.ledger.schema import metadata
 
 
 def test_the_migrated_database_has_the_tables_that_the_code_names(ledger: Ledger, database_url: str) -> None:

@@ -11,15 +11,15 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from controller.admission import Demand, Refused
-from controller.admission.highs import HighsSolver
-from controller.ledger import Ledger, open_ledger
-from controller.ledger.errors import PlanNotAdmitted, ProgressRefused
-from controller.ledger.model import AdmissionRequest, Entry, Progress, State, Terms
-from controller.policy.gate import Gate
-from controller.policy.policy import Policy
-from controller.reservation.model import Reservation
-from controller.timebase import Window
+from slotcar.admission import Demand, Refused
+from slotcar.admission.highs import HighsSolver
+from slotcar.ledger import Ledger, open_ledger
+from slotcar.ledger.errors import PlanNotAdmitted, ProgressRefused
+from slotcar.ledger.model import AdmissionRequest, Entry, Progress, State, Terms
+from slotcar.policy.gate import Gate
+from slotcar.policy.policy import Policy
+from slotcar.reservation.model import Reservation
+from slotcar.timebase import Window
 from tests.support.postgres import migrate
 from tests.support.requests import RESOURCES, T0, at, request, reservation, transfer
 

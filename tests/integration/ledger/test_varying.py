@@ -10,10 +10,10 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from controller.admission import Demand, Refused, ResourceId
-from controller.ledger import Ledger, open_ledger
-from controller.ledger.model import Entry, State, Terms
-from controller.timebase import Window
+from slotcar.admission import Demand, Refused, ResourceId
+from slotcar.ledger import Ledger, open_ledger
+from slotcar.ledger.model import Entry, State, Terms
+from slotcar.timebase import Window
 from tests.support.postgres import migrate
 from tests.support.requests import RESOURCES, T0, at, request
 from tests.unit.reservation.test_slots import varying

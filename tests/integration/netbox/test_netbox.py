@@ -25,7 +25,7 @@ TOKEN = "recorded"
 _DUMP = """
 import sys
 from pathlib import Path
-from controller.network import load_network
+from slotcar.network import load_network
 print(load_network(Path(sys.argv[1])).model_dump_json(exclude={"source"}))
 """
 
@@ -94,6 +94,7 @@ def test_the_network_is_the_one_that_is_written_by_hand(netbox: NetBox) -> None:
     assert netbox.network(NETBOX) == netbox.network(BY_HAND)
 
 
+@pytest.mark.slow
 def test_ansible_has_the_groups_that_slotcar_reads(netbox: NetBox) -> None:
     ansible_inventory = str(Path(sys.executable).with_name("ansible-inventory"))
     listed = json.loads(netbox.run(ansible_inventory, "-i", str(NETBOX), "--list"))
@@ -103,6 +104,7 @@ def test_ansible_has_the_groups_that_slotcar_reads(netbox: NetBox) -> None:
     assert "anl-switch" not in listed["_meta"]["hostvars"], "it has no tag: it is none of Slotcar's"
 
 
+@pytest.mark.slow
 def test_what_changes_in_netbox_changes_the_network(netbox: NetBox) -> None:
     before = netbox.network(NETBOX)
     interfaces = {(one["device"]["name"], one["name"]): one for one in answer_of(netbox, "/dcim/interfaces/")}

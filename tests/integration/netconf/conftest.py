@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from controller.network import load_network
-from controller.network.model import Device
-from controller.platforms import Change, Configuration, renderer_of
-from controller.rollout.archive import Archive, revision_id
-from controller.rollout.device_folder import DeviceFolder
-from controller.rollout.fanout import Job, Login, Order, Outcome, PushStep, fan_out
-from controller.rollout.model import DeviceRevision, Program, Revision
-from controller.rollout.netconf import netconf_login
-from controller.rollout.netconf.session import Session
-from controller.rollout.netconf.transport import NetconfTransport
-from controller.rollout.staging import commands
-from lab import control, requirements
+from slotcar.network import load_network
+from slotcar.network.model import Device
+from slotcar.platforms import Change, Configuration, renderer_of
+from slotcar.rollout.archive import Archive, revision_id
+from slotcar.rollout.device_folder import DeviceFolder
+from slotcar.rollout.fanout import Job, Login, Order, Outcome, PushStep, fan_out, fan_out_push
+from slotcar.rollout.model import DeviceRevision, Program, Revision
+from slotcar.rollout.netconf import netconf_login
+from slotcar.rollout.netconf.session import Session
+from slotcar.rollout.netconf.transport import NetconfTransport
+from slotcar.rollout.staging import commands
+from slotcar_lab import control, requirements
 from tests.golden.test_render import change_of
 from tests.integration.netconf.server import YANG, Server
 
@@ -42,7 +42,7 @@ class Peer:
     _observer: Session | None = None
 
     def case(self, name: str, device: str = NAME) -> Change:
-        return change_of(RENDER / f"cisco-iosxe-netconf-{name}", device)
+        return change_of(RENDER / f"{self.device.platform}-{name}", device)
 
     def revision(self, change: Change) -> Path:
         """The folder of a revision that carries this change."""
@@ -69,6 +69,12 @@ class Peer:
         folder = self.revision(change)
         for step in ("stage", "activate", "verify"):
             assert self.take(step, folder).error == ""
+        return folder
+
+    def push_at_once(self, change: Change) -> Path:
+        """All steps over one session."""
+        folder = self.revision(change)
+        assert fan_out_push([self.job(folder)])[self.device.name].error == ""
         return folder
 
     @contextmanager
@@ -113,7 +119,7 @@ def device() -> Device:
 @pytest.fixture(scope="session", autouse=True)
 def needs() -> None:
     """Debian's server and yanglint, and Cisco's models, which the set-up brings."""
-    requirements.ensure_netconf(control.quiet)
+    requirements.ensure_for("a NETCONF server", control.quiet)
     if not (YANG / "Cisco-IOS-XE-native.yang").exists():
         pytest.fail(f"no Cisco models in {YANG}: run `make setup-dev`, or name their folder in SLOTCAR_YANG_DIR")
 

@@ -1,7 +1,9 @@
-"""A real NETCONF server with Cisco's own models: Debian's netconfd behind an sshd of its own, on a port of loopback.
+"""A real NETCONF server with vendors' own models: Debian's netconfd behind an sshd of its own, on a port of loopback.
 
-The models come with the environment (`SLOTCAR_YANG_DIR`, by default `.venv/share/yang`). netconfd's pattern compiler does
-not know the repetition `{,3}`, which one pattern of the access-list model has; a copy that says `{0,3}` stands before it.
+Cisco's models come with the environment (`SLOTCAR_YANG_DIR`, by default `.venv/share/yang`). netconfd's pattern compiler
+does not know the repetition `{,3}`, which one pattern of the access-list model has; a copy that says `{0,3}` stands before
+it.
+Juniper's are in no package; `SLOTCAR_JUNIPER_YANG` names a folder with them (`tests/integration/junos/`).
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from lab.requirements import which
+from slotcar_lab.requirements import which
 
 ROOT = Path(__file__).resolve().parents[3]
 YANG = Path(os.environ.get("SLOTCAR_YANG_DIR", ROOT / ".venv" / "share" / "yang"))
@@ -26,11 +29,24 @@ LOOPBACK = "127.0.0.1"
 READY_S = 30.0
 
 
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What a server knows: modules in a folder, and what is written otherwise in one of them for netconfd's sake."""
+
+    folder: Path
+    modules: tuple[str, ...]
+    mended: tuple[str, str, str] | None = None
+
+
+CISCO = Models(YANG, MODULES, ("Cisco-IOS-XE-acl.yang", "{,3}", "{0,3}"))
+
+
 class Server:
     """One server, from `start` to `stop`; `options` are netconfd's, such as `--target=running`."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, models: Models = CISCO) -> None:
         self.folder = folder
+        self.models = models
         self.user = getpass.getuser()
         self.port = _free_port()
         self.options = options or ("--target=candidate",)
@@ -73,15 +89,16 @@ class Server:
     def _netconfd(self) -> list[str]:
         models = self.folder / "models"
         models.mkdir(exist_ok=True)
-        name = "Cisco-IOS-XE-acl.yang"
-        (models / name).write_text((YANG / name).read_text().replace("{,3}", "{0,3}"))
+        if self.models.mended:
+            name, old, new = self.models.mended
+            (models / name).write_text((self.models.folder / name).read_text().replace(old, new))
         startup = self.folder / "startup.xml"
         startup.write_text('<config xmlns="urn:ietf:params:xml:ns:netconf:base:1.0"/>\n')
         return [
             str(which("netconfd")),
             *self.options,
-            f"--modpath={models}:{YANG}:{YUMA}",
-            *(f"--module={module}" for module in MODULES),
+            f"--modpath={models}:{self.models.folder}:{YUMA}",
+            *(f"--module={module}" for module in self.models.modules),
             f"--startup={startup}",
             f"--ncxserver-sockname={self._socket}",
             f"--port={self.port}",

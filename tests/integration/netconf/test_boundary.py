@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.ledger import open_ledger
-from lab.ios import Routers
+from slotcar.ledger import open_ledger
+from slotcar_lab.ios import Routers
 from tests.integration.netconf.server import Server
 from tests.support.cisco import without_fence
 from tests.support.controllers import Controller, wait_for

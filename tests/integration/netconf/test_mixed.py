@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.network import load_network
-from controller.rollout.archive import Archive
-from controller.rollout.device_folder import DeviceFolder
-from controller.rollout.fanout import Job, Order, PushStep, fan_out, fan_out_push, job_of
-from controller.rollout.model import PushFailed, Wanted
-from controller.rollout.playbook import Playbooks
-from controller.rollout.pusher import Pusher
-from controller.rollout.transport import Transport
-from lab.ios import DropOnCopy, RefuseLine, Router, Routers
+from slotcar.network import load_network
+from slotcar.rollout.archive import Archive
+from slotcar.rollout.device_folder import DeviceFolder
+from slotcar.rollout.fanout import Job, Order, PushStep, fan_out, fan_out_push, job_of
+from slotcar.rollout.model import PushFailed, Wanted
+from slotcar.rollout.playbook import Playbooks
+from slotcar.rollout.pusher import Pusher
+from slotcar.rollout.transport import Transport
+from slotcar_lab.ios import DropOnCopy, RefuseLine, Router, Routers
 from tests.golden.test_render import change_of
 from tests.integration.netconf.conftest import RENDER, Peer
 from tests.integration.netconf.server import ROOT
@@ -111,6 +111,7 @@ def jobs_of(mixed: Mixed, at: Mapping[str, float] | None = None) -> dict[str, Jo
     return {name: job_of(name, mixed.variables[name], order) for name, order in mixed.orders(at).items()}
 
 
+@pytest.mark.slow
 def test_a_push_changes_all_families_at_its_instant_and_a_rollback_all_back(mixed: Mixed) -> None:
     before = mixed.running()
     at = datetime.now(UTC) + timedelta(seconds=4)

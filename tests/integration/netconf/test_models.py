@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given
 
-from controller.platforms import renderer_of
-from lab.requirements import which
+from slotcar.platforms import renderer_of
+from slotcar_lab.requirements import which
 from tests.integration.netconf.conftest import RENDER
 from tests.integration.netconf.server import MODULES, YANG
 from tests.property.test_render_netconf import DEVICES, Succession, intents_of, network

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
+from ncclient import transport
 
-from controller.platforms import Configuration
-from controller.rollout.device_folder import DeviceFolder
-from controller.rollout.fanout import Job, Order, PushStep, fan_out
-from controller.rollout.netconf.session import Feature, Session
-from controller.rollout.netconf.transport import PERSIST_ID, NetconfTransport
-from controller.rollout.staging import commands
+from slotcar.platforms import Configuration
+from slotcar.rollout.device_folder import DeviceFolder
+from slotcar.rollout.fanout import Job, Order, PushStep, fan_out, fan_out_push
+from slotcar.rollout.netconf.session import Feature, Session
+from slotcar.rollout.netconf.transport import PERSIST_ID, NetconfTransport
+from slotcar.rollout.staging import commands
 from tests.integration.netconf.conftest import Peer
 
 SECRET = "no-real-password-of-anybody"
@@ -37,6 +39,7 @@ def test_without_a_candidate_the_change_goes_into_running_and_the_controller_und
     assert peer.owned().lines == ()
 
 
+@pytest.mark.slow
 def test_without_a_candidate_a_refused_change_leaves_running_as_it_was(make_peer: Any) -> None:
     peer: Peer = make_peer("--target=running")
     peer.push(peer.case("standing"))
@@ -64,6 +67,7 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return told
 
 
+@pytest.mark.slow
 def test_without_validation_the_commit_alone_decides(peer: Peer, without: Callable[..., None]) -> None:
     without(Feature.VALIDATE, Feature.VALIDATE_1_1)
     change = peer.case("standing")
@@ -81,10 +85,11 @@ def test_without_a_candidate_and_a_running_that_can_be_edited_nothing_is_tried(
     assert peer.owned().lines == ()
 
 
+@pytest.mark.slow
 def test_without_confirmed_commits_that_outlive_a_session_the_commit_is_final(
     managed: Peer, without: Callable[..., None]
 ) -> None:
-    without(Feature.CONFIRMED_COMMIT)
+    without(Feature.CONFIRMED_COMMIT, Feature.CONFIRMED_COMMIT_1_0)
     change = managed.case("premium")
     folder = managed.revision(change)
     outcome = managed.take("activate", folder)
@@ -94,6 +99,82 @@ def test_without_confirmed_commits_that_outlive_a_session_the_commit_is_final(
     assert managed.take("verify", folder).error == ""
     assert managed.take("restore", folder, target="before.txt").error == ""
     assert managed.owned() == change.before
+
+
+# -- confirmed commits without a name (RFC 4741 §8.4) ---------------------------------------------------------------------
+
+
+def test_a_push_over_one_session_is_confirmed_by_the_next_commit(managed: Peer, without: Callable[..., None]) -> None:
+    without(Feature.CONFIRMED_COMMIT)
+    change = managed.case("premium")
+    outcome = fan_out_push([managed.job(managed.revision(change))])[managed.device.name]
+    assert (outcome.error, outcome.notes) == ("", [])
+    # Else the server would have gone back as the session ended.
+    assert managed.owned() == change.after
+    managed.check_left_clean()
+
+
+@pytest.mark.slow
+def test_what_ends_with_its_session_is_gone_and_the_verification_says_so(
+    managed: Peer, without: Callable[..., None]
+) -> None:
+    """RFC 4741 has the server go back when the session ends; one step a session is then no push."""
+    without(Feature.CONFIRMED_COMMIT)
+    change = managed.case("premium")
+    folder = managed.revision(change)
+    assert managed.take("activate", folder).error == ""
+    assert managed.owned() == change.before
+    assert "it does not have what is wanted" in managed.take("verify", folder).error
+
+
+def test_a_restore_commits_also_where_nothing_differs(managed: Peer, without: Callable[..., None]) -> None:
+    """What waits would be taken back else: it has no name by which it could be cancelled."""
+    without(Feature.CONFIRMED_COMMIT)
+    folder = managed.push_at_once(managed.case("premium"))
+    outcome = managed.take("restore", folder, target="after.txt")
+    assert (outcome.error, outcome.changed) == ("", False)
+    restored = managed.take("restore", folder, target="before.txt")
+    assert (restored.error, restored.changed) == ("", True)
+    assert managed.owned() == managed.case("premium").before
+    managed.check_left_clean()
+
+
+@pytest.mark.slow
+def test_somebody_elses_edits_are_not_committed_with_the_confirmation(
+    managed: Peer, without: Callable[..., None]
+) -> None:
+    without(Feature.CONFIRMED_COMMIT)
+    folder = managed.push_at_once(managed.case("premium"))
+    with managed.session() as somebody:
+        somebody.do("lock", target="candidate")
+        assert "`lock`" in managed.take("verify", folder).error
+        somebody.do("unlock", target="candidate")
+    assert managed.take("verify", folder).error == ""
+
+
+WARNING = (
+    "<rpc-error><error-type>application</error-type><error-tag>operation-failed</error-tag>"
+    "<error-severity>{severity}</error-severity><error-message>statement has no contents</error-message></rpc-error>"
+)
+
+
+@pytest.mark.parametrize(
+    ("severity", "error"),
+    [("warning", ""), pytest.param("error", "statement has no contents", marks=pytest.mark.slow)],
+)
+def test_a_warning_is_no_refusal(managed: Peer, monkeypatch: pytest.MonkeyPatch, severity: str, error: str) -> None:
+    """RFC 6241 §4.3. Junos has warnings for commits that went well; here one takes the
+    place of the server's own `ok`."""
+    deliver = transport.session.Session._dispatch_message
+
+    def told(session: transport.session.Session, raw: str) -> None:
+        deliver(session, re.sub(r"<(?:\w+:)?ok/>", WARNING.format(severity=severity), raw))
+
+    folder = managed.revision(managed.case("premium"))
+    monkeypatch.setattr(transport.session.Session, "_dispatch_message", told)
+    said = managed.take("stage", folder).error
+    assert error in said
+    assert bool(said) is bool(error)
 
 
 # -- logins ------------------------------------------------------------------------------------------------------------

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.rollout.archive import revision_id
-from controller.rollout.model import DeviceRevision, Program, Revision
-from controller.rollout.playbook import Playbooks
-from controller.rollout.staging import commands
+from slotcar.rollout.archive import revision_id
+from slotcar.rollout.model import DeviceRevision, Program, Revision
+from slotcar.rollout.playbook import Playbooks
+from slotcar.rollout.staging import commands
 from tests.integration.netconf.conftest import Peer
 from tests.integration.netconf.server import ROOT
+from tests.support.checkout import PYTHONPATH
 
 SECRET = "no-real-password-of-anybody"
 NAMES = ("one", "two")
@@ -52,6 +53,7 @@ def revision(peers: Mapping[str, Peer]) -> Path:
     return one.archive.write(Revision(revision_id(now, parts), now, parts))
 
 
+@pytest.mark.slow
 def test_a_push_and_its_rollback_run_as_playbooks(peers: Mapping[str, Peer], inventory: Path, revision: Path) -> None:
     playbooks = Playbooks(ROOT, inventory)
     wanted = peers["one"].case("standing").after.lines
@@ -95,7 +97,7 @@ def test_ansible_at_its_most_talkative_says_no_secret(
         str(ROOT / "playbooks" / "stage.yml"),
     ]
     done = subprocess.run(
-        argv, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+        argv, cwd=ROOT, env=os.environ | {"PYTHONPATH": PYTHONPATH}, capture_output=True, text=True, check=False
     )
     assert done.returncode != 0
     assert f"does not let {peers['one'].server.user} in" in done.stdout

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from controller.platforms import Change, Unrenderable, renderer_of
-from controller.rollout.fanout import PushStep, fan_out
-from controller.rollout.netconf.session import Session
-from controller.rollout.netconf.transport import PERSIST_ID, NetconfTransport
+from slotcar.platforms import Change, Unrenderable, renderer_of
+from slotcar.rollout.fanout import PushStep, fan_out
+from slotcar.rollout.netconf.session import Session
+from slotcar.rollout.netconf.transport import PERSIST_ID, NetconfTransport
 from tests.golden.test_render import CASES
 from tests.integration.netconf.conftest import RENDER, Peer
 
@@ -62,6 +62,7 @@ def test_reading_writes_what_the_renderer_understands(managed: Peer) -> None:
     assert renderer_of(managed.device).running(outputs, managed.device) == managed.case("standing").after
 
 
+@pytest.mark.slow
 def test_staging_changes_nothing(managed: Peer) -> None:
     before = managed.everything()
     outcome = managed.take("stage", managed.revision(managed.case("premium")))
@@ -70,6 +71,7 @@ def test_staging_changes_nothing(managed: Peer) -> None:
     managed.check_left_clean()
 
 
+@pytest.mark.slow
 def test_a_change_waits_for_its_confirmation_and_stays(managed: Peer) -> None:
     managed.confirm_s = 60
     change = managed.case("premium")
@@ -94,12 +96,14 @@ def test_a_change_takes_effect_at_its_instant_with_the_candidate_ready(managed: 
     assert outcome.began >= at
 
 
+@pytest.mark.slow
 def test_what_is_there_already_is_left_alone(managed: Peer) -> None:
     folder = managed.push(managed.case("premium"))
     outcome = managed.take("activate", folder)
     assert (outcome.error, outcome.changed, outcome.began) == ("", False, 0.0)
 
 
+@pytest.mark.slow
 def test_looking_touches_nothing(managed: Peer) -> None:
     before = managed.everything()
     folder = managed.revision(managed.case("premium"))
@@ -109,6 +113,7 @@ def test_looking_touches_nothing(managed: Peer) -> None:
     assert managed.everything() == before
 
 
+@pytest.mark.in_short("before.txt")
 @pytest.mark.parametrize("target", ["before.txt", ""])
 def test_a_push_is_restored_to_what_was_there(managed: Peer, target: str) -> None:
     change = managed.case("premium")
@@ -119,6 +124,7 @@ def test_a_push_is_restored_to_what_was_there(managed: Peer, target: str) -> Non
     managed.check_left_clean()
 
 
+@pytest.mark.slow
 def test_peers_are_served_together_and_one_that_is_away_stops_the_change_alone(make_peer: Any) -> None:
     first, second, away = (make_peer(name=name) for name in ("one", "two", "three"))
     change = first.case("standing")
@@ -140,6 +146,7 @@ def test_peers_are_served_together_and_one_that_is_away_stops_the_change_alone(m
 # -- an operator's own -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_is_an_operators_is_as_it_was_after_a_push_and_its_undo(peer: Peer) -> None:
     put(
         peer,
@@ -196,6 +203,7 @@ def test_a_change_that_the_models_refuse_is_refused_at_staging(managed: Peer) ->
     managed.check_left_clean()
 
 
+@pytest.mark.slow
 def test_a_change_that_fails_at_validation_leaves_the_candidate_clean(
     managed: Peer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,6 +246,7 @@ def test_a_lock_of_somebody_else_stops_the_push_and_nothing_is_changed(managed: 
     assert managed.take("activate", folder).error == ""
 
 
+@pytest.mark.slow
 def test_edits_of_somebody_else_are_neither_committed_nor_thrown_away(managed: Peer) -> None:
     folder = managed.revision(managed.case("premium"))
     before = managed.everything()
@@ -250,6 +259,7 @@ def test_edits_of_somebody_else_are_neither_committed_nor_thrown_away(managed: P
         somebody.do("discard_changes")
 
 
+@pytest.mark.slow
 def test_a_router_that_was_changed_since_is_not_touched(managed: Peer) -> None:
     folder = managed.revision(managed.case("premium"))
     put(
@@ -287,6 +297,7 @@ def test_a_change_that_nobody_confirms_is_taken_back_by_the_server(managed: Peer
     assert "it does not have what is wanted" in managed.take("verify", folder).error
 
 
+@pytest.mark.slow
 def test_a_session_that_dies_before_the_instant_leaves_nothing(managed: Peer) -> None:
     change = managed.case("premium")
     before = managed.everything()
@@ -301,6 +312,7 @@ def test_a_session_that_dies_before_the_instant_leaves_nothing(managed: Peer) ->
     managed.check_left_clean()
 
 
+@pytest.mark.slow
 def test_restoring_takes_back_at_once_what_waits(managed: Peer) -> None:
     managed.confirm_s = 600
     change = managed.case("premium")
@@ -315,6 +327,7 @@ def test_restoring_takes_back_at_once_what_waits(managed: Peer) -> None:
     assert managed.owned() == change.after
 
 
+@pytest.mark.slow
 def test_confirming_too_late_is_told(managed: Peer) -> None:
     """The time is over between the reading and the confirmation."""
     managed.confirm_s = SOON_S

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from controller.ledger import open_ledger
-from controller.platforms.cisco_iosxe_netconf.tree import NATIVE, POLICY
-from controller.rollout.netconf import netconf_login
-from controller.rollout.netconf.session import Session
-from controller.watching.pending import ECHO_S, LONGEST_WAIT_S
-from lab.ios import Routers
+from slotcar.ledger import open_ledger
+from slotcar.platforms.cisco_iosxe_netconf.tree import NATIVE, POLICY
+from slotcar.rollout.netconf import netconf_login
+from slotcar.rollout.netconf.session import Session
+from slotcar.watching.pending import ECHO_S, LONGEST_WAIT_S
+from slotcar_lab.ios import Routers
 from tests.integration.netconf.server import Server
 from tests.support.controllers import Controller, free_port, wait_for
 from tests.support.mixed import HELD, PEER, MixedSite

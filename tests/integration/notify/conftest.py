@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from controller.auth.tokens import Caller, Role
-from controller.ledger import Ledger
-from controller.notify.backoff import Backoff
-from controller.notify.dispatching import Dispatcher
-from controller.notify.signing import DerivedSecrets
-from controller.notify.webhooks import Webhooks
-from controller.settings import Settings
+from slotcar.auth.tokens import Caller, Role
+from slotcar.ledger import Ledger
+from slotcar.notify.backoff import Backoff
+from slotcar.notify.dispatching import Dispatcher
+from slotcar.notify.signing import DerivedSecrets
+from slotcar.notify.webhooks import Webhooks
+from slotcar.settings import Settings
 from tests.support.receiver import SECRET
 
 NO_KEY = DerivedSecrets(Path("/nowhere/webhook-key"))

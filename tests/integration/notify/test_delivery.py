@@ -16,11 +16,11 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from controller.ledger import Ledger
-from controller.ledger.webhooks import Backlog
-from controller.notify.dispatching import Dispatcher
-from controller.notify.webhooks import Webhooks
-from controller.settings import Settings
+from slotcar.ledger import Ledger
+from slotcar.ledger.webhooks import Backlog
+from slotcar.notify.dispatching import Dispatcher
+from slotcar.notify.webhooks import Webhooks
+from slotcar.settings import Settings
 from tests.integration.notify.conftest import OPERATOR, QUICK, Add, dispatching, now, tell
 from tests.support.controllers import free_port, wait_for
 from tests.support.receiver import SECRET, Got, Receiver
@@ -75,6 +75,7 @@ def test_order_holds_per_reservation_while_one_fails_and_others_go_on(ledger: Le
         assert set(numbers) == {n for n in range(1, 21) if ("r-bad", "r-x", "r-bad", "r-y")[(n - 1) % 4] == handle}
 
 
+@pytest.mark.slow
 def test_what_fails_too_often_is_given_up_and_sent_again_on_demand(
     ledger: Ledger, add: Add, running: Dispatcher
 ) -> None:
@@ -145,6 +146,7 @@ def test_a_receiver_that_drips_its_answer_is_left_in_time(ledger: Ledger, add: A
     assert "did not answer within 0.5 s" in Webhooks(ledger, Settings()).dead_letters(hook, OPERATOR)[0].last_error
 
 
+@pytest.mark.slow
 def test_nothing_listens_and_a_secret_is_gone(ledger: Ledger, add: Add, secret_file: Path) -> None:
     with dispatching(ledger):
         nowhere = add(f"http://127.0.0.1:{free_port()}/")

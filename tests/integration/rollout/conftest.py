@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from lab.ios import Routers
+from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from controller.ledger import Ledger
-from controller.rollout.adoption import managed_devices
-from controller.rollout.archive import Archive
-from controller.settings import Settings
-from lab.ios import Routers
+from slotcar.ledger import Ledger
+from slotcar.rollout.adoption import managed_devices
+from slotcar.rollout.archive import Archive
+from slotcar.settings import Settings
+from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import events, leading, settled
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.command_line import in_this_process

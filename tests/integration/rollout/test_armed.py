@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from controller.ledger import open_ledger
-from controller.ledger.model import Entry
-from controller.rollout.ios import eem
-from controller.rollout.ios.applets import PREFIX
-from controller.rollout.model import NO_PROGRAM, PushFailed
-from controller.timebase import Window
-from lab.ios import RefuseLine, Router, Routers
+from slotcar.ledger import open_ledger
+from slotcar.ledger.model import Entry
+from slotcar.rollout.ios import eem
+from slotcar.rollout.ios.applets import PREFIX
+from slotcar.rollout.model import NO_PROGRAM, PushFailed
+from slotcar.timebase import Window
+from slotcar_lab.ios import RefuseLine, Router, Routers
 from tests.support.cisco import ROOT, CiscoWorld, without_fence
 from tests.support.controllers import Controller, wait_for
 from tests.support.requests import reservation

@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from controller.auth.tokens import Caller, Role
-from controller.broker import Broker
-from controller.ledger import Ledger
-from controller.planning.source import source_of_body
-from controller.reservation import load_text
-from controller.rollout.announcing import KIND
-from controller.views.timeline import TimelineQuery
-from lab.ios import Routers
+from slotcar.auth.tokens import Caller, Role
+from slotcar.broker import Broker
+from slotcar.ledger import Ledger
+from slotcar.planning.source import source_of_body
+from slotcar.reservation import load_text
+from slotcar.rollout.announcing import KIND
+from slotcar.views.timeline import TimelineQuery
+from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import leading, settled
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.controllers import wait_for

@@ -25,6 +25,7 @@ def play(folder: Path, name: str, *arguments: str, cwd: Path = ROOT, **environme
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.in_short("empty-limit", "unknown-device")
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [

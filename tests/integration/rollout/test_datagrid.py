@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from controller.ledger.model import Entry
-from controller.timebase import Window
-from controller.vocabulary import Service
-from lab.ios import Routers
+from slotcar.ledger.model import Entry
+from slotcar.timebase import Window
+from slotcar.vocabulary import Service
+from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.requests import reservation
 

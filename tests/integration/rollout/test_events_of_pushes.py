@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.cli.event_lines import PushLines
+from slotcar.cli.event_lines import PushLines
 from tests.integration.rollout.test_armed import FIRST, Armed, armed, carries, reserve
 from tests.support.controllers import Controller, wait_for
 

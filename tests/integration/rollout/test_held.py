@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.ledger import open_ledger
-from lab.ios import Routers
+from slotcar.ledger import open_ledger
+from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_armed import Armed, carries, events, reserve
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.controllers import Controller, wait_for

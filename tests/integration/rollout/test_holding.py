@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from controller import overview
-from controller.auth.tokens import Caller, Role
-from controller.broker import Broker
-from controller.ledger import Ledger
-from controller.overview import Overview
-from controller.planning.errors import NotPossible
-from controller.recovery.rollback import BASELINE
-from controller.reservation import from_mapping
-from controller.rollout.check_requests import ask_check, wait_for_answer
-from controller.rollout.holding import held_devices
-from controller.views.device_states import DeviceState
-from lab.ios import Routers
+from slotcar import overview
+from slotcar.auth.tokens import Caller, Role
+from slotcar.broker import Broker
+from slotcar.ledger import Ledger
+from slotcar.overview import Overview
+from slotcar.planning.errors import NotPossible
+from slotcar.recovery.rollback import BASELINE
+from slotcar.reservation import from_mapping
+from slotcar.rollout.check_requests import ask_check, wait_for_answer
+from slotcar.rollout.holding import held_devices
+from slotcar.views.device_states import DeviceState
+from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import events, leading, settled
 from tests.support.cisco import ROOT, CiscoWorld, without_fence
 from tests.support.command_line import in_this_process
@@ -60,6 +60,7 @@ def looked_at(ledger: Ledger) -> str:
     return str(answer.details["failed"].get(ONE, ""))
 
 
+@pytest.mark.slow
 def test_a_router_is_taken_back_while_a_controller_leads_and_stays_until_it_is_released(
     world: CiscoWorld,
     ledger: Ledger,

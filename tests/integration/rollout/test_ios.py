@@ -12,13 +12,23 @@ from pathlib import Path
 
 import pytest
 
-from controller.ledger.model import Entry
-from controller.recovery.history import history_of
-from controller.rollout.model import NobodyNamed, PushFailed, Reading, Wanted
-from controller.timebase import Window, iso
-from controller.timeline import active_at
-from controller.wiring import wanted_for
-from lab.ios import DropOnCopy, DropOnLine, Fault, FullFlash, HangAfter, RefuseLine, Routers, Slow, WrongPassword
+from slotcar.ledger.model import Entry
+from slotcar.recovery.history import history_of
+from slotcar.rollout.model import NobodyNamed, PushFailed, Reading, Wanted
+from slotcar.timebase import Window, iso
+from slotcar.timeline import active_at
+from slotcar.wiring import wanted_for
+from slotcar_lab.ios import (
+    DropOnCopy,
+    DropOnLine,
+    Fault,
+    FullFlash,
+    HangAfter,
+    RefuseLine,
+    Routers,
+    Slow,
+    WrongPassword,
+)
 from tests.integration.rollout.conftest import Garnet
 from tests.support.cisco import ROOT, CiscoWorld, flow_of
 from tests.support.command_line import Cli, in_this_process
@@ -109,6 +119,7 @@ def test_what_an_operator_does_meanwhile_is_kept(garnet: Garnet) -> None:
 REFUSES = RefuseLine("rate-limit input access-group 26")
 
 
+@pytest.mark.in_short("refuses-a-line")
 @pytest.mark.parametrize(
     ("name", "fault", "words"),
     [
@@ -149,6 +160,7 @@ def test_what_is_only_in_the_way_delays_and_does_not_fail(garnet: Garnet, fault:
     assert world.read()[FIRST].configuration == world.wanted(flow_of(world))[FIRST].configuration
 
 
+@pytest.mark.in_short("dead")
 @pytest.mark.parametrize("fault", ["wrong password", "changed host key", "dead"])
 def test_a_router_that_cannot_be_logged_in_to_is_known_before_anything_is_touched(garnet: Garnet, fault: str) -> None:
     world = garnet.world
@@ -174,6 +186,7 @@ def test_a_router_that_cannot_be_logged_in_to_is_known_before_anything_is_touche
         known_hosts.write_text("".join(one.known_hosts for one in world.routers.values()))
 
 
+@pytest.mark.slow
 def test_no_secret_stays_anywhere(garnet: Garnet) -> None:
     """Neither in the state folder, nor in what the routers were told, nor in what a failure says."""
     world = garnet.world
@@ -188,6 +201,7 @@ def test_no_secret_stays_anywhere(garnet: Garnet) -> None:
         assert not any(secret in line for _, _, line in router.commands)
 
 
+@pytest.mark.slow
 def test_the_emergency_playbook_restores_cisco_routers_too(garnet: Garnet) -> None:
     world = garnet.world
     world.push(flow_of(world))
@@ -288,6 +302,7 @@ def test_a_reservation_is_taken_from_its_routers_with_the_archive_alone(
     assert "goes with --to, not with a revision alone" in rollback(latest, "--reservation", "hep/cms", code=2)
 
 
+@pytest.mark.slow
 def test_a_rollback_of_somebody_who_is_not_there_or_whom_nobody_was_asked_for_touches_no_router(
     garnet: Garnet, operator: Cli
 ) -> None:
@@ -351,6 +366,7 @@ class Past:
         return revision.id
 
 
+@pytest.mark.slow
 def test_a_slot_that_has_ended_does_not_come_back_by_a_reservations_or_a_times_rollback(
     garnet: Garnet, operator: Cli
 ) -> None:

@@ -16,14 +16,14 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from controller.api.supervising import keep_running
-from controller.ledger import Ledger
-from controller.ledger.listening import Lease
-from controller.ledger.model import Terms
-from controller.rollout.ios.eem import fence_line
-from controller.rollout.loop import ReconcileLoop
-from controller.wiring import loop_for
-from lab.ios import Routers
+from slotcar.api.supervising import keep_running
+from slotcar.ledger import Ledger
+from slotcar.ledger.listening import Lease
+from slotcar.ledger.model import Terms
+from slotcar.rollout.ios.eem import fence_line
+from slotcar.rollout.loop import ReconcileLoop
+from slotcar.wiring import loop_for
+from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.controllers import wait_for
 
@@ -161,6 +161,7 @@ def full_folder() -> Iterator[Path]:
             subprocess.run(["umount", folder], check=True)
 
 
+@pytest.mark.slow
 def test_a_clock_that_is_set_back_is_told_and_nobody_sleeps_by_it(world: CiscoWorld, ledger: Ledger) -> None:
     off = [timedelta()]
     with leading(world, ledger, clock=lambda: datetime.now(UTC) + off[0]) as (loop, failures):

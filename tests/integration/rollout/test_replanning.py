@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from controller.auth.tokens import Caller, Role
-from controller.broker import Broker
-from controller.ledger import Ledger
-from controller.ledger.model import Entry
-from controller.reservation import from_mapping
-from lab.ios import Routers
+from slotcar.auth.tokens import Caller, Role
+from slotcar.broker import Broker
+from slotcar.ledger import Ledger
+from slotcar.ledger.model import Entry
+from slotcar.reservation import from_mapping
+from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import leading, settled
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.controllers import wait_for

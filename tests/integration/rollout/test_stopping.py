@@ -14,8 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from controller.ledger import Ledger, open_ledger
-from lab.ios import HangAfter, Routers, Slow
+from slotcar.ledger import Ledger, open_ledger
+from slotcar_lab.ios import HangAfter, Routers, Slow
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.controllers import SLOTCAR, Controller, heeds_interrupts, wait_for
 from tests.support.postgres import stop_server

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from controller.ledger import Ledger
-from controller.rollout.archive import Archive
-from controller.rollout.unrecorded import keep_unrecorded, record_kept
+from slotcar.ledger import Ledger
+from slotcar.rollout.archive import Archive
+from slotcar.rollout.unrecorded import keep_unrecorded, record_kept
 from tests.support.requests import at
 
 

@@ -19,16 +19,16 @@ import psutil
 import pytest
 import yaml
 
-from controller.ledger import Ledger
-from controller.network import load_network
-from controller.network.model import Network
-from controller.network.reading import read_connections
-from controller.rollout.check_requests import ASKED
-from controller.rollout.status import LoopStatus
-from controller.watching.model import WatchState
-from controller.watching.pending import LONGEST_WAIT_S
-from controller.watching.watcher import Watcher
-from lab.requirements import which
+from slotcar.ledger import Ledger
+from slotcar.network import load_network
+from slotcar.network.model import Network
+from slotcar.network.reading import read_connections
+from slotcar.rollout.check_requests import ASKED
+from slotcar.rollout.status import LoopStatus
+from slotcar.watching.model import WatchState
+from slotcar.watching.pending import LONGEST_WAIT_S
+from slotcar.watching.watcher import Watcher
+from slotcar_lab.requirements import which
 from tests.support.cisco import ROOT
 from tests.support.controllers import wait_for
 

@@ -10,16 +10,17 @@ from typing import Any
 import httpx
 import pytest
 
-from controller.auth.tokens import Caller, Role, create_token
-from controller.broker import Broker, Options
-from controller.ledger import Ledger
-from controller.ledger.model import Entry
-from controller.network.model import Network
-from controller.reservation import from_mapping
-from controller.rollout.status import LoopStatus
-from controller.settings import Settings
-from controller.web.app import create_app
+from slotcar.auth.tokens import Caller, Role, create_token
+from slotcar.broker import Broker, Options
+from slotcar.ledger import Ledger
+from slotcar.ledger.model import Entry
+from slotcar.network.model import Network
+from slotcar.reservation import from_mapping
+from slotcar.rollout.status import LoopStatus
+from slotcar.settings import Settings
+from slotcar.web.app import create_app
 from tests.integration.api.conftest import GARNET, Running, body, database_url, ledger, migrated, network
+from tests.support.controllers import NO_TLS
 
 __all__ = ["database_url", "ledger", "migrated", "network"]
 OPERATOR = Caller("ops", Role.OPERATOR)
@@ -55,7 +56,7 @@ class Site:
 
     def client(self) -> httpx.Client:
         """Of nobody yet; it sends where its forms come from, as browsers do."""
-        client = httpx.Client(base_url=self.base_url, headers={"Origin": self.base_url}, timeout=60)
+        client = httpx.Client(base_url=self.base_url, headers={"Origin": self.base_url}, timeout=60, verify=NO_TLS)
         self._clients.append(client)
         return client
 

@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta
 import httpx
 import pytest
 
-from controller.ledger import Filter
-from controller.ledger.model import State
-from controller.planning.modification import Modification
-from controller.rollout.holding import HELD, held_devices
-from controller.timebase import iso
-from controller.web.app import PAGES
+from slotcar.ledger import Filter
+from slotcar.ledger.model import State
+from slotcar.planning.modification import Modification
+from slotcar.rollout.holding import HELD, held_devices
+from slotcar.timebase import iso
+from slotcar.web.app import PAGES
 from tests.integration.api.conftest import ROOT, START
 from tests.integration.web.conftest import HOSTILE, OPERATOR, Open, Site
 from tests.support.statements import statements_of
@@ -123,6 +123,7 @@ def test_a_request_is_approved_knowing_what_it_does(site: Site) -> None:
     assert re.search(r"<code>reservation.committed</code></td><td>operator</td>", history), "who decided stays"
 
 
+@pytest.mark.slow
 def test_a_change_that_waits_is_shown_and_rejected(site: Site) -> None:
     entry = site.reserve("cms", rate="5 Mbit/s")
     site.broker.modify(entry.handle, Modification(rate_bps=25_000_000), OPERATOR, datetime.now(UTC))
@@ -207,6 +208,7 @@ def test_labels_are_text_and_nothing_else(site: Site) -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in operator.get(f"/reservations/{entry.handle}").text
 
 
+@pytest.mark.slow
 def test_pages_are_empty_before_anything_is_reserved(site: Site) -> None:
     operator = site.signed_in("operator")
     for path, words in {
@@ -244,6 +246,7 @@ def test_whose_reservations_make_a_curve_is_told(site: Site) -> None:
     assert '<rect class="slot coming"' in under
 
 
+@pytest.mark.slow
 def test_a_long_list_comes_in_pages(site: Site) -> None:
     for number in range(53):
         site.reserve(f"n{number:02}", rate="100 kbit/s", destination=f"lbnl-premium:{5000 + number}")
@@ -304,6 +307,7 @@ def test_what_every_answer_says_to_a_browser(site: Site) -> None:
     assert operator.get(wrong).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_page_weighs_little(site: Site) -> None:
     """Without the chart's library, gzipped: 70 kB at most (WCAG has no number; a slow line does)."""
     operator = site.signed_in("operator")
@@ -320,6 +324,7 @@ def test_an_open_controller_needs_no_sign_in(open_site: Open) -> None:
     assert "Times in Europe/Zurich, UTC+0" in client.get("/").text
 
 
+@pytest.mark.in_short("headers0")
 @pytest.mark.parametrize(
     "headers",
     [

@@ -9,10 +9,10 @@ import httpx
 import psycopg
 import pytest
 
-from controller.auth.sessions import IDLE, Sessions
-from controller.auth.tokens import Role, TokenStore, create_token, digest, revoke_token
-from controller.ledger import Ledger
-from controller.web.signing_in import own_address
+from slotcar.auth.sessions import IDLE, Sessions
+from slotcar.auth.tokens import Role, TokenStore, create_token, digest, revoke_token
+from slotcar.ledger import Ledger
+from slotcar.web.signing_in import own_address
 from tests.integration.web.conftest import Site
 
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)

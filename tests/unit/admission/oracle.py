@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from controller.admission import SlotTables, kernels
+from slotcar.admission import SlotTables, kernels
 
 Span = tuple[int, int]
 Held = tuple[str, int, int, int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from controller.admission.program import LinearProgram
+from slotcar.admission.program import LinearProgram
 
 #: Coefficients are floats of simple ratios.
 DENOMINATOR = 10**9

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from controller.admission import Admitted, Demand, Refused, ResourceId, SlotTables, decide
-from controller.timebase import Window
+from slotcar.admission import Admitted, Demand, Refused, ResourceId, SlotTables, decide
+from slotcar.timebase import Window
 
 T0 = datetime(2027, 3, 1, 12, 0, tzinfo=UTC)
 LINK = ResourceId("if", "r1:eth2", "out:ip-premium")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from controller.admission import Demand, ResourceId, SlotTables
-from controller.admission.background import Share, free_amounts, shares_bps, shares_over
-from controller.admission.rates import Crossing, RateStep
+from slotcar.admission import Demand, ResourceId, SlotTables
+from slotcar.admission.background import Share, free_amounts, shares_bps, shares_over
+from slotcar.admission.rates import Crossing, RateStep
 from tests.unit.admission.support import LINK, window
 
 FAR = ResourceId("if", "r2:eth1", "out:ip-premium")

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from controller.admission import Demand, ResourceId, SlotTables
-from controller.admission.deadline import Progress, Shape, Transfer, TransferRefused, plan_transfer, progress
-from controller.admission.free import free_in
-from controller.admission.rates import Crossing, Profile, RateStep, clipped, microbits, profile_demands
-from controller.network.model import InterfaceId, Sls
-from controller.timebase import to_us
-from controller.vocabulary import Service
+from slotcar.admission import Demand, ResourceId, SlotTables
+from slotcar.admission.deadline import Progress, Shape, Transfer, TransferRefused, plan_transfer, progress
+from slotcar.admission.free import free_in
+from slotcar.admission.rates import Crossing, Profile, RateStep, clipped, microbits, profile_demands
+from slotcar.network.model import InterfaceId, Sls
+from slotcar.timebase import to_us
+from slotcar.vocabulary import Service
 from tests.unit.admission.support import LINK, SLS, at, window
 
 #: One bit/s for a minute is 60 bits; 8 of them make 60 bytes.

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from controller.admission import Admitted, Demand, Refused, ResourceId, Shortfall, decide, enquire
-from controller.network.model import InterfaceId, Sls
-from controller.timebase import Window
-from controller.vocabulary import Service
+from slotcar.admission import Admitted, Demand, Refused, ResourceId, Shortfall, decide, enquire
+from slotcar.network.model import InterfaceId, Sls
+from slotcar.timebase import Window
+from slotcar.vocabulary import Service
 from tests.unit.admission.support import LINK, SLS, T0, admit, at, refuse, tables, window
 
 

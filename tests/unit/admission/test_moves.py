@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from controller.admission import Demand, ResourceId, SlotTables
-from controller.admission.deadline import Shape, Transfer, earliest
-from controller.admission.free import free_in
-from controller.admission.moves import FixedRequest, PlacedTransfer, Room, connected, filled_up, make_room
-from controller.admission.program import LinearProgram, Movable, joint_profiles
-from controller.admission.rates import Crossing, Profile, RateStep, microbits, profile_demands
-from controller.timebase import Window, from_us, to_us
+from slotcar.admission import Demand, ResourceId, SlotTables
+from slotcar.admission.deadline import Shape, Transfer, earliest
+from slotcar.admission.free import free_in
+from slotcar.admission.moves import FixedRequest, PlacedTransfer, Room, connected, filled_up, make_room
+from slotcar.admission.program import LinearProgram, Movable, joint_profiles
+from slotcar.admission.rates import Crossing, Profile, RateStep, microbits, profile_demands
+from slotcar.timebase import Window, from_us, to_us
 from tests.unit.admission.simplex import Simplex
 from tests.unit.admission.support import LINK, T0
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from controller.admission import capacities, demands, interface_resource, sls_resource
-from controller.admission.model import describe
-from controller.network.model import Domain, InterfaceId, Network
-from controller.path.model import Hop, Path
-from controller.reservation.model import Endpoint, Reservation
-from controller.timebase import Window
-from controller.vocabulary import Direction, Protocol, Service
+from slotcar.admission import capacities, demands, interface_resource, sls_resource
+from slotcar.admission.model import describe
+from slotcar.network.model import Domain, InterfaceId, Network
+from slotcar.path.model import Hop, Path
+from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.timebase import Window
+from slotcar.vocabulary import Direction, Protocol, Service
 from tests.support.networks import line_network
 
 WINDOW = Window(datetime(2027, 3, 1, tzinfo=UTC), datetime(2027, 3, 2, tzinfo=UTC))

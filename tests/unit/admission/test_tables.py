@@ -8,10 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-import controller.admission
-from controller.admission import Demand, ResourceId, SlotTables
-from controller.admission.tables import MAX_RATE_BPS
-from controller.timebase import to_us
+import slotcar.admission
+from slotcar.admission import Demand, ResourceId, SlotTables
+from slotcar.admission.tables import MAX_RATE_BPS
+from slotcar.timebase import to_us
 from tests.unit.admission.support import LINK, SLS, admit, at, tables, window
 
 
@@ -163,16 +163,16 @@ def test_an_excerpt_knows_only_its_own_resources() -> None:
 
 
 def test_names_are_what_they_say_whichever_module_was_loaded_first() -> None:
-    for name in controller.admission.__all__:
-        assert callable(getattr(controller.admission, name)), name
+    for name in slotcar.admission.__all__:
+        assert callable(getattr(slotcar.admission, name)), name
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = controller.admission.nothing
+        _ = slotcar.admission.nothing
 
 
 def test_the_model_loads_no_compiler() -> None:
     """Every room imports the model; the compiler takes most of a second."""
     program = (
-        "import sys; from controller.admission.model import Demand; from controller.admission import Refused; "
+        "import sys; from slotcar.admission.model import Demand; from slotcar.admission import Refused; "
         "print([name for name in ('numba', 'numpy') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from controller.api.app import openapi_document
+from slotcar.api.app import openapi_document
 
 DOCUMENT = openapi_document()
 

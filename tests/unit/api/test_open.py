@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from controller.api.app import create_app
-from controller.api.serving import OpenToAll, serve
-from controller.problems import InvalidInput
-from controller.settings import Settings, load_settings
+from slotcar.api.app import create_app
+from slotcar.api.serving import OpenToAll, serve
+from slotcar.problems import InvalidInput
+from slotcar.settings import Settings, load_settings
 
 
 def test_an_open_api_does_not_listen_to_other_machines(tmp_path: Path) -> None:

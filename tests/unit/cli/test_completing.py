@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from controller.cli import completing
+from slotcar.cli import completing
+from tests.support.checkout import PYTHONPATH
 from tests.support.command_line import in_this_process
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -24,7 +25,7 @@ def ask_bash(line: str, folder: Path, **settings: str) -> list[str]:
     )
     done = subprocess.run(
         ["bash", "-c", script, line],
-        env={"PATH": f"{FOLDER}:/usr/bin:/bin", "SLOTCAR_STATE_DIR": str(folder), "PYTHONPATH": str(ROOT), **settings},
+        env={"PATH": f"{FOLDER}:/usr/bin:/bin", "SLOTCAR_STATE_DIR": str(folder), "PYTHONPATH": PYTHONPATH, **settings},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stderr == ""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.cli.exit_codes import ExitCode
+from slotcar.cli.exit_codes import ExitCode
 from tests.support.command_line import Cli, in_this_process, terminal
 
 SLOTCAR = Path(sys.executable).with_name("slotcar")

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from controller.api.listening import CannotListen, PortInUse, bound, bound_for_datagrams
-from controller.cli.exit_codes import ExitCode
+from slotcar.api.listening import CannotListen, PortInUse, bound, bound_for_datagrams
+from slotcar.cli.exit_codes import ExitCode
+from tests.support.checkout import PYTHONPATH
 from tests.support.command_line import in_this_process
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -59,6 +60,7 @@ def test_no_document_names_a_code_that_is_none() -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_used_port_is_found_before_anything_is_begun(tmp_path: Path) -> None:
     """The ledger that is named does not answer: it was not asked."""
     with socket.socket() as taken:
@@ -68,7 +70,7 @@ def test_a_used_port_is_found_before_anything_is_begun(tmp_path: Path) -> None:
         done = subprocess.run(
             [Path(sys.executable).with_name("slotcar"), "serve", "--port", port],
             env={"SLOTCAR_STATE_DIR": str(tmp_path), "SLOTCAR_OPEN": "true", "PATH": "/usr/bin:/bin",
-                 "SLOTCAR_DATABASE_URL": "postgresql://nobody@127.0.0.1:9/x", "PYTHONPATH": str(ROOT)},
+                 "SLOTCAR_DATABASE_URL": "postgresql://nobody@127.0.0.1:9/x", "PYTHONPATH": PYTHONPATH},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
     assert done.returncode == ExitCode.PORT_IN_USE, done

@@ -8,9 +8,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from controller.cli.app import app
-from controller.cli.reservation_options import IN_FILES_ONLY, takes_reservation
-from controller.reservation.written import FIELDS
+from slotcar.cli.app import app
+from slotcar.cli.reservation_options import IN_FILES_ONLY, takes_reservation
+from slotcar.reservation.written import FIELDS
 
 
 def options_of(name: str) -> set[str]:

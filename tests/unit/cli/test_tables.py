@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.cli.tables import Column, fits, table_lines
+from slotcar.cli.tables import Column, fits, table_lines
 
 COLUMNS = (Column("name"), Column("flow", leave_out=1), Column("end", leave_out=2), Column("why", wraps=True))
 ROWS = [

@@ -11,7 +11,7 @@ from typing import Any, is_typeddict
 
 import pytest
 
-from controller.api.app import openapi_document
+from slotcar.api.app import openapi_document
 from slotcar_client import answers
 
 ROOT = Path(__file__).resolve().parents[3]

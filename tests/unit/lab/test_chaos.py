@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.ledger.model import State
-from lab.chaos.audit import CLOCKS_S, Span, WrongClock, accounted, by_the_right_clock, unaccounted
-from lab.chaos.controllers import stop_timeout_s
-from lab.chaos.judge import (
+from slotcar.ledger.model import State
+from slotcar_lab.chaos.audit import CLOCKS_S, Span, WrongClock, accounted, by_the_right_clock, unaccounted
+from slotcar_lab.chaos.controllers import stop_timeout_s
+from slotcar_lab.chaos.judge import (
     CANCEL_S,
     OUTSIDE_S,
     PARTIAL_S,
@@ -27,10 +27,10 @@ from lab.chaos.judge import (
     never_happened,
     was_active,
 )
-from lab.chaos.round import _slot as entry_slot
-from lab.chaos.script import FAULTS, HOUR_S, THAT_LAST, pace_of, script
-from lab.chaos.shrink import shrunk
-from lab.chaos.watch import looks
+from slotcar_lab.chaos.round import _slot as entry_slot
+from slotcar_lab.chaos.script import FAULTS, HOUR_S, THAT_LAST, pace_of, script
+from slotcar_lab.chaos.shrink import shrunk
+from slotcar_lab.chaos.watch import looks
 
 ROUTERS = ("left", "right")
 SLOT = Slot("r0-0", 6000, 100.0, 200.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lab.demo.figures import Flow, Phase, Sample, mean_bps, phases_of, too_busy, verdicts
+from slotcar_lab.demo.figures import Flow, Phase, Sample, mean_bps, phases_of, too_busy, verdicts
 
 BOUNDS_S = (0.0, 6.0, 18.0, 43.0, 53.0)
 OFFERED_BPS = 4_000_000

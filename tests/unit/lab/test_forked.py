@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[3]
 #: In an interpreter of its own, as the agent is: the test's own is not one to fork.
 DRIVER = """
 import os, signal, sys, time
-from lab.agent.forked import Forked
+from slotcar_lab.agent.forked import Forked
 def run(source, *arguments, stdin=b"", kill=0):
     with Forked(source, ["program.py", *arguments], stdin=True) as child:
         if kill:
@@ -93,7 +93,7 @@ def test_a_namespace_has_its_own_interfaces_and_its_own_etc() -> None:
         (etc / "nsswitch.conf").write_text("passwd: files\n")
         drive(f"""
 import subprocess
-from lab.agent.namespaces import Namespace
+from slotcar_lab.agent.namespaces import Namespace
 inside = Namespace("{name}")
 def there(argv):
     return inside.start(lambda: subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)).communicate()[0]

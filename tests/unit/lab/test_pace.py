@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from lab.agent import traffic
-from lab.agent.traffic import Pace
+from slotcar_lab.agent import traffic
+from slotcar_lab.agent.traffic import Pace
 
 BEGIN_S = 1_000.0
 PAYLOAD_BYTES = 125  # a datagram of 1,000 bits

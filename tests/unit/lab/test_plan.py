@@ -6,8 +6,8 @@ import json
 from ipaddress import IPv4Interface
 from pathlib import Path
 
-from lab import plan
-from lab.topology import End, Kind, Link, Node, Topology, garnet
+from slotcar_lab import plan
+from slotcar_lab.topology import End, Kind, Link, Node, Topology, garnet
 
 PLAIN = garnet((0, 0, 0))
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lab import plan, ports
-from lab.errors import LabError
-from lab.topology import PORT_BASE_VARIABLE, Topology, garnet
+from slotcar_lab import plan, ports
+from slotcar_lab.errors import LabError
+from slotcar_lab.topology import PORT_BASE_VARIABLE, Topology, garnet
 
 
 @pytest.fixture

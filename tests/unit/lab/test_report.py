@@ -16,15 +16,20 @@ import jsonschema
 import pytest
 from lxml import html
 
-from lab.errors import LabError
-from lab.experiments import drawing, report, view
-from lab.experiments.model import Curve, Plot, Result, Row, Verdict
-from lab.experiments.running import main_of
-from lab.experiments.setting import Setting
+from slotcar_lab.errors import LabError
+from slotcar_lab.experiments import drawing, report, view
+from slotcar_lab.experiments.model import Curve, Plot, Result, Row, Verdict
+from slotcar_lab.experiments.running import main_of
+from slotcar_lab.experiments.setting import Setting
 
 SCHEMA = Path(__file__).resolve().parents[3] / "schemas" / "verdicts.schema.json"
 WHERE = Setting(
-    "python -m lab.experiments", "6.1.0-41-amd64", "namespaces", "x86_64, 2 cores", "f1759c7", {"nuttcp": "6.1.2"}
+    "python -m slotcar_lab.experiments",
+    "6.1.0-41-amd64",
+    "namespaces",
+    "x86_64, 2 cores",
+    "f1759c7",
+    {"nuttcp": "6.1.2"},
 )
 ROWS = (
     Row("bandwidth", "25 Mb/s", 6.24712, "Mb/s", "at least 6", Verdict.AS_THE_PAPER),
@@ -100,7 +105,7 @@ def test_the_summary_counts_verdicts(page: html.HtmlElement) -> None:
 
 def test_the_page_says_how_it_was_made(page: html.HtmlElement) -> None:
     told = dict(zip(texts(page.xpath("//dl/dt")), texts(page.xpath("//dl/dd")), strict=True))
-    assert told["command"] == "python -m lab.experiments"
+    assert told["command"] == "python -m slotcar_lab.experiments"
     assert told["routers' kernel"] == "6.1.0-41-amd64"
     assert told["date"].startswith("2026-05-01 12:00:00 UTC")
     assert told["nuttcp"] == "6.1.2"
@@ -151,6 +156,7 @@ def test_verdicts_are_as_their_schema_has_them(files: dict[str, bytes]) -> None:
         jsonschema.validate(document, schema)
 
 
+@pytest.mark.in_short("True-points")
 @pytest.mark.parametrize("style", ["line", "points", "steps", "bars"])
 @pytest.mark.parametrize("log", [False, True])
 def test_every_style_is_drawn(style: str, log: bool) -> None:
@@ -200,6 +206,7 @@ def found(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_a_report_replaces_the_one_before_and_leaves_other_files_alone(
     tmp_path: Path, files: dict[str, bytes]
 ) -> None:

@@ -7,13 +7,13 @@ from importlib import metadata
 
 import pytest
 
-from lab.experiments import setting
+from slotcar_lab.experiments import setting
 
 
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
-        (["/somewhere/lab/experiments/__main__.py", "emerge-1"], "python -m lab.experiments emerge-1"),
+        (["/somewhere/slotcar_lab/experiments/__main__.py", "emerge-1"], "python -m slotcar_lab.experiments emerge-1"),
         (["/opt/venv/bin/slotcar", "lab", "run", "emerge-1"], "slotcar lab run emerge-1"),
         (["slotcar", "--out", "my report"], "slotcar --out 'my report'"),
     ],

@@ -10,9 +10,9 @@ import pytest
 
 from benchmarks.__main__ import document, names
 from benchmarks.common import Figure
-from lab.errors import LabError
-from lab.experiments.catalogue import NAMES
-from lab.results import BENCHMARKS, KEPT, PAGE, VERDICTS, keep, page
+from slotcar_lab.errors import LabError
+from slotcar_lab.experiments.catalogue import NAMES
+from slotcar_lab.results import BENCHMARKS, KEPT, PAGE, VERDICTS, keep, page
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
 

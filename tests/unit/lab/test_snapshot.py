@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab.snapshot import canonical
+from slotcar_lab.snapshot import canonical
 
 RAW = """### ip addr
 [{"ifname":"eth1","ifindex":7,"address":"aa:bb:cc:00:11:22","addr_info":[{"local":"10.0.0.1","valid_life_time":9}]},{}]

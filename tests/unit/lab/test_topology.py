@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from controller.network import load_network
-from controller.network.model import InterfaceId
-from lab.demo.run import INVENTORY, RATES_BPS
-from lab.topology import End, Kind, Link, Node, Route, Topology, garnet
+from slotcar.network import load_network
+from slotcar.network.model import InterfaceId
+from slotcar_lab.demo.run import INVENTORY, RATES_BPS
+from slotcar_lab.topology import End, Kind, Link, Node, Route, Topology, garnet
 
 
 def router(name: str) -> Node:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from controller.network import load_network
-from controller.network.model import Interface, InterfaceId, Network
-from controller.problems import InvalidInput
-from controller.vocabulary import InterfaceRole, Service
+from slotcar.network import load_network
+from slotcar.network.model import Interface, InterfaceId, Network
+from slotcar.problems import InvalidInput
+from slotcar.vocabulary import InterfaceRole, Service
 
 INVENTORIES = Path(__file__).parents[3] / "inventories"
 NAMES = ("lab", "demo", "garnet", "datagrid")
@@ -156,6 +156,7 @@ def vaulted(folder: Path, text: str) -> str:
     return "!vault " + json.dumps(done.stdout)
 
 
+@pytest.mark.slow
 def test_a_script_is_an_inventory_and_may_print_on_its_error_stream(tmp_path: Path) -> None:
     answer = {
         "domains": {"children": ["alpha"]},
@@ -189,7 +190,7 @@ def test_a_broken_file_of_variables_is_named_with_its_line(tmp_path: Path) -> No
 
 def test_ansible_stays_out_of_this_process() -> None:
     code = (
-        "import sys; from pathlib import Path; from controller.network import load_network;"
+        "import sys; from pathlib import Path; from slotcar.network import load_network;"
         f"load_network(Path({str(INVENTORIES / 'lab')!r})); print('ansible' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,20 +8,21 @@ from typing import Any
 
 import pytest
 
-from controller.network.building import build
-from controller.network.checks import check
-from controller.network.findings import Findings
-from controller.network.reading import Inventory, Node, Place
-from controller.platforms.capability import Capability
-from controller.platforms.cisco_car import limits as car
-from controller.platforms.cisco_cat6500 import limits as cat
-from controller.platforms.cisco_cat6500 import marks
-from controller.platforms.cisco_gsr import limits as gsr
-from controller.platforms.cisco_gsr.marks import IN, OUT, PREMIUM, SCAVENGER
-from controller.platforms.ios import modular_limits as mqc
-from controller.platforms.linux_tc import limits as linux
-from controller.registry import FOLDERS, facts_of
-from controller.vocabulary import CODE_POINTS, Marking, Service, service_of
+from slotcar.network.building import build
+from slotcar.network.checks import check
+from slotcar.network.findings import Findings
+from slotcar.network.reading import Inventory, Node, Place
+from slotcar.platforms.capability import Capability
+from slotcar.platforms.cisco_car import limits as car
+from slotcar.platforms.cisco_cat6500 import limits as cat
+from slotcar.platforms.cisco_cat6500 import marks
+from slotcar.platforms.cisco_gsr import limits as gsr
+from slotcar.platforms.cisco_gsr.marks import IN, OUT, PREMIUM, SCAVENGER
+from slotcar.platforms.ios import modular_limits as mqc
+from slotcar.platforms.juniper_junos import limits as junos
+from slotcar.platforms.linux_tc import limits as linux
+from slotcar.registry import FOLDERS, facts_of
+from slotcar.vocabulary import CODE_POINTS, Marking, Service, service_of
 
 LIMITS: dict[str, Capability] = {
     "linux-tc": linux.LINUX,
@@ -29,6 +30,7 @@ LIMITS: dict[str, Capability] = {
     "cisco-mqc": mqc.HQF,
     "cisco-iosxe-netconf": mqc.HQF,
     "cisco-gsr": gsr.GSR,
+    "juniper-junos": junos.JUNOS,
     "cisco-cat6500": cat.PORT_TYPES[cat.DEFAULT_PORT_TYPE].capability,
 }
 SHARES = {"ip-premium": "40 %", "assured-rate": "30 %", "qbss": "1 %"}

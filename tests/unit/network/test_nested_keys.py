@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from controller.network.findings import explained
-from controller.network.variables import RouterVariables
+from slotcar.network.findings import explained
+from slotcar.network.variables import RouterVariables
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from controller.network.variables import (
+from slotcar.network.variables import (
     KNOWN,
     DomainVariables,
     HostVariables,
@@ -19,8 +19,8 @@ from controller.network.variables import (
     RouterVariables,
     SlsVariables,
 )
-from controller.registry import FOLDERS
-from controller.vocabulary import InterfaceRole, Scheduler
+from slotcar.registry import FOLDERS
+from slotcar.vocabulary import InterfaceRole, Scheduler
 
 TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "inventory.md").read_text(encoding="utf-8")
 #: Sections whose table describes a model, and rows that are read entry by entry elsewhere.

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.notify.backoff import Backoff
-from controller.notify.sending import WrongUrl, checked_url
-from controller.notify.signing import SecretUnusable, keys_at, sign
+from slotcar.notify.backoff import Backoff
+from slotcar.notify.sending import WrongUrl, checked_url
+from slotcar.notify.signing import SecretUnusable, keys_at, sign
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from controller.planning.errors import NotPossible
-from controller.planning.modification import Modification, modified
+from slotcar.planning.errors import NotPossible
+from slotcar.planning.modification import Modification, modified
 from tests.support.requests import at, reservation
 
 

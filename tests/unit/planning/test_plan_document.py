@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from controller.network import load_network
-from controller.network.model import Network
-from controller.planning import routing, source
-from controller.planning.errors import PlanRefused
-from controller.planning.offline import plan_offline
-from controller.planning.plan import Plan
-from controller.planning.plan_file import plan_document, plan_of_document, read_plan, write_plan
-from controller.planning.source import read_source
-from controller.planning.step import Action
-from controller.problems import InvalidInput
-from controller.reservation import loading
-from controller.settings import Settings
+from slotcar.network import load_network
+from slotcar.network.model import Network
+from slotcar.planning import routing, source
+from slotcar.planning.errors import PlanRefused
+from slotcar.planning.offline import plan_offline
+from slotcar.planning.plan import Plan
+from slotcar.planning.plan_file import plan_document, plan_of_document, read_plan, write_plan
+from slotcar.planning.source import read_source
+from slotcar.planning.step import Action
+from slotcar.problems import InvalidInput
+from slotcar.reservation import loading
+from slotcar.settings import Settings
 
 NOW = datetime(2027, 1, 1, 12, tzinfo=UTC)
 FILE = """version: 1

@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.intent import intents_at
-from controller.ledger.model import Condition, Entry
-from controller.network import load_network
-from controller.network.model import Network
-from controller.planning.errors import CannotExpress
-from controller.planning.offline import entries_of
-from controller.planning.platform_limits import FEW_FLOWS, PlatformLimits, busiest
-from controller.planning.routing import route
-from controller.platforms import Unrenderable, renderer_of
-from controller.reservation.model import Endpoint, Reservation
-from controller.timebase import Window
-from controller.timeline import active_at
-from controller.vocabulary import Service
+from slotcar.intent import intents_at
+from slotcar.ledger.model import Condition, Entry
+from slotcar.network import load_network
+from slotcar.network.model import Network
+from slotcar.planning.errors import CannotExpress
+from slotcar.planning.offline import entries_of
+from slotcar.planning.platform_limits import FEW_FLOWS, PlatformLimits, busiest
+from slotcar.planning.routing import route
+from slotcar.platforms import Unrenderable, renderer_of
+from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.timebase import Window
+from slotcar.timeline import active_at
+from slotcar.vocabulary import Service
 from tests.support.examples import examples
 from tests.support.networks import line_network
 from tests.support.requests import T0, at, reservation
@@ -38,6 +38,7 @@ COUNTED = {
     "gsr": (GOLDEN / "inventories" / "cisco-gsr", "bo-data", "mi-data"),
     "mqc": (GOLDEN / "inventories" / "cisco-mqc", "north-data", "south-data"),
     "mqc-before-hqf": (GOLDEN / "inventories" / "cisco-mqc", "north-data", "south-data"),
+    "junos": (GOLDEN / "inventories" / "juniper-junos", "north-data", "south-data"),
     "netconf": (GOLDEN / "inventories" / "cisco-iosxe-netconf", "north-data", "south-data"),
 }
 

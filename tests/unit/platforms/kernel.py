@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-from controller.network.model import Device
+from slotcar.network.model import Device
 from tests.unit.platforms.tc_words import rate_text, shown_bucket, size_text, time_text
 
 OWN = range(20_800, 20_900)

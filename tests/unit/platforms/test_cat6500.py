@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from controller.intent import QosIntent, intents_at
-from controller.intent.egress import MILLION, RANK
-from controller.intent.model import Egress, Queue
-from controller.network import load_network
-from controller.network.model import Device, InterfaceId, Network
-from controller.platforms import Unrenderable, renderer_of
-from controller.platforms.cisco_cat6500 import limits
-from controller.platforms.cisco_cat6500.egress import queueing
-from controller.platforms.ios.configuration import body
-from controller.platforms.ios.objects import Interface
-from controller.platforms.weights import overestimated_ppm
-from controller.vocabulary import Protocol, Service
+from slotcar.intent import QosIntent, intents_at
+from slotcar.intent.egress import MILLION, RANK
+from slotcar.intent.model import Egress, Queue
+from slotcar.network import load_network
+from slotcar.network.model import Device, InterfaceId, Network
+from slotcar.platforms import Unrenderable, renderer_of
+from slotcar.platforms.cisco_cat6500 import limits
+from slotcar.platforms.cisco_cat6500.egress import queueing
+from slotcar.platforms.ios.configuration import body
+from slotcar.platforms.ios.objects import Interface
+from slotcar.platforms.weights import overestimated_ppm
+from slotcar.vocabulary import Protocol, Service
 from tests.unit.platforms.worlds import active, numbered, wanted
 
 PREMIUM, ASSURED, QBSS = Service.IP_PREMIUM, Service.ASSURED_RATE, Service.QBSS

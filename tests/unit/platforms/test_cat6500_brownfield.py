@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from controller.network import load_network
-from controller.network.model import Device
-from controller.platforms import Configuration, Unreadable, Unrenderable, renderer_of
-from controller.platforms.ios.configuration import ios_of, printed
-from controller.views.configurations import configurations_at
+from slotcar.network import load_network
+from slotcar.network.model import Device
+from slotcar.platforms import Configuration, Unreadable, Unrenderable, renderer_of
+from slotcar.platforms.ios.configuration import ios_of, printed
+from slotcar.views.configurations import configurations_at
 from tests.golden.test_render import Case, entries
 
 GOLDEN = Path(__file__).parents[2] / "golden"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from controller.network.model import Device
-from controller.platforms import Configuration, renderer_of
-from lab.ios.configuration import Configuration as Emulated
-from lab.ios.grammar.table import load
+from slotcar.network.model import Device
+from slotcar.platforms import Configuration, renderer_of
+from slotcar_lab.ios.configuration import Configuration as Emulated
+from slotcar_lab.ios.grammar.table import load
 from tests.golden.test_render import PARAMS, Case, change_of, network_of
 
 CASES = [

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from controller.platforms.cisco_cat6500.limits import grain_bps
+from slotcar.platforms.cisco_cat6500.limits import grain_bps
 
 #: D7.3 §8.2: class-maps and policy-map with their long lines joined, then the lists.
 PRINTED = """\

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from controller.network.model import Device
-from controller.platforms import Configuration as Rendered
-from controller.platforms import renderer_of
-from lab.ios.configuration import Configuration
-from lab.ios.grammar import load
+from slotcar.network.model import Device
+from slotcar.platforms import Configuration as Rendered
+from slotcar.platforms import renderer_of
+from slotcar_lab.ios.configuration import Configuration
+from slotcar_lab.ios.grammar import load
 from tests.golden.test_render import CASES, Case, change_of, configurations, network_of
 
 BROWNFIELD = Path(__file__).parents[2] / "golden" / "brownfield"

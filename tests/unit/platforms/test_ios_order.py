@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from controller.platforms.ios.change import change_lines
-from controller.platforms.ios.configuration import Ios
-from controller.platforms.ios.objects import PolicyMap
-from controller.platforms.ios.order import canonical, ranked
-from controller.platforms.ios.reading import owned_in
-from controller.platforms.ios.tree import parse
+from slotcar.platforms.ios.change import change_lines
+from slotcar.platforms.ios.configuration import Ios
+from slotcar.platforms.ios.objects import PolicyMap
+from slotcar.platforms.ios.order import canonical, ranked
+from slotcar.platforms.ios.reading import owned_in
+from slotcar.platforms.ios.tree import parse
 from tests.unit.platforms.mqc_ios import MqcIos, Packet
 
 A, B = "host 10.0.0.1", "host 10.0.0.2"

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from controller.intent import QosIntent
-from controller.network.model import Device
-from controller.platforms import Unrenderable, renderer_of
+from slotcar.intent import QosIntent
+from slotcar.network.model import Device
+from slotcar.platforms import Unrenderable, renderer_of
 from tests.unit.platforms.worlds import entry, intents, network
 
 

@@ -1,16 +1,16 @@
-"""HTB's classes hold less than the line, and premium's drains (what lab/experiments' EMERGE 1 found, before and after)."""
+"""HTB's classes hold less than the line, and premium's drains (what EMERGE 1 of the lab found, before and after)."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.intent.model import Egress
-from controller.platforms.linux_tc import numbers
-from controller.platforms.linux_tc.limits import LEAST_RATE_BPS
-from controller.platforms.linux_tc.objects import HtbClass
-from controller.platforms.linux_tc.queues import BURST_US, LEAST_BURST_BYTES, MICROSECOND_BITS, queues_of
-from controller.vocabulary import Scheduler, Service
+from slotcar.intent.model import Egress
+from slotcar.platforms.linux_tc import numbers
+from slotcar.platforms.linux_tc.limits import LEAST_RATE_BPS
+from slotcar.platforms.linux_tc.objects import HtbClass
+from slotcar.platforms.linux_tc.queues import BURST_US, LEAST_BURST_BYTES, MICROSECOND_BITS, queues_of
+from slotcar.vocabulary import Scheduler, Service
 from tests.unit.platforms.test_linux_schedulers import chosen, egress, loads
 
 PREMIUM, ASSURED, BEST, QBSS = "10", "20", "30", "40"

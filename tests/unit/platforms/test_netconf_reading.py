@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from controller.intent import intents_at
-from controller.network import load_network
-from controller.network.model import Device
-from controller.platforms import Configuration, Unreadable, Unrenderable, renderer_of
-from controller.platforms.cisco_iosxe_netconf.native import native_of
-from controller.platforms.cisco_iosxe_netconf.tree import parse
-from controller.platforms.ios.configuration import Ios
-from controller.platforms.ios.modular_limits import LONGEST_NAME
-from controller.platforms.ios.reading import owned_in
-from controller.platforms.ios.tree import parse as parse_ios
+from slotcar.intent import intents_at
+from slotcar.network import load_network
+from slotcar.network.model import Device
+from slotcar.platforms import Configuration, Unreadable, Unrenderable, renderer_of
+from slotcar.platforms.cisco_iosxe_netconf.native import native_of
+from slotcar.platforms.cisco_iosxe_netconf.tree import parse
+from slotcar.platforms.ios.configuration import Ios
+from slotcar.platforms.ios.modular_limits import LONGEST_NAME
+from slotcar.platforms.ios.reading import owned_in
+from slotcar.platforms.ios.tree import parse as parse_ios
 from tests.unit.platforms.yang_tree import ACL, NATIVE, NETCONF, POLICY
 
 RENDER = Path(__file__).parents[2] / "golden" / "render"

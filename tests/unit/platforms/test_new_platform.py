@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from controller import platforms, registry
-from controller.network import load_network
-from controller.platforms import Configuration, Unrenderable, options, renderer_of, templates
-from controller.problems import InvalidInput
-from controller.views.configurations import configurations_at
+from slotcar import platforms, registry
+from slotcar.network import load_network
+from slotcar.platforms import Configuration, Unrenderable, options, renderer_of, templates
+from slotcar.problems import InvalidInput
+from slotcar.views.configurations import configurations_at
 from tests.support.networks import line_network
 from tests.unit.platforms.worlds import START, entry, intents
 
@@ -27,10 +27,10 @@ BLOCK = re.compile(r"```(?:python|jinja)\n(?:# |\{# )(\S+)(?: #\})?\n(.*?)```", 
 def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The page's files, below a folder of their own, and its line of registration."""
     for name, text in BLOCK.findall(PAGE):
-        file = tmp_path / name.removeprefix("controller/platforms/")
+        file = tmp_path / name.removeprefix("controller/slotcar/platforms/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    line = re.search(r'^    "acme-os": "controller\.platforms\.(\w+)",$', PAGE, re.MULTILINE)
+    line = re.search(r'^    "acme-os": "slotcar\.platforms\.(\w+)",$', PAGE, re.MULTILINE)
     assert line
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(templates, "TEMPLATES", tmp_path / "templates")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.platforms.linux_tc.numbers import parse_size, shown_bytes
+from slotcar.platforms.linux_tc.numbers import parse_size, shown_bytes
 from tests.unit.platforms.tc_words import shown_bucket
 
 PRINTED = [

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from controller.intent.model import EdgeFlow, FlowMatch, QosIntent
-from controller.network.model import Device
-from controller.platforms import Configuration, renderer_of
-from controller.platforms.ios.objects import PREFIX
-from controller.reservation.model import Endpoint, Reservation, constant_slots
+from slotcar.intent.model import EdgeFlow, FlowMatch, QosIntent
+from slotcar.network.model import Device
+from slotcar.platforms import Configuration, renderer_of
+from slotcar.platforms.ios.objects import PREFIX
+from slotcar.reservation.model import Endpoint, Reservation, constant_slots
 from tests.unit.platforms.mqc_ios import MqcIos, Packet, State
 
 #: A port that no test binds.

@@ -10,14 +10,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from controller.intent import QosIntent, intents_at
-from controller.ledger.model import Entry
-from controller.network.model import Network
-from controller.planning.offline import entries_of
-from controller.reservation.model import Endpoint, Reservation
-from controller.timebase import Window
-from controller.timeline import Active
-from controller.vocabulary import Direction, Protocol, Service
+from slotcar.intent import QosIntent, intents_at
+from slotcar.ledger.model import Entry
+from slotcar.network.model import Network
+from slotcar.planning.offline import entries_of
+from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.timebase import Window
+from slotcar.timeline import Active
+from slotcar.vocabulary import Direction, Protocol, Service
 from tests.support.networks import line_network
 
 START, END = datetime(2030, 1, 1, tzinfo=UTC), datetime(2030, 1, 2, tzinfo=UTC)

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.admission.model import Admitted, Demand, covering
-from controller.path.flow import FlowMatch
-from controller.path.model import Path
-from controller.policy.amounts import amount_of, amount_of_change, volume_bits
-from controller.policy.endpoints import EndpointOwners
-from controller.policy.errors import EndpointNotAllowed, FlowTaken, HoldTooLong, QuotaExceeded
-from controller.policy.flows import Claim, check_flows
-from controller.policy.gate import Gate, needs_approval
-from controller.policy.policy import Policy
-from controller.policy.quotas import Quota, Usage, check_quota
-from controller.reservation.model import constant_slots
-from controller.timebase import Window
-from controller.vocabulary import Direction, Protocol, Service
+from slotcar.admission.model import Admitted, Demand, covering
+from slotcar.path.flow import FlowMatch
+from slotcar.path.model import Path
+from slotcar.policy.amounts import amount_of, amount_of_change, volume_bits
+from slotcar.policy.endpoints import EndpointOwners
+from slotcar.policy.errors import EndpointNotAllowed, FlowTaken, HoldTooLong, QuotaExceeded
+from slotcar.policy.flows import Claim, check_flows
+from slotcar.policy.gate import Gate, needs_approval
+from slotcar.policy.policy import Policy
+from slotcar.policy.quotas import Quota, Usage, check_quota
+from slotcar.reservation.model import constant_slots
+from slotcar.timebase import Window
+from slotcar.vocabulary import Direction, Protocol, Service
 from tests.support.requests import T0, at, reservation, transfer
 
 PATH = Path("src", "dst", "10.0.0.2", "10.0.3.2", Service.IP_PREMIUM, (), ())

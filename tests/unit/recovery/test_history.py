@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from controller.planning.errors import NotPossible
-from controller.problems import InvalidInput
-from controller.recovery.history import Before, consequences, history_of
-from controller.rollout.archive import Archive
-from controller.rollout.device_folder import RESERVATIONS
-from controller.rollout.model import ConfiguredReservation, Revision
-from controller.wiring import wanted_for
+from slotcar.planning.errors import NotPossible
+from slotcar.problems import InvalidInput
+from slotcar.recovery.history import Before, consequences, history_of
+from slotcar.rollout.archive import Archive
+from slotcar.rollout.device_folder import RESERVATIONS
+from slotcar.rollout.model import ConfiguredReservation, Revision
+from slotcar.wiring import wanted_for
 from tests.support.networks import line_network
 from tests.support.requests import T0
 from tests.unit.rollout.support import active, revision

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from controller.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand
-from controller.reservation.times import parse_zone
-from controller.timebase import iso
-from controller.units import UnitError
+from slotcar.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand
+from slotcar.reservation.times import parse_zone
+from slotcar.timebase import iso
+from slotcar.units import UnitError
 
 HOUR = timedelta(hours=1)
 

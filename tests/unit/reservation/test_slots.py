@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from controller.reservation.model import Reservation, Slot, constant_slots
-from controller.timebase import Window
-from controller.vocabulary import Direction, Service
+from slotcar.reservation.model import Reservation, Slot, constant_slots
+from slotcar.timebase import Window
+from slotcar.vocabulary import Direction, Service
 from tests.support.requests import at, reservation
 
 

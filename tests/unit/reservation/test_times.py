@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from controller.reservation import parse_time
-from controller.reservation.times import parse_zone, zone_name
-from controller.timebase import Window, from_us, iso, to_us
-from controller.units import UnitError
+from slotcar.reservation import parse_time
+from slotcar.reservation.times import parse_zone, zone_name
+from slotcar.timebase import Window, from_us, iso, to_us
+from slotcar.units import UnitError
 
 NOW = datetime(2027, 1, 1, 12, 0, tzinfo=UTC)
 

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from controller.network.model import Network
-from controller.planning.offline import entries_of
-from controller.platforms import renderer_of
-from controller.platforms.model import Configuration
-from controller.rollout import staging
-from controller.rollout.archive import revision_id
-from controller.rollout.model import DeviceRevision, Revision, Wanted
-from controller.rollout.program import Coming
-from controller.timeline import Active
-from controller.wiring import wanted_for
+from slotcar.network.model import Network
+from slotcar.planning.offline import entries_of
+from slotcar.platforms import renderer_of
+from slotcar.platforms.model import Configuration
+from slotcar.rollout import staging
+from slotcar.rollout.archive import revision_id
+from slotcar.rollout.model import DeviceRevision, Revision, Wanted
+from slotcar.rollout.program import Coming
+from slotcar.timeline import Active
+from slotcar.wiring import wanted_for
 from tests.support.networks import line_network
 from tests.support.requests import T0, reservation
 

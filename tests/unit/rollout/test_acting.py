@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from controller.network.model import Device
-from controller.rollout import staging
-from controller.rollout.archive import Archive
-from controller.rollout.device_folder import APPLY, DeviceFolder
-from controller.rollout.ios import eem
-from controller.rollout.ios.applets import applets
-from controller.rollout.model import NO_PROGRAM
-from controller.rollout.program import acts, agenda
-from controller.rollout.pusher import _playbook
+from slotcar.network.model import Device
+from slotcar.rollout import staging
+from slotcar.rollout.archive import Archive
+from slotcar.rollout.device_folder import APPLY, DeviceFolder
+from slotcar.rollout.ios import eem
+from slotcar.rollout.ios.applets import applets
+from slotcar.rollout.model import NO_PROGRAM
+from slotcar.rollout.program import acts, agenda
+from slotcar.rollout.pusher import _playbook
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, active, revision, wanted
 
@@ -33,6 +33,7 @@ def device(platform: str, options: dict[str, int | str | bool]) -> Device:
         ("cisco-mqc", {"eem": False}, False),
         ("cisco-mqc", {}, False),
         ("cisco-iosxe-netconf", WITH_EEM, False),
+        ("juniper-junos", WITH_EEM, False),
     ],
 )
 def test_who_acts_by_itself(platform: str, options: dict[str, int | str | bool], expected: bool) -> None:
@@ -77,6 +78,7 @@ def test_what_is_armed_stands_in_the_configuration_that_a_reading_asks_for() -> 
         ({"cisco-mqc", "cisco-car"}, "push-ios"),
         ({"cisco-mqc", "cisco-iosxe-netconf"}, "push-ios"),
         ({"cisco-iosxe-netconf"}, "push-ios"),
+        ({"juniper-junos", "cisco-iosxe-netconf"}, "push-ios"),
         ({"linux-tc", "cisco-mqc"}, "push"),
     ],
 )

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from controller.platforms.linux_tc.running import QDISCS
-from controller.platforms.model import Configuration
-from controller.problems import InvalidInput
-from controller.rollout.archive import Archive, revision_id
-from controller.rollout.comparison import compare
-from controller.rollout.device_folder import DeviceFolder
-from controller.rollout.model import Revision
+from slotcar.platforms.linux_tc.running import QDISCS
+from slotcar.platforms.model import Configuration
+from slotcar.problems import InvalidInput
+from slotcar.rollout.archive import Archive, revision_id
+from slotcar.rollout.comparison import compare
+from slotcar.rollout.device_folder import DeviceFolder
+from slotcar.rollout.model import Revision
 from tests.support.requests import T0, at
 from tests.unit.rollout.support import NETWORK, active, revision
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.rollout.clocks import Clocks, changes, judge
+from slotcar.rollout.clocks import Clocks, changes, judge
 
 SECOND = 1_000_000
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.rollout.device_folder import (
+from slotcar.rollout.device_folder import (
     AFTER,
     BEFORE,
     PROGRAM,
@@ -18,8 +18,8 @@ from controller.rollout.device_folder import (
     SlotEnds,
     StagedProgram,
 )
-from controller.rollout.ios.applets import Applet
-from controller.rollout.model import ConfiguredReservation
+from slotcar.rollout.ios.applets import Applet
+from slotcar.rollout.model import ConfiguredReservation
 from tests.support.requests import T0
 from tests.unit.rollout.support import active, revision
 

@@ -9,11 +9,11 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.reservation.model import Slot
-from controller.rollout.device_order import OFFSET, boundaries_in_order
-from controller.rollout.model import Wanted
-from controller.timebase import Window
-from controller.timeline import Active
+from slotcar.reservation.model import Slot
+from slotcar.rollout.device_order import OFFSET, boundaries_in_order
+from slotcar.rollout.model import Wanted
+from slotcar.timebase import Window
+from slotcar.timeline import Active
 from tests.support.requests import T0, at
 from tests.unit.rollout.support import active, wanted
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from controller.rollout.health import FIRST_RETRY, LAST_RETRY, DeviceHealth
-from controller.rollout.status import LoopStatus
+from slotcar.rollout.health import FIRST_RETRY, LAST_RETRY, DeviceHealth
+from slotcar.rollout.status import LoopStatus
 from tests.support.requests import T0
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from controller.rollout.ios.clock import ahead_us
+from slotcar.rollout.ios.clock import ahead_us
 
 NOW = datetime(2026, 11, 21, 18, 4, 0, tzinfo=UTC).timestamp()
 

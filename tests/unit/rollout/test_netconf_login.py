@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from controller.rollout.fanout.login import Unreachable
-from controller.rollout.netconf import netconf_login
+from slotcar.rollout.fanout.login import Unreachable
+from slotcar.rollout.netconf import netconf_login
 
 
 @pytest.mark.parametrize(

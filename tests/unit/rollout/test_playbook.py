@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from controller.rollout.playbook import OF_A_RUN, Playbooks, _end_all
+from slotcar.rollout.playbook import OF_A_RUN, Playbooks, _end_all
 
 #: Goes on starting processes, as Ansible does for each task and device.
 STARTS = """

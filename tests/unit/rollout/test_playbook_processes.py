@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from controller.rollout.playbook import LATE, OF_A_RUN, Playbooks, _folder_of_a_run, _Limits, _processes
+from slotcar.rollout.playbook import LATE, OF_A_RUN, Playbooks, _folder_of_a_run, _Limits, _processes
 
 #: Starts others for as long as it lives, each in a session of its own as Ansible's workers are; each writes files.
 BREEDER = """

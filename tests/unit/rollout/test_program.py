@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from controller.network.model import Device
-from controller.platforms import renderer_of
-from controller.rollout.device_states import DeviceStates, after_each_step
-from controller.rollout.model import NO_PROGRAM, Program, Reading
-from controller.rollout.program import MOST_STEPS, agenda
-from controller.rollout.schedule import armed_until
+from slotcar.network.model import Device
+from slotcar.platforms import renderer_of
+from slotcar.rollout.device_states import DeviceStates, after_each_step
+from slotcar.rollout.model import NO_PROGRAM, Program, Reading
+from slotcar.rollout.program import MOST_STEPS, agenda
+from slotcar.rollout.schedule import armed_until
 from tests.support.requests import T0, at
 from tests.unit.rollout.support import NETWORK, active, configure, revision, wanted
 

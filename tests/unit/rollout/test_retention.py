@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from controller.problems import InvalidInput
-from controller.rollout.archive import Archive, revision_id
-from controller.rollout.device_folder import RESERVATIONS
-from controller.rollout.model import ConfiguredReservation, Revision
-from controller.rollout.retention import Retention
+from slotcar.problems import InvalidInput
+from slotcar.rollout.archive import Archive, revision_id
+from slotcar.rollout.device_folder import RESERVATIONS
+from slotcar.rollout.model import ConfiguredReservation, Revision
+from slotcar.rollout.retention import Retention
 from tests.support.requests import T0
 from tests.unit.rollout.support import revision
 

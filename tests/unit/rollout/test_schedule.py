@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.rollout.schedule import (
+from slotcar.rollout.schedule import (
     LONGEST_SLEEP,
     MANY,
     MOST_BOUNDARIES,

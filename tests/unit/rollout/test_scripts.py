@@ -14,16 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from controller.rollout import staging, steps
-from controller.rollout.archive import Archive
-from controller.rollout.device_folder import DeviceFolder
-from controller.rollout.linux import scripts
-from controller.rollout.linux.shell import Answer, ask
-from controller.rollout.linux.transport import LinuxTransport, clock
-from controller.rollout.model import NO_PROGRAM, DeviceRevision, Program, Restless, Revision
-from controller.rollout.program import agenda
-from controller.rollout.transport import DeviceError, Order
-from controller.timeline import Active
+from slotcar.rollout import staging, steps
+from slotcar.rollout.archive import Archive
+from slotcar.rollout.device_folder import DeviceFolder
+from slotcar.rollout.linux import scripts
+from slotcar.rollout.linux.shell import Answer, ask
+from slotcar.rollout.linux.transport import LinuxTransport, clock
+from slotcar.rollout.model import NO_PROGRAM, DeviceRevision, Program, Restless, Revision
+from slotcar.rollout.program import agenda
+from slotcar.rollout.transport import DeviceError, Order
+from slotcar.timeline import Active
 from tests.support.controllers import wait_for
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, active, revision
@@ -174,12 +174,14 @@ def test_a_program_whose_controller_is_gone_takes_its_steps_in_their_order(route
     assert lag >= 0, "never before its instant"
 
 
+@pytest.mark.slow
 def test_a_step_is_in_the_name_of_what_is_left(router: Router, tmp_path: Path) -> None:
     made = revision_of(active(1, 10), active(2, 20), ends_in_s=3)
     arm(router, made, tmp_path)
     wait_for(lambda: router.armed == part_of(made).program.ids[1], "the first step")
 
 
+@pytest.mark.slow
 def test_another_program_takes_the_place_of_the_first(router: Router, tmp_path: Path) -> None:
     old = revision_of(active(1, 10))
     folder = folder_of(old, tmp_path)
@@ -210,6 +212,7 @@ def test_a_router_that_acted_since_it_was_read_takes_nothing(router: Router, tmp
     assert router.armed == part_of(first).program.ids[1], "its own program goes on"
 
 
+@pytest.mark.slow
 def test_a_router_that_took_foreseen_steps_goes_on_with_the_longer_program(router: Router, tmp_path: Path) -> None:
     """Boundaries may be closer together than a reading and a push."""
     short = revision_of(active(1, 10), active(2, 20), ends_in_s=2)
@@ -331,6 +334,7 @@ def test_a_slot_that_ended_before_a_rollback_does_not_come_back_at_the_next(rout
         assert router.armed == NO_PROGRAM
 
 
+@pytest.mark.slow
 def test_a_rollback_to_after_the_slots_end_takes_no_step_again(router: Router, tmp_path: Path) -> None:
     """The way back was to what the ended slot left: the step that ended it is told as taken."""
     second = armed_over_a_slot_that_ended(router, tmp_path, ends_in_s=2)
@@ -341,6 +345,7 @@ def test_a_rollback_to_after_the_slots_end_takes_no_step_again(router: Router, t
         assert router.armed == NO_PROGRAM
 
 
+@pytest.mark.slow
 def test_a_rollback_lets_a_step_be_taken_that_it_would_delay_but_not_one_after_the_other(
     router: Router, tmp_path: Path
 ) -> None:
@@ -397,7 +402,7 @@ def test_its_clock_is_told_against_this_machines(router: Router, tmp_path: Path)
 def test_a_router_without_the_tools_says_which(
     router: Router, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scripts, "_NEEDED", ("tc", "flock-of-another-planet"))
+    monkeypatch.setattr(scripts, "NEEDED", ("tc", "flock-of-another-planet"))
     with pytest.raises(DeviceError, match="there is no flock-of-another-planet on this router"):
         stage(router, folder_of(revision_of(active(1, 10)), tmp_path))
 

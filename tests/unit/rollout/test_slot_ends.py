@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from controller.platforms import renderer_of
-from controller.rollout import staging
-from controller.rollout.archive import Archive
-from controller.rollout.device_folder import AFTER, BEFORE, ENDS
-from controller.rollout.model import DeviceRevision, NobodyNamed, Revision, still_open
-from controller.rollout.playbook import Playbooks
-from controller.rollout.slot_ends import EndsUnknown, file_at
-from controller.wiring import wanted_for
+from slotcar.platforms import renderer_of
+from slotcar.rollout import staging
+from slotcar.rollout.archive import Archive
+from slotcar.rollout.device_folder import AFTER, BEFORE, ENDS
+from slotcar.rollout.model import DeviceRevision, NobodyNamed, Revision, still_open
+from slotcar.rollout.playbook import Playbooks
+from slotcar.rollout.slot_ends import EndsUnknown, file_at
+from slotcar.wiring import wanted_for
 from tests.support.networks import line_network
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, active, wanted

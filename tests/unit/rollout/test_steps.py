@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from controller.rollout import steps
-from controller.rollout.archive import Archive
-from controller.rollout.device_folder import AFTER, BEFORE, DeviceFolder, ReplacedProgram
-from controller.rollout.linux.shell import Answer
-from controller.rollout.linux.transport import LinuxTransport
-from controller.rollout.slot_ends import EndsUnknown
-from controller.rollout.transport import DeviceError, Order, Transport
+from slotcar.rollout import steps
+from slotcar.rollout.archive import Archive
+from slotcar.rollout.device_folder import AFTER, BEFORE, DeviceFolder, ReplacedProgram
+from slotcar.rollout.linux.shell import Answer
+from slotcar.rollout.linux.transport import LinuxTransport
+from slotcar.rollout.slot_ends import EndsUnknown
+from slotcar.rollout.transport import DeviceError, Order, Transport
 from tests.support.networks import line_network
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, active, revision

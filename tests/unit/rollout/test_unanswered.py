@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from controller.rollout.model import Failure
-from controller.rollout.playbook import PlaybookResult, _note
-from controller.rollout.pusher import _unanswered
+from slotcar.rollout.model import Failure
+from slotcar.rollout.playbook import PlaybookResult, _note
+from slotcar.rollout.pusher import _unanswered
 
 
 def test_only_a_play_that_went_through_without_a_device_says_that_the_inventory_lacks_it() -> None:

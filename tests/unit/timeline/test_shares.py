@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from controller.admission.rates import crossings
-from controller.admission.resources import capacities
-from controller.ledger.model import Change, Entry, State
-from controller.network import load_network
-from controller.network.model import Network
-from controller.planning.offline import entries_of
-from controller.reservation.model import BackgroundShare, Endpoint, Reservation, Slot
-from controller.reservation.need import VolumeByDeadline
-from controller.timebase import MICROSECOND, Window
-from controller.timeline import active_at, boundaries
-from controller.timeline.shares import LEAST_BPS, STEP_BPS, BackgroundShares
-from controller.vocabulary import Direction, Protocol, Service
+from slotcar.admission.rates import crossings
+from slotcar.admission.resources import capacities
+from slotcar.ledger.model import Change, Entry, State
+from slotcar.network import load_network
+from slotcar.network.model import Network
+from slotcar.planning.offline import entries_of
+from slotcar.reservation.model import BackgroundShare, Endpoint, Reservation, Slot
+from slotcar.reservation.need import VolumeByDeadline
+from slotcar.timebase import MICROSECOND, Window
+from slotcar.timeline import active_at, boundaries
+from slotcar.timeline.shares import LEAST_BPS, STEP_BPS, BackgroundShares
+from slotcar.vocabulary import Direction, Protocol, Service
 from tests.support.requests import T0, at
 
 ROOT = Path(__file__).resolve().parents[3]

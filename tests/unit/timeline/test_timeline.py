@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.ledger.model import Entry, State
-from controller.timebase import MICROSECOND, Window
-from controller.timeline import active_at, boundaries, next_boundary
+from slotcar.ledger.model import Entry, State
+from slotcar.timebase import MICROSECOND, Window
+from slotcar.timeline import active_at, boundaries, next_boundary
 from tests.support.examples import examples
 from tests.support.requests import T0, at, reservation
 from tests.unit.reservation.test_slots import varying

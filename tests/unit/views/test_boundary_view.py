@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from controller.ledger.model import Entry, Event, State
-from controller.network.model import Network
-from controller.planning.routing import route
-from controller.reservation.model import Endpoint
-from controller.rollout.status import LoopStatus
-from controller.timebase import Window
-from controller.views.boundary import LONGEST_BODY, DiffGroup, Hunk, differences_at, groups_document, groups_of
-from controller.views.configurations import Differences
-from controller.views.device_states import DeviceState, known_states
+from slotcar.ledger.model import Entry, Event, State
+from slotcar.network.model import Network
+from slotcar.planning.routing import route
+from slotcar.reservation.model import Endpoint
+from slotcar.rollout.status import LoopStatus
+from slotcar.timebase import Window
+from slotcar.views.boundary import LONGEST_BODY, DiffGroup, Hunk, differences_at, groups_document, groups_of
+from slotcar.views.configurations import Differences
+from slotcar.views.device_states import DeviceState, known_states
 from tests.support.networks import line_network
 from tests.support.requests import T0, at, reservation
 

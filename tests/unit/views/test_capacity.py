@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from controller.admission import SlotTables, capacities
-from controller.admission.model import Demand
-from controller.admission.resource_id import ResourceId, sls_resource
-from controller.network.model import Network
-from controller.timebase import Window
-from controller.views.capacity import (
+from slotcar.admission import SlotTables, capacities
+from slotcar.admission.model import Demand
+from slotcar.admission.resource_id import ResourceId, sls_resource
+from slotcar.network.model import Network
+from slotcar.timebase import Window
+from slotcar.views.capacity import (
     Course,
     NoSuchResource,
     course_document,

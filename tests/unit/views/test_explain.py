@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from controller.views.documents import reservation_document
-from controller.views.explain import difference_sentence
+from slotcar.views.documents import reservation_document
+from slotcar.views.explain import difference_sentence
 from tests.support.requests import reservation
 
 

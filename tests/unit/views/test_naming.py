@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.views.naming import near_reservations
+from slotcar.views.naming import near_reservations
 from tests.support.requests import reservation
 from tests.unit.views.test_timeline import entry
 

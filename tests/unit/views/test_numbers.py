@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from controller.cli.plan_words import folded
-from controller.network import load_network
-from controller.planning.offline import entries_of
-from controller.platforms.linux_tc.queues import HEADROOM_PERCENT
-from controller.registry import FOLDERS, facts_of
-from controller.views.commands import Lapse, commands_of, lapses_in
-from controller.views.configurations import Differences, transitions
-from controller.views.numbers import burst_warning, explain
-from controller.vocabulary import Protocol, Service
+from slotcar.cli.plan_words import folded
+from slotcar.network import load_network
+from slotcar.planning.offline import entries_of
+from slotcar.platforms.linux_tc.queues import HEADROOM_PERCENT
+from slotcar.registry import FOLDERS, facts_of
+from slotcar.views.commands import Lapse, commands_of, lapses_in
+from slotcar.views.configurations import Differences, transitions
+from slotcar.views.numbers import burst_warning, explain
+from slotcar.vocabulary import Protocol, Service
 from tests.golden.test_terminal import ENDS
 from tests.support.requests import T0, at, reservation
 

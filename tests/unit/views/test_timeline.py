@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.ledger.model import Entry, Event, State
-from controller.network.model import InterfaceId
-from controller.path.model import Hop, Path
-from controller.timebase import Window, iso
-from controller.views.phases import Phase, records_of
-from controller.views.timeline import TimelineItem, TimelineQuery, timeline
+from slotcar.ledger.model import Entry, Event, State
+from slotcar.network.model import InterfaceId
+from slotcar.path.model import Hop, Path
+from slotcar.timebase import Window, iso
+from slotcar.views.phases import Phase, records_of
+from slotcar.views.timeline import TimelineItem, TimelineQuery, timeline
 from tests.support.requests import T0, at, reservation
 
 WIDE = TimelineQuery(at(-1000), at(1000))

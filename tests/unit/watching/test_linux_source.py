@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import psutil
 import pytest
 
-from controller.watching import linux
-from controller.watching.linux import READY, LinuxSource
-from controller.watching.model import Listener, WatchBroken
+from slotcar.watching import linux
+from slotcar.watching.linux import READY, LinuxSource
+from slotcar.watching.model import Listener, WatchBroken
 
 CHANGED = "deleted filter dev eth2 ingress protocol ip pref 20813 flower chain 0 handle 0x1"
 

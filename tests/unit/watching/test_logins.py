@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from controller.watching.linux import ssh_command
-from controller.watching.model import Unwatched, watch_words
+from slotcar.watching.linux import ssh_command
+from slotcar.watching.model import Unwatched, watch_words
 
 KEY: dict[str, Any] = {
     "ansible_host": "192.0.2.1",

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.rollout.schedule import SETTLE
-from controller.rollout.status import LoopStatus, Work
-from controller.watching.pending import (
+from slotcar.rollout.schedule import SETTLE
+from slotcar.rollout.status import LoopStatus, Work
+from slotcar.watching.pending import (
     ECHO_S,
     FIRST_INTERVAL_S,
     LONGEST_INTERVAL_S,

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from lxml import etree
 
-from controller.watching import config_changes, syslog, tc_events
-from controller.watching.config_changes import NAMESPACE
-from controller.watching.syslog import Addresses
+from slotcar.watching import config_changes, syslog, tc_events
+from slotcar.watching.config_changes import NAMESPACE
+from slotcar.watching.syslog import Addresses
 
 INTERFACES = frozenset({"eth1", "eth2"})
 #: As iproute2 6.1 prints them.

@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.auth.tokens import Caller, Role
-from controller.ledger.model import Entry, Progress, State
-from controller.network.model import Network
-from controller.problems import InvalidInput
-from controller.reservation.model import Slot
-from controller.reservation.need import VolumeByDeadline
-from controller.timebase import Window
-from controller.views.device_states import known_states
-from controller.web.boundaries.model import what_happens
-from controller.web.links.pages import THRESHOLDS, level_of
-from controller.web.maps.model import HEIGHT, WIDTH, places_of
-from controller.web.maps.model import picture_of as map_of
-from controller.web.requests.model import body_of
-from controller.web.reservations.model import lanes_of, picture_of, progress_of, used_bits
-from controller.web.times import Clock
-from controller.web.words import mark_of, sentence, why_not_operator
+from slotcar.auth.tokens import Caller, Role
+from slotcar.ledger.model import Entry, Progress, State
+from slotcar.network.model import Network
+from slotcar.problems import InvalidInput
+from slotcar.reservation.model import Slot
+from slotcar.reservation.need import VolumeByDeadline
+from slotcar.timebase import Window
+from slotcar.views.device_states import known_states
+from slotcar.web.boundaries.model import what_happens
+from slotcar.web.links.pages import THRESHOLDS, level_of
+from slotcar.web.maps.model import HEIGHT, WIDTH, places_of
+from slotcar.web.maps.model import picture_of as map_of
+from slotcar.web.requests.model import body_of
+from slotcar.web.reservations.model import lanes_of, picture_of, progress_of, used_bits
+from slotcar.web.times import Clock
+from slotcar.web.words import mark_of, sentence, why_not_operator
 from tests.support.networks import line_network
 from tests.support.requests import T0, at, reservation
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import jinja2
 import pytest
 
-from controller.auth.tokens import Caller, Role
-from controller.timebase import Window
-from controller.views.usage import UsageRow, UsageTable
-from controller.web.assets import STATIC, address_of
-from controller.web.navigation import links_for
-from controller.web.rendering import FOLDER, environment
-from controller.web.times import Clock
-from controller.web.usage import csv_of
+from slotcar.auth.tokens import Caller, Role
+from slotcar.timebase import Window
+from slotcar.views.usage import UsageRow, UsageTable
+from slotcar.web.assets import STATIC, address_of
+from slotcar.web.navigation import links_for
+from slotcar.web.rendering import FOLDER, environment
+from slotcar.web.times import Clock
+from slotcar.web.usage import csv_of
 
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
 TEMPLATES = sorted(FOLDER.rglob("*.html"))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.timebase import from_us, to_us
-from controller.units import UnitError
-from controller.web.times import Clock, echo
+from slotcar.timebase import from_us, to_us
+from slotcar.units import UnitError
+from slotcar.web.times import Clock, echo
 
 SUMMER = Clock("Europe/Zurich", datetime(2027, 7, 1, 12, tzinfo=UTC))
 WINTER = Clock("Europe/Zurich", datetime(2027, 1, 1, 12, tzinfo=UTC))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from controller.timebase import Window
-from controller.views.usage import UsageRow
-from controller.web.usage import LISTED, greatest
+from slotcar.timebase import Window
+from slotcar.views.usage import UsageRow
+from slotcar.web.usage import LISTED, greatest
 
 MONTH = Window(datetime(2030, 1, 1, tzinfo=UTC), datetime(2030, 2, 1, tzinfo=UTC))
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lab.experiments.added import HIGH, HIGH_IPDV, MEAN_IPDV, MEDIAN, Added, Figure, Pair, added, percentile_95
-from lab.experiments.bench import STARTS, Bench, _sooner
-from lab.experiments.model import Rule, Verdict
-from lab.metrics.model import Delay
+from slotcar_lab.experiments.added import HIGH, HIGH_IPDV, MEAN_IPDV, MEDIAN, Added, Figure, Pair, added, percentile_95
+from slotcar_lab.experiments.bench import STARTS, Bench, _sooner
+from slotcar_lab.experiments.model import Rule, Verdict
+from slotcar_lab.metrics.model import Delay
 
 AT_MOST_5 = Rule("latency", "restored", "ms, median", "at most 5 ms", lambda ours, _: ours <= 5, margin=5)
 
@@ -133,7 +133,9 @@ def test_a_slot_in_which_the_machine_was_too_busy_is_left_out() -> None:
 
 
 def test_a_repeated_reservation_has_another_name_and_starts_as_soon_as_can_be(tmp_path: Path) -> None:
-    file = Path(__file__).resolve().parents[4] / "lab" / "experiments" / "drr_delay" / "reservations.yml"
+    file = (
+        Path(__file__).resolve().parents[4] / "lab" / "slotcar_lab" / "experiments" / "drr_delay" / "reservations.yml"
+    )
     copy = _sooner(file, tmp_path, repeat=2)
     before, after = (yaml.safe_load(one.read_text())["reservations"] for one in (file, copy))
     assert [one["name"] for one in after] == [f"{one['name']}-again-2" for one in before]

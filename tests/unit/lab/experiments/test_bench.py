@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from lab.control import Lab
-from lab.controller import Controller
-from lab.experiments import bench
-from lab.experiments.bench import Bench, Slot
+from slotcar_lab.control import Lab
+from slotcar_lab.controller import Controller
+from slotcar_lab.experiments import bench
+from slotcar_lab.experiments.bench import Bench, Slot
 
 
 def made(lab: object = None, controller: object = None) -> Bench:

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from controller.network import load_network
-from controller.planning.offline import entries_of, plan_offline
-from controller.planning.source import read_source
-from controller.settings import Settings
-from controller.timebase import Window
-from controller.timeline.shares import BackgroundShares
-from lab.errors import LabError
-from lab.experiments import catalogue
-from lab.experiments.catalogue import NAMES, find
-from lab.experiments.model import Rule, Verdict
-from lab.experiments.wires import topology_of
-from lab.topology import PORT_BASE_VARIABLE
+from slotcar.network import load_network
+from slotcar.planning.offline import entries_of, plan_offline
+from slotcar.planning.source import read_source
+from slotcar.settings import Settings
+from slotcar.timebase import Window
+from slotcar.timeline.shares import BackgroundShares
+from slotcar_lab.errors import LabError
+from slotcar_lab.experiments import catalogue
+from slotcar_lab.experiments.catalogue import NAMES, find
+from slotcar_lab.experiments.model import Rule, Verdict
+from slotcar_lab.experiments.wires import topology_of
+from slotcar_lab.topology import PORT_BASE_VARIABLE
 
 HOME = Path(catalogue.__file__).parent
 NOW = datetime(2027, 3, 1, 12, tzinfo=UTC)
@@ -39,9 +39,11 @@ FILES = [
     ("wrr_share/inventory", "wrr_share/reservations.yml", True),
     ("datagrid/congested", "qbss_1/reservations.yml", True),
     ("datagrid/congested", "loss_pattern/reservations.yml", True),
+    ("nict_af/inventory", "nict_af/reservations.yml", True),
 ]
 
 
+@pytest.mark.in_short("emerge-1", "gara-4")
 @pytest.mark.parametrize("name", NAMES)
 def test_an_experiment_is_found_and_its_network_can_be_built(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PORT_BASE_VARIABLE, "2300")
@@ -64,6 +66,7 @@ def test_an_unknown_experiment_is_refused_with_those_that_there_are() -> None:
         find("emerge-9")
 
 
+@pytest.mark.in_short("emerge_1/reservations.yml", "gara_4/reservations.yml")
 @pytest.mark.parametrize(("inventory", "file", "admitted"), FILES, ids=[file for _, file, _ in FILES])
 def test_reservations_are_admitted_as_the_experiment_says(inventory: str, file: str, admitted: bool) -> None:
     network = load_network(HOME / inventory)

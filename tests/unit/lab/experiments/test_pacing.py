@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lab.experiments import pacing
-from lab.experiments.figures import Phase
-from lab.experiments.pacing import Policed
-from lab.metrics.model import Delay
+from slotcar_lab.experiments import pacing
+from slotcar_lab.experiments.figures import Phase
+from slotcar_lab.experiments.pacing import Policed
+from slotcar_lab.metrics.model import Delay
 
 #: A thousand bytes at 100 packets a second.
 RATE_BPS, PACKET_BYTES, PACKETS_PS = 800_000.0, 1_000, 100.0

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from controller.network import load_network
-from lab.experiments import ecn, emerge_3, policer_burst
-from lab.experiments.ecn import Ran, Runs
-from lab.experiments.model import Verdict
-from lab.experiments.policer_burst import Point
-from lab.experiments.queues import Depth
+from slotcar.network import load_network
+from slotcar_lab.experiments import ecn, emerge_3, policer_burst
+from slotcar_lab.experiments.ecn import Ran, Runs
+from slotcar_lab.experiments.model import Verdict
+from slotcar_lab.experiments.policer_burst import Point
+from slotcar_lab.experiments.queues import Depth
 
 AS_THE_PAPER, DIFFERS, NOT_SHOWN = Verdict.AS_THE_PAPER, Verdict.DIFFERS, Verdict.NOT_SHOWN
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from lab.errors import LabError
-from lab.experiments import catalogue, running
-from lab.experiments.experiment import Experiment
-from lab.experiments.model import Result
+from slotcar_lab.errors import LabError
+from slotcar_lab.experiments import catalogue, running
+from slotcar_lab.experiments.experiment import Experiment
+from slotcar_lab.experiments.model import Result
 
 RESULT = Result("", "", "", "", (), (), {}, datetime(2027, 3, 1, tzinfo=UTC), 1.0, "")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lab.ios.configuration import Configuration
-from lab.ios.grammar import load
+from slotcar_lab.ios.configuration import Configuration
+from slotcar_lab.ios.grammar import load
 
 BROWNFIELD = """\
 version 12.1

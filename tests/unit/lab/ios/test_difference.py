@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lab.ios import difference
-from lab.ios.configuration import Configuration
-from lab.ios.grammar import load
-from lab.ios.tree import Node
+from slotcar_lab.ios import difference
+from slotcar_lab.ios.configuration import Configuration
+from slotcar_lab.ios.grammar import load
+from slotcar_lab.ios.tree import Node
 from tests.unit.lab.ios.brownfield import BROWNFIELD, router, told
 
 PORTS = ["interface FastEthernet4/0/0", "interface ATM1/0/0", "interface Loopback0"]
@@ -155,6 +156,7 @@ def lines_of(section: Configuration | Node) -> object:
     return {group: nodes for group, nodes in groups.items() if nodes}
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(ways())
 def test_what_is_printed_loads_and_is_printed_again(way: tuple[str, list[str], list[str]]) -> None:

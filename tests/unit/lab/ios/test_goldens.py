@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.ios.configuration import Configuration
-from lab.ios.grammar import load
+from slotcar_lab.ios.configuration import Configuration
+from slotcar_lab.ios.grammar import load
 from tests.unit.lab.ios.brownfield import told
 from tests.unit.lab.ios.test_difference import lines_of
 from tests.unit.lab.ios.test_grammar import GOLDENS, platform_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.ios.grammar import PLATFORMS, check, load, refused
+from slotcar_lab.ios.grammar import PLATFORMS, check, load, refused
 
 GOLDENS = sorted(
     path

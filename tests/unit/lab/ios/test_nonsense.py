@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lab.ios.grammar import PLATFORMS, load
-from lab.ios.machine import Account, Machine
-from lab.ios.shell import Shell
+from slotcar_lab.ios.grammar import PLATFORMS, load
+from slotcar_lab.ios.machine import Account, Machine
+from slotcar_lab.ios.shell import Shell
 from tests.unit.lab.ios.brownfield import BROWNFIELD, router
 
 WORDS = sorted(

@@ -6,9 +6,9 @@ import datetime
 
 import pytest
 
-from lab.ios.flash import NULL, RUNNING, STARTUP, Flash, FlashFull, NoSuchFile, kind_of
-from lab.ios.grammar.pattern import Attempt, compile_pattern
-from lab.ios.output import filtered
+from slotcar_lab.ios.flash import NULL, RUNNING, STARTUP, Flash, FlashFull, NoSuchFile, kind_of
+from slotcar_lab.ios.grammar.pattern import Attempt, compile_pattern
+from slotcar_lab.ios.output import filtered
 
 NOW = datetime.datetime(2002, 6, 6, tzinfo=datetime.UTC)
 OUTPUT = "hostname r\ninterface ATM1/0\n shutdown\ninterface ATM2/0\n mtu 9000\nend\n"

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from lab.metrics import delay, loss
-from lab.metrics.model import Stamp
+from slotcar_lab.metrics import delay, loss
+from slotcar_lab.metrics.model import Stamp
 from tests.support.streams import losses, stream
 
 MS = 1_000

@@ -6,8 +6,8 @@ from math import inf
 
 import pytest
 
-from lab.metrics import emerge, throughput
-from lab.metrics.emerge import Stage
+from slotcar_lab.metrics import emerge, throughput
+from slotcar_lab.metrics.emerge import Stage
 from tests.support.streams import stream
 
 #: Every 20 ms one packet of 1000 bytes, 10 ms on its way; the third is lost.

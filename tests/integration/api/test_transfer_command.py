@@ -1,0 +1,216 @@
+"""`slotcar transfer … --by` against the real API: reserved, followed, reported to, given back, whatever happens."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from slotcar.auth.tokens import Role, create_token
+from slotcar.ledger import Ledger
+from slotcar.network.model import Network
+from slotcar.settings import Settings
+from tests.integration.api.conftest import GARNET, As, Running, at, body
+from tests.support.controllers import free_port
+from tests.support.transfers import GIVEN_BACK, Ended, World, content, delivered, end_of, fill
+
+MB = 1_000_000
+HOSTS = {"here": "anl-premium", "there": "lbnl-premium", "third": "anl-premium"}
+#: At a rate that the test chooses, the base connection alone: the transfer is under way when something happens to it.
+SLOW = ("--at-most", "4 Mbit/s", "--no-additional")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    made = World(tmp_path / "ends", hosts=HOSTS)
+    fill(made.folder / "source", {"large": 3 * MB, "small": 10})
+    return made
+
+
+class Asked:
+    """The command with a requester's token, and what the API has of its reservations."""
+
+    def __init__(self, world: World, requester: httpx.Client) -> None:
+        self.world, self.api = world, requester
+        self.token = requester.headers["Authorization"].removeprefix("Bearer ")
+
+    def start(self, *options: str, by: str = "now + 10 min", destination: str = "there:run") -> subprocess.Popen[str]:
+        return self.world.start(
+            str(self.world.folder / "source"), destination, "--by", by, "--here", "anl-premium", *options,
+            SLOTCAR_API=str(self.api.base_url), SLOTCAR_TOKEN=self.token,
+        )  # fmt: skip
+
+    def run(self, *options: str, code: int = 0, **more: str) -> Ended:
+        return end_of(self.start(*options, **more), code)
+
+    def entries(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.api.get("/v1/reservations").json()["items"]
+        return found
+
+    def reserved(self) -> dict[str, Any]:
+        """The reservation, once there is one."""
+        wait_until(lambda: bool(self.entries()))
+        return self.entries()[-1]
+
+    def under_way(self, process: subprocess.Popen[str]) -> dict[str, Any]:
+        """The reservation of a transfer of which some bytes have arrived and not all."""
+        entry = self.reserved()
+        root = self.world.root("there")
+        wait_until(lambda: process.poll() is not None or any(one.stat().st_size for one in root.rglob("*.part")))
+        assert process.poll() is None, process.communicate()
+        return entry
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def asked(world: World, as_: As) -> Asked:
+    return Asked(world, as_("mover", Role.REQUESTER))
+
+
+def arrived_whole(world: World) -> None:
+    source = content(world.folder / "source")
+    assert content(world.root("there")) == {f"run/{path}": body for path, body in source.items()}
+
+
+def test_it_reserves_the_ports_that_it_uses_moves_and_gives_back(asked: Asked) -> None:
+    with asked.world.serve("there"):
+        ended = asked.run("--label", "experiment=cms")
+    arrived_whole(asked.world)
+    done = ended.done
+    assert not done["late"]
+    assert done["margin_s"] > 0
+    [entry] = asked.entries()
+    assert entry["state"] in GIVEN_BACK
+    asked_for = entry["reservation"]
+    assert (asked_for["source"]["host"], asked_for["destination"]["host"]) == ("anl-premium", "lbnl-premium")
+    assert asked_for["destination"]["port"] == asked.world.ports["there"]
+    assert asked_for["source"]["port"] > 1023
+    assert asked_for["labels"] == {"experiment": "cms"}
+    assert asked_for["need"]["volume_bytes"] >= done["bytes"]
+    assert ended.messages[0].startswith(f"reserved as {entry['handle']}: ")
+
+
+def test_what_is_refused_moves_nothing_and_says_what_would_fit(asked: Asked) -> None:
+    fill(asked.world.folder / "source", {"large": 40 * MB})
+    asked.api.post("/v1/reservations", json=body(rate="38 Mbit/s", start="now", duration="1 h")).raise_for_status()
+    with asked.world.serve("there"):
+        ended = asked.run("--by", "now + 1 min", code=3)
+    assert content(asked.world.root("there")) == {}
+    assert "not admitted: 40 MB cannot be promised by" in ended.err
+    assert "would fit" in ended.err
+    assert "and all of it by" in ended.err
+
+
+def test_cancelled_under_it_it_stops_in_words_and_goes_on_at_the_next_try(asked: Asked) -> None:
+    with asked.world.serve("there"):
+        process = asked.start(*SLOW)
+        entry = asked.under_way(process)
+        asked.api.post(at(entry, "cancel"), json={"reason": "a test"}).raise_for_status()
+        ended = end_of(process, code=130)
+        assert "the reservation is cancelled, and there is no additional connection" in ended.err
+        assert delivered(asked.world.root("there")).keys() <= {"run/small"}
+        again = asked.run()
+    assert again.done["resumed_bytes"] > 0
+    arrived_whole(asked.world)
+    assert {one["state"] for one in asked.entries()} <= GIVEN_BACK
+
+
+def test_with_an_additional_connection_it_goes_on_without_a_promise(asked: Asked) -> None:
+    """What is free moves the rest; it says that nothing is promised any more."""
+    with asked.world.serve("there") as there:
+        process = asked.start("--at-most", "4 Mbit/s")
+        entry = asked.reserved()
+        there_stops = signal.SIGSTOP
+        subprocess.run(["kill", f"-{there_stops.name}", str(there.pid)], check=True)
+        asked.api.post(at(entry, "cancel"), json={"reason": "a test"})
+        time.sleep(1)
+        subprocess.run(["kill", "-SIGCONT", str(there.pid)], check=True)
+        end_of(process)
+    arrived_whole(asked.world)
+
+
+def test_after_a_kill_it_takes_up_its_reservation_and_its_bytes(asked: Asked) -> None:
+    with asked.world.serve("there"):
+        process = asked.start(*SLOW)
+        before = asked.under_way(process)
+        process.kill()
+        process.communicate()
+        ended = asked.run()
+    arrived_whole(asked.world)
+    [entry] = asked.entries()
+    assert entry["handle"] == before["handle"]
+    assert entry["state"] in GIVEN_BACK
+    assert ended.done["resumed_bytes"] > 0
+
+
+def test_stopped_in_order_it_gives_back(asked: Asked) -> None:
+    with asked.world.serve("there"):
+        process = asked.start(*SLOW)
+        asked.under_way(process)
+        process.send_signal(signal.SIGTERM)
+        ended = end_of(process, code=143)
+    assert "say the same command again to go on" in ended.err
+    assert [one["state"] for one in asked.entries()] == ["cancelled"]
+
+
+@pytest.mark.slow
+def test_a_deadline_that_passes_is_said_and_the_parts_are_kept(asked: Asked) -> None:
+    """The other end does nothing until the deadline has passed, and without an additional connection nothing can go on."""
+    with asked.world.serve("there") as there:
+        by = datetime.now(UTC) + timedelta(seconds=30)
+        process = asked.start("--no-additional", by=by.isoformat())
+        asked.under_way(process)
+        subprocess.run(["kill", "-SIGSTOP", str(there.pid)], check=True)
+        wait_until(lambda: datetime.now(UTC) > by)
+        subprocess.run(["kill", "-SIGCONT", str(there.pid)], check=True)
+        ended = end_of(process, code=9)
+        assert re.search(r"has passed and .* MB remain", ended.err)
+        assert asked.run().done["resumed_bytes"] > 0
+    arrived_whole(asked.world)
+
+
+@pytest.fixture
+def controllers() -> Iterator[list[Running]]:
+    made: list[Running] = []
+    yield made
+    for one in made:
+        one.stop()
+
+
+@pytest.mark.slow
+def test_a_controller_that_dies_and_comes_back_is_told_at_the_end(
+    world: World, ledger: Ledger, network: Network, tmp_path: Path, controllers: list[Running]
+) -> None:
+    token = create_token(tmp_path / "tokens.json", "mover", Role.REQUESTER, "hep", datetime.now(UTC), None)
+    settings, port = Settings(state_dir=tmp_path, inventory=GARNET), free_port()
+    controllers.append(Running())
+    client = controllers[0].start(ledger, network, settings, port)
+    client.headers["Authorization"] = f"Bearer {token}"
+    asked = Asked(world, client)
+    with world.serve("there"):
+        process = asked.start("--no-additional", by="now + 45 s")
+        asked.under_way(process)
+        controllers.pop().stop()
+        time.sleep(5)
+        assert process.poll() is None
+        controllers.append(Running())
+        client = controllers[0].start(ledger, network, settings, port)
+        client.headers["Authorization"] = f"Bearer {token}"
+        end_of(process)
+        asked = Asked(world, client)
+        assert {one["state"] for one in asked.entries()} <= GIVEN_BACK
+    arrived_whole(world)

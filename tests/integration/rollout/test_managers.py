@@ -1,0 +1,156 @@
+"""A resource manager of a third party, installed as its own distribution: reserved, enabled, verified, taken back."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.controllers import PATIENCE_S, SLOTCAR, Controller, wait_for
+
+SAMPLE = Path(__file__).parents[2] / "samples" / "licences"
+ROOT = Path(__file__).parents[3]
+REFUSED = 3
+
+
+@dataclass(frozen=True)
+class World:
+    """A controller with two licence servers; the disk of `lic2` is not there."""
+
+    controller: Controller
+    folder: Path
+    environment: dict[str, str]
+
+    def slotcar(self, *arguments: str, code: int = 0) -> str:
+        done = subprocess.run(
+            [str(SLOTCAR), *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+        assert done.returncode == code, f"{arguments} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout if code == 0 else done.stdout + done.stderr
+
+    def seats(self) -> dict[str, Any]:
+        """What the manager wrote at lic1, by handle."""
+        file = self.folder / "seats.json"
+        seats: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+        return seats
+
+    def group(self, which: str) -> dict[str, Any]:
+        group: dict[str, Any] = json.loads(self.slotcar("status", which, "-f", "json"))
+        return group
+
+    def file(self, name: str, **members: dict[str, Any]) -> str:
+        """A reservation file with one group, which begins at once."""
+        group = {
+            "name": name,
+            "owner": "hep",
+            "start": "now",
+            "duration": "2 h",
+            "members": [{"name": member, **said} for member, said in members.items()],
+        }
+        path = self.folder / f"{name}.yml"
+        path.write_text(yaml.safe_dump({"version": 1, "together": [group]}))
+        return str(path)
+
+    def reserve(self, name: str, **members: dict[str, Any]) -> dict[str, Any]:
+        (group,) = json.loads(self.slotcar("reserve", self.file(name, **members), "-f", "json"))
+        assert isinstance(group, dict)
+        return group
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the sample is installed into, as `pip install` does it."""
+    target, source = tmp_path_factory.mktemp("installed"), tmp_path_factory.mktemp("source")
+    subprocess.run(["cp", "-r", f"{SAMPLE}/.", str(source)], check=True)
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--target", str(target)]
+    subprocess.run([sys.executable, "-m", "pip", "install", *options, str(source)], check=True, timeout=PATIENCE_S)
+    return target
+
+
+@pytest.fixture(scope="module")
+def world(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("licences")
+    inventory = folder / "inventory"
+    inventory.mkdir()
+    server = {"slotcar_licences": {"matlab": 10}}
+    hosts = {
+        "lic1": server | {"slotcar_licence_file": str(folder / "seats.json")},
+        "lic2": server | {"slotcar_licence_file": str(folder / "not-there" / "seats.json")},
+    }
+    text = yaml.safe_dump({"all": {"children": {"domains": {"children": {"site": {"hosts": hosts}}}}}})
+    (inventory / "hosts.yml").write_text(text)
+    path = os.pathsep.join([str(installed), str(ROOT), str(ROOT / "client")])
+    settings = {"PYTHONPATH": path, "SLOTCAR_CHECK_INTERVAL": "5 s", "SLOTCAR_ADOPT_ALL": "true"}
+    with Controller(folder, inventory, max_open_files=4096, **settings) as controller:
+        yield World(controller, folder, dict(controller.environment))
+
+
+def licence(seats: int, server: str = "lic1") -> dict[str, Any]:
+    return {"licence": {"server": server, "program": "matlab", "seats": seats}}
+
+
+def test_it_is_reserved_enabled_verified_and_taken_back(world: World) -> None:
+    group = world.reserve("tonight", one=licence(4), two=licence(6))
+    handles = {member["handle"] for member in group["members"]}
+    wait_for(lambda: set(world.seats()) == handles, "both members to have their seats")
+    assert {one["seats"]["matlab"] for one in world.seats().values()} == {4, 6}
+    assert world.group(group["handle"])["state"] == "committed"
+    verified = [one for one in world.controller.events() if one["kind"] == "push.verified" and one["device"] == "lic1"]
+    assert verified
+
+    refusal = world.slotcar("reserve", world.file("more", ok=licence(1, "lic2"), short=licence(1)), code=REFUSED)
+    assert "more.short" in refusal
+    assert "licences of matlab on lic1: 1 seats requested, 0 seats free of 10 seats" in refusal
+    assert "hep/more" not in world.slotcar("status")
+
+    # Somebody changes it by hand: the next check gives it back.
+    (world.folder / "seats.json").write_text("{}")
+    wait_for(lambda: set(world.seats()) == handles, "the seats to be given again")
+
+    member = next(iter(handles))
+    assert "is a member of the group" in world.slotcar("cancel", member, "--yes", code=1)
+    world.slotcar("cancel", group["handle"], "--yes")
+    wait_for(lambda: world.seats() == {}, "the seats to be taken back")
+    assert {one["state"] for one in world.group(group["handle"])["members"]} == {"cancelled"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("on_failure", "after"),
+    [("end-all", {"cancelled"}), ("go-on", {"cancelled", "committed"}), ("report", {"committed"})],
+)
+def test_a_member_that_fails_at_its_start_does_what_on_failure_says(
+    world: World, on_failure: str, after: set[str]
+) -> None:
+    """The disk of lic2 is not there, so that its seats cannot be given."""
+    failing = licence(1, "lic2") | {"on_failure": on_failure}
+    group = world.reserve(f"with-{on_failure}", good=licence(1), bad=failing)
+    bad = next(member["handle"] for member in group["members"] if member["member"] == "bad")
+
+    def told() -> bool:
+        return any(one["kind"] == "group.member-failed" and one["handle"] == bad for one in world.controller.events())
+
+    wait_for(told, "the failure to be recorded")
+
+    def states() -> set[str]:
+        return {one["state"] for one in world.group(group["handle"])["members"]}
+
+    wait_for(lambda: states() == after, f"the members to be {after}")
+    good = next(member["handle"] for member in group["members"] if member["member"] == "good")
+    wait_for(lambda: (good in world.seats()) == (on_failure != "end-all"), "the good member to have what it should")
+    if on_failure != "end-all":
+        world.slotcar("cancel", group["handle"], "--yes")
