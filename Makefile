@@ -4,7 +4,7 @@ PYTHON_BIN := .venv/bin/python
 # Two processes: the tests wait for devices more than they work. tests/conftest.py says what stays together.
 SPREAD := -n 2 --dist loadscope --no-loadscope-reorder
 
-.PHONY: help demo demo-down test test-slow test-unit test-lab chaos lint bench lab lab-down lab-report results setup setup-dev generate lock clean
+.PHONY: help demo demo-down test test-slow test-unit test-lab chaos lint bench lab lab-down lab-report results setup setup-dev generate lock wheels collection sbom site clean
 
 help:
 	@echo "make demo    set up, then run the main job: reservations become QoS on the lab's routers for exactly their slot"
@@ -15,6 +15,8 @@ help:
 	@echo "make results keep in docs/results what the last lab-report and bench showed"
 	@echo "make bench   measure, print a table, write benchmarks/out/NAME.json"
 	@echo "make chaos   break the lab at random for MINUTES=5, by SEED=1, and judge what its routers had"
+	@echo "make wheels  build slotcar, slotcar-client, slotcar-transfer and slotcar-lab into dist/"
+	@echo "make collection  build the Ansible collection slotcar.broker into dist/"
 	@echo "make lint    ruff, mypy, yamllint, ansible-lint"
 
 setup:
@@ -24,31 +26,31 @@ setup-dev:
 	@tools/setup.sh dev
 
 demo: setup
-	@$(PYTHON_BIN) -m lab.demo
+	@$(PYTHON_BIN) -m slotcar_lab.demo
 
 demo-down: setup
-	@$(PYTHON_BIN) -m lab.demo --down
+	@$(PYTHON_BIN) -m slotcar_lab.demo --down
 
 test: setup-dev
-	@$(PYTHON_BIN) -m lab requirements --install
+	@$(PYTHON_BIN) -m slotcar_lab requirements --install
 	@$(PYTHON_BIN) -m pytest $(SPREAD) $(PYTEST_ARGS)
 
 test-slow: setup-dev
-	@$(PYTHON_BIN) -m lab requirements --install
+	@$(PYTHON_BIN) -m slotcar_lab requirements --install
 	@$(PYTHON_BIN) -m pytest -m "slow or hypothesis" --hypothesis-profile=new $(SPREAD) $(PYTEST_ARGS)
 
 test-unit: setup-dev
 	@$(PYTHON_BIN) -m pytest tests/unit tests/property tests/golden $(PYTEST_ARGS)
 
 test-lab: setup-dev
-	@$(PYTHON_BIN) -m lab requirements --install
+	@$(PYTHON_BIN) -m slotcar_lab requirements --install
 	@$(PYTHON_BIN) -m pytest tests/lab $(PYTEST_ARGS)
 
 SEED ?= 1
 MINUTES ?= 5
 chaos: setup
-	@$(PYTHON_BIN) -m lab requirements --install
-	@$(PYTHON_BIN) -m lab.chaos --seed $(SEED) --minutes $(MINUTES)
+	@$(PYTHON_BIN) -m slotcar_lab requirements --install
+	@$(PYTHON_BIN) -m slotcar_lab.chaos --seed $(SEED) --minutes $(MINUTES)
 
 lint: setup-dev
 	@.venv/bin/ruff check .
@@ -68,22 +70,44 @@ lab-down: setup
 
 # About 35 minutes; NAMES="emerge-1 qbss-1" runs some of them.
 lab-report: setup
-	@$(PYTHON_BIN) -m lab requirements --install
-	@$(PYTHON_BIN) -m lab.experiments $(NAMES)
+	@$(PYTHON_BIN) -m slotcar_lab requirements --install
+	@$(PYTHON_BIN) -m slotcar_lab.experiments $(NAMES)
 
 # What `make lab-report` and `make bench` measured last, into docs/results.
 results: setup
-	@$(PYTHON_BIN) -m lab.results
+	@$(PYTHON_BIN) -m slotcar_lab.results
 
 # What is in the repository for editors and readers, out of the code; tests hold it equal.
 generate: setup-dev
 	@.venv/bin/slotcar schema reservation > schemas/reservation.schema.json
 	@.venv/bin/slotcar schema openapi > schemas/openapi.json
-	@.venv/bin/typer controller.cli.app utils docs --name slotcar --output docs/reference/cli.md
+	@.venv/bin/typer slotcar.cli.app utils docs --name slotcar --output docs/reference/cli.md
+	@$(PYTHON_BIN) tools/collection_docs.py docs/collection
+
+# What is left of an earlier build would be taken into the wheels.
+wheels: setup
+	@rm -rf build client/build mover/build lab/build dist/*.whl
+	@$(PYTHON_BIN) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist ./client ./mover . ./lab
+	@rm -rf build client/build mover/build lab/build
+
+collection: setup
+	@.venv/bin/ansible-galaxy collection build --force --output-path dist
+
+# The site of the documentation in site/, in an environment of its own; a link that leads nowhere is an error.
+site:
+	@python3 -m venv dist/.site && dist/.site/bin/pip install --quiet --disable-pip-version-check -r requirements/site.in
+	@NO_MKDOCS_2_WARNING=1 dist/.site/bin/mkdocs build --strict --quiet
+
+# What requirements/runtime.txt installs, as CycloneDX; cyclonedx-bom is not pinned with the rest, for it runs beside it.
+sbom:
+	@mkdir -p dist
+	@python3 -m venv dist/.sbom && dist/.sbom/bin/pip install --quiet --disable-pip-version-check cyclonedx-bom
+	@dist/.sbom/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible -o dist/slotcar.cdx.json requirements/runtime.txt
 
 # Pins every package with its hashes; names no index. The lab's file is installed beside the controller's and leaves out
 # what that one has.
 OF_RUNTIME := $(addprefix --no-emit-package ,numpy packaging pyparsing python-dateutil six)
+OF_BOTH := $(addprefix --no-emit-package ,cffi cryptography pycparser typing-extensions)
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
 	  -o requirements/dev.txt requirements/dev.in
@@ -91,6 +115,8 @@ lock:
 	  -c requirements/dev.txt -o requirements/runtime.txt requirements/runtime.in
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
 	  -c requirements/dev.txt $(OF_RUNTIME) -o requirements/lab.txt requirements/lab.in
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
+	  -c requirements/dev.txt $(OF_BOTH) -o requirements/transfer.txt requirements/transfer.in
 
 clean:
-	rm -rf .venv build client/build lab/build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build client/build mover/build lab/build dist site *.egg-info */*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
