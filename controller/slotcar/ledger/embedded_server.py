@@ -188,7 +188,9 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
             account = {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
         # A file and no pipe: the server that pg_ctl starts would keep a pipe open.
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as words:
-            done = subprocess.run([str(self.bin_path / command), *arguments], stdout=words, stderr=words, **account)
+            done = subprocess.run(  # noqa: S603 - a program of the wheel, as a list and without a shell
+                [str(self.bin_path / command), *arguments], stdout=words, stderr=words, **account
+            )
             if done.returncode:
                 words.seek(0)
                 lines = words.read().strip().splitlines() or [f"it ended with {done.returncode}"]
@@ -259,7 +261,9 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
 def _make_account() -> None:
     """One process at a time: of two `useradd` at once, the later gives the account another number, and both succeed."""
     with os.fdopen(os.open(PASSWORD_LOCK, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # beside, and not against, the lock of another kind that `useradd` takes there
+        fcntl.flock(
+            lock, fcntl.LOCK_EX
+        )  # beside, and not against, the lock of another kind that `useradd` takes there
         ensure_user_exists(ACCOUNT_UNDER_ROOT)
 
 
