@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from slotcar_lab.errors import LabError
+from slotcar_lab.experiments.catalogue import NAMES
 
 HOME = Path(__file__).resolve().parents[2]
 KEPT = HOME / "docs" / "results"
 REPORT = HOME / "var" / "lab-report"
 MEASURED = HOME / "benchmarks" / "out"
-VERDICTS, BENCHMARKS, PAGE = "verdicts.json", "benchmarks", "README.md"
+VERDICTS, EXPERIMENTS, BENCHMARKS, PAGE = "verdicts.json", "experiments", "benchmarks", "README.md"
 INTRODUCTION = """# What the lab and the benchmarks showed last
 
-Written by `make results` out of [verdicts.json](verdicts.json) and the files in `benchmarks/`, which hold the same for
-programs. How to make the figures again, and how to read a row: [the lab's report](../howto/lab-report.md).
+Written by `make results` out of the files in `experiments/` and `benchmarks/`, which hold the same for programs: one for
+each, of the last time that it ran. How to make the figures again, and how to read a row:
+[the lab's report](../howto/lab-report.md).
 """
 
 
@@ -46,8 +48,8 @@ def keep(report: Path, benchmarks: Path, into: Path) -> list[Path]:
     """
     documents: dict[Path, dict[str, Any]] = {}
     if (report / VERDICTS).exists():
-        # The plots are not kept: they are made again by the report.
-        documents[into / VERDICTS] = _read(report / VERDICTS) | {"files": []}
+        for name, document in _by_experiment(_read(report / VERDICTS)).items():
+            documents[into / EXPERIMENTS / f"{name}.json"] = document
     for file in sorted(benchmarks.glob("*.json")):
         documents[into / BENCHMARKS / file.name] = _read(file)
     if not documents:
@@ -66,27 +68,56 @@ def page(kept: Path) -> str:
         LabError: a file cannot be read.
     """
     parts = [INTRODUCTION]
-    if (kept / VERDICTS).exists():
-        parts.append(_experiments(_read(kept / VERDICTS)))
+    experiments = [_read(kept / EXPERIMENTS / f"{name}.json") for name in _kept_experiments(kept)]
+    if experiments:
+        parts.append(_overview(experiments))
+    parts += [_experiment(document) for document in experiments]
     parts += [_benchmark(file.stem, _read(file)) for file in sorted((kept / BENCHMARKS).glob("*.json"))]
     return "\n".join(parts)
 
 
-def _experiments(verdicts: Mapping[str, Any]) -> str:
-    setting = verdicts["setting"]
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts["counts"].items())
-    lines = [
-        "## Experiments of the papers\n",
-        f"{counts}. Commit {setting['commit'] or 'not known'}; {setting['machine']}; routers of kernel {setting['kernel']},"
-        f" {setting['accelerator']}; `{setting['command']}`.\n",
+def _by_experiment(verdicts: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """A document of one experiment for each of a report. Plots are not kept: the report makes them again."""
+    return {
+        one["name"]: {**verdicts, "counts": one["counts"], "experiments": [one], "files": []}
+        for one in verdicts["experiments"]
+    }
+
+
+def _kept_experiments(kept: Path) -> list[str]:
+    """In the order in which the report has them."""
+    there = {file.stem for file in (kept / EXPERIMENTS).glob("*.json")}
+    return [name for name in NAMES if name in there]
+
+
+def _overview(documents: Sequence[Mapping[str, Any]]) -> str:
+    """How many figures of each experiment have which verdict."""
+    verdicts = list(documents[0]["counts"])
+    rows = [
+        (
+            one["experiments"][0]["title"],
+            *(str(one["counts"][verdict] or "") for verdict in verdicts),
+            one["experiments"][0]["began_at"][:10],
+        )
+        for one in documents
     ]
-    for experiment in verdicts["experiments"]:
-        lines += [f"### {experiment['title']}\n", f"{experiment['source']}; measured {experiment['began_at']}.\n"]
-        rows = [
-            (row["figure"], row["paper"], _value(row), row["rule"], row["verdict"], row["note"])
-            for row in experiment["rows"]
-        ]
-        lines.append(_table(("figure", "paper", "ours", "rule", "verdict", "note"), rows))
+    sums = ["all", *(str(sum(one["counts"][verdict] for one in documents)) for verdict in verdicts), ""]
+    return f"## Experiments of the papers\n\n{_table(('experiment', *verdicts, 'measured'), [*rows, sums])}"
+
+
+def _experiment(document: Mapping[str, Any]) -> str:
+    setting, experiment = document["setting"], document["experiments"][0]
+    lines = [
+        f"### {experiment['title']}\n",
+        f"{experiment['source']}; measured {experiment['began_at']} of commit {setting['commit'] or 'not known'};"
+        f" {setting['machine']}; routers of kernel {setting['kernel']}, {setting['accelerator']};"
+        f" `{setting['command']}`.\n",
+    ]
+    rows = [
+        (row["figure"], row["paper"], _value(row), row["rule"], row["verdict"], row["note"])
+        for row in experiment["rows"]
+    ]
+    lines.append(_table(("figure", "paper", "ours", "rule", "verdict", "note"), rows))
     return "\n".join(lines)
 
 

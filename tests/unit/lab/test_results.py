@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import jsonschema
@@ -12,7 +13,7 @@ from benchmarks.__main__ import document, names
 from benchmarks.common import Figure
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.catalogue import NAMES
-from slotcar_lab.results import BENCHMARKS, KEPT, PAGE, VERDICTS, keep, page
+from slotcar_lab.results import BENCHMARKS, EXPERIMENTS, KEPT, PAGE, VERDICTS, keep, page
 
 SCHEMAS = Path(__file__).resolve().parents[3] / "schemas"
 
@@ -25,10 +26,14 @@ def valid(instance: object, schema: str) -> None:
 
 
 def test_the_verdicts_that_are_kept_are_of_their_format_and_of_experiments_that_there_are() -> None:
-    kept = json.loads((KEPT / VERDICTS).read_text())
-    valid(kept, "verdicts.schema.json")
-    assert {experiment["name"] for experiment in kept["experiments"]} <= set(NAMES)
-    assert kept["setting"]["commit"]
+    files = list((KEPT / EXPERIMENTS).glob("*.json"))
+    assert {file.stem for file in files} <= set(NAMES)
+    assert files
+    for file in files:
+        kept = json.loads(file.read_text())
+        valid(kept, "verdicts.schema.json")
+        assert [experiment["name"] for experiment in kept["experiments"]] == [file.stem]
+        assert kept["setting"]["commit"]
 
 
 def test_the_figures_that_are_kept_are_of_their_format_and_of_benchmarks_that_there_are() -> None:
@@ -49,7 +54,7 @@ def test_what_a_benchmark_writes_is_kept_beside_what_was_kept_before(tmp_path: P
     out, into = tmp_path / "out", tmp_path / "kept"
     out.mkdir()
     into.mkdir()
-    (into / VERDICTS).write_text((KEPT / VERDICTS).read_text())
+    shutil.copytree(KEPT / EXPERIMENTS, into / EXPERIMENTS)
     made = document("render", [Figure("devices | a second", 12.5, "1/s", "a peer", 5.0)], quick=True)
     valid(made, "benchmark.schema.json")
     (out / "render.json").write_text(json.dumps(made))
@@ -58,6 +63,21 @@ def test_what_a_benchmark_writes_is_kept_beside_what_was_kept_before(tmp_path: P
     assert "| devices \\| a second | 12.5 1/s | a peer | 5 | 2.5 |" in text
     assert "## Experiments of the papers" in text
     assert "`python -m benchmarks render --quick`" in text
+
+
+def test_an_experiment_that_ran_again_replaces_its_own_rows_and_no_others(tmp_path: Path) -> None:
+    first, second = [json.loads(file.read_text()) for file in sorted((KEPT / EXPERIMENTS).glob("*.json"))[:2]]
+    report, into = tmp_path / "report", tmp_path / "kept"
+    report.mkdir()
+    both = first | {"experiments": first["experiments"] + second["experiments"]}
+    (report / VERDICTS).write_text(json.dumps(both))
+    assert len(keep(report, tmp_path / "no-benchmarks", into)) == 3
+    again = first | {"setting": first["setting"] | {"commit": "abcdef0"}}
+    (report / VERDICTS).write_text(json.dumps(again))
+    assert len(keep(report, tmp_path / "no-benchmarks", into)) == 2
+    text = (into / PAGE).read_text()
+    assert text.count("abcdef0") == 1
+    assert text.count("\n### ") == 2
 
 
 def test_where_nothing_was_measured_nothing_is_written(tmp_path: Path) -> None:
