@@ -150,12 +150,15 @@ class Broker(Looking):
         """Ports that were not known before (GARA §3.1). What a flow costs the network does not change by it.
 
         Raises:
-            NotPossible: no port was given. CannotExpress: flows that shared a policer would need one each, too many.
+            NotPossible: no port was given, or it is no flow. CannotExpress: flows that shared a policer would need one
+            each, too many.
             RefusedByPolicy: see `create`.
         """
         if source_port is None and destination_port is None:
             raise NotPossible("bind needs a source port, a destination port, or both")
         entry = self._changeable(which, caller)
+        if entry.reservation.claim is not None:
+            raise NotPossible(f"{entry.handle} reserves {entry.reservation.claim.kind}, which has no ports to bind")
         change = entry.proposed
         reservation = with_ports(entry.reservation, source_port, destination_port)
         return self.ledger.rebind(
@@ -211,7 +214,7 @@ class Broker(Looking):
 
     def _request(self, routed: RoutedReservation, caller: Caller, **how: Any) -> AdmissionRequest:
         return AdmissionRequest(
-            reservation=routed.reservation,
+            reservation=self._granted(routed.reservation, caller),
             paths=routed.paths,
             demands=routed.demands,
             actor=caller.name,
@@ -219,6 +222,10 @@ class Broker(Looking):
             names_others=access.may_see_all(caller),
             **how,
         )
+
+    def _granted(self, reservation: Reservation, caller: Caller) -> Reservation:
+        """With whose processes it may bind: every request passes here, whatever document it came in (ADR 48)."""
+        return self.ledger.terms.policy.endpoints.granted(reservation, operator=access.is_operator(caller))
 
     # -- files -----------------------------------------------------------------------------------------------------
 
@@ -235,10 +242,11 @@ class Broker(Looking):
         require_few_windows(placed, self.settings.max_windows)
         for owner in source.scope.owners:
             access.owner_for(caller, owner)
+        wanted = [self._granted(one, caller) for one in source.reservations]
         tables, sequence = self.ledger.ask(lambda tables: tables.copy(), now)
         current = self.ledger.live_between(now)
         made = make_plan(
-            match(source.reservations, current, source.scope, now, source.relative),
+            match(wanted, current, source.scope, now, source.relative),
             current,
             tables,
             self.network,
@@ -291,7 +299,7 @@ class Broker(Looking):
             return Cancellation(step.handle)
         if step.reservation.end <= now:
             raise StalePlan(f"{'/'.join(step.key)} ended at {iso(step.reservation.end)}: make the plan again")
-        routed = step.routed or self._as_planned(step, step.reservation)
+        routed = step.routed or self._as_planned(step, self._granted(step.reservation, caller))
         require_valid(step.reservation, "plan")
         return self._request(routed, caller, replaces=step.handle)
 

@@ -19,6 +19,7 @@ DEVICE = Device(
 NAMES = st.text("abcdefghjkmnpqrstvwxyz0123456789", min_size=1, max_size=16)
 HANDLES = NAMES.map("r-{}".format)
 BINDS = st.sampled_from(["user:mover", "process:1234", "unit:mover.service"])
+ACCOUNTS = st.sampled_from(["mover", "mover,dtn", "*", ""])
 PARTS = st.sampled_from(["", "vdb:read", "vdb:write"])
 
 
@@ -28,7 +29,7 @@ def allocations(draw: st.DrawFn) -> tuple[Allocation, ...]:
     for handle in draw(st.sets(HANDLES, max_size=5)):
         part = draw(PARTS)
         options = {"group": draw(st.sampled_from(["g-a", "g-b", "g-c"]))}
-        options |= {"bind": draw(BINDS)} if draw(st.booleans()) else {}
+        options |= {"bind": draw(BINDS), "accounts": draw(ACCOUNTS)} if draw(st.booleans()) else {}
         kind, amount = "storage" if part else "cpu", draw(st.integers(1, 10_000))
         found[handle] = Allocation.of(handle, kind, {part: amount}, options)
     return tuple(sorted(found.values()))

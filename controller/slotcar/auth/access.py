@@ -58,12 +58,17 @@ def require_change(caller: Caller, entry: Entry) -> None:
         raise NotAllowed(f"{caller.name} has the role auditor, which only reads; ask an operator")
 
 
+def is_operator(caller: Caller) -> bool:
+    """Whether the caller may do what it likes."""
+    return caller.role is Role.OPERATOR
+
+
 def require_operator(caller: Caller, what: str) -> None:
     """
     Raises:
         NotAllowed: the caller is no operator.
     """
-    if caller.role is not Role.OPERATOR:
+    if not is_operator(caller):
         raise NotAllowed(f"only an operator may {what}; {caller.name} has the role {caller.role.value}")
 
 

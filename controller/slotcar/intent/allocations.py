@@ -19,6 +19,8 @@ def allocations_of(active: Iterable[Active]) -> dict[str, list[Allocation]]:
             continue
         amounts = {demand.resource.part: demand.amount(one.slot_number) for demand in one.entry.demands}
         options = dict(manager.options(request))
+        if manager.bound(request):
+            options["accounts"] = ",".join(claim.accounts)
         if one.entry.group:
             options["group"] = one.entry.group
         allocations.setdefault(claim.place, []).append(Allocation.of(one.entry.handle, claim.kind, amounts, options))

@@ -20,6 +20,13 @@ MOST_CORES = 4096
 DISK = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 #: A unit's or a user's name: no white space, for a line of a change is split there.
 _BOUND = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9@_.:-]{0,199}$")
+#: What no reservation takes, whoever asks: the manager of the machine, who logs in there, and Slotcar's own (ADR 48).
+#: The host itself refuses more, which only it can know: process 1, the kernel's threads, what else the ssh daemon runs.
+_NEVER_UNITS = re.compile(
+    r"slotcar(-rest)?(\.(service|slice|scope))?|g-[0-9a-z]+|init(\.scope)?|(system|user|machine)\.slice"
+    r"|user-0\.slice|(user|user-runtime-dir)@0\.service|sshd?(@.*)?\.(service|socket|slice)|system-sshd?.*\.slice"
+    r"|(systemd-|dbus).*"
+)
 _CORES = re.compile(r"[0-9]{1,4}(\.[0-9]{1,3})?")
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,2})?)\s*%")
 
@@ -74,6 +81,10 @@ class Bind(Request):
     def _one_of_them(self) -> Self:
         if sum(one is not None for one in (self.unit, self.user, self.process)) != 1:
             raise ValueError("say one of unit, user, process")
+        if self.user is not None and (self.user == "root" or self.user.isdigit()):
+            raise ValueError(f"user {self.user} may not be bound: name an account of the host that is not root's")
+        if self.unit is not None and _NEVER_UNITS.fullmatch(self.unit):
+            raise ValueError(f"unit {self.unit} may not be bound: it is the machine's own, or Slotcar's")
         return self
 
     @property
@@ -150,6 +161,9 @@ class _OfHosts(ResourceManager):
 
     def options(self, request: HostRequest) -> Mapping[str, str]:
         return {"bind": request.bind.option} if request.bind else {}
+
+    def bound(self, request: HostRequest) -> str:
+        return request.bind.option if request.bind else ""
 
 
 class CpuManager(_OfHosts):

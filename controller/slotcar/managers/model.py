@@ -121,6 +121,13 @@ class ResourceManager(ABC):
         """What the place is to be told beside the amounts; words without white space."""
         return {}
 
+    def bound(self, request: Any) -> str:
+        """Which of the place's processes belong to it: `unit:NAME`, `user:NAME`, `process:NUMBER`; empty for none.
+
+        Whose they may be is asked where it is admitted, and told the place as the option `accounts` (ADR 48).
+        """
+        return ""
+
     def format_amount(self, amount: int) -> str:
         """An amount with its unit, for people."""
         return f"{amount} {self.unit}"

@@ -75,6 +75,7 @@ class Draft:
                 address=variables.slotcar_address,
                 attached_to=variables.slotcar_attached_to,
                 owners=variables.slotcar_owners,
+                accounts=dict(sorted((variables.slotcar_host_accounts or {}).items())),
             )
             for name, variables in sorted(self.hosts.items())
         }
@@ -148,7 +149,9 @@ def _classify(draft: Draft, node: Node, findings: Findings) -> None:
         draft.nodes[node.name] = node
         _note_variables(node, (*OF_HOSTS, *variables_of_managers()), findings)
         own = only(HostVariables, node.variables)
-        variables = findings.parse_for_checks(HostVariables, node, (), own, {"slotcar_owners": None})
+        variables = findings.parse_for_checks(
+            HostVariables, node, (), own, dict.fromkeys(("slotcar_owners", "slotcar_host_accounts"))
+        )
         if variables is not None:
             draft.hosts[node.name] = variables
     elif len(domains) > 1:

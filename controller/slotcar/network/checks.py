@@ -35,6 +35,7 @@ def check(draft: Draft, findings: Findings) -> None:
     _twin_addresses(draft, findings)
     for name in draft.hosts:
         _host(draft, name, findings)
+        _accounts(draft, name, findings)
     for sls in draft.sls.values():
         _sls(draft, sls, findings)
     _sls_twins(draft, findings)
@@ -227,6 +228,15 @@ def _twin_addresses(draft: Draft, findings: Findings) -> None:
         if address in first:
             findings.add(draft.nodes[name], ("slotcar_address",), f"is the address of {first[address]} too", address)
         first.setdefault(address, name)
+
+
+def _accounts(draft: Draft, name: str, findings: Findings) -> None:
+    """Accounts are given to owners that may reserve there at all."""
+    node, host = draft.nodes[name], draft.hosts[name]
+    for owner in host.slotcar_host_accounts or {}:
+        if host.slotcar_owners is not None and owner not in host.slotcar_owners:
+            hint = "an owner binds processes only where it may reserve: name it there too"
+            findings.add(node, ("slotcar_host_accounts", owner), "is none of its slotcar_owners", owner, hint)
 
 
 def _host(draft: Draft, name: str, findings: Findings) -> None:

@@ -112,6 +112,7 @@ class Host(Frozen):
 
     Attributes:
         owners: who may reserve from and to it; None leaves it to the networks that it is in.
+        accounts: by owner, the accounts of the host whose processes the owner may bind to what it reserves there.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Host(Frozen):
     address: IPv4Address
     attached_to: InterfaceId
     owners: tuple[str, ...] | None = None
+    accounts: dict[str, tuple[str, ...]] = Field(default_factory=dict, exclude_if=lambda accounts: not accounts)
 
 
 class Domain(Frozen):

@@ -151,6 +151,22 @@ def _owners(value: object) -> object:
     return tuple(dict.fromkeys(value))
 
 
+#: An account of a host: no comma, slash or white space, for `host.sh` splits there.
+ACCOUNT = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
+
+
+def _accounts(value: object) -> object:
+    hint = "say a list such as `[mover]`"
+    if not isinstance(value, list | tuple) or not value:
+        raise UnitError("is no list of accounts", "" if value is None else value, hint)
+    for account in value:
+        if not isinstance(account, str) or not ACCOUNT.fullmatch(account):
+            raise UnitError("has no account's name", str(account), hint)
+        if account == "root":
+            raise UnitError("names root, whose processes no owner may bind", "root", "name other accounts of the host")
+    return tuple(dict.fromkeys(value))
+
+
 def _platform(value: object) -> object:
     if value not in FOLDERS:
         raise UnitError("is no platform", value, f"say one of {', '.join(FOLDERS)}")
@@ -170,6 +186,7 @@ Prefix = Annotated[IPv4Network, BeforeValidator(_network)]
 SubnetAddress = Annotated[IPv4Interface, BeforeValidator(_subnet_address)]
 HostAddress = Annotated[IPv4Address, BeforeValidator(_host_address)]
 Owners = Annotated[tuple[str, ...], BeforeValidator(_owners)]
+Accounts = Annotated[tuple[str, ...], BeforeValidator(_accounts)]
 Place = Annotated[int, Field(strict=True, ge=0, le=10_000)]
 Metric = Annotated[int, Field(ge=1, le=2**32 - 1)]
 Overhead = Annotated[int, Field(ge=0, le=200)]
@@ -270,6 +287,7 @@ class HostVariables(Variables):
     slotcar_address: HostAddress
     slotcar_attached_to: Reference
     slotcar_owners: Owners | None = None
+    slotcar_host_accounts: dict[str, Accounts] | None = None
 
 
 #: Every variable that is read; a `slotcar_` name that nearly equals one of them is a slip of the pen.

@@ -97,9 +97,17 @@ def _started_at(reservation: Reservation, start: datetime) -> Reservation:
     return reservation.model_copy(update={"slots": slots})
 
 
+def _asked(reservation: Reservation) -> Reservation:
+    """Without what the controller said to it: whose processes it may bind."""
+    claim = reservation.claim
+    if claim is None or not claim.accounts:
+        return reservation
+    return reservation.model_copy(update={"claim": claim.model_copy(update={"accounts": ()})})
+
+
 def compare(before: Reservation, after: Reservation) -> tuple[Difference, ...]:
     """Keys whose values differ, in the document's order."""
-    old, new = reservation_document(before), reservation_document(after)
+    old, new = reservation_document(_asked(before)), reservation_document(_asked(after))
     constant = before.constant_rate_bps is not None and after.constant_rate_bps is not None
     repeated_keys = {"slots"} if constant else set(DERIVED_KEYS)
     if after.need is not None:  # admission chooses its slots

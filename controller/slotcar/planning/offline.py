@@ -14,6 +14,7 @@ from slotcar.planning.matching import match
 from slotcar.planning.plan import Plan, decide_steps, make_plan
 from slotcar.planning.routing import route
 from slotcar.planning.source import Source
+from slotcar.policy.endpoints import endpoint_owners
 from slotcar.reservation.model import Reservation
 from slotcar.settings import Settings
 from slotcar.wiring import policy_of
@@ -22,7 +23,7 @@ from slotcar.wiring import policy_of
 def plan_offline(source: Source, network: Network, settings: Settings, now: datetime, *, no_ledger_yet: bool) -> Plan:
     """A plan against an empty ledger. `no_ledger_yet`: there is none, so the plan can be applied to the first one."""
     return make_plan(
-        match(source.reservations, (), source.scope, now, source.relative),
+        match(_granted(source.reservations, network), (), source.scope, now, source.relative),
         (),
         SlotTables(capacities(network)),
         network,
@@ -47,7 +48,7 @@ class Assumed:
 def admitted_entries(source: Source, network: Network, settings: Settings, now: datetime) -> Assumed:
     """The files' reservations with the ways (ADR 25) and the rates that the controller would give them on an empty ledger.
     What it would refuse beside the others is taken as it was asked for, on its shortest path."""
-    matched = match(source.reservations, (), source.scope, now, source.relative)
+    matched = match(_granted(source.reservations, network), (), source.scope, now, source.relative)
     steps = decide_steps(matched, network, policy_of(settings, network), now, source.paths, settings.paths)
     entries, notes = [], []
     for number, step in enumerate(steps, 1):
@@ -72,5 +73,11 @@ def entries_of(
     """Reservations as if all were committed, numbered in the files' order, on their shortest paths."""
     return tuple(
         route(reservation, network, (paths or {}).get(reservation.key)).entry(f"offline-{number}", number, now)
-        for number, reservation in enumerate(reservations, 1)
+        for number, reservation in enumerate(_granted(reservations, network), 1)
     )
+
+
+def _granted(reservations: Sequence[Reservation], network: Network) -> tuple[Reservation, ...]:
+    """Who has the inventory is its operator."""
+    owners = endpoint_owners(network)
+    return tuple(owners.granted(one, operator=True) for one in reservations)

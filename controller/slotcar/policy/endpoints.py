@@ -6,19 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network
 
+from slotcar.managers import manager_of, request_of
 from slotcar.network.model import Network
 from slotcar.path.model import Path
-from slotcar.policy.errors import EndpointNotAllowed
-from slotcar.reservation.model import Reservation
+from slotcar.policy.errors import BindNotAllowed, EndpointNotAllowed
+from slotcar.reservation.model import ANY_ACCOUNT, Claim, Reservation
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointOwners:
-    """Owners by address and by prefix, the longest prefix first; `addresses` are those of the hosts, by name."""
+    """Owners by address and by prefix, the longest prefix first; `addresses` are those of the hosts, by name. `accounts` of
+    a host may be bound by an owner: by the host's name, then by owner."""
 
     hosts: Mapping[IPv4Address, tuple[str, ...]] = field(default_factory=dict)
     prefixes: Sequence[tuple[IPv4Network, tuple[str, ...]]] = ()
     addresses: Mapping[str, IPv4Address] = field(default_factory=dict)
+    accounts: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
     def of(self, address: IPv4Address) -> tuple[str, ...] | None:
         """Who may use the address: its host's owners, else those of the longest prefix around it; None for everybody."""
@@ -30,8 +33,9 @@ class EndpointOwners:
         """
         Raises:
             EndpointNotAllowed: the reservation's owner may not use one of its two ends, named or said as an address; or
-            the host whose cores or disks it claims.
+            the host whose cores or disks it claims. BindNotAllowed: see `_check_bound`.
         """
+        self._check_bound(reservation)
         if not self.hosts and not self.prefixes:
             return
         claim = reservation.claim
@@ -45,6 +49,49 @@ class EndpointOwners:
                 if owners is not None and reservation.owner not in owners:
                     raise EndpointNotAllowed("/".join(reservation.key), reservation.owner, host)
 
+    def granted(self, reservation: Reservation, *, operator: bool) -> Reservation:
+        """The reservation with the accounts whose processes it may bind, by who asks; what it said of them is not heard."""
+        claim = reservation.claim
+        if claim is None:
+            return reservation
+        accounts: tuple[str, ...] = ()
+        if bound_by(claim):
+            accounts = (ANY_ACCOUNT,) if operator else self._accounts_of(reservation.owner, claim.place)
+        if claim.accounts == accounts:
+            return reservation
+        return reservation.model_copy(update={"claim": claim.model_copy(update={"accounts": accounts})})
+
+    def _accounts_of(self, owner: str, host: str) -> tuple[str, ...]:
+        return self.accounts.get(host, {}).get(owner, ())
+
+    def _check_bound(self, reservation: Reservation) -> None:
+        """
+        Raises:
+            BindNotAllowed: it binds processes of a host, was not asked by an operator, and the inventory does not name its
+            owner among those of the host, or does not give it the accounts that it was granted. Whose a unit or a
+            process is, only the host knows: it is asked there.
+        """
+        claim = reservation.claim
+        bound = bound_by(claim) if claim else ""
+        if claim is None or not bound or claim.accounts == (ANY_ACCOUNT,):
+            return
+        address = self.addresses.get(claim.place)
+        owners = self.of(address) if address else None
+        named = owners is not None and reservation.owner in owners
+        accounts = self._accounts_of(reservation.owner, claim.place)
+        kind, _, name = bound.partition(":")
+        given = set(claim.accounts) <= set(accounts) if claim.accounts else False
+        if not named or not given or (kind == "user" and name not in claim.accounts):
+            raise BindNotAllowed(
+                "/".join(reservation.key), reservation.owner, claim.place, bound, accounts if named else None
+            )
+
+
+def bound_by(claim: Claim) -> str:
+    """Which processes of its place a claim binds, as its manager says it; empty where none."""
+    manager, request = manager_of(claim.kind), request_of(claim.kind, claim.request)
+    return manager.bound(request) if manager and request else ""
+
 
 def endpoint_owners(network: Network) -> EndpointOwners:
     """The owners that the inventory names."""
@@ -56,4 +103,6 @@ def endpoint_owners(network: Network) -> EndpointOwners:
         for prefix, owners in interface.owners.items()
     ]
     addresses = {host.name: host.address for host in network.hosts.values()}
-    return EndpointOwners(hosts, tuple(sorted(prefixes, key=lambda one: (-one[0].prefixlen, one[0]))), addresses)
+    accounts = {host.name: host.accounts for host in network.hosts.values() if host.accounts}
+    longest_first = tuple(sorted(prefixes, key=lambda one: (-one[0].prefixlen, one[0])))
+    return EndpointOwners(hosts, longest_first, addresses, accounts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from slotcar.problems import SlotcarError
@@ -18,6 +19,21 @@ class EndpointNotAllowed(RefusedByPolicy):
 
     def __init__(self, reservation: str, owner: str, host: str) -> None:
         super().__init__(f"{reservation}: the inventory does not let owner {owner} reserve from or to {host}")
+
+
+class BindNotAllowed(RefusedByPolicy):
+    """The owner may not bind these processes of the host to what it reserves there (`slotcar_host_accounts`)."""
+
+    def __init__(self, reservation: str, owner: str, host: str, bound: str, accounts: Sequence[str] | None) -> None:
+        if accounts is None:
+            why = f"the inventory does not name owner {owner} among the owners of {host} (slotcar_owners)"
+        elif not accounts:
+            why = f"the inventory gives owner {owner} no account of {host} (slotcar_host_accounts)"
+        else:
+            why = f"of {host} owner {owner} has the accounts {', '.join(accounts)} (slotcar_host_accounts)"
+        super().__init__(
+            f"{reservation}: may not bind {bound.replace(':', ' ', 1)}: {why}; an operator may bind others"
+        )
 
 
 class FlowTaken(RefusedByPolicy):

@@ -144,17 +144,28 @@ class BackgroundShare(Frozen):
         return self
 
 
+#: What an operator binds may be any account's.
+ANY_ACCOUNT = "*"
+
+
 class Claim(Frozen):
     """A resource beside the network that is reserved, of the kind of some resource manager.
 
     Attributes:
         kind: the manager's. place: a host of the inventory.
         request: what was asked, in the keys of the manager's request, as a JSON document.
+        accounts: whose processes it may take, accounts of the place or `ANY_ACCOUNT`; nobody's where it names none. The
+            controller says it when it is asked, by who asks and by the inventory, whatever the asker wrote (ADR 48).
     """
 
     kind: Text = Field(description="The resource manager's kind.", examples=["cpu"])
     place: Text = Field(description="A host of the inventory.", examples=["lbnl-data"])
     request: dict[Text, Any] = Field(default_factory=dict, description="What was asked, in the manager's keys.")
+    accounts: tuple[Text, ...] = Field(
+        default=(),
+        description="Whose processes it may take: accounts of the host; `*` is an operator's. The controller's own word.",
+        exclude_if=lambda accounts: not accounts,
+    )
 
 
 class Membership(Frozen):

@@ -40,6 +40,32 @@ def test_what_is_no_request_of_cores_is_refused(said: dict[str, Any]) -> None:
         CpuRequest.model_validate({"host": "h"} | said)
 
 
+@pytest.mark.parametrize(
+    "bind",
+    [
+        {"user": "root"}, {"user": "0"}, {"user": "00"}, {"user": "1000"}, {"process": 1}, {"unit": "slotcar-rest"},
+        {"unit": "slotcar"}, {"unit": "slotcar.service"}, {"unit": "g-7q2m5k3c9d4e8f1a"}, {"unit": "init.scope"},
+        {"unit": "system.slice"}, {"unit": "user.slice"}, {"unit": "-.slice"}, {"unit": "user-0.slice"},
+        {"unit": "user@0.service"}, {"unit": "ssh.service"}, {"unit": "sshd.service"}, {"unit": "sshd@3.service"},
+        {"unit": "systemd-logind.service"},
+    ],
+)  # fmt: skip
+def test_what_is_the_machines_own_is_bound_by_nobody(bind: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        CpuRequest.model_validate({"host": "h", "cores": 1, "bind": bind})
+
+
+@pytest.mark.parametrize(
+    ("bind", "bound"),
+    [
+        ({"user": "mover"}, "user:mover"), ({"unit": "slotcar-transfer.service"}, "unit:slotcar-transfer.service"),
+        ({"unit": "user-1000.slice"}, "unit:user-1000.slice"), ({"process": 2}, "process:2"), (None, ""),
+    ],
+)  # fmt: skip
+def test_what_is_bound_is_said_in_one_word(bind: dict[str, Any] | None, bound: str) -> None:
+    assert CPU.bound(CpuRequest.model_validate({"host": "h", "cores": 1, "bind": bind})) == bound
+
+
 @pytest.mark.parametrize("text", ["200 Mbit/s", "200 Mb/s", "200", 200, "0 B/s", "-1 MB/s"])
 def test_storage_is_in_bytes_a_second(text: Any) -> None:
     with pytest.raises(ValidationError):

@@ -4,12 +4,14 @@
 #
 #   host.sh [-force] -batch FILE   makes the changes of a file's lines (`-`: of standard input), as `tc -batch` does
 #   host.sh show                   what the kernel has of Slotcar's, as lines of a configuration
+#   host.sh processes WHAT         the processes that `bind ID WHAT` would take, one a line, or why it takes none
 #
 # Lines of a change:
 #   slice add ID                   a cgroup for a reservation's processes
 #   slice del ID                   its processes go back to where they were
 #   weight ID WEIGHT               its part of the cores, against the other reservations
-#   bind ID WHAT, unbind ID WHAT   the processes of `unit:NAME`, `user:NAME` or `process:NUMBER` belong to it
+#   bind ID WHAT, unbind ID WHAT   the processes of `unit:NAME`, `user:NAME` or `process:NUMBER` belong to it; with
+#                                  `/ACCOUNT,ACCOUNT` behind, only where they are all of these accounts (ADR 48)
 #   reserve MILLICORES             all that is in no reservation gets at most the other cores; 0: as many as before
 #   disk NAME WAY BYTES_PER_S      it gets at most this of a disk, `read` or `write`; 0: as much as before
 set -u
@@ -185,29 +187,100 @@ send_back() {
   fail "$top/$1 cannot be removed"
 }
 
+# Sets `uids` to those of the accounts behind the `/` of $1, each between blanks; to `any` where it names none.
+read_accounts() {
+  uids=any
+  case $1 in */*) ;; *) return 0 ;; esac
+  uids=' '
+  for account in $(echo "${1#*/}" | tr , ' '); do
+    uid=$(id -u "$account" 2>/dev/null) || continue
+    [ "$uid" = 0 ] || uids="$uids$uid "
+  done
+}
+
+# Sets `why` to the reason for which the process $1 may not be bound, to `gone` where there is none; else to nothing.
+# Only the shell's own words: a user may have thousands.
+ask() {
+  why=gone name='' parent='' real='' effective='' saved=''
+  while read -r key first second third _; do
+    case $key in
+      Name:) name=$first ;;
+      PPid:) parent=$first ;;
+      Uid:) real=$first effective=$second saved=$third why='' && break ;;
+    esac
+  done 2>/dev/null <"/proc/$1/status"
+  [ -z "$why" ] || return 0
+  if [ "$1" = 1 ]; then
+    why="process $1 is the machine's own"
+  elif { [ "$1" = 2 ] || [ "$parent" = 2 ]; } && [ "$(cat /proc/2/comm)" = kthreadd ]; then
+    why="process $1 is a thread of the kernel"
+  fi
+  case $name in sshd*) why="process $1 is the ssh daemon's" ;; esac
+  [ -z "$why" ] && [ "$uids" != any ] || return 0
+  for uid in "$real" "$effective" "$saved"; do
+    case $uids in *" $uid "*) ;; *) why="process $1 is another account's" ;; esac
+  done
+}
+
+# The processes of what is bound, all or none; of a user those that may be.
 processes() {
-  case $1 in
-    process:*) echo "${1#process:}" ;;
+  what=${1%%/*}
+  read_accounts "$1"
+  case $what in
+    process:*)
+      ask "${what#process:}"
+      [ "$why" != gone ] || why="this host has no process ${what#process:}"
+      [ -z "$why" ] || { fail "$why, and is not bound"; return 1; }
+      echo "${what#process:}"
+      ;;
     user:*)
-      uid=$(id -u "${1#user:}" 2>/dev/null) || { fail "this host has no user ${1#user:}"; return 1; }
-      grep -l "^Uid:[[:space:]]$uid[[:space:]]" /proc/[0-9]*/status 2>/dev/null | cut -d/ -f3
+      uid=$(id -u "${what#user:}" 2>/dev/null) || { fail "this host has no user ${what#user:}"; return 1; }
+      [ "$uid" != 0 ] || { fail "user ${what#user:} is not bound: it is root"; return 1; }
+      case $uids in
+        any | *" $uid "*) ;;
+        *) fail "user ${what#user:} is not bound: it is another account"; return 1 ;;
+      esac
+      uids=" $uid "
+      for one in $(grep -l "^Uid:[[:space:]]$uid[[:space:]]" /proc/[0-9]*/status 2>/dev/null | cut -d/ -f3); do
+        ask "$one"
+        [ -n "$why" ] || echo "$one"
+      done
       ;;
     unit:*)
-      folder=$(find "$root" -type d -name "${1#unit:}" 2>/dev/null | head -n 1)
-      [ -n "$folder" ] || { fail "this host has no running unit ${1#unit:}"; return 1; }
-      find "$folder" -name cgroup.procs -exec cat {} +
+      folder=$(find "$root" -mindepth 1 -type d -name "${what#unit:}" 2>/dev/null | head -n 1)
+      [ -n "$folder" ] || { fail "this host has no running unit ${what#unit:}"; return 1; }
+      case $folder/ in
+        "$top"/* | "$rest"/* | "$root"/init.scope/* | "$root"/system.slice/ | "$root"/user.slice/)
+          fail "unit ${what#unit:} is not bound: it is Slotcar's, or the machine's"
+          return 1
+          ;;
+      esac
+      listed=$(find "$folder" -name cgroup.procs -exec cat {} +)
+      for one in $listed; do
+        ask "$one"
+        [ -z "$why" ] || [ "$why" = gone ] || { fail "unit ${what#unit:} is not bound: $why"; return 1; }
+      done
+      echo "$listed"
       ;;
+    *) fail "$what is nothing that can be bound" ;;
   esac
 }
 
 bind() {
   listed=$(processes "$2") || return 1
+  read_accounts "$2"
   for pid in $listed; do
     origin=$(sed -n 's/^0:://p' "/proc/$pid/cgroup" 2>/dev/null)
     if { echo "$pid" >"$top/$1/cgroup.procs"; } 2>/dev/null; then
+      # The number may be another process's since it was asked.
+      ask "$pid"
+      if [ -n "$why" ]; then
+        [ "$why" = gone ] || { echo "$pid" >"$root$origin/cgroup.procs"; } 2>/dev/null
+        continue
+      fi
       [ "$origin" != /slotcar-rest ] || origin=/
       echo "$pid $origin" >>"$state/$1.origin"
-    elif [ "$2" = "process:$pid" ]; then
+    elif [ "${2%%/*}" = "process:$pid" ]; then
       fail "this host has no process $pid" || return 1
     fi
   done
@@ -292,5 +365,6 @@ force=
 case ${1:-} in
   -batch) if [ "$2" = - ]; then batch; else batch <"$2"; fi ;;
   show) show ;;
+  processes) processes "${2:-}" ;;
   *) fail "there is no verb ${1:-}" || exit 64 ;;
 esac

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from slotcar.managers import Allocation
 from slotcar.network.model import Device
 from slotcar.platforms.model import Unreadable
+from slotcar.reservation.model import ANY_ACCOUNT
 
 #: cgroup v2's.
 LEAST_WEIGHT, MOST_WEIGHT = 1, 10_000
@@ -22,7 +23,7 @@ class Slice:
     Attributes:
         id: the group's handle.
         weight: its part of the cores, against the other slices.
-        bind: which processes belong to it from the start, ascending.
+        bind: which processes belong to it from the start, and whose they may be, ascending.
     """
 
     id: str
@@ -59,7 +60,7 @@ def objects_of(allocations: Iterable[Allocation], device: Device) -> HostObjects
         options = dict(one.options)
         slice_id = options.get("group", one.handle)
         millicores.setdefault(slice_id, 0)
-        bind.setdefault(slice_id, set()).update([options["bind"]] if "bind" in options else [])
+        bind.setdefault(slice_id, set()).update(_bound(options))
         for part, amount in one.amounts:
             if part:
                 disks[part] = disks.get(part, 0) + amount
@@ -71,6 +72,14 @@ def objects_of(allocations: Iterable[Allocation], device: Device) -> HostObjects
         sum(millicores.values()),
         tuple(sorted((part, max(1, capacities.get(part, amount) - amount)) for part, amount in disks.items())),
     )
+
+
+def _bound(options: Mapping[str, str]) -> tuple[str, ...]:
+    """`user:mover/mover,dtn`: what is bound, and whose processes it may be. Without a `/`, any account's: an operator's."""
+    if "bind" not in options:
+        return ()
+    accounts = options.get("accounts", "")
+    return (options["bind"] if accounts == ANY_ACCOUNT else f"{options['bind']}/{accounts}",)
 
 
 def weight_of(millicores: int) -> int:
