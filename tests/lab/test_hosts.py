@@ -74,7 +74,7 @@ def _reserve(controller: Controller, folder: Path, pid: str) -> dict[str, Any]:
         {"name": "line", "network": flow | {"rate": "1 Mbit/s"}},
         {"name": "cores", "cpu": {"host": "lbnl-premium", "percent": "50 %", "bind": {"process": int(pid)}}},
     ]
-    group = {"name": "tonight", "owner": "hep", "start": "now + 90 s", "duration": "60 s", "members": members}
+    group = {"name": "tonight", "owner": "test", "start": "now + 90 s", "duration": "60 s", "members": members}
     (folder / "group.yml").write_text(yaml.safe_dump({"version": 1, "together": [group]}))
     (answer,) = json.loads(controller.slotcar("reserve", str(folder / "group.yml"), "-f", "json"))
     assert isinstance(answer, dict)

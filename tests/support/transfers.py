@@ -182,5 +182,9 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 def delivered(folder: Path) -> dict[str, bytes]:
-    """What stands under final names."""
-    return {path: body for path, body in content(folder).items() if STAGING not in path}
+    """What stands under final names; also while something is received, and its staging folders come and go."""
+    found: dict[str, bytes] = {}
+    for place, folders, files in os.walk(folder):
+        folders[:] = [one for one in folders if STAGING not in one]
+        found |= {str((Path(place) / one).relative_to(folder)): (Path(place) / one).read_bytes() for one in files}
+    return found
