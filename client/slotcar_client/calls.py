@@ -22,6 +22,7 @@ Json = Mapping[str, Any]
 LIVE = ("held", "awaiting-approval", "committed")
 #: Of one page; the API gives no more.
 PAGE = 1000
+GROUPS_PAGE = 200
 
 
 # -- reservations --------------------------------------------------------------------------------------------------
@@ -156,6 +157,25 @@ def group_create(group: Json, *, hold: str | None = None) -> Conversation[answer
         Refused: no room for some member, which it names, and nothing is held.
     """
     return (yield from _json("POST", "/v1/groups", {"hold": hold}, group, repeatable=False))
+
+
+def groups(
+    *, owner: str | None = None, state: Iterable[str] = (), since: Time | None = None, until: Time | None = None,
+    newest: bool = False, limit: int | None = None,
+) -> Conversation[list[answers.Group]]:  # fmt: skip
+    """All of them, page by page, or the first `limit`; `state` is the group's."""
+    asked = {
+        "owner": owner, "state": list(state), "from": _time(since), "until": _time(until), "newest": newest
+    }  # fmt: skip
+    found: list[answers.Group] = []
+    after: str | None = None
+    while True:
+        size = GROUPS_PAGE if limit is None else min(GROUPS_PAGE, limit - len(found))
+        page = yield from _json("GET", "/v1/groups", asked | {"after": after, "limit": size})
+        found += page["items"]
+        after = page["next"]
+        if after is None or (limit is not None and len(found) >= limit):
+            return found
 
 
 def group(handle: str) -> Conversation[answers.Group]:

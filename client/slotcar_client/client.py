@@ -67,6 +67,7 @@ class Verbs:
     approve = Verb(calls.approve)
     reject = Verb(calls.reject)
     group_create = Verb(calls.group_create)
+    groups = Verb(calls.groups)
     group = Verb(calls.group)
     group_commit = Verb(calls.group_commit)
     group_cancel = Verb(calls.group_cancel)

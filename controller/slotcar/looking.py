@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from slotcar.auth import access
 from slotcar.auth.tokens import Caller
 from slotcar.ledger import Filter, Ledger
 from slotcar.ledger.errors import UnknownHandle
+from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.model import Entry, Event
 from slotcar.ledger.queries import EventFilter
 from slotcar.network.model import Network
@@ -39,6 +40,7 @@ MOST_EVENTS = 20_000
 
 #: Of a requester's timeline: reading more would be work for everybody.
 MOST_ENTRIES = 10_000
+AnyFilter = TypeVar("AnyFilter", Filter, GroupFilter)
 #: No owner is called so.
 NOBODY = ""
 
@@ -83,6 +85,11 @@ class Looking:
             raise UnknownHandle(which)
         access.require_see(caller, members[0])
         return members
+
+    def groups(self, wanted: GroupFilter, caller: Caller) -> tuple[tuple[Entry, ...], ...]:
+        """The members of each group; a requester sees its own."""
+        seen = seen_by(wanted, caller)
+        return self.ledger.groups(seen) if seen else ()
 
     def list(self, wanted: Filter, caller: Caller) -> tuple[Entry, ...]:
         """Entries by number; a requester sees its own."""
@@ -221,8 +228,8 @@ class Looking:
         return configurations_document(self.configurations(at, caller, devices), at)
 
 
-def seen_by(wanted: Filter, caller: Caller) -> Filter | None:
-    """What of these entries the caller may see: a requester its own; None where it is nothing."""
+def seen_by(wanted: AnyFilter, caller: Caller) -> AnyFilter | None:
+    """What of these entries, or groups, the caller may see: a requester its own; None where it is nothing."""
     if access.may_see(caller, wanted.owner or ""):
         return wanted
     return replace(wanted, owner=caller.owner or NOBODY) if wanted.owner is None else None

@@ -38,6 +38,7 @@ def group_examples(request: Json, entry: Json) -> dict[str, tuple[Json | None, J
 
     return {
         "group_create": (asked, answered("committed")),
+        "group_list": (None, {"items": [answered("committed")], "next": None}),
         "group": (None, answered("committed")),
         "group_commit": (None, answered("committed")),
         "group_cancel": ({"reason": "not needed"}, answered("cancelled")),

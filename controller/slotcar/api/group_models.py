@@ -33,3 +33,10 @@ class GroupOut(Answer):
     end: datetime
     hold_until: datetime | None
     members: list[MemberOut]
+
+
+class GroupsOut(Answer):
+    """One page; `next` is the cursor of the following one, None on the last."""
+
+    items: list[GroupOut]
+    next: str | None

@@ -55,6 +55,7 @@ ERRORS: dict[str, tuple[int, ...]] = {
     "approve": (*_CHANGE, 412, 428),
     "reject": (*_CHANGE, *_BODY, 412),
     "group_create": (401, 403, 409, 503, *_BODY),
+    "group_list": (401, 422, 503),
     "group": (401, 403, 404, 503),
     "group_commit": (*_CHANGE, 412),
     "group_cancel": (*_CHANGE, *_BODY, 412),

@@ -10,11 +10,12 @@ import typer
 
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.options import Inventory, OutputFormat, parsed
-from slotcar.cli.output import Format, emit, hanging, stdout
+from slotcar.cli.output import Format, emit, hanging, print_table, stdout
 from slotcar.cli.session import caller, now, verbs
 from slotcar.problems import printable
 
 if TYPE_CHECKING:
+    from slotcar.ledger.group_queries import GroupFilter
     from slotcar.ledger.model import Entry
 
 #: Where the values begin.
@@ -93,6 +94,17 @@ def _emit(members: Sequence[Entry], form: Format) -> None:
     from slotcar.views.documents import group_document
 
     emit(group_document(members), form, lambda: print_group(members))
+
+
+def show_list(wanted: GroupFilter, inventory: Path | None, form: Format) -> None:
+    """The groups that are asked for, a line each."""
+    from slotcar.cli.listing import GROUPS, group_row
+    from slotcar.views.documents import group_document
+
+    with verbs(inventory) as opened:
+        found = opened.groups(wanted, caller())
+    documents = [group_document(members) for members in found]
+    emit(documents, form, lambda: print_table(GROUPS, [group_row(one) for one in documents], "No groups."))
 
 
 def print_group(members: Sequence[Entry], *, err: bool = False) -> None:

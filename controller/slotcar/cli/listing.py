@@ -19,6 +19,10 @@ RESERVATIONS = (
     Column("service", leave_out=2), Column("flow", leave_out=1), Column("start", leave_out=5), Column("end", leave_out=3),
     Column("slot"),
 )  # fmt: skip
+GROUPS = (
+    Column("group"), Column("handle"), Column("state", wraps=True), Column("start", leave_out=2),
+    Column("end", leave_out=1), Column("members", wraps=True),
+)  # fmt: skip
 BOUNDARIES = (
     Column("at"), Column("when", leave_out=3), Column("starts +, ends -", wraps=True),
     Column("active then", leave_out=1), Column("devices", wraps=True), Column("lag", leave_out=2),
@@ -44,6 +48,16 @@ def reservation_row(entry: Entry, now: datetime) -> tuple[str, ...]:
         iso(window.end),
         f"{number} of {times}" if times > 1 else "",
     )
+
+
+def group_row(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Of `group_document`: what each member reserves is named by its kind, a flow by its service."""
+    claims = (
+        (one["member"], one["reservation"].get("claim"), one["reservation"]["service"]) for one in document["members"]
+    )
+    members = ", ".join(f"{name} ({claim['kind'] if claim else service})" for name, claim, service in claims)
+    name = f"{document['owner']}/{document['name']}"
+    return (name, document["handle"], document["state"], document["start"], document["end"], members)
 
 
 def state_words(entry: Entry, now: datetime) -> str:

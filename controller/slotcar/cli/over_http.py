@@ -19,6 +19,7 @@ from slotcar.cli.from_documents import (
 )
 from slotcar.cli.output import progress
 from slotcar.cli.remote import Declined
+from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, OnGroup
 from slotcar.ledger.model import Entry, Event
 from slotcar.ledger.queries import EventFilter, Filter
@@ -194,6 +195,17 @@ class OverHttp:
     ) -> tuple[Entry, ...]:
         held = format_duration(hold) if hold is not None else None
         return members_of(self.slotcar.group_create(said, hold=held))
+
+    def groups(self, wanted: GroupFilter, _caller: Caller) -> tuple[tuple[Entry, ...], ...]:
+        listed = self.slotcar.groups(
+            owner=wanted.owner,
+            state=[state.value for state in wanted.states or ()],
+            since=wanted.since,
+            until=wanted.until,
+            newest=wanted.newest,
+            limit=wanted.limit,
+        )
+        return tuple(map(members_of, listed))
 
     def group(self, which: str, _caller: Caller) -> tuple[Entry, ...]:
         return members_of(self.slotcar.group(which))

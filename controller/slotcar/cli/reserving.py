@@ -238,6 +238,7 @@ def status(
     newest: Newest = False,
     every: Annotated[bool, typer.Option("--all", "-a", help="also those that are over")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
+    groups: Annotated[bool, typer.Option("--groups", "-g", help="list groups and not their members")] = False,
     watch: Annotated[
         bool,
         typer.Option("--watch", "-w", help="show the controller, its next boundary and its devices, until Ctrl-C"),
@@ -255,10 +256,18 @@ def status(
     if which and grouping.is_group(which):
         grouping.show(which, inventory, form)
         return
+    from slotcar.ledger.group_queries import GroupFilter
     from slotcar.ledger.model import OCCUPYING
     from slotcar.ledger.queries import Filter
     from slotcar.views.documents import entry_document
 
+    if groups:
+        if which or name or label:
+            raise typer.BadParameter("groups are listed by owner, state and time: leave out what else is asked for")
+        begin, end = (time_of(option, text, now()) for option, text in (("--from", since), ("--until", until)))
+        of_groups = GroupFilter(owner, None if every else OCCUPYING, begin, end, newest, limit=limit)
+        grouping.show_list(of_groups, inventory, form)
+        return
     with verbs(inventory) as opened:
         if which:
             _show(opened.status(which, caller()), form)

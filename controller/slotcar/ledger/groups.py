@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from slotcar.admission.model import Demand, highest_bps
 from slotcar.ledger.approving import Approve, Reject
 from slotcar.ledger.errors import ForbiddenTransition, StaleVersion
-from slotcar.ledger.model import OCCUPYING, TRANSITIONS, AdmissionRequest, Entry, State
+from slotcar.ledger.model import GROUP_STATES, OCCUPYING, TRANSITIONS, AdmissionRequest, Entry, State
 from slotcar.ledger.operations import Operation, move
 from slotcar.ledger.rights import firm_state
 from slotcar.ledger.transaction import Key, Transaction
@@ -53,11 +53,7 @@ def waiting_together(requests: Sequence[AdmissionRequest], transaction: Transact
 def state_of(members: Sequence[Entry]) -> State:
     """The state of the group: the earliest of its members' lives; where none of them lives, what became of the last."""
     states = {member.state for member in members}
-    for state in (State.HELD, State.AWAITING_APPROVAL, State.COMMITTED):
-        if state in states:
-            return state
-    ends = (State.CANCELLED, State.REJECTED, State.TIMED_OUT, State.ENDED)
-    return next(state for state in ends if state in states)
+    return next(state for state in GROUP_STATES if state in states)
 
 
 def version_of(members: Sequence[Entry]) -> int:

@@ -14,11 +14,12 @@ from sqlalchemy import Engine, text
 
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
-from slotcar.ledger import database, embedded, queries
+from slotcar.ledger import database, embedded, group_queries, queries
 from slotcar.ledger.applying import ApplyPlan, Basis
 from slotcar.ledger.approving import Approve, Commit, Reject
 from slotcar.ledger.database import SchemaState
 from slotcar.ledger.errors import LedgerUnavailable
+from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import OnGroup
 from slotcar.ledger.listening import Lease, Listener, try_lead
 from slotcar.ledger.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
@@ -269,6 +270,11 @@ class Ledger:
         """The handle of the owner's latest group of that name."""
         with database.reading(self._engine) as connection:
             return queries.group_of(connection, owner, name)
+
+    def groups(self, wanted: GroupFilter) -> tuple[tuple[Entry, ...], ...]:
+        """The members of each group, by number."""
+        with database.reading(self._engine) as connection:
+            return group_queries.groups(connection, wanted)
 
     def list(self, wanted: Filter) -> tuple[Entry, ...]:
         with database.reading(self._engine) as connection:

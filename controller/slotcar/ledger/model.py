@@ -51,6 +51,10 @@ TRANSITIONS: dict[State, frozenset[State]] = {
 }
 
 #: States in which an entry occupies its slot tables.
+#: The state of a group is the first of these that one of its members has.
+GROUP_STATES = (
+    State.HELD, State.AWAITING_APPROVAL, State.COMMITTED, State.CANCELLED, State.REJECTED, State.TIMED_OUT, State.ENDED
+)  # fmt: skip
 OCCUPYING: frozenset[State] = frozenset({State.HELD, State.AWAITING_APPROVAL, State.COMMITTED})
 
 

@@ -15,6 +15,7 @@ from slotcar.cli.from_documents import entry_of
 from slotcar.cli.remote import choose_context
 from slotcar.views.documents import entry_document
 from tests.integration.api.conftest import GARNET, START, As, Body, Serve, body
+from tests.integration.api.test_access import group
 from tests.support.command_line import Cli, in_this_process
 
 FLOW = (
@@ -83,6 +84,26 @@ def test_a_requester_reserves_changes_and_gives_back(cli: Cli, hep: httpx.Client
     assert added == hep.get(f"/v1/reservations/{held.data['handle']}/addable").json()
     assert "cancelled" in cli("cancel", "hep/cms", "--yes", "--reason", "done").out
     assert cli("status").out == "No reservations.\n"
+
+
+def test_groups_are_listed_and_not_their_members(cli: Cli, hep: httpx.Client, as_: As) -> None:
+    asked = [group(owner, name) for owner, name in (("hep", "first"), ("hep", "second"), ("astro", "theirs"))]
+    operator = as_("ops", Role.OPERATOR)
+    made = [operator.post("/v1/groups", json=one).raise_for_status().json()["handle"] for one in asked]
+    assert [one["handle"] for one in cli("status", "--groups", "--newest", "-f", "json").data] == [made[1], made[0]]
+    assert [one["handle"] for one in hep.get("/v1/groups", params={"limit": 1}).json()["items"]] == made[:1]
+    assert [one["handle"] for one in operator.get("/v1/groups").json()["items"]] == made
+    assert hep.get("/v1/groups", params={"owner": "astro"}).json() == {"items": [], "next": None}
+    shown = cli("status", "--groups", "--limit", "1")
+    assert shown.code == 0, shown.err
+    out = shown.out
+    assert ("hep/first" in out, "hep/second" in out, "ip-premium" in out) == (True, False, True), out
+    cli("cancel", made[0], "--yes")
+    assert [one["handle"] for one in cli("status", "--groups", "-f", "json").data] == [made[1]]
+    assert len(cli("status", "--groups", "--all", "-f", "json").data) == 2
+    assert cli("status", "--groups", "--name", "first").code == 2
+    for handle in made[1:]:
+        operator.post(f"/v1/groups/{handle}/cancel").raise_for_status()
 
 
 def test_refusals_end_as_they_do_on_the_controllers_machine(cli: Cli, hep: httpx.Client, as_: As) -> None:

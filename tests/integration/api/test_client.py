@@ -135,6 +135,7 @@ def _ask_for_groups(slotcar: Slotcar) -> None:
 
     held = slotcar.group_create(group("held", 5006, "1 Mbit/s"), hold="5 min")["handle"]
     assert slotcar.group(held)["state"] == "held"
+    assert [one["handle"] for one in slotcar.groups(owner="hep", state=["held"], newest=True)] == [held]
     assert slotcar.group_commit(held)["state"] == "committed"
     assert slotcar.group_cancel(held, "done")["state"] == "cancelled"
     above = slotcar.group_create(group("above", 5007, "21 Mbit/s"))

@@ -9,8 +9,9 @@ import pytest
 
 from slotcar.admission import Demand, ResourceId, capacities
 from slotcar.admission.resource_id import managed_resource
-from slotcar.ledger import Ledger
+from slotcar.ledger import Ledger, group_queries
 from slotcar.ledger.errors import ForbiddenTransition, PlanNotAdmitted, StaleVersion, UnknownHandle
+from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup, state_of, version_of
 from slotcar.ledger.model import AdmissionRequest, Entry, State, Terms
 from slotcar.planning.routing import route
@@ -148,3 +149,61 @@ def test_a_claim_is_for_the_owners_of_its_host(ledger: Ledger) -> None:
     request = AdmissionRequest(cores(), (), (Demand.constant(CORES, 1),), "me")
     with pytest.raises(EndpointNotAllowed, match="dst"):
         ledger.apply([request], NOW, actor="me")
+
+
+# -- lists -----------------------------------------------------------------------------------------------------------
+
+
+def listed(ledger: Ledger, **how: Any) -> list[str]:
+    """Names of the groups."""
+    found = ledger.groups(GroupFilter(**how))
+    assert all({one.group for one in members} == {members[0].group} for members in found)
+    return [one.reservation.together.group for one, *_ in found if one.reservation.together]
+
+
+def test_groups_are_listed_whole_in_the_order_of_their_first_members(ledger: Ledger) -> None:
+    made = {name: reserve(ledger, name, 100) for name in ("a", "b", "c", "d", "e")}
+    assert listed(ledger) == ["a", "b", "c", "d", "e"]
+    assert listed(ledger, newest=True, limit=2) == ["e", "d"]
+    assert listed(ledger, newest=True, limit=2, after=made["d"][0].number) == ["c", "b"]
+    assert listed(ledger, limit=2, after=made["b"][0].number) == ["c", "d"]
+    assert ledger.groups(GroupFilter(limit=1)) == (ledger.members(made["a"][0].group or ""),)
+    assert listed(ledger, owner="hep", limit=1) == ["a"]
+    assert listed(ledger, owner="astro") == []
+
+
+def test_groups_are_listed_by_the_state_of_the_group(ledger: Ledger) -> None:
+    """One of whose members one alone was cancelled is committed."""
+    reserve(ledger, "held", 100, hold_until=NOW + timedelta(minutes=15))
+    whole, over = reserve(ledger, "whole", 100), reserve(ledger, "over", 100)
+    ledger.on_group(CancelGroup(NOW, over[0].group or "", "me"))
+    ledger.transition(whole[1].handle, State.CANCELLED, NOW, actor="me")
+    assert listed(ledger, states=[State.HELD]) == ["held"]
+    assert listed(ledger, states=[State.COMMITTED]) == ["whole"]
+    assert listed(ledger, states=[State.CANCELLED]) == ["over"]
+    assert listed(ledger, states=[State.CANCELLED, State.HELD], newest=True) == ["over", "held"]
+    assert listed(ledger, states=[State.REJECTED]) == []
+    for members in ledger.groups(GroupFilter()):
+        assert members in ledger.groups(GroupFilter(states=[state_of(members)]))
+
+
+def test_groups_are_listed_by_time_half_open(ledger: Ledger) -> None:
+    reserve(ledger, "g", 100)
+    assert listed(ledger, since=WINDOW.start, until=WINDOW.end) == ["g"]
+    assert listed(ledger, since=WINDOW.end) == []
+    assert listed(ledger, until=WINDOW.start) == []
+
+
+def test_many_groups_are_gone_through_in_their_order(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other of the two ways gives the same."""
+    for name in ("a", "b", "c"):
+        reserve(ledger, name, 100)
+    few = [listed(ledger, **how) for how in LISTS]
+    monkeypatch.setattr(group_queries, "MOST_SORTED", 1)
+    assert [listed(ledger, **how) for how in LISTS] == few
+    assert few[0] == ["c", "b"]
+
+
+LISTS: tuple[dict[str, Any], ...] = (
+    {"newest": True, "limit": 2}, {"owner": "hep"}, {"states": [State.COMMITTED]}, {"since": WINDOW.start, "limit": 1},
+)  # fmt: skip

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Response
 
-from slotcar.api.context import MaybeIfMatch, OneVersion, TheCaller, TheContext, now
-from slotcar.api.group_models import GroupOut
+from slotcar.api.context import MaybeIfMatch, Newest, OneVersion, OwnerQuery, TheCaller, TheContext, Time, now
+from slotcar.api.group_models import GroupOut, GroupsOut
 from slotcar.api.models import ReasonIn
 from slotcar.api.routes.reservations import JSON, parsed
 from slotcar.auth.access import owner_for
+from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup
-from slotcar.ledger.model import Entry
+from slotcar.ledger.model import Entry, State
 from slotcar.planning.source import group_members
 from slotcar.units import parse_duration
 from slotcar.views.documents import group_document
@@ -44,6 +45,30 @@ def group_create(
     entries = broker.create_group(members, caller, moment, parsed("hold", parse_duration, hold))
     response.headers["Location"] = f"/v1/groups/{entries[0].group}"
     return answer(entries, response)
+
+
+@router.get("/groups", response_model=GroupsOut, summary="List groups")
+def group_list(
+    context: TheContext,
+    caller: TheCaller,
+    owner: OwnerQuery = None,
+    state: Annotated[list[State] | None, Query(description="of the group; may be repeated")] = None,
+    since: Annotated[Time | None, Query(alias="from", description="only those that end after it")] = None,
+    until: Annotated[Time | None, Query(description="only those that begin before it")] = None,
+    newest: Newest = False,
+    after: Annotated[int, Query(ge=0, le=2**62, description="`next` of the page before")] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> dict[str, Any]:
+    """By the number of their first members; `next` is the cursor of the following page, null on the last.
+
+    A requester gets its own.
+    """
+    found = context.broker.groups(GroupFilter(owner, state, since, until, newest, after, limit + 1), caller)
+    page = found[:limit]
+    return {
+        "items": [group_document(members) for members in page],
+        "next": str(page[-1][0].number) if len(found) > limit else None,
+    }
 
 
 @router.get("/groups/{handle}", response_model=GroupOut, summary="Status of a group")
