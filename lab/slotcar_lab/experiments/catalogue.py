@@ -23,6 +23,7 @@ NAMES = (
     "loss-pattern",
     "ecn",
     "nict-af",
+    "nict-share",
 )
 
 

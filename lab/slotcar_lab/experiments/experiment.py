@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from slotcar_lab.experiments.bench import Bench
 from slotcar_lab.experiments.model import Plot, Result, Row, Verdict
@@ -27,13 +28,18 @@ class Findings:
     explanation: str = ""
 
 
+class Simulate(Protocol):
+    def __call__(self, say: Callable[[str], None], *, smoke: bool) -> Findings: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Experiment:
     """An experiment of a paper.
 
     Attributes:
         inventory: the network, which is also the lab's topology.
-        measure: runs it on a bench that is up.
+        measure: runs it on a bench that is up. simulate: of one that needs no lab, instead; it is told what to say, and
+            whether it is only a smoke test. Exactly one of them.
         explain: why it differs, where that is known; shown only where a row does differ.
     """
 
@@ -42,9 +48,19 @@ class Experiment:
     source: str
     shown: str
     inventory: Path
-    measure: Callable[[Bench], Findings]
+    measure: Callable[[Bench], Findings] | None = None
+    simulate: Simulate | None = None
     scale: str = QUARTER
     explain: str = ""
+
+    def __post_init__(self) -> None:
+        assert (self.measure is None) != (self.simulate is None), self.name
+
+    def imagine(self, say: Callable[[str], None], *, smoke: bool) -> Result:
+        """Runs one that needs no lab."""
+        assert self.simulate is not None
+        began_at, began = datetime.now(UTC), time.monotonic()
+        return self._result(self.simulate(say, smoke=smoke), began_at, began)
 
     def run(self, ready: Bench) -> Result:
         """Runs it on a bench that is up with its inventory, and reserves nothing else.
@@ -52,13 +68,16 @@ class Experiment:
         Raises:
             LabError: the lab or the controller failed.
         """
+        assert self.measure is not None
         began_at, began = datetime.now(UTC), time.monotonic()
         ready.doubts.clear()
         try:
             measured = self.measure(ready)
         finally:
             ready.stop()
-        doubts = tuple(ready.doubts)
+        return self._result(measured, began_at, began, tuple(ready.doubts))
+
+    def _result(self, measured: Findings, began_at: datetime, began: float, doubts: tuple[str, ...] = ()) -> Result:
         differs = any(row.verdict is Verdict.DIFFERS for row in measured.rows)
         words = [measured.explanation, self.explain if differs else "", *(f"In doubt: {doubt}." for doubt in doubts)]
         return Result(

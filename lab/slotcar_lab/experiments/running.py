@@ -64,9 +64,14 @@ def run(names: Sequence[str], say: Callable[[str], None], *, smoke: bool = False
     ran = Ran()
     while left := ran.of(chosen):
         inventory = left[0].inventory.resolve()
-        together = [one for one in left if one.inventory.resolve() == inventory]
+        together = [one for one in left if one.measure and one.inventory.resolve() == inventory]
+        if left[0].simulate:
+            together = left[:1]
         try:
-            _together(together, ran, say, smoke=smoke)
+            if left[0].simulate:
+                _without_a_lab(left[0], ran, say, smoke=smoke)
+            else:
+                _together(together, ran, say, smoke=smoke)
         # What an experiment makes of its own figures must not cost the others theirs.
         except (LabError, OSError, subprocess.SubprocessError, ArithmeticError, LookupError, ValueError) as error:
             # None is left where only the taking down failed.
@@ -75,6 +80,12 @@ def run(names: Sequence[str], say: Callable[[str], None], *, smoke: bool = False
                 say(f"{failed.name} could not be run: {error}")
     ordered = {one.name: ran.results[one.name] for one in chosen if one.name in ran.results}
     return Ran(ordered, ran.failures)
+
+
+def _without_a_lab(experiment: Experiment, ran: Ran, say: Callable[[str], None], *, smoke: bool) -> None:
+    say(f"{experiment.name}: {experiment.title}")
+    ran.results[experiment.name] = experiment.imagine(say, smoke=smoke)
+    show(ran.results[experiment.name])
 
 
 def _together(those: Sequence[Experiment], ran: Ran, say: Callable[[str], None], *, smoke: bool) -> None:

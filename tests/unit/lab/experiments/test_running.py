@@ -58,6 +58,7 @@ def ran(
         return replace(RESULT, name=experiment.name)
 
     monkeypatch.setattr(Experiment, "run", one)
+    monkeypatch.setattr(Experiment, "imagine", lambda self, say, *, smoke: one(self, None))
     return running.run(names, lambda text: None)
 
 
@@ -75,6 +76,15 @@ def test_one_that_fails_is_told_and_the_others_run(
     assert list(found.results) == ["emerge-1", "emerge-4"]
     assert found.failures == {"emerge-3": "no room"}
     assert len(labs.brought_up) == 2
+
+
+def test_a_simulation_brings_no_lab_up_and_the_others_share_theirs(
+    labs: Labs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert list(ran(monkeypatch, ["nict-share", "nict-af"]).results) == ["nict-share", "nict-af"]
+    assert len(labs.brought_up) == 1
+    failed = ran(monkeypatch, ["nict-share", "nict-af"], failing="nict-share", error=ValueError("no background"))
+    assert (list(failed.results), failed.failures) == (["nict-af"], {"nict-share": "no background"})
 
 
 def test_a_lab_that_was_given_another_inventory_is_not_used_again(labs: Labs, monkeypatch: pytest.MonkeyPatch) -> None:

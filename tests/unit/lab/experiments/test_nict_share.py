@@ -1,0 +1,124 @@
+"""The model of `nict-share`: what is moved, reserved and given back, over the controller's own slot tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from slotcar.timebase import Window
+from slotcar_lab.experiments import nict_share
+from slotcar_lab.experiments.model import Verdict
+from slotcar_lab.experiments.nict_share import ONE, ONE_TCP, OURS, TWO, load_of
+from slotcar_lab.experiments.nict_share.model import (
+    LINE,
+    LINE_BPS,
+    START_US,
+    STEP_US,
+    Asked,
+    Simulation,
+    arrivals,
+    background_at,
+    simulated,
+    span_us,
+)
+
+SECOND_US = 1_000_000
+#: 2 % of the line for an hour.
+LONE = Asked(START_US + STEP_US, START_US + STEP_US + 3_600 * SECOND_US, LINE_BPS // 50 * 3_600 // 8)
+
+
+def test_the_same_seed_gives_the_same_arrivals_and_another_others() -> None:
+    assert arrivals(20, 0.2, 1) == arrivals(20, 0.2, 1)
+    assert arrivals(20, 0.2, 1) != arrivals(20, 0.2, 2)
+
+
+def test_arrivals_offer_the_load_that_is_asked_for() -> None:
+    asked = arrivals(200, 0.25, 3)
+    offered = sum(one.volume_bytes * 8 for one in asked) / (span_us(asked) / SECOND_US) / LINE_BPS
+    assert offered == pytest.approx(0.25, rel=0.01)
+    assert list(asked) == sorted(asked, key=lambda one: one.at_us)
+    assert all(one.at_us % STEP_US == START_US % STEP_US for one in asked)
+
+
+@pytest.mark.parametrize(("count", "load"), [(0, 0.2), (5, 0.0), (5, 1.0)])
+def test_what_is_no_load_is_refused(count: int, load: float) -> None:
+    with pytest.raises(ValueError, match="are none"):
+        arrivals(count, load, 1)
+
+
+def reserved_s(run: Simulation) -> float:
+    """What was reserved, as seconds of the whole line."""
+    return run.reserved_microbits / LINE_BPS / SECOND_US
+
+
+def test_one_connection_reserves_what_its_share_needs_until_its_deadline() -> None:
+    run = Simulation(ONE, 0.9)
+    outcome = run.run([LONE])
+    assert (outcome.refused, outcome.late) == (0, 0)
+    assert reserved_s(run) == pytest.approx(0.02 * 3_600 / 0.79, rel=0.002)
+
+
+def test_a_second_connection_ends_early_and_gives_back() -> None:
+    """It has a tenth of the line to itself: five times what the transfer needs."""
+    run = Simulation(TWO, 0.88)
+    assert run.run([LONE]).late == 0
+    assert reserved_s(run) < 0.02 * 3_600 / 0.79 / 4
+
+
+def test_control_reserves_less_the_more_is_done() -> None:
+    fixed, following = Simulation(replace(TWO, share=0.969), 0.96), Simulation(OURS, 0.96)
+    for run in (fixed, following):
+        assert run.run([LONE]).late == 0
+    assert reserved_s(following) < 0.8 * reserved_s(fixed)
+
+
+def test_a_base_connection_that_gets_less_than_its_rate_is_made_up_for() -> None:
+    """Nothing is free: the report of what remains raises the rate, and the whole is moved in time but for the last."""
+    run = Simulation(OURS, 1.0)
+    outcome = run.run([LONE])
+    assert outcome.late_by_s < STEP_US / SECOND_US
+    assert reserved_s(run) == pytest.approx(0.02 * 3_600 / 0.969, rel=0.01)
+
+
+def test_all_is_given_back_at_the_end_and_no_moment_has_more_than_the_line() -> None:
+    asked = arrivals(30, 0.3, 5)
+    run = Simulation(OURS, 0.7)
+    run.run(asked)
+    whole = Window.of_us(START_US, max(one.by_us for one in asked) + 1)
+    assert run.tables.peak(LINE, whole) == 0
+    assert not run.moving
+
+
+def test_what_does_not_fit_is_refused_and_the_others_are_not() -> None:
+    large = replace(LONE, volume_bytes=LINE_BPS * 3_000 // 8)
+    outcome = simulated(OURS, 0.9, [large, large, LONE])
+    assert outcome.refused == 1
+
+
+def test_a_transfer_that_is_not_done_by_its_deadline_is_counted_late() -> None:
+    outcome = simulated(replace(OURS, share=0.5, controlled=False, additional=False), 0.9, [LONE])
+    assert outcome.late == 0, "a reservation for so small a share suffices"
+    halved = Simulation(replace(OURS, share=0.5), 0.99999)
+    assert halved.run([replace(LONE, volume_bytes=LINE_BPS * 3_500 // 8)]).late == 1
+
+
+def test_the_background_is_found_at_which_a_method_reserves_so_much() -> None:
+    asked = arrivals(60, load_of(ONE_TCP), 7)
+    found = background_at(TWO, 18.0, asked)
+    assert simulated(TWO, found, asked).reserved_percent == pytest.approx(18.0, abs=0.2)
+    with pytest.raises(ValueError, match="reserves 3"):
+        background_at(ONE, 10.0, asked)
+
+
+def test_the_experiment_says_its_figures_whichever_way_they_lie() -> None:
+    told: list[str] = []
+    found = nict_share.simulate(told.append, smoke=True)
+    share, saved, in_time = found.rows
+    assert share.ours is not None
+    assert (share.verdict is Verdict.DIFFERS) == (share.ours > 8.0)
+    assert saved.verdict is Verdict.AS_THE_PAPER
+    assert in_time.unit == "transfers"
+    (plot,) = found.plots
+    assert {len(one.x) for one in plot.curves} == {len(one.y) for one in plot.curves} == {6}
+    assert "one TCP 32.9 %" in told[0]
