@@ -60,7 +60,7 @@ def groups(connection: Connection, wanted: GroupFilter) -> tuple[tuple[Entry, ..
 
 def _of_a_member(wanted: GroupFilter) -> list[ColumnElement[bool]]:
     """What a member of each such group is; a member of another group may be so too."""
-    conditions = [_entry.group_handle.is_not(None)]
+    conditions: list[ColumnElement[bool]] = [_entry.group_handle.is_not(None)]
     if wanted.owner is not None:
         conditions.append(_entry.owner == wanted.owner)
     if wanted.states is not None:
