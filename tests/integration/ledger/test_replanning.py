@@ -12,7 +12,7 @@ from slotcar.ledger import Ledger
 from slotcar.ledger.model import Entry, Progress, State
 from slotcar.ledger.replanning import is_off, remaining_bytes
 from slotcar.rollout.replanning import Replanning
-from tests.integration.ledger.test_transfers import CAPACITY, TERMS, admit, asked, free, kinds, steps
+from tests.integration.ledger.test_transfers import TERMS, admit, asked, free, kinds, steps
 from tests.support.requests import T0, at, reservation, transfer
 
 #: 40 bit/s for an hour.
