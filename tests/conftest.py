@@ -10,6 +10,7 @@ A run that leaves a process or a temporary file behind has failed.
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -24,6 +25,8 @@ from tests.support.leftovers import Run
 
 LAB = "tests/lab/"
 RUN = pytest.StashKey[Run]()
+#: Traffic on the lab's routers is timed: what else runs beside it gives way, by so much.
+NICENESS = 5
 
 hypothesis.settings.register_profile(SAME, derandomize=True, deadline=None, database=None, print_blob=True)
 hypothesis.settings.register_profile(NEW, deadline=None, database=None, print_blob=True)
@@ -53,6 +56,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     _require_short_cases(items)
     yield
     items.sort(key=lambda item: not item.nodeid.startswith(LAB))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A worker is the lab's first, if at all, so that it never has to take back what only root may."""
+    if "PYTEST_XDIST_WORKER" in os.environ and not item.nodeid.startswith(LAB) and os.nice(0) < NICENESS:
+        os.nice(NICENESS)
 
 
 def _require_short_cases(items: list[pytest.Item]) -> None:
