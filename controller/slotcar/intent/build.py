@@ -30,9 +30,9 @@ def intents_at(
     allocations = allocations_of(one for one in everything if one.entry.reservation.claim is not None)
     flows: dict[str, list[EdgeFlow]] = {}
     for one in ordered:
-        for flow in flows_of(one.entry, one.slot, network):
+        for flow in flows_of(one.entry, one.slot, network, devices):
             flows.setdefault(flow.interface.device, []).append(flow)
-    load = load_of(ordered, network)
+    load = load_of(ordered, network, devices)
     return {
         device.name: QosIntent(
             device=device.name,

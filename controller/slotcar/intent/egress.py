@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from slotcar.admission.arithmetic import scaled_up
@@ -48,25 +48,32 @@ def outbound(interface: Interface, service: Service) -> ResourceId:
     return interface_resource(interface.id, "out", service)
 
 
-def load_of(active: Iterable[Active], network: Network) -> Load:
-    """What the active slots ask of every egress, in layer-2 rate as they were admitted."""
+def load_of(active: Iterable[Active], network: Network, devices: Collection[str] | None = None) -> Load:
+    """What the active slots ask of every egress, in layer-2 rate as they were admitted.
+
+    With `devices` the bursts are summed on these alone: what they are on the others is asked of nobody.
+    """
     load = Load()
     for one in active:
         for demand in one.entry.demands:
             amount = demand.amount(one.slot_number)
             load.rate_bps[demand.resource] = load.rate_bps.get(demand.resource, 0) + amount
         if one.entry.reservation.service is Service.IP_PREMIUM:
-            _add_bursts(load.premium_burst_bytes, one.entry, one.slot, network)
+            _add_bursts(load.premium_burst_bytes, one.entry, one.slot, network, devices)
     return load
 
 
-def _add_bursts(bursts: dict[ResourceId, int], entry: Entry, slot: Slot, network: Network) -> None:
+def _add_bursts(
+    bursts: dict[ResourceId, int], entry: Entry, slot: Slot, network: Network, devices: Collection[str] | None
+) -> None:
     for way, path in zip(entry.reservation.direction.ways, entry.paths, strict=True):
         ingress = first_ingress(path, network)
         if ingress is None or not slot.rate_bps(way):
             continue
         _, burst = committed(entry.reservation, slot.rate_bps(way), network.devices[ingress.device])
         for hop in path.hops:
+            if devices is not None and hop.device not in devices:
+                continue
             interface = network.interface(hop.egress)
             name = outbound(interface, Service.IP_PREMIUM)
             size = entry.reservation.packet_size_bytes

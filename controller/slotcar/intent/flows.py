@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from slotcar.admission.arithmetic import burst_bytes, policer_rate_bps
@@ -28,17 +28,24 @@ def flow_number(entry_number: int, bit: int) -> int:
     return entry_number * 2 + bit
 
 
-def flows_of(entry: Entry, slot: Slot, network: Network) -> Iterator[EdgeFlow]:
+def flows_of(
+    entry: Entry, slot: Slot, network: Network, devices: Collection[str] | None = None
+) -> Iterator[EdgeFlow]:
     """The entry's flows while `slot` is open: one for each reserved direction, at its first ingress on a managed device.
-    A direction without a rate in this slot has no flow, where the service is one that is promised a rate.
+    A direction without a rate in this slot has no flow, where the service is one that is promised a rate. With `devices`
+    only the flows that enter at one of these.
     """
     if entry.reservation.claim is not None:
         return
+    ingresses = [first_ingress(path, network) for path in entry.paths]
+    if devices is not None and not any(one is not None and one.device in devices for one in ingresses):
+        return  # of thousands of flows that cross a core router, none enters there
     ways, matches = entry.reservation.direction.ways, flow_matches(entry.reservation, entry.paths)
     promised = entry.reservation.service in RESERVED_SERVICES
-    for way, path, match in zip(ways, entry.paths, matches, strict=True):
-        ingress = first_ingress(path, network)
-        if ingress is not None and (slot.rate_bps(way) or not promised):
+    for way, ingress, match in zip(ways, ingresses, matches, strict=True):
+        if ingress is None or (devices is not None and ingress.device not in devices):
+            continue
+        if slot.rate_bps(way) or not promised:
             yield _flow(entry, match, way, slot.rate_bps(way), ingress, network.devices[ingress.device])
 
 

@@ -21,6 +21,7 @@ from slotcar.ledger.database import SchemaState
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import OnGroup
+from slotcar.ledger.known_entries import KnownEntries
 from slotcar.ledger.listening import Lease, Listener, try_lead
 from slotcar.ledger.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
 from slotcar.ledger.operations import Admit, AppendEvent, Expire, ExtendHold, Move, Rebind
@@ -52,6 +53,7 @@ class Ledger:
         self._engine = engine
         self._terms = Terms({}, {})
         self._writer = Writer(engine, lambda: self._terms)
+        self._known = KnownEntries()
         self._listener = Listener(engine)
         self.webhooks = WebhookStore(engine)
         self.summaries = Summaries(engine)
@@ -292,7 +294,7 @@ class Ledger:
         `limit`, and only the owner's, where these are said.
         """
         with database.reading(self._engine) as connection:
-            return queries.between(connection, start, end, owner, limit)
+            return queries.between(connection, self._known, start, end, owner, limit)
 
     def usage(self, owner: str, now: datetime) -> Usage:
         """What the owner has that is live and not over, as quotas count it."""

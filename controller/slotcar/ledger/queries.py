@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 
 from slotcar.ledger import rows, schema
+from slotcar.ledger.known_entries import KnownEntries
 from slotcar.ledger.model import OCCUPYING, Entry, Event, State
 from slotcar.ledger.reading import READ_USAGE
 from slotcar.policy.quotas import Usage
@@ -266,7 +267,12 @@ def _events_of(wanted: EventFilter) -> Select[Any]:
 
 
 def between(
-    connection: Connection, start: datetime, end: datetime, owner: str | None = None, limit: int | None = None
+    connection: Connection,
+    known: KnownEntries,
+    start: datetime,
+    end: datetime,
+    owner: str | None = None,
+    limit: int | None = None,
 ) -> tuple[Entry, ...]:
     """Entries that are or were committed, whose first start and last end meet `[start, end]`, by number.
 
@@ -279,7 +285,7 @@ def between(
     statement = statement.where(or_(stands, over)).order_by(_entry.number).limit(limit)
     if owner is not None:
         statement = statement.where(_entry.owner == owner)
-    return tuple(rows.entry_from_row(row) for row in connection.execute(statement))
+    return known.read(connection, statement)
 
 
 def usage(connection: Connection, owner: str, now: datetime) -> Usage:
