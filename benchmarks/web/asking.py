@@ -24,6 +24,7 @@ from sqlalchemy import text
 from benchmarks.common import Figure, Say
 from benchmarks.web.world import World
 from slotcar.api.context import Context
+from slotcar.api.serving import exempt_from_collections
 from slotcar.auth.tokens import TokenStore
 from slotcar.broker import Broker
 from slotcar.ledger import Filter, Ledger, open_ledger
@@ -78,7 +79,9 @@ def opened(url: str, made: World) -> Iterator[tuple[FastAPI, Ledger]]:
             LoopStatus(leading=True, settled=True),
         )
         try:
-            yield create_app(context), ledger
+            app = create_app(context)
+            exempt_from_collections()
+            yield app, ledger
         finally:
             context.plans.close()
 
@@ -146,7 +149,7 @@ def _sizes(app: FastAPI, pages: Mapping[str, tuple[str, Sequence[str]]], name: s
         _, texts = asyncio.run(_ask_once(app, addresses))
         if texts[0].startswith("{"):
             continue
-        nodes[title] = max(_elements(page) for page in texts)
+        nodes[title] = max(elements_of(page) for page in texts)
         packed[title] = max(len(gzip.compress(page.encode())) for page in texts)
         assets = set(re.findall(r'(?:src|href)="(/assets/[^"]+)"', texts[0]))
         _, parts = asyncio.run(_ask_once(app, sorted(one for one in assets if "chart" not in one)))
@@ -174,7 +177,7 @@ class _Counter(HTMLParser):
         self.elements += 1
 
 
-def _elements(page: str) -> int:
+def elements_of(page: str) -> int:
     counter = _Counter()
     counter.feed(page)
     return counter.elements

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import socket
 import sys
@@ -168,6 +169,7 @@ def _serve(
         watch=watcher.status if watcher else None,
     )
     app = application(context)
+    exempt_from_collections()
     config = uvicorn.Config(
         app, host=settings.listen_host, port=settings.listen_port, log_config=None, access_log=False, server_header=False,
         timeout_graceful_shutdown=3, **connection_options(settings, reserve_descriptors(settings.max_connections)),
@@ -198,6 +200,14 @@ def _serve(
     log.info("stopped", signal=PROCESS.signal_number)
     if PROCESS.at_once.is_set():
         raise SystemExit(128 + PROCESS.signal_number)
+
+
+def exempt_from_collections() -> None:
+    """What there is by now (modules, the network, the application) stays to the end. Python's collector of cycles would
+    look through all of it again every few pages, for 150 ms, in whoever is answered; it looks at what came later.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -14,6 +14,8 @@ from slotcar.web.words import PHASES, Mark
 
 #: More names than these hide what a sentence says.
 NAMES_SHOWN = 5
+#: Devices of one page.
+DEVICES_SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +36,29 @@ class DeviceRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupRows:
-    """Devices that change alike; `long`: its body is shown when it is asked for."""
+    """Devices that change alike; `long`: its body is shown when it is asked for.
+
+    Attributes:
+        folded: the page has enough lines without it.
+    """
 
     number: int
     group: DiffGroup
+    folded: bool = False
 
     @property
     def long(self) -> bool:
-        return self.group.length > LONGEST_BODY
+        return self.folded or self.group.length > LONGEST_BODY
 
 
 @dataclass(frozen=True, slots=True)
 class BoundaryRows:
+    """A page of a boundary's devices, by name, and the diffs of these.
+
+    Attributes:
+        after: the last device of the page before. following: the last one of this page; empty where none comes after it.
+    """
+
     at: datetime
     mark: Mark
     what: str
@@ -55,18 +68,22 @@ class BoundaryRows:
     active: int
     devices: tuple[DeviceRow, ...]
     groups: tuple[GroupRows, ...] | None
+    after: str = ""
+    following: str = ""
 
     @property
     def address(self) -> str:
         return iso(self.at)
 
 
-def boundary_rows(view: BoundaryView) -> BoundaryRows:
+def boundary_rows(view: BoundaryView, after: str = "", most: int = DEVICES_SHOWN) -> BoundaryRows:
+    """The first `most` devices after that name."""
     item, groups = view.item, view.groups or ()
     of = {name: (place, group) for place, group in enumerate(groups, 1) for name in group.devices}
     known = {one.device: one for one in item.devices} if item else {}
     rows = []
-    for name in sorted({*known, *of}):
+    names = sorted(name for name in {*known, *of} if name > after)
+    for name in names[:most]:
         place, group = of.get(name, (0, None))
         at_boundary = known.get(name)
         rows.append(
@@ -84,8 +101,20 @@ def boundary_rows(view: BoundaryView) -> BoundaryRows:
     return BoundaryRows(
         view.at, PHASES[item.phase if item else Phase.PLANNED], what_happens(starting, ending, changing), starting, ending,
         changing, item.active if item else 0, tuple(rows),
-        None if view.groups is None else tuple(GroupRows(place, one) for place, one in enumerate(groups, 1)),
+        None if view.groups is None else tuple(_folded(groups, names[:most])), after,
+        names[most - 1] if len(names) > most else "",
     )  # fmt: skip
+
+
+def _folded(groups: Sequence[DiffGroup], devices: Sequence[str]) -> Iterator[GroupRows]:
+    """Those with one of the devices, numbered among all; open as long as all that are have `LONGEST_BODY` lines at most."""
+    lines = 0
+    for place, one in enumerate(groups, 1):
+        if set(devices).isdisjoint(one.devices):
+            continue
+        folded = lines + one.length > LONGEST_BODY
+        lines += 0 if folded else one.length
+        yield GroupRows(place, one, folded)
 
 
 def what_happens(starting: Sequence[str], ending: Sequence[str], changing: Sequence[str]) -> str:

@@ -43,7 +43,8 @@ def part(visit: Visit) -> Answer:
 def _model(visit: Visit) -> dict[str, Any]:
     at = _instant(visit)
     sequence = visit.broker.ledger.last_event()
-    return {"boundary": boundary_rows(visit.overview.boundary(at, visit.caller, visit.now)), "sequence": sequence}
+    view = visit.overview.boundary(at, visit.caller, visit.now)
+    return {"boundary": boundary_rows(view, visit.asked("after")), "sequence": sequence}
 
 
 def body(visit: Visit) -> Answer:
@@ -62,7 +63,7 @@ def _instant(visit: Visit) -> datetime:
 
 PAGES = (
     Page("/boundaries", listed, query=("from",)),
-    Page("/boundaries/{instant}", one),
-    Page("/boundaries/{instant}/now", part),
+    Page("/boundaries/{instant}", one, query=("after",)),
+    Page("/boundaries/{instant}/now", part, query=("after",)),
     Page("/boundaries/{instant}/diff/{group:int}", body),
 )

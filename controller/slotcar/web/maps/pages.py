@@ -10,7 +10,7 @@ from slotcar.views.capacity import Course
 from slotcar.web.links.pages import THRESHOLDS
 from slotcar.web.maps.model import picture_of
 from slotcar.web.serving import Page
-from slotcar.web.visit import Answer, Shown, Visit
+from slotcar.web.visit import PAGE, Answer, Shown, Visit
 
 
 def show(visit: Visit) -> Answer:
@@ -24,17 +24,20 @@ def part(visit: Visit) -> Answer:
 def _model(visit: Visit) -> dict[str, Any]:
     """
     Raises:
-        NotAllowed.
+        NotAllowed. InvalidInput: `after` is no number.
     """
     sequence = visit.broker.ledger.last_event()
     states = {one.device: one for one in visit.overview.device_states(visit.caller, visit.context.loop)}
     window = Window(visit.now, visit.clock.parse("now + 1 h"))
     found, _ = visit.overview.resources(ResourcePage(limit=1_000_000), window, visit.caller, visit.now)
     courses: dict[str, Course] = {str(one.resource): one for one in found}
+    picture, after = picture_of(visit.broker.network, states, courses), visit.number("after")
+    following = after + PAGE
     return {
-        "picture": picture_of(visit.broker.network, states, courses), "legend": THRESHOLDS, "window": window,
-        "sequence": sequence,
+        "picture": picture, "legend": THRESHOLDS, "window": window, "sequence": sequence, "after": after,
+        "listed": picture.edges[after:following],
+        "next": f"/map?after={following}" if following < len(picture.edges) else "",
     }  # fmt: skip
 
 
-PAGES = (Page("/map", show), Page("/map/now", part))
+PAGES = (Page("/map", show, query=("after",)), Page("/map/now", part, query=("after",)))

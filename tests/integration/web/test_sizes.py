@@ -1,0 +1,70 @@
+"""No page has 1,500 elements, with 100 routers of which all change at one boundary."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+from fastapi import FastAPI
+
+from benchmarks.web.asking import elements_of
+from benchmarks.web.world import EDGES, world
+from slotcar.api.context import Context
+from slotcar.auth.tokens import Caller, Role, TokenStore
+from slotcar.broker import Broker
+from slotcar.ledger import Ledger
+from slotcar.reservation import from_mapping
+from slotcar.rollout.status import LoopStatus
+from slotcar.settings import Settings
+from slotcar.timebase import iso
+from slotcar.web.app import create_app
+
+OPERATOR = Caller("ops", Role.OPERATOR)
+#: What is wanted of every page.
+MOST_ELEMENTS = 1_500
+
+
+def test_no_page_has_1500_elements_with_100_routers(ledger: Ledger, tmp_path: Path) -> None:
+    network = world().network
+    broker = Broker(ledger, network, Settings(state_dir=tmp_path, inventory=tmp_path, open=True))
+    now = datetime.now(UTC)
+    start = now.replace(microsecond=0) + timedelta(hours=1)
+    for number in range(EDGES):
+        asked = {
+            "name": f"n{number}", "owner": "hep", "source": f"h{number}", "destination": f"h{(number + 49) % EDGES}",
+            "protocol": "udp", "service": "ip-premium", "rate": f"{number + 1} Mbit/s", "start": iso(start),
+            "duration": "1 h",
+        }  # fmt: skip
+        handle = broker.create(from_mapping(asked, now), OPERATOR, now).handle
+    context = Context(broker, TokenStore(tmp_path / "tokens.json"), LoopStatus(leading=True, settled=True))
+    boundary = f"/boundaries/{iso(start)}"
+    paths = (
+        "/", "/boundaries", boundary, "/reservations", f"/reservations/{handle}", "/approvals",
+        "/links", "/map", "/map?after=50", "/devices", "/devices/core0", "/devices/core0/wanted", "/usage", "/log",
+        "/request", "/account", "/rollback", "/plan",
+    )  # fmt: skip
+    try:
+        app = create_app(context)
+        texts = asyncio.run(_asked(app, paths))
+        following = re.findall(r"\?after=edge\d+", texts[boundary])[0]
+        texts |= asyncio.run(_asked(app, (boundary + following,)))
+    finally:
+        context.plans.close()
+    counts = {path: elements_of(text) for path, text in texts.items()}
+    assert {path: count for path, count in counts.items() if count >= MOST_ELEMENTS} == {}
+    pages = [texts[boundary], texts[boundary + following]]
+    shown = [device for device in network.devices if any(f'<th scope="row">{device}</th>' in page for page in pages)]
+    assert len(shown) >= 90, "nearly every router changes, and stands on one of its pages"
+
+
+async def _asked(app: FastAPI, paths: tuple[str, ...]) -> dict[str, str]:
+    texts = {}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
+        for path in paths:
+            answer = await client.get(path, headers={"accept": "text/html"})
+            assert answer.status_code == 200, (path, answer.text[:300])
+            texts[path] = answer.text
+    return texts
