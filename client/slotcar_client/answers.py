@@ -542,6 +542,16 @@ class DeviceState(TypedDict):
     phase: str
 
 
+class Hold(TypedDict):
+    """A router that is left alone; `until` is None where it is held until it is released."""
+
+    device: str
+    reason: str
+    actor: str
+    since: str
+    until: str | None
+
+
 class Revision(TypedDict):
     """One push: the names of the reservations that came on its devices, and that went."""
 

@@ -333,6 +333,22 @@ def usage(
     return (yield from _items("/v1/usage", {"by": by, "from": _time(since), "until": _time(until), "owner": owner}))
 
 
+def holds() -> Conversation[list[answers.Hold]]:
+    """The routers that are held, by name; not for requesters."""
+    return (yield from _items("/v1/holds", {}))
+
+
+def hold(device: str, reason: str = "", *, until: Time | None = None) -> Conversation[answers.Hold]:
+    """Has a router left alone as it is, until `until` or its release; for operators."""
+    body = {"reason": reason, "until": _time(until)}
+    return (yield from _json("POST", f"/v1/devices/{quote(device, safe='')}/hold", body=body))
+
+
+def release(device: str) -> Conversation[answers.Hold]:
+    """Ends the hold of a router, and gives it; for operators."""
+    return (yield from _json("POST", f"/v1/devices/{quote(device, safe='')}/release"))
+
+
 def difference(device: str) -> Conversation[answers.DifferenceOfDevice]:
     """What a device has beside what it is to have; reads it, which takes seconds. Not for requesters."""
     return (yield from _json("GET", f"/v1/devices/{quote(device, safe='')}/difference"))

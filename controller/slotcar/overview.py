@@ -23,7 +23,7 @@ from slotcar.problems import InvalidInput, Problem
 from slotcar.recovery.rollback import Goal, Rollback, plan_rollback
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.check_requests import ask_check, wait_for_answer
-from slotcar.rollout.holding import HELD, RELEASED, held_devices
+from slotcar.rollout.holding import HELD, RELEASED, Hold, holds_of
 from slotcar.rollout.status import LoopStatus
 from slotcar.timebase import MICROSECOND, Window, iso
 from slotcar.timeline.shares import BackgroundShares
@@ -227,9 +227,9 @@ class Overview:
             pusher_for(broker.network, broker.settings, None), broker.network, Goal(to, [device]), now
         )
 
-    def roll_back(self, device: str, to: str, caller: Caller, now: datetime) -> str:
+    def roll_back(self, device: str, to: str, caller: Caller, now: datetime, until: datetime | None = None) -> str:
         """Does what `rollback_preview` showed, as the router is by now, and holds the router: whoever leads pushes nothing
-        to it until it is released. The revision, empty where nothing differed.
+        to it until it is released, or until `until`. The revision, empty where nothing differed.
 
         Raises:
             NotAllowed. NoSuchDevice. NotPossible: there is nothing to go back to, or whoever leads does not answer; nothing
@@ -237,34 +237,60 @@ class Overview:
         """
         access.require_operator(caller, "roll a router back")
         named_devices(self.broker.network, [device])
-        was_held = self.held([device])
-        words = f"rolled back to {to}"
-        self._record(HELD, device, caller, words)
+        _must_come(until, now)
+        before = holds_of(self.broker.ledger, now, [device]).get(device)
+        hold = Hold(device, f"rolled back to {to}", caller.name, now, until)
+        self._record(HELD, hold.details, device)
         try:
             with self._left_alone(device, caller, now):
                 revision = self._push_back(device, to, caller, now)
         except BaseException:
-            if not was_held:
-                self._record(RELEASED, device, caller, "the rollback failed")
+            if before:
+                self._record(HELD, before.details, device)
+            else:
+                self._record(RELEASED, {"actor": caller.name, "message": "the rollback failed"}, device)
             raise
-        self._record(HELD, device, caller, words)  # it is what was last said of the router
+        self._record(HELD, hold.details, device)  # it is what was last said of the router
         return revision
 
-    def held(self, devices: Sequence[str]) -> Mapping[str, str]:
-        """Those of the devices that are held, each with why in words."""
-        return held_devices(self.broker.ledger, devices)
+    def holds(self, caller: Caller, now: datetime) -> tuple[Hold, ...]:
+        """Of all routers that are held, by name.
 
-    def release(self, device: str, caller: Caller) -> None:
-        """Ends the hold of a router: whoever leads reads it, and pushes what the ledger wants.
+        Raises:
+            NotAllowed.
+        """
+        access.require_overview(caller, "see which routers are held")
+        return tuple(one for _, one in sorted(holds_of(self.broker.ledger, now).items()))
+
+    def hold(
+        self, device: str, caller: Caller, now: datetime, until: datetime | None = None, reason: str = ""
+    ) -> Hold:
+        """Holds a router as it is: whoever leads leaves it alone from its next turn on, until it is released or `until`.
+        A hold that it has already is replaced.
+
+        Raises:
+            NotAllowed. NoSuchDevice. InvalidInput: `until` is past.
+        """
+        access.require_operator(caller, "hold a router")
+        named_devices(self.broker.network, [device])
+        _must_come(until, now)
+        hold = Hold(device, reason, caller.name, now, until)
+        self._record(HELD, hold.details, device)
+        return hold
+
+    def release(self, device: str, caller: Caller, now: datetime) -> Hold:
+        """Ends the hold of a router, and gives it: whoever leads reads the router, and pushes what the ledger wants.
 
         Raises:
             NotAllowed. NoSuchDevice. NotPossible: it is not held.
         """
         access.require_operator(caller, "release a router")
         named_devices(self.broker.network, [device])
-        if not self.held([device]):
+        hold = holds_of(self.broker.ledger, now, [device]).get(device)
+        if hold is None:
             raise NotPossible(f"{device} is not held")
-        self._record(RELEASED, device, caller, "")
+        self._record(RELEASED, {"actor": caller.name}, device)
+        return hold
 
     @contextmanager
     def _left_alone(self, device: str, caller: Caller, now: datetime) -> Iterator[None]:
@@ -300,8 +326,7 @@ class Overview:
             broker.ledger.append_event("push.rolled-back", datetime.now(UTC), device=device, details=details)
         return revision or ""
 
-    def _record(self, kind: str, device: str, caller: Caller, words: str) -> None:
-        details = {"actor": caller.name} | ({"message": words} if words else {})
+    def _record(self, kind: str, details: Mapping[str, str], device: str) -> None:
         self.broker.ledger.append_event(kind, datetime.now(UTC), device=device, details=details)
 
     def usage(self, by: str, window: Window, caller: Caller, owner: str | None = None) -> UsageTable:
@@ -320,3 +345,12 @@ class Overview:
             raise InvalidInput([Problem("query", 0, "until", "is too far from `from`", iso(window.end), hint)])
         domains: Mapping[str, str] = {name: one.domain for name, one in self.broker.network.devices.items()}
         return usage_table(by, months, self.broker.ledger.summaries.usage(by, months, domains, owner))
+
+
+def _must_come(until: datetime | None, now: datetime) -> None:
+    """
+    Raises:
+        InvalidInput: it is past.
+    """
+    if until is not None and until <= now:
+        raise InvalidInput([Problem("request", 0, "until", "is past", iso(until), f"it is {iso(now)}")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from slotcar.ledger.model import State
 from slotcar.problems import LINE_PATTERN
@@ -318,6 +318,12 @@ class ExtendIn(Answer):
 
 class ReasonIn(Answer):
     reason: str = Field(default="", max_length=500, pattern=LINE_PATTERN, description="one line, for the audit log")
+
+
+class HoldIn(ReasonIn):
+    until: AwareDatetime | None = Field(
+        default=None, description="when the controller takes it back into care; left out: once it is released"
+    )
 
 
 class AppliedOut(Answer):

@@ -99,7 +99,14 @@ _BOUNDARY = {
     ],
 }
 
-OVERVIEW_EXAMPLES: dict[str, tuple[None, dict[str, Any]]] = {
+_HOLD = {
+    "device": "anl-7507-1",
+    "reason": "a fan is being changed",
+    "actor": "ops",
+    "since": "2027-03-01T12:00:00Z",
+    "until": "2027-03-01T14:00:00Z",
+}
+OVERVIEW_EXAMPLES: dict[str, tuple[dict[str, Any] | None, dict[str, Any]]] = {
     "resources": (None, {_JSON: {"items": [_SLS], "next": None}}),
     "network": (None, {_JSON: _TOPOLOGY}),
     "boundaries": (
@@ -126,6 +133,9 @@ OVERVIEW_EXAMPLES: dict[str, tuple[None, dict[str, Any]]] = {
             }
         },
     ),
+    "holds": (None, {_JSON: {"items": [_HOLD]}}),
+    "hold": ({key: _HOLD[key] for key in ("reason", "until")}, {_JSON: _HOLD}),
+    "release": (None, {_JSON: _HOLD}),
     "revisions": (
         None,
         {

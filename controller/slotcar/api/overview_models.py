@@ -145,6 +145,22 @@ class DeviceStateOut(Answer):
     phase: str
 
 
+class HoldOut(Answer):
+    """A router that is left alone: nothing is pushed to it, and no slot is ended on it."""
+
+    device: str
+    reason: str
+    actor: str = Field(description="who holds it")
+    since: datetime
+    until: datetime | None = Field(
+        description="when the controller takes it back into care; null: once it is released"
+    )
+
+
+class HoldsOut(Answer):
+    items: list[HoldOut]
+
+
 class DeviceStatesOut(Answer):
     items: list[DeviceStateOut]
 

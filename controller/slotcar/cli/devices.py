@@ -105,7 +105,7 @@ def push(
             complain("nothing was pushed; --device NAME pushes to the routers that answer")
             raise typer.Exit(ExitCode.ERROR)
         names = [one.device for one in comparison.diffs]
-        if held := held_devices(opened.ledger, names):
+        if held := held_devices(opened.ledger, now(), names):
             raise NotPossible("; ".join(f"{name}: {why}" for name, why in sorted(held.items())))
         if names:
             confirm(yes, f"Push this to {', '.join(names)}?")

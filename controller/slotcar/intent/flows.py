@@ -28,9 +28,7 @@ def flow_number(entry_number: int, bit: int) -> int:
     return entry_number * 2 + bit
 
 
-def flows_of(
-    entry: Entry, slot: Slot, network: Network, devices: Collection[str] | None = None
-) -> Iterator[EdgeFlow]:
+def flows_of(entry: Entry, slot: Slot, network: Network, devices: Collection[str] | None = None) -> Iterator[EdgeFlow]:
     """The entry's flows while `slot` is open: one for each reserved direction, at its first ingress on a managed device.
     A direction without a rate in this slot has no flow, where the service is one that is promised a rate. With `devices`
     only the flows that enter at one of these.

@@ -1,4 +1,5 @@
-"""Devices that an operator holds: whoever leads leaves them alone until they are released (ADR 34).
+"""Devices that an operator holds: whoever leads leaves them alone until they are released, or until
+the time that the operator said (ADR 34, ADR 48).
 
 A hold is an event, as an adoption is: it outlives every controller, and whoever leads next knows it.
 """
@@ -7,57 +8,105 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from slotcar.ledger import Ledger
 from slotcar.ledger.model import Event
 from slotcar.ledger.queries import EventFilter
+from slotcar.timebase import iso
 
 HELD, RELEASED = "device.held", "device.released"
 #: So many events of this kind are read at a turn.
 MOST = 1000
 
 
-def held_devices(ledger: Ledger, devices: Collection[str] | None = None) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Attributes:
+    reason: in words; may be empty. actor: who holds it.
+    since: when it was recorded. until: when whoever leads ends it; None where only an operator does.
+    """
+
+    device: str
+    reason: str
+    actor: str
+    since: datetime
+    until: datetime | None = None
+
+    @property
+    def words(self) -> str:
+        """`rolled back to baseline; held by ops until it is released, and nothing is pushed to it`."""
+        end = f"{iso(self.until)} or until it is released" if self.until else "it is released"
+        why = f"{self.reason}; " if self.reason else ""
+        return f"{why}held by {self.actor} until {end}, and nothing is pushed to it"
+
+    @property
+    def details(self) -> dict[str, str]:
+        """As its event has them."""
+        said = {"actor": self.actor, "message": self.reason, "until": self.until.isoformat() if self.until else ""}
+        return {key: value for key, value in said.items() if value}
+
+    def over(self, now: datetime) -> bool:
+        return self.until is not None and self.until <= now
+
+
+def holds_of(ledger: Ledger, now: datetime, devices: Collection[str] | None = None) -> dict[str, Hold]:
+    """Those of the devices that are held, by name, each with its hold."""
+    return {name: one for name, one in _recorded(ledger, devices).items() if not one.over(now)}
+
+
+def held_devices(ledger: Ledger, now: datetime, devices: Collection[str] | None = None) -> dict[str, str]:
     """Those of the devices that are held, each with why in words."""
+    return {name: one.words for name, one in holds_of(ledger, now, devices).items()}
+
+
+def _recorded(ledger: Ledger, devices: Collection[str] | None = None) -> dict[str, Hold]:
+    """Those whose release is not recorded; the time of some may be over."""
     latest = ledger.summaries.latest_of_devices((HELD, RELEASED), devices)
-    return {event.device: words_of(event) for event in latest if event.kind == HELD and event.device}
+    return {event.device: _hold_of(event, event.device) for event in latest if event.kind == HELD and event.device}
 
 
-def words_of(event: Event) -> str:
-    """`rolled back to baseline; held by ops until it is released, and nothing is pushed to it`."""
-    why, actor = event.details.get("message", ""), event.details.get("actor", "")
-    return f"{why}{'; ' if why else ''}held by {actor} until it is released, and nothing is pushed to it"
+def _hold_of(event: Event, device: str) -> Hold:
+    details = event.details
+    until = datetime.fromisoformat(details["until"]) if details.get("until") else None
+    return Hold(device, details.get("message", ""), details.get("actor", ""), event.at, until)
 
 
 @dataclass(slots=True)
 class Holds:
-    """What the leader knows of them.
-
-    Attributes:
-        held: devices, each with why in words.
-    """
+    """What the leader knows of them."""
 
     ledger: Ledger
-    held: dict[str, str] = field(default_factory=dict)
+    _holds: dict[str, Hold] = field(default_factory=dict)
     _after: int | None = None
 
+    @property
+    def held(self) -> dict[str, str]:
+        """Devices, each with why in words."""
+        return {name: one.words for name, one in self._holds.items()}
+
+    def ends(self) -> list[datetime]:
+        """When holds end by themselves."""
+        return [one.until for one in self._holds.values() if one.until is not None]
+
     def take_over(self) -> None:
-        self.held.clear()
+        self._holds.clear()
         self._after = None
 
-    def read(self) -> set[str]:
-        """Those that were released since the last time."""
+    def read(self, now: datetime) -> set[str]:
+        """Those that were released since the last time. What is over by `now` is recorded as released."""
+        before = set(self._holds)
         last = self.ledger.last_event()
-        if last == self._after:
-            return set()
-        before = set(self.held)
         if self._after is None:
-            self.held = held_devices(self.ledger)
-        else:
+            self._holds = _recorded(self.ledger)
+        elif last != self._after:
             for event in self.ledger.events_of(EventFilter((HELD, RELEASED)), self._after, MOST):
                 if event.kind == HELD and event.device:
-                    self.held[event.device] = words_of(event)
+                    self._holds[event.device] = _hold_of(event, event.device)
                 else:
-                    self.held.pop(event.device or "", None)
+                    self._holds.pop(event.device or "", None)
         self._after = last
-        return before - set(self.held)
+        for name in [name for name, one in self._holds.items() if one.over(now)]:
+            details = {"actor": "controller", "message": f"held until {iso(self._holds.pop(name).until or now)}"}
+            self.ledger.append_event(RELEASED, now, device=name, details=details)
+        return before - set(self._holds)

@@ -134,7 +134,7 @@ class Pushing:
 
     def _look_at_holds(self) -> None:
         """What is held is in the status as a trouble, and of no concern otherwise; nothing is known of it any more."""
-        released = self.holds.read()
+        released = self.holds.read(self.clock())
         for name in released:
             self.status.troubles.pop(name, None)
         self.health.retry(released, self.clock())

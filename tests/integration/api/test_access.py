@@ -125,6 +125,7 @@ def asked(world: World, path: str, whose: str) -> dict[str, Any]:
         "cancel": {"reason": ""},
         "reject": {"reason": ""},
         "redeliver": {},
+        "hold": {"reason": "", "until": None},
     }
     sent = bodies.get(path, last.get(path.rpartition("/")[2]))
     return (

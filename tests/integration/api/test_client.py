@@ -14,6 +14,7 @@ import pytest
 from slotcar.api.app import openapi_document
 from slotcar.api.streaming import Streams
 from slotcar.auth.tokens import Role
+from slotcar.timebase import iso
 from slotcar_client import (
     AsyncSlotcar,
     Conflict,
@@ -121,7 +122,7 @@ def test_every_verb_of_the_api_is_there(serve: Serve) -> None:
             slotcar.difference("nowhere")
         _ask_for_overviews(slotcar)
         assert slotcar.controller()["leading"] is False
-        assert slotcar.events(newest=True, limit=1)[0]["kind"] == "reservation.committed"
+        assert slotcar.events(newest=True, limit=1)[0]["kind"] == "device.released"
         assert next(slotcar.watch("hep/more", after=0))["details"]["name"] == "more"
         _ask_what_is_offered_and_be_told(slotcar, receiver)
     assert operations - seen == set()
@@ -157,6 +158,10 @@ def _ask_for_overviews(slotcar: Slotcar) -> None:
     assert len(item["starting"]) == first["starting"]
     assert {one["state"] for one in slotcar.device_states()} == {"unknown"}
     assert slotcar.revisions() == []
+    assert slotcar.hold("anl-7507-1", "a fan", until=START)["reason"] == "a fan"
+    assert [(one["device"], one["until"]) for one in slotcar.holds()] == [("anl-7507-1", iso(START))]
+    assert slotcar.release("anl-7507-1")["device"] == "anl-7507-1"
+    assert slotcar.holds() == []
     assert {one["name"] for one in slotcar.usage(since=START, until=START + timedelta(days=1))} == {"hep"}
 
 

@@ -14,10 +14,12 @@ from slotcar.broker import Broker
 from slotcar.ledger import Ledger
 from slotcar.overview import Overview
 from slotcar.planning.errors import NotPossible
+from slotcar.problems import InvalidInput
 from slotcar.recovery.rollback import BASELINE
 from slotcar.reservation import from_mapping
 from slotcar.rollout.check_requests import ask_check, wait_for_answer
-from slotcar.rollout.holding import held_devices
+from slotcar.rollout.holding import HELD, Hold, Holds, held_devices
+from slotcar.timebase import iso
 from slotcar.views.device_states import DeviceState
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import events, leading, settled
@@ -107,10 +109,10 @@ def test_a_router_is_taken_back_while_a_controller_leads_and_stays_until_it_is_r
         wait_for(lambda: {"5001", "5002"} <= set(world.running()[ONE].split()), "it to be pushed to")
         wait_for(settled(loop), "all routers to have what is wanted")
         assert ONE not in loop.status.troubles
-        assert held_devices(ledger) == {}
+        assert held_devices(ledger, datetime.now(UTC)) == {}
         assert f"{ONE} is not held" in operator("release", ONE, "--yes").err
         with pytest.raises(NotPossible, match="is not held"):
-            view.release(ONE, OPERATOR)
+            view.release(ONE, OPERATOR, datetime.now(UTC))
 
 
 @pytest.mark.slow
@@ -137,7 +139,7 @@ def test_with_nobody_leading_the_next_leader_leaves_it_alone_too(
     with leading(world, ledger):
         assert "held by ops" in looked_at(ledger)
         assert world.running()[ONE] == held
-        view.release(ONE, OPERATOR)
+        view.release(ONE, OPERATOR, datetime.now(UTC))
         wait_for(lambda: "access-list rate-limit 61 1" in world.running()[ONE], "it to be repaired")
 
 
@@ -155,7 +157,47 @@ def test_where_whoever_leads_does_not_answer_nothing_is_done(
     with lease, pytest.raises(NotPossible, match="did not answer within 0 s, so nothing was done"):
         view.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC))
     assert world.running() == before
-    assert held_devices(ledger) == {}
+    assert held_devices(ledger, datetime.now(UTC)) == {}
     with pytest.raises(NotPossible):
         view.roll_back(ONE, (datetime.now(UTC) - timedelta(days=9)).isoformat(), OPERATOR, datetime.now(UTC))
-    assert held_devices(ledger) == {}, "there was nothing to go back to"
+    assert held_devices(ledger, datetime.now(UTC)) == {}, "there was nothing to go back to"
+
+
+def test_a_hold_ends_by_itself_at_the_time_that_was_said(ledger: Ledger) -> None:
+    """For whoever asks at once, and with an event once somebody leads; a later hold replaces an earlier one."""
+    now = datetime.now(UTC)
+    until = now + timedelta(hours=2)
+    hold = Hold(ONE, "a fan", "ops", now, until)
+    ledger.append_event(HELD, now, device=ONE, details=hold.details)
+    holds = Holds(ledger)
+    assert holds.read(now) == set()
+    assert (list(holds.held), holds.ends()) == ([ONE], [until])
+    assert f"held by ops until {iso(until)} or until it is released" in held_devices(ledger, now)[ONE]
+    assert held_devices(ledger, until) == {}, "nobody has to lead for it to be over"
+    assert holds.read(until - timedelta(microseconds=1)) == set()
+    assert holds.read(until) == {ONE}
+    assert (holds.held, holds.ends(), holds.read(until)) == ({}, [], set())
+    recorded = events(ledger, "device.released")
+    assert [(one["actor"], one["message"]) for one in recorded] == [("controller", f"held until {iso(until)}")]
+
+    ledger.append_event(HELD, until, device=ONE, details=hold.details)
+    ledger.append_event(HELD, until, device=ONE, details=Hold(ONE, "", "ops", until).details)
+    assert holds.read(until + timedelta(days=9)) == set()
+    assert (list(holds.held), holds.ends()) == ([ONE], [])
+
+
+@pytest.mark.slow
+def test_whoever_leads_takes_a_router_back_into_care_when_its_hold_ends(world: CiscoWorld, ledger: Ledger) -> None:
+    with leading(world, ledger) as (loop, failures):
+        view = Overview(Broker(ledger, world.network, world.settings))
+        wait_for(settled(loop), "the routers to have what is wanted")
+        now = datetime.now(UTC)
+        with pytest.raises(InvalidInput, match="is past"):
+            view.hold(ONE, OPERATOR, now, now)
+        view.hold(ONE, OPERATOR, now, datetime.now(UTC) + timedelta(seconds=20), "a fan")
+        assert "a fan; held by ops until" in looked_at(ledger)
+        assert world.routers[ONE].configure("no access-list rate-limit 61 1") == []
+        wait_for(lambda: "access-list rate-limit 61 1" in world.running()[ONE], "it to be repaired")
+        assert datetime.now(UTC) >= now + timedelta(seconds=20)
+        wait_for(settled(loop), "the routers to have what is wanted")
+        assert (ONE in loop.status.troubles, view.holds(OPERATOR, datetime.now(UTC)), failures) == (False, (), [])

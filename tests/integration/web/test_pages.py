@@ -192,10 +192,10 @@ def test_a_held_router_says_so_and_is_released_on_its_page(site: Site) -> None:
         assert "held" in client.get("/").text
     assert "Only an operator may release a router" in auditor.get(page).text
     assert auditor.post(f"{page}/release").status_code == 403
-    assert held_devices(site.broker.ledger).keys() == {name}
+    assert held_devices(site.broker.ledger, datetime.now(UTC)).keys() == {name}
     answer = operator.post(f"{page}/release")
     assert (answer.status_code, answer.headers["location"]) == (303, page)
-    assert held_devices(site.broker.ledger) == {}
+    assert held_devices(site.broker.ledger, datetime.now(UTC)) == {}
     assert "is not held" in operator.post(f"{page}/release").text
 
 

@@ -1,4 +1,4 @@
-"""What a device has against what it is to have, read from the device itself."""
+"""What a device has against what it is to have, read from the device itself; and devices that are held (ADR 34, ADR 48)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 
 from slotcar.api.context import TheCaller, TheContext, now
-from slotcar.api.models import DifferenceOfDeviceOut
+from slotcar.api.models import DifferenceOfDeviceOut, HoldIn
+from slotcar.api.overview_models import HoldOut, HoldsOut
+from slotcar.overview import Overview
 from slotcar.recovery.comparison import difference_document
+from slotcar.rollout.holding import Hold
 
 router = APIRouter(prefix="/v1", tags=["devices"])
 Name = Annotated[str, Path(description="a device of the inventory", examples=["anl-7507-1"])]
@@ -26,3 +29,30 @@ def difference(device: Name, context: TheContext, caller: TheCaller) -> dict[str
     the device could not be read.
     """
     return difference_document(device, context.broker.compare([device], caller, now()))
+
+
+@router.get("/holds", response_model=HoldsOut, summary="The devices that are held")
+def holds(context: TheContext, caller: TheCaller) -> dict[str, Any]:
+    """By name, each with why, by whom, and until when."""
+    return {"items": [_document(one) for one in Overview(context.broker).holds(caller, now())]}
+
+
+@router.post("/devices/{device}/hold", response_model=HoldOut, summary="Hold a device as it is")
+def hold(device: Name, body: HoldIn, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+    """The controller that leads leaves it alone from its next turn on; a push that is under way ends.
+
+    With `until`, the hold ends by itself then, and the controller makes the device as the ledger wants it.
+    """
+    return _document(Overview(context.broker).hold(device, caller, now(), body.until, body.reason))
+
+
+@router.post("/devices/{device}/release", response_model=HoldOut, summary="End the hold of a device")
+def release(device: Name, context: TheContext, caller: TheCaller) -> dict[str, Any]:
+    """The controller that leads reads it then, and pushes what the ledger wants. The answer is the hold that was ended."""
+    return _document(Overview(context.broker).release(device, caller, now()))
+
+
+def _document(one: Hold) -> dict[str, Any]:
+    return {
+        "device": one.device, "reason": one.reason, "actor": one.actor, "since": one.since, "until": one.until,
+    }  # fmt: skip

@@ -8,6 +8,7 @@ from slotcar.auth import access
 from slotcar.ledger.queries import EventFilter
 from slotcar.overview import ResourcePage
 from slotcar.recovery.comparison import difference_document
+from slotcar.rollout.holding import holds_of
 from slotcar.timebase import Window
 from slotcar.views.boundary import DiffGroup, hunks_of
 from slotcar.views.devices import named_devices
@@ -63,7 +64,8 @@ def one(visit: Visit) -> Answer:
         "events": visit.broker.events(EventFilter(device=name), visit.caller, 0, HISTORY, newest=True),
         "resources": [(course, percent_of(course), THRESHOLDS[level_of(percent_of(course))][1]) for course in found],
         "hosts": [host for host in network.hosts.values() if host.attached_to.device == name],
-        "held": bool(visit.overview.held([name])), "why_not": why_not_operator(visit.caller, "release a router"),
+        "held": holds_of(visit.broker.ledger, visit.now, [name]).get(name),
+        "why_not": why_not_operator(visit.caller, "hold or release a router"),
         "sls": [sls.name for sls in network.sls.values() if sls.ingress.device == name],
     }  # fmt: skip
     return Shown("devices/page.html", model)
@@ -90,13 +92,25 @@ def compare(visit: Visit) -> Answer:
     return Shown("devices/comparison.html", {"name": name, "told": told, "one": group}, heading=name)
 
 
+def hold(visit: Visit) -> Answer:
+    """
+    Raises:
+        NotAllowed, NoSuchDevice. InvalidInput: `until` is no time, or past.
+    """
+    name, until = str(visit.path["device"]), visit.said("until")
+    visit.overview.hold(
+        name, visit.caller, visit.now, visit.time("until", until) if until else None, visit.said("reason")
+    )
+    return Moved(f"/devices/{name}")
+
+
 def release(visit: Visit) -> Answer:
     """
     Raises:
         NotAllowed, NoSuchDevice. NotPossible: it is not held.
     """
     name = str(visit.path["device"])
-    visit.overview.release(name, visit.caller)
+    visit.overview.release(name, visit.caller, visit.now)
     return Moved(f"/devices/{name}")
 
 
@@ -106,5 +120,6 @@ PAGES = (
     Page("/devices/{device}", one),
     Page("/devices/{device}/wanted", wanted),
     Page("/devices/{device}/compare", compare, "POST"),
+    Page("/devices/{device}/hold", hold, "POST"),
     Page("/devices/{device}/release", release, "POST"),
 )

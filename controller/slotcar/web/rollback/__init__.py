@@ -59,7 +59,8 @@ def roll_back(visit: Visit) -> Answer:
         raise InvalidInput(
             [Problem("request", 0, "typed", "is not the router's name", visit.said("typed")[:60], f"type {device}")]
         )
-    visit.overview.roll_back(device, to, visit.caller, visit.now)
+    until = visit.said("until")
+    visit.overview.roll_back(device, to, visit.caller, visit.now, visit.time("until", until) if until else None)
     return Moved(f"/devices/{device}")
 
 
