@@ -1,7 +1,8 @@
 """Entries that were read before, kept in memory: most of what is open at one boundary is open at the next one too.
 
 A row is the same row as long as PostgreSQL's `xmin`, the transaction that wrote it, is the same: no change of a row keeps
-it. So what is kept is as exact as what is read, and nobody has to say that something has changed.
+it. So what is kept is as exact as what is read, and nobody has to say that something has changed. Numbers of transactions
+begin anew in a database that was restored from a copy: the time of the row's last change is compared too.
 """
 
 from __future__ import annotations
@@ -9,20 +10,23 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, any_, bindparam, literal_column
+from sqlalchemy import ColumnElement, Connection, Row, Select, any_, bindparam, literal_column
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import BigInteger
 
 from slotcar.ledger import rows, schema
 from slotcar.ledger.model import Entry
 
+#: Number, transaction that wrote it, time of its last change.
+Key = tuple[int, str, datetime]
 #: So many entries are kept, those that were asked for last: some 6 kB each.
 MOST_KEPT = 8_192
 _entry = schema.entry.c
-_WRITTEN_BY = literal_column("entry.xmin::text").label("written_by")
+_WRITTEN_BY: ColumnElement[str] = literal_column("entry.xmin::text").label("written_by")
 _READ = rows.SELECT_ENTRY.add_columns(_WRITTEN_BY).where(
     _entry.number == any_(bindparam("numbers", type_=ARRAY(BigInteger)))
 )
@@ -32,21 +36,21 @@ _READ = rows.SELECT_ENTRY.add_columns(_WRITTEN_BY).where(
 class KnownEntries:
     """Of one ledger. May be asked by several threads."""
 
-    _kept: OrderedDict[tuple[int, str], Entry] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[Key, Entry] = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)
 
     def read(self, connection: Connection, wanted: Select[Any]) -> tuple[Entry, ...]:
         """The entries that `wanted`, a selection of entries in its order, finds: two statements, the second one for those
         that are not known. One that was changed between the two is read as it is by then.
         """
-        numbers = wanted.with_only_columns(_entry.number, _WRITTEN_BY)
-        keys = [(row.number, row.written_by) for row in connection.execute(numbers)]
+        numbers = wanted.with_only_columns(_entry.number, _WRITTEN_BY, _entry.changed_at)
+        keys = [_key(row) for row in connection.execute(numbers)]
         entries = self._known(keys)
-        if unknown := [number for number, _ in keys if number not in entries]:
+        if unknown := [key[0] for key in keys if key[0] not in entries]:
             entries |= self._keep(connection.execute(_READ, {"numbers": unknown}))
-        return tuple(entries[number] for number, _ in keys if number in entries)
+        return tuple(entries[key[0]] for key in keys if key[0] in entries)
 
-    def _known(self, keys: Iterable[tuple[int, str]]) -> dict[int, Entry]:
+    def _known(self, keys: Iterable[Key]) -> dict[int, Entry]:
         known = {}
         with self._lock:
             for key in keys:
@@ -56,9 +60,13 @@ class KnownEntries:
         return known
 
     def _keep(self, found: Iterable[Row[Any]]) -> dict[int, Entry]:
-        new = {(row.number, row.written_by): rows.entry_from_row(row) for row in found}
+        new = {_key(row): rows.entry_from_row(row) for row in found}
         with self._lock:
             self._kept.update(new)
             while len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
-        return {number: entry for (number, _), entry in new.items()}
+        return {key[0]: entry for key, entry in new.items()}
+
+
+def _key(row: Row[Any]) -> Key:
+    return row.number, row.written_by, row.changed_at

@@ -1,5 +1,5 @@
 """Devices that an operator holds: whoever leads leaves them alone until they are released, or until
-the time that the operator said (ADR 34, ADR 48).
+the time that the operator said (ADR 34, ADR 49).
 
 A hold is an event, as an adoption is: it outlives every controller, and whoever leads next knows it.
 """

@@ -1,4 +1,4 @@
-"""What a device has against what it is to have, read from the device itself; and devices that are held (ADR 34, ADR 48)."""
+"""What a device has against what it is to have, read from the device itself; and devices that are held (ADR 34, ADR 49)."""
 
 from __future__ import annotations
 
