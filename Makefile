@@ -2,10 +2,8 @@
 SHELL := /bin/bash
 PYTHON_BIN := .venv/bin/python
 # More processes than a small machine has cores: the tests wait for devices more than they work. tests/conftest.py says
-# what stays together. The long cases wait the most.
-SPREAD := --dist loadscope --no-loadscope-reorder
-WORKERS := -n 2
-WORKERS_SLOW := -n 3
+# what stays together.
+SPREAD := -n 3 --dist loadscope --no-loadscope-reorder
 
 .PHONY: help demo demo-down test test-slow test-unit test-lab chaos lint bench lab lab-down lab-report results setup setup-dev generate lock wheels collection sbom site clean
 
@@ -36,11 +34,11 @@ demo-down: setup
 
 test: setup-dev
 	@$(PYTHON_BIN) -m slotcar_lab requirements --install
-	@$(PYTHON_BIN) -m pytest $(WORKERS) $(SPREAD) $(PYTEST_ARGS)
+	@$(PYTHON_BIN) -m pytest $(SPREAD) $(PYTEST_ARGS)
 
 test-slow: setup-dev
 	@$(PYTHON_BIN) -m slotcar_lab requirements --install
-	@$(PYTHON_BIN) -m pytest -m "slow or hypothesis" --hypothesis-profile=new $(WORKERS_SLOW) $(SPREAD) $(PYTEST_ARGS)
+	@$(PYTHON_BIN) -m pytest -m "slow or hypothesis" --hypothesis-profile=new $(SPREAD) $(PYTEST_ARGS)
 
 test-unit: setup-dev
 	@$(PYTHON_BIN) -m pytest tests/unit tests/property tests/golden $(PYTEST_ARGS)

@@ -1,4 +1,4 @@
-"""How the suite is spread over processes (`make test` uses two): a file stays together, and so does all of the lab.
+"""How the suite is spread over processes (`make test` uses three): a file stays together, and so does all of the lab.
 
 The lab comes first: it is the longest, and its files share one lab in their order.
 

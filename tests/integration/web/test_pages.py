@@ -190,7 +190,7 @@ def test_a_held_router_says_so_and_is_released_on_its_page(site: Site) -> None:
         assert "rolled back to baseline" in shown
         assert "Release it" in shown
         assert "held" in client.get("/").text
-    assert "Only an operator may release a router" in auditor.get(page).text
+    assert "Only an operator may hold or release a router" in auditor.get(page).text
     assert auditor.post(f"{page}/release").status_code == 403
     assert held_devices(site.broker.ledger, datetime.now(UTC)).keys() == {name}
     answer = operator.post(f"{page}/release")
