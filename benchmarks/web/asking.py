@@ -22,6 +22,7 @@ from fastapi import FastAPI
 from sqlalchemy import text
 
 from benchmarks.common import Figure, Say
+from benchmarks.web import painting
 from benchmarks.web.world import World
 from slotcar.api.context import Context
 from slotcar.api.serving import exempt_from_collections
@@ -54,7 +55,9 @@ def measure(url: str, made: World, name: str, say: Say) -> Iterator[Figure]:
             figure = f"{title}, {name}: CPU, database included"
             yield Figure(figure, cpu_ms, "ms", PROMISED, most_ms, lower_is_better=True)
         say(f"{name}: sizes")
-        yield from _sizes(app, asked(made, ledger), name)
+        pages = asked(made, ledger)
+        yield from _sizes(app, pages, name)
+        yield from painting.measure(app, {title: addresses for title, (_, addresses) in pages.items()}, name, say)
 
 
 def _database_cpu_s(ledger: Ledger) -> float:
