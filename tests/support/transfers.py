@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -177,14 +178,15 @@ def fill(folder: Path, sizes: dict[str, int], seed: int = 1) -> None:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """All files below, staging folders too: nothing half-written may be left."""
-    return {str(one.relative_to(folder)): one.read_bytes() for one in sorted(folder.rglob("*")) if one.is_file()}
+    """All files below, staging folders too: nothing half-written may be left. Also while files come and go."""
+    found: dict[str, bytes] = {}
+    for place, _, files in os.walk(folder):
+        for file in (Path(place) / name for name in files):
+            with suppress(FileNotFoundError):
+                found[str(file.relative_to(folder))] = file.read_bytes()
+    return found
 
 
 def delivered(folder: Path) -> dict[str, bytes]:
-    """What stands under final names; also while something is received, and its staging folders come and go."""
-    found: dict[str, bytes] = {}
-    for place, folders, files in os.walk(folder):
-        folders[:] = [one for one in folders if STAGING not in one]
-        found |= {str((Path(place) / one).relative_to(folder)): (Path(place) / one).read_bytes() for one in files}
-    return found
+    """What stands under final names."""
+    return {path: body for path, body in content(folder).items() if STAGING not in path}
