@@ -90,13 +90,26 @@ def make_engine(url: str, revive: Callable[[], object] | None = None) -> Engine:
 
 
 def close(engine: Engine) -> None:
-    """Closes all connections. What another thread asks at this moment is waited for: nobody would close its connection."""
+    """Closes all connections, and makes no more. What another thread asks at this moment is waited for; one that takes
+    longer has its connection closed when it gives it back, to a pool that is nobody's by then.
+    """
     pool = engine.pool
     assert isinstance(pool, QueuePool)
+    event.listen(pool, "checkin", _close_late)
+    event.listen(engine, "do_connect", _refuse)
     until_s = time.monotonic() + CLOSE_S
     while pool.checkedout() and time.monotonic() < until_s:
         time.sleep(0.01)
     engine.dispose()
+
+
+def _close_late(connection: Any, _record: Any) -> None:
+    if connection is not None:
+        connection.close()
+
+
+def _refuse(*_said: Any) -> None:
+    raise psycopg.OperationalError("this ledger was closed")
 
 
 def _have_revived(engine: Engine, revive: Callable[[], object]) -> None:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
-from slotcar.ledger import Ledger
+from slotcar.ledger import Ledger, database
 from slotcar.ledger.database import PROBE_S, PROBES, SILENCE_S, UNANSWERED_S, make_engine
 from slotcar.ledger.embedded_server import EmbeddedServer
 from slotcar.ledger.errors import LedgerUnavailable
@@ -101,3 +102,20 @@ def test_both_ends_of_every_connection_notice_a_peer_that_is_gone(tcp_url: str) 
     assert server == own == [SILENCE_S, PROBE_S, PROBES]
     assert unanswered_ms == UNANSWERED_S * 1000
     assert SILENCE_S + PROBE_S * PROBES <= 60, "a dead leader's lock is free in a minute"
+
+
+def test_a_ledger_that_was_closed_leaves_no_connection_open(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither that of a thread that asked for longer than it was waited for, nor a new one."""
+    monkeypatch.setattr(database, "CLOSE_S", 0.0)
+    engine = make_engine(database_url)
+    late = engine.connect()
+    raw = late.connection.driver_connection
+    assert isinstance(raw, psycopg.Connection)
+    database.close(engine)
+    assert late.execute(text("SELECT 1")).scalar_one() == 1
+    late.close()
+    assert raw.closed
+    with pytest.raises(OperationalError, match="was closed"), engine.connect():
+        pass
