@@ -261,9 +261,8 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
 def _make_account() -> None:
     """One process at a time: of two `useradd` at once, the later gives the account another number, and both succeed."""
     with os.fdopen(os.open(PASSWORD_LOCK, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as lock:
-        fcntl.flock(
-            lock, fcntl.LOCK_EX
-        )  # beside, and not against, the lock of another kind that `useradd` takes there
+        # Beside, and not against, the lock of another kind that `useradd` takes there.
+        fcntl.flock(lock, fcntl.LOCK_EX)
         ensure_user_exists(ACCOUNT_UNDER_ROOT)
 
 

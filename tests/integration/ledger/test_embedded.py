@@ -53,12 +53,35 @@ def test_it_is_started_again_though_somebody_is_connected(state_dir: Path, how: 
             connection.execute("SELECT 1")
 
 
+def accounts_without_the_servers(folder: Path) -> None:
+    """What `useradd` reads and writes of /etc; others of the run have the account, and add to the whole at any time."""
+    folder.mkdir(mode=0o755)
+    for name in ("passwd", "group", "shadow", "gshadow"):
+        if (file := Path("/etc") / name).exists():
+            lines = [one for one in file.read_text().splitlines(keepends=True) if not one.startswith("pgserver:")]
+            (folder / name).write_text("".join(lines))
+            (folder / name).chmod(stat.S_IMODE(file.stat().st_mode))
+    for name in ("login.defs", "nsswitch.conf", "default/useradd"):
+        if (file := Path("/etc") / name).exists():
+            (folder / name).parent.mkdir(exist_ok=True)
+            shutil.copy(file, folder / name)
+    for file in sorted(Path("/etc/pam.d").glob("*")):
+        (folder / "pam.d").mkdir(exist_ok=True)
+        shutil.copy(file, folder / "pam.d" / file.name)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root needs an account for the server, and makes it")
 def test_processes_that_start_at_once_on_a_fresh_machine_make_one_account(tmp_path: Path) -> None:
     """Two `useradd` at once both succeed, and the later one's number is not the one that the first process uses."""
-    shutil.copytree("/etc", tmp_path / "etc", symlinks=True)
-    make = "import slotcar.ledger.embedded_server as e; e._make_account(); print(e.pwd.getpwnam('pgserver').pw_uid)"
-    script = 'mount --bind "$1/etc" /etc; userdel pgserver 2>/dev/null; for n in 1 2 3 4; do "$2" -c "$3" & done; wait'
+    accounts_without_the_servers(tmp_path / "etc")
+    make = (
+        "import os, sys, time, slotcar.ledger.embedded_server as e\n"
+        "while not os.path.exists(sys.argv[1]): time.sleep(0.001)\n"
+        "e._make_account(); os.write(1, b'%d\\n' % e.pwd.getpwnam('pgserver').pw_uid)"
+    )
+    script = (
+        'mount --bind "$1/etc" /etc; for n in 1 2 3 4; do "$2" -c "$3" "$1/go" & done; sleep 2; touch "$1/go"; wait'
+    )
     arguments = ("unshare", "--mount", "sh", "-c", script, "sh", str(tmp_path), sys.executable, make)
     numbers = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout.split()
     assert len(numbers) == 4
