@@ -114,8 +114,9 @@ def release(
 
     Whoever leads then reads them, and pushes what the ledger wants.
     """
+    from slotcar.overview import Overview
     from slotcar.planning.errors import NotPossible
-    from slotcar.rollout.holding import RELEASED, held_devices
+    from slotcar.rollout.holding import held_devices
     from slotcar.views.devices import named_devices
 
     require_here("devices are released")
@@ -128,5 +129,5 @@ def release(
             stdout().print(f"{name}: {why}", markup=False, soft_wrap=True)
         confirm(yes, f"Release {', '.join(names)}?")
         for name in names:
-            opened.ledger.append_event(RELEASED, now(), device=name, details={"actor": actor()})
+            Overview(opened).release(name, caller(), now())
     stdout().print(f"Released: {', '.join(names)}.", markup=False)

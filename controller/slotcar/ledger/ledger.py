@@ -24,7 +24,7 @@ from slotcar.ledger.groups import OnGroup
 from slotcar.ledger.known_entries import KnownEntries
 from slotcar.ledger.listening import Lease, Listener, try_lead
 from slotcar.ledger.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
-from slotcar.ledger.operations import Admit, AppendEvent, Expire, ExtendHold, Move, Rebind
+from slotcar.ledger.operations import Admit, AppendEvent, AppendIfLast, Expire, ExtendHold, Move, Rebind
 from slotcar.ledger.queries import EventFilter, Filter
 from slotcar.ledger.replanning import Replan
 from slotcar.ledger.reporting import Report
@@ -322,6 +322,10 @@ class Ledger:
     ) -> None:
         """An entry in the audit log that belongs to no change of a reservation: a push, for example."""
         self._writer.submit(AppendEvent(now, kind, handle, device, details or {}))
+
+    def append_if_last(self, operation: AppendIfLast) -> bool:
+        """An event of a device, unless it was overtaken by another one. Whether it was appended."""
+        return self._writer.submit(operation)
 
     def events(
         self, after: int | None = 0, limit: int = 100, handle: str | None = None, kinds: Collection[str] = ()

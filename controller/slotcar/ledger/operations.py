@@ -327,6 +327,23 @@ class AppendEvent(Operation[None]):
 
 
 @dataclass(frozen=True)
+class AppendIfLast(Operation[bool]):
+    """An event of a device, unless another of `kinds` came to it after the event `last`. Whether it was appended."""
+
+    kind: str
+    device: str
+    details: Mapping[str, Any]
+    last: int
+    kinds: frozenset[str]
+
+    def run(self, transaction: Transaction) -> bool:
+        if not transaction.is_last_of_device(self.last, self.device, self.kinds):
+            return False
+        transaction.event(self.kind, self.now, None, self.device, **self.details)
+        return True
+
+
+@dataclass(frozen=True)
 class Expire(Operation[tuple[Entry, ...]]):
     """Ends what is over: holds that ran out, slots that nobody committed in time, committed slots that are past."""
 

@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, select, text
 
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Admitted
-from slotcar.ledger import rows, writing
+from slotcar.ledger import rows, schema, writing
 from slotcar.ledger.cache import TableCache
 from slotcar.ledger.database import Head
 from slotcar.ledger.errors import ForbiddenTransition, StaleVersion, UnknownHandle
@@ -345,6 +345,18 @@ class Transaction:
         self, kind: str, at: datetime, handle: str | None = None, device: str | None = None, /, **details: Any
     ) -> None:
         self._notes.events.append((at, kind, handle, device, details))
+
+    def is_last_of_device(self, number: int, device: str, kinds: Collection[str]) -> bool:
+        """Whether no event of the kinds came to the device after the event `number`."""
+        event = schema.event.c
+        later = (
+            select(event.sequence)
+            .where(event.device == device, event.kind.in_(kinds), event.sequence > number)
+            .limit(1)
+        )
+        if self.connection.execute(later).first() is not None:
+            return False
+        return not any(one[3] == device and one[1] in kinds for one in self._notes.events)
 
     def remember(self, key: Key, remembered: Remembered, at: datetime) -> None:
         self._remembered[key] = remembered

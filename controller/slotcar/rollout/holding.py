@@ -12,6 +12,7 @@ from datetime import datetime
 
 from slotcar.ledger import Ledger
 from slotcar.ledger.model import Event
+from slotcar.ledger.operations import AppendIfLast
 from slotcar.ledger.queries import EventFilter
 from slotcar.timebase import iso
 
@@ -25,6 +26,7 @@ class Hold:
     """Attributes:
     reason: in words; may be empty. actor: who holds it.
     since: when it was recorded. until: when whoever leads ends it; None where only an operator does.
+    number: of its event; 0 before it is recorded.
     """
 
     device: str
@@ -32,6 +34,7 @@ class Hold:
     actor: str
     since: datetime
     until: datetime | None = None
+    number: int = 0
 
     @property
     def words(self) -> str:
@@ -69,7 +72,7 @@ def _recorded(ledger: Ledger, devices: Collection[str] | None = None) -> dict[st
 def _hold_of(event: Event, device: str) -> Hold:
     details = event.details
     until = datetime.fromisoformat(details["until"]) if details.get("until") else None
-    return Hold(device, details.get("message", ""), details.get("actor", ""), event.at, until)
+    return Hold(device, details.get("message", ""), details.get("actor", ""), event.at, until, event.sequence)
 
 
 @dataclass(slots=True)
@@ -106,7 +109,12 @@ class Holds:
                 else:
                     self._holds.pop(event.device or "", None)
         self._after = last
-        for name in [name for name, one in self._holds.items() if one.over(now)]:
-            details = {"actor": "controller", "message": f"held until {iso(self._holds.pop(name).until or now)}"}
-            self.ledger.append_event(RELEASED, now, device=name, details=details)
+        for hold in [one for one in self._holds.values() if one.over(now) and self._ended(one, now)]:
+            del self._holds[hold.device]
         return before - set(self._holds)
+
+    def _ended(self, hold: Hold, now: datetime) -> bool:
+        """Whether its end was recorded: not where the operator said something newer since, which the next turn reads."""
+        details = {"actor": "controller", "message": f"held until {iso(hold.until or now)}"}
+        kinds = frozenset((HELD, RELEASED))
+        return self.ledger.append_if_last(AppendIfLast(now, RELEASED, hold.device, details, hold.number, kinds))

@@ -186,6 +186,31 @@ def test_a_hold_ends_by_itself_at_the_time_that_was_said(ledger: Ledger) -> None
     assert (list(holds.held), holds.ends()) == ([ONE], [])
 
 
+def test_a_hold_that_is_said_again_as_it_ends_is_not_ended_with_it(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operator's word came between what the leader read and what it was about to write."""
+    now = datetime.now(UTC)
+    until = now + timedelta(hours=2)
+    ledger.append_event(HELD, now, device=ONE, details=Hold(ONE, "a fan", "ops", now, until).details)
+    holds = Holds(ledger)
+    assert holds.read(now) == set()
+    last_event = ledger.last_event
+
+    def and_then_it_is_held_again() -> int:
+        number = last_event()
+        monkeypatch.undo()
+        ledger.append_event(HELD, until, device=ONE, details=Hold(ONE, "still", "ops", until).details)
+        return number
+
+    monkeypatch.setattr(ledger, "last_event", and_then_it_is_held_again)
+    assert holds.read(until) == set()
+    assert holds.read(until) == set()
+    assert "still; held by ops" in held_devices(ledger, until)[ONE]
+    assert (list(holds.held), holds.ends()) == ([ONE], [])
+    assert events(ledger, "device.released") == []
+
+
 @pytest.mark.slow
 def test_whoever_leads_takes_a_router_back_into_care_when_its_hold_ends(world: CiscoWorld, ledger: Ledger) -> None:
     with leading(world, ledger) as (loop, failures):
