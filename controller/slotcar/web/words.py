@@ -30,7 +30,7 @@ PHASES = {
 DEVICES = {
     DeviceState.EQUAL: Mark("as wanted", "●", "good"), DeviceState.DRIFTED: Mark("drifted", "≠", "bad"),
     DeviceState.FAILED: Mark("failed", "✕", "bad"), DeviceState.WAITING: Mark("waits to be adopted", "◌", "wait"),
-    DeviceState.HELD: Mark("held", "⏸", "wait"), DeviceState.UNKNOWN: Mark("not known", "?", "soft"),
+    DeviceState.HELD: Mark("held", "‖", "wait"), DeviceState.UNKNOWN: Mark("not known", "?", "soft"),
 }  # fmt: skip
 _OVER = {
     State.CANCELLED: Mark("cancelled", "✕", "soft"), State.REJECTED: Mark("rejected", "✕", "bad"),
