@@ -27,6 +27,7 @@ class Loaded:
 class _Sent:
     digest: bytes
     lanes: list[str]
+    last: str
     damaged: int = 0
 
 
@@ -77,8 +78,9 @@ class Blocks:
             for queue in (self._again, self._waiting):
                 if queue and queue[0] is loaded:
                     queue.popleft()
-            sent = self._sent.setdefault(loaded.block, _Sent(loaded.digest, []))
+            sent = self._sent.setdefault(loaded.block, _Sent(loaded.digest, [], lane))
             sent.lanes.append(lane)
+            sent.last = lane
             self._changed.notify_all()
             return loaded
 
@@ -87,6 +89,15 @@ class Blocks:
             if self._sent.pop(block, None) is None:
                 return  # it came over both connections
             self.acknowledged(block, lane)
+            self._changed.notify_all()
+
+    def all_arrived(self) -> None:
+        """The receiver has every file whole: what it says so on may overtake the last blocks' acknowledgements."""
+        with self._changed:
+            for block, sent in self._sent.items():
+                self.acknowledged(block, sent.lanes[0] if sent.lanes else sent.last)
+            self._sent.clear()
+            self._again.clear()
             self._changed.notify_all()
 
     def damaged(self, block: Block, lane: str) -> None:

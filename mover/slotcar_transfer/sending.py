@@ -158,6 +158,7 @@ class Sender:
             message = self._control.receive_message()
             if "finished" in message:
                 self._result = message["finished"]
+                self._blocks.all_arrived()
                 self._count.all_placed()
                 self._finished.set()
                 return

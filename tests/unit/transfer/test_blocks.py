@@ -43,6 +43,17 @@ def test_at_the_end_a_free_connection_takes_what_the_other_has_not_got_through()
     assert counted == [(slow, "base")]
 
 
+def test_what_the_receiver_has_whole_counts_before_it_is_acknowledged() -> None:
+    blocks, counted = offered(3)
+    first, second, third = taken(blocks, "base"), taken(blocks, "additional"), taken(blocks, "base")
+    blocks.arrived(first, "base")
+    blocks.lane_lost("additional")
+    blocks.all_arrived()
+    blocks.arrived(second, "additional")  # too late
+    assert counted == [(first, "base"), (second, "additional"), (third, "base")]
+    assert blocks.done
+
+
 def test_before_all_is_read_nothing_is_sent_twice() -> None:
     blocks = Blocks(4, lambda _block, _lane: None)
     blocks.offer(Loaded(Block(0, 0, 1), bytes(32), memoryview(b"x")))
