@@ -19,7 +19,7 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.support import prefork
+from tests.support import inventories, prefork
 from tests.support.examples import NEW, SAME
 from tests.support.leftovers import Run
 
@@ -31,6 +31,7 @@ NICENESS = 5
 hypothesis.settings.register_profile(SAME, derandomize=True, deadline=None, database=None, print_blob=True)
 hypothesis.settings.register_profile(NEW, deadline=None, database=None, print_blob=True)
 hypothesis.settings.load_profile(SAME)
+inventories.keep_answers()
 
 
 class ByFile(LoadScopeScheduling):

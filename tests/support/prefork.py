@@ -23,6 +23,8 @@ import threading
 from pathlib import Path
 from typing import IO
 
+from tests.support import inventories
+
 ROOT = Path(__file__).resolve().parents[2]
 READY_S = 60.0
 _REQUEST_BYTES = 1_000_000
@@ -126,6 +128,7 @@ def serve(path: str) -> None:
     import uvicorn
 
     del ansible_runner, uvicorn
+    inventories.keep_answers()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # those that hand on a status are not waited for
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener, selectors.DefaultSelector() as selector:
         listener.bind(path)
