@@ -21,6 +21,7 @@ from slotcar.rollout.status import LoopStatus
 from slotcar.settings import Settings
 from slotcar.timebase import iso
 from slotcar.web.app import create_app
+from tests.support.networks import line_network
 
 OPERATOR = Caller("ops", Role.OPERATOR)
 #: What is wanted of every page.
@@ -58,6 +59,18 @@ def test_no_page_has_1500_elements_with_100_routers(ledger: Ledger, tmp_path: Pa
     pages = [texts[boundary], texts[boundary + following]]
     shown = [device for device in network.devices if any(f'<th scope="row">{device}</th>' in page for page in pages)]
     assert len(shown) >= 90, "nearly every router changes, and stands on one of its pages"
+
+
+def test_the_map_of_a_large_network_has_no_1500_elements(ledger: Ledger, tmp_path: Path) -> None:
+    broker = Broker(ledger, line_network(250), Settings(state_dir=tmp_path, inventory=tmp_path, open=True))
+    context = Context(broker, TokenStore(tmp_path / "tokens.json"), LoopStatus(leading=True, settled=True))
+    try:
+        text = asyncio.run(_asked(create_app(context), ("/map",)))["/map"]
+    finally:
+        context.plans.close()
+    assert elements_of(text) < MOST_ELEMENTS
+    assert "100 of 250 devices have a name here" in text
+    assert "The 100 most used of 249 links can be chosen here" in text
 
 
 async def _asked(app: FastAPI, paths: tuple[str, ...]) -> dict[str, str]:

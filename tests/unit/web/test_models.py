@@ -6,21 +6,24 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slotcar.admission.resource_id import ResourceId
 from slotcar.auth.tokens import Caller, Role
-from slotcar.ledger.model import Entry, Progress, State
+from slotcar.ledger.model import Entry, Event, Progress, State
 from slotcar.network.model import Network
 from slotcar.problems import InvalidInput
 from slotcar.reservation.model import Slot
 from slotcar.reservation.need import VolumeByDeadline
 from slotcar.timebase import Window
+from slotcar.views.capacity import Course
 from slotcar.views.device_states import known_states
 from slotcar.web.boundaries.model import what_happens
 from slotcar.web.links.pages import THRESHOLDS, level_of
-from slotcar.web.maps.model import HEIGHT, WIDTH, places_of
+from slotcar.web.maps.model import HEIGHT, MOST, WIDTH, places_of
 from slotcar.web.maps.model import picture_of as map_of
 from slotcar.web.requests.model import body_of
 from slotcar.web.reservations.model import lanes_of, picture_of, progress_of, used_bits
@@ -153,9 +156,24 @@ def test_a_network_without_places_is_laid_out_alike_each_time(routers: int) -> N
     for x, y in places.values():
         assert 0 <= x <= WIDTH
         assert 0 <= y <= HEIGHT
-    states = {one.device: one for one in known_states(network, [], None)}
+    states = {one.device: one for one in known_states(network, [], None, T0)}
     drawn = map_of(network, states, {})
     assert (len(drawn.nodes), len(drawn.edges), drawn.placed) == (routers, routers - 1, False)
+
+
+def test_of_a_large_network_what_needs_attention_is_drawn_with_its_name() -> None:
+    network = placed(line_network(250), **{f"r{number}": (number, number % 7) for number in range(1, 251)})
+    failed = [Event(1, T0, "push.device-failed", None, "r249", {"message": "silent"})]
+    states = {one.device: one for one in known_states(network, failed, None, T0)}
+    columns = tuple(np.array([value]) for value in (0, 900, 100))
+    busy = Course(ResourceId("if", "r248:eth2", "out:ip-premium"), 1_000, Window(T0, at(60)), columns)
+    drawn = map_of(network, states, {str(busy.resource): busy})
+    assert (len(drawn.nodes), len(drawn.edges)) == (250, 249)
+    assert (len(drawn.drawn_nodes), len(drawn.drawn_edges)) == (MOST, MOST)
+    assert drawn.drawn_nodes[0].name == "r249"
+    assert (drawn.drawn_edges[0].percent, drawn.drawn_edges[0].resource) == (90, str(busy.resource))
+    assert sum(shape.path.count("M") for shape in drawn.other_nodes) == 250 - MOST
+    assert sum(shape.path.count("M") for shape in drawn.other_edges) == 249 - MOST
 
 
 def test_a_form_says_what_a_file_would() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import networkx
 
@@ -17,6 +19,10 @@ from slotcar.web.words import DEVICES, Mark
 
 #: The picture's own measure, and what is left free around the devices, for their names.
 WIDTH, HEIGHT, MARGIN = 1000, 560, 70
+#: So many links and devices are drawn each by itself; the page has 1,500 elements at most. Of more, those that an operator
+#: looks for: devices that are not as they are to be, and links with the most use.
+MOST = 100
+_URGENCY = ("bad", "wait", "soft", "good")
 #: Of what is laid out by itself: the same network is laid out alike each time.
 _SEED = 7
 
@@ -48,14 +54,42 @@ class Edge:
         return level_of(self.percent)
 
     @property
+    def look(self) -> str:
+        return f"u{self.level}"
+
+    @property
     def mark(self) -> Mark:
         return THRESHOLDS[self.level][1]
 
 
 @dataclass(frozen=True, slots=True)
+class Shape:
+    """Links of one level, or devices with one mark, as one SVG path.
+
+    Attributes:
+        look: its style's class, as of one alone.
+    """
+
+    look: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Picture:
+    """
+    Attributes:
+        nodes: every device. edges: every link.
+        drawn_nodes, drawn_edges: those that are drawn each by itself, with a name and an address.
+        other_nodes, other_edges: the rest, drawn together.
+        placed: whether the inventory says where devices stand.
+    """
+
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
+    drawn_nodes: tuple[Node, ...]
+    drawn_edges: tuple[Edge, ...]
+    other_nodes: tuple[Shape, ...]
+    other_edges: tuple[Shape, ...]
     placed: bool
 
 
@@ -66,35 +100,73 @@ def picture_of(network: Network, states: Mapping[str, KnownState], courses: Mapp
         Node(name, *places[name], device.domain, DEVICES[states[name].state])
         for name, device in sorted(network.devices.items())
     )
-    edges = []
-    for first, second in links_of(network):
-        used = [(percent_of(one), name) for name, one in courses.items() if _is_at(one, first) or _is_at(one, second)]
-        percent, resource = max(used, default=(0, ""))
-        edges.append(Edge(first, second, *places[first.device], *places[second.device], percent, resource))
+    edges = tuple(_edges(network, places, _most_used(courses)))
     placed = any(device.position for device in network.devices.values())
-    return Picture(nodes, tuple(edges), placed)
+    first_nodes, last_nodes = _chosen_nodes(nodes, edges)
+    by_use = sorted(edges, key=lambda edge: -edge.percent)
+    others = {edge.look: "" for edge in sorted(by_use[MOST:], key=lambda edge: edge.level)}
+    for edge in by_use[MOST:]:
+        others[edge.look] += f"M{edge.x1} {edge.y1}L{edge.x2} {edge.y2}"
+    return Picture(
+        nodes, edges, first_nodes, tuple(by_use[:MOST]), last_nodes,
+        tuple(Shape(look, path) for look, path in others.items()), placed,
+    )  # fmt: skip
 
 
-def _is_at(course: Course, end: InterfaceId) -> bool:
-    return course.resource.kind == INTERFACE and course.resource.place == str(end)
+def _edges(
+    network: Network, places: Mapping[str, tuple[float, float]], used: Mapping[str, tuple[int, str]]
+) -> Iterable[Edge]:
+    for first, second in links_of(network):
+        percent, resource = max(used.get(str(end), (0, "")) for end in (first, second))
+        yield Edge(first, second, *places[first.device], *places[second.device], percent, resource)
+
+
+def _most_used(courses: Mapping[str, Course]) -> dict[str, tuple[int, str]]:
+    """By interface, the most that is in use of one of its resources, in per cent, and which that is."""
+    used: dict[str, tuple[int, str]] = {}
+    for name, course in courses.items():
+        if course.resource.kind == INTERFACE:
+            place = course.resource.place
+            used[place] = max(used.get(place, (0, "")), (percent_of(course), name))
+    return used
+
+
+def _chosen_nodes(nodes: tuple[Node, ...], edges: Iterable[Edge]) -> tuple[tuple[Node, ...], tuple[Shape, ...]]:
+    """Those that are drawn with a name, and the others as dots: first what is wrong, then what has most links."""
+    if len(nodes) <= MOST:
+        return nodes, ()
+    links = Counter(name for edge in edges for name in (edge.first.device, edge.second.device))
+    ranked = sorted(nodes, key=lambda node: (_URGENCY.index(node.mark.look), -links[node.name], node.name))
+    dots: dict[str, str] = {}
+    for node in ranked[MOST:]:
+        dots[node.mark.look] = dots.get(node.mark.look, "") + f"M{node.x} {node.y}h0"
+    return tuple(ranked[:MOST]), tuple(Shape(look, path) for look, path in dots.items())
 
 
 def places_of(network: Network) -> dict[str, tuple[float, float]]:
     """Where each device stands in the picture: as the inventory says, else laid out by its links."""
     said = {name: device.position for name, device in network.devices.items() if device.position}
-    graph = networkx.Graph()
-    graph.add_nodes_from(sorted(network.devices))
-    graph.add_edges_from((first.device, second.device) for first, second in links_of(network))
     start = {name: (float(x), float(y)) for name, (x, y) in said.items()}
     if start and len(start) == len(network.devices):
-        found = start
-    else:
-        span = max((max(x, y) for x, y in start.values()), default=1.0) or 1.0
-        known = {name: (x / span, y / span) for name, (x, y) in start.items()}
-        found = networkx.spring_layout(
-            graph, pos=known or None, fixed=sorted(known) or None, seed=_SEED, iterations=300, method="force"
-        )
-    return _fitted({name: (float(x), float(y)) for name, (x, y) in found.items()})
+        return _fitted(start)
+    links = tuple((first.device, second.device) for first, second in links_of(network))
+    return _fitted(_laid_out(tuple(sorted(network.devices)), links, tuple(sorted(start.items()))))
+
+
+@lru_cache(maxsize=4)
+def _laid_out(
+    devices: tuple[str, ...], links: tuple[tuple[str, str], ...], start: tuple[tuple[str, tuple[float, float]], ...]
+) -> dict[str, tuple[float, float]]:
+    """By the links' pull. It takes longer than all else of the page, and changes with the inventory alone."""
+    graph = networkx.Graph()
+    graph.add_nodes_from(devices)
+    graph.add_edges_from(links)
+    span = max((max(x, y) for _, (x, y) in start), default=1.0) or 1.0
+    known = {name: (x / span, y / span) for name, (x, y) in start}
+    places = networkx.spring_layout(
+        graph, pos=known or None, fixed=sorted(known) or None, seed=_SEED, iterations=300, method="force"
+    )
+    return {name: (float(x), float(y)) for name, (x, y) in places.items()}
 
 
 def _fitted(places: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:

@@ -27,7 +27,7 @@ def _model(visit: Visit) -> dict[str, Any]:
         NotAllowed. InvalidInput: `after` is no number.
     """
     sequence = visit.broker.ledger.last_event()
-    states = {one.device: one for one in visit.overview.device_states(visit.caller, visit.context.loop)}
+    states = {one.device: one for one in visit.overview.device_states(visit.caller, visit.context.loop, visit.now)}
     window = Window(visit.now, visit.clock.parse("now + 1 h"))
     found, _ = visit.overview.resources(ResourcePage(limit=1_000_000), window, visit.caller, visit.now)
     courses: dict[str, Course] = {str(one.resource): one for one in found}
