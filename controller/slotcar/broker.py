@@ -241,7 +241,7 @@ class Broker(Looking):
         placed = ((f"reservations[{index}]", one) for index, one in enumerate(source.reservations))
         require_few_windows(placed, self.settings.max_windows)
         for owner in source.scope.owners:
-            access.owner_for(caller, owner)
+            access.require_plan(caller, owner)
         wanted = [self._granted(one, caller) for one in source.reservations]
         tables, sequence = self.ledger.ask(lambda tables: tables.copy(), now)
         current = self.ledger.live_between(now)

@@ -110,7 +110,7 @@ def repository(ledger_url: str, tmp_path: Path, forge: Forge) -> Iterator[Reposi
 @pytest.mark.slow
 def test_a_merge_request_has_one_comment_and_its_plan_is_applied(repository: Repository) -> None:
     forge, comment = repository.forge, f"{folder_of(repository.forge)}/comment.sh"
-    planner = token_of(repository.controller, "ci-plan", Role.OPERATOR)
+    planner = token_of(repository.controller, "ci-plan", Role.AUDITOR)
     for number in range(120):
         forge.stranger_comments(f"{MARKER} I was here first" if number == 60 else f"number {number}")
     repository.reserve(cms="20 Mbit/s")
@@ -141,6 +141,7 @@ def test_a_merge_request_has_one_comment_and_its_plan_is_applied(repository: Rep
     theirs = repository.folder / "theirs.json"
     theirs.write_text(json.dumps({"version": 1, "reservations": [asked("theirs", "1 Mbit/s", "astro")]}))
     repository.controller.slotcar("apply", str(theirs), "--yes")
+    assert "only reads" in repository.run("apply.sh", "plan.json", token=planner, code=1)
     applier = token_of(repository.controller, "ci-apply", Role.REQUESTER, "hep")
     assert "Applied: 1 created, 0 changed, 0 cancelled." in repository.run("apply.sh", "plan.json", token=applier)
     assert "the plan is stale: hep/cms is there by now" in repository.run(
@@ -148,16 +149,17 @@ def test_a_merge_request_has_one_comment_and_its_plan_is_applied(repository: Rep
     )
 
     repository.reserve()
+    operator = token_of(repository.controller, "ci-operator", Role.OPERATOR)
     repository.run("plan.sh", "reservations", token=planner, owners="hep astro")
     repository.run(comment, "plan.md")
     assert "- hep/cms" in forge.comments[-1]["body"]
-    assert "Applied: 0 created, 0 changed, 1 cancelled." in repository.run("apply.sh", "plan.json", token=planner)
+    assert "Applied: 0 created, 0 changed, 1 cancelled." in repository.run("apply.sh", "plan.json", token=operator)
 
 
 @pytest.mark.in_short("github")
 def test_a_forge_that_refuses_ends_the_job(repository: Repository) -> None:
     repository.reserve(cms="20 Mbit/s")
-    repository.run("plan.sh", "reservations", token=token_of(repository.controller, "ci-plan", Role.OPERATOR))
+    repository.run("plan.sh", "reservations", token=token_of(repository.controller, "ci-plan", Role.AUDITOR))
     forge = repository.forge
     environment = forge.environment
     forge.token = "another"
