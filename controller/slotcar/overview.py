@@ -195,7 +195,7 @@ class Overview:
         there = [one for one in others if one.number != entry.number or change is not None]
         return Effect(entry, wanted, found, explain(own, there, network, now))
 
-    def device_states(self, caller: Caller, loop: LoopStatus | None) -> tuple[KnownState, ...]:
+    def device_states(self, caller: Caller, loop: LoopStatus | None, now: datetime) -> tuple[KnownState, ...]:
         """The last known state of every device; none is read.
 
         Raises:
@@ -204,7 +204,7 @@ class Overview:
         access.require_overview(caller, "see devices")
         network = self.broker.network
         latest = self.broker.ledger.summaries.latest_of_devices(TELLING, sorted(network.devices), LAST_EVENTS)
-        return known_states(network, latest, loop)
+        return known_states(network, latest, loop, now)
 
     def revisions(self, before: str | None, limit: int, caller: Caller) -> tuple[list[dict[str, Any]], str | None]:
         """What was pushed, the latest first, and the `before` of the next page.

@@ -9,15 +9,13 @@ import typer
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.devices import print_comparison
 from slotcar.cli.exit_codes import ExitCode
-from slotcar.cli.options import Inventory, OutputFormat, Yes, actor, complete_device, time_of
+from slotcar.cli.options import Inventory, OutputFormat, Yes, actor, complete_device
 from slotcar.cli.output import Format, emit, progress, stdout
 from slotcar.cli.session import broker, caller, now, require_here
 
 
 def register(app: typer.Typer) -> None:
     app.command()(adopt)
-    app.command()(hold)
-    app.command()(release)
 
 
 def adopt(
@@ -77,57 +75,3 @@ def adopt(
     emit({"adopted": new, **document}, form, lambda: stdout().print(words))
     if comparison.failures:
         raise typer.Exit(ExitCode.ERROR)
-
-
-def hold(
-    device: Annotated[list[str], typer.Argument(autocompletion=complete_device, show_default=False)],
-    inventory: Inventory = None,
-    until: Annotated[
-        str | None, typer.Option(help="when the controller takes them back into care, such as now + 2 h")
-    ] = None,
-    reason: Annotated[str, typer.Option(help="one line, for the audit log")] = "",
-    yes: Yes = False,
-) -> None:
-    """Hold routers as they are: nothing is pushed to them, and no slot is ended on them; asks before it does.
-
-    Until `--until`, or until `slotcar release`.
-    """
-    from slotcar.overview import Overview
-    from slotcar.views.devices import named_devices
-
-    require_here("devices are held")
-    with broker(inventory) as opened:
-        names = sorted(named_devices(opened.network, device))
-        end = time_of("--until", until, now())
-        confirm(yes, f"Hold {', '.join(names)}?")
-        for name in names:
-            one = Overview(opened).hold(name, caller(), now(), end, reason)
-            stdout().print(f"{name}: {one.words}", markup=False, soft_wrap=True)
-
-
-def release(
-    device: Annotated[list[str], typer.Argument(autocompletion=complete_device, show_default=False)],
-    inventory: Inventory = None,
-    yes: Yes = False,
-) -> None:
-    """End the hold of routers (`slotcar hold`, or a rollback on a controller's page); asks before it does.
-
-    Whoever leads then reads them, and pushes what the ledger wants.
-    """
-    from slotcar.overview import Overview
-    from slotcar.planning.errors import NotPossible
-    from slotcar.rollout.holding import held_devices
-    from slotcar.views.devices import named_devices
-
-    require_here("devices are released")
-    with broker(inventory) as opened:
-        names = sorted(named_devices(opened.network, device))
-        held = held_devices(opened.ledger, now(), names)
-        if others := [name for name in names if name not in held]:
-            raise NotPossible(f"{', '.join(others)} {'are' if len(others) > 1 else 'is'} not held; nothing was done")
-        for name, why in sorted(held.items()):
-            stdout().print(f"{name}: {why}", markup=False, soft_wrap=True)
-        confirm(yes, f"Release {', '.join(names)}?")
-        for name in names:
-            Overview(opened).release(name, caller(), now())
-    stdout().print(f"Released: {', '.join(names)}.", markup=False)

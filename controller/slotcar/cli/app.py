@@ -14,6 +14,7 @@ from slotcar.cli import (
     enquiring,
     explaining,
     grouping,
+    holding,
     hosts,
     offers,
     planning,
@@ -79,7 +80,7 @@ def root(
 
 
 for module in (
-    starting, planning, enquiring, reserving, grouping, viewing, explaining, offers, devices, adopting, hosts, webhooks,
-    contexts, admin,
+    starting, planning, enquiring, reserving, grouping, viewing, explaining, offers, devices, adopting, holding, hosts,
+    webhooks, contexts, admin,
 ):  # fmt: skip
     module.register(app)

@@ -18,6 +18,7 @@ from slotcar.planning.enquiry import EnquiryAnswer, FreeRates, FreeStep, Highest
 from slotcar.planning.plan import Plan
 from slotcar.planning.step import Action, Difference, PlanStep
 from slotcar.reservation.model import Reservation
+from slotcar.rollout.holding import Hold
 from slotcar.timebase import Window
 from slotcar.views.documents import DERIVED_KEYS
 from slotcar.views.phases import Phase
@@ -44,6 +45,17 @@ def entry_of(document: Document) -> Entry:
         group=document.get("group"),
         proposed=_proposal(change) if change else None,
         progress=_progress(document["progress"]) if document["progress"] else None,
+    )
+
+
+def hold_of(document: Document) -> Hold:
+    until = document["until"]
+    return Hold(
+        device=document["device"],
+        reason=document["reason"],
+        actor=document["actor"],
+        since=_time(document["since"]),
+        until=_time(until) if until else None,
     )
 
 

@@ -61,19 +61,26 @@ class KnownState:
     phase: str = ""
 
 
-def known_states(network: Network, latest: Iterable[Event], loop: LoopStatus | None) -> tuple[KnownState, ...]:
-    """Of every device, by name; `latest` are the last events of `TELLING` of each, in any order."""
+def known_states(
+    network: Network, latest: Iterable[Event], loop: LoopStatus | None, now: datetime
+) -> tuple[KnownState, ...]:
+    """Of every device, by name; `latest` are the last events of `TELLING` of each, in any order.
+
+    A hold whose time is over holds no longer, though its release is recorded only by the next controller that leads.
+    """
     last: dict[str, Event] = {}
     for event in sorted(latest, key=lambda one: one.sequence):
         if event.kind in _STATES and event.device:
             last[event.device] = event
-    return tuple(_known(name, network, last, loop or LoopStatus()) for name in sorted(network.devices))
+    return tuple(_known(name, network, last, loop or LoopStatus(), now) for name in sorted(network.devices))
 
 
-def _known(name: str, network: Network, last: Mapping[str, Event], loop: LoopStatus) -> KnownState:
+def _known(name: str, network: Network, last: Mapping[str, Event], loop: LoopStatus, now: datetime) -> KnownState:
     device, event = network.devices[name], last.get(name)
-    state = _STATES[event.kind] if event else DeviceState.UNKNOWN
+    state = _state_by(event, now) if event else DeviceState.UNKNOWN
     message = str(event.details.get("message", "")) if event and state is not DeviceState.EQUAL else ""
+    if event and _is_ended_hold(event, now):
+        message = f"held until {event.details['until']}; no controller that leads has read it since"
     read_at = loop.read_at.get(name)
     if name in loop.troubles:
         state = state if state in (DeviceState.WAITING, DeviceState.HELD) else DeviceState.FAILED
@@ -84,6 +91,15 @@ def _known(name: str, network: Network, last: Mapping[str, Event], loop: LoopSta
         name, device.domain, device.platform, state, message, event.at if event else None, read_at,
         str(loop.phases.get(name, "")),
     )  # fmt: skip
+
+
+def _state_by(event: Event, now: datetime) -> DeviceState:
+    return DeviceState.UNKNOWN if _is_ended_hold(event, now) else _STATES[event.kind]
+
+
+def _is_ended_hold(event: Event, now: datetime) -> bool:
+    until = event.details.get("until") if event.kind == "device.held" else None
+    return bool(until) and datetime.fromisoformat(str(until)) <= now
 
 
 def states_document(states: Iterable[KnownState]) -> list[dict[str, Any]]:

@@ -171,6 +171,27 @@ def test_an_operator_sees_devices_and_webhooks(
     assert cli("webhook", "remove", hook["id"], "--yes").out == f"{hook['id']} gets nothing any more.\n"
 
 
+def test_an_operator_holds_and_releases_routers(
+    cli: Cli, hep: httpx.Client, as_: As, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for verb in ("hold", "release"):
+        assert "only an operator or an auditor may" in cli(verb, "anl-7507-1", "--yes").err
+    operator = as_("ops", Role.OPERATOR)
+    monkeypatch.setenv("SLOTCAR_TOKEN", token_of(operator))
+    unknown = cli("hold", "anl-7507-1", "anl-7507-9", "--yes")
+    assert (unknown.code, "did you mean `anl-7507-" in unknown.err) == (1, True), unknown
+    assert "say --yes" in cli("hold", "anl-7507-1").err
+    assert operator.get("/v1/holds").json()["items"] == []
+    held = cli("hold", "anl-7507-1", "--until", "now + 2 h", "--reason", "a new line card", "--yes")
+    assert (held.code, "a new line card; held by ops until 20" in held.out) == (0, True), held
+    others = cli("release", "anl-7507-1", "anl-7507-2", "--yes")
+    assert (others.code, "anl-7507-2 is not held; nothing was done" in others.err) == (1, True), others
+    assert [one["device"] for one in operator.get("/v1/holds").json()["items"]] == ["anl-7507-1"]
+    released = cli("release", "anl-7507-1", "--yes")
+    assert (released.code, released.out.splitlines()[-1]) == (0, "Released: anl-7507-1."), released
+    assert operator.get("/v1/holds").json()["items"] == []
+
+
 @pytest.mark.slow
 def test_what_is_done_on_this_machine_says_so(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not where the verbs go, while another controller is named."""

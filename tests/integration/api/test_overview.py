@@ -223,7 +223,7 @@ def asked_of(overview: Overview) -> dict[str, list[str]]:
         "resources": lambda: overview.resources(ResourcePage(), month, OPERATOR, now),
         "boundaries": lambda: overview.boundaries(now, month.end, 50, OPERATOR),
         "boundary": lambda: overview.boundary(START, OPERATOR, now),
-        "device states": lambda: overview.device_states(OPERATOR, None),
+        "device states": lambda: overview.device_states(OPERATOR, None, now),
         "revisions": lambda: overview.revisions(None, 50, OPERATOR),
         "use": lambda: overview.usage("owner", month, OPERATOR),
         "use of domains": lambda: overview.usage("domain", month, OPERATOR),

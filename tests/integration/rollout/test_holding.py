@@ -84,9 +84,10 @@ def test_a_router_is_taken_back_while_a_controller_leads_and_stays_until_it_is_r
         assert running(world)[ONE] == standing[ONE]
         assert "rolled back to baseline; held by ops until it is released" in looked_at(ledger)
         assert running(world) == others | {ONE: standing[ONE]}, "the leader looked, and left it and the others alone"
-        state = next(one for one in view.device_states(OPERATOR, loop.status) if one.device == ONE)
+        state = next(one for one in view.device_states(OPERATOR, loop.status, datetime.now(UTC)) if one.device == ONE)
         assert (state.state, "held by ops" in state.message) == (DeviceState.HELD, True)
-        assert next(one for one in view.device_states(OPERATOR, None) if one.device == ONE).state is DeviceState.HELD
+        known = view.device_states(OPERATOR, None, datetime.now(UTC))
+        assert next(one for one in known if one.device == ONE).state is DeviceState.HELD
 
         reserve(view, 5002)
         assert "held by ops" in looked_at(ledger)

@@ -88,15 +88,25 @@ def event(number: int, kind: str, device: str, message: str = "") -> Event:
     ],
 )  # fmt: skip
 def test_a_device_is_as_the_last_event_left_it(told: list[Event], state: DeviceState, message: str) -> None:
-    found = {one.device: one for one in known_states(NETWORK, told, None)}
+    found = {one.device: one for one in known_states(NETWORK, told, None, at(60))}
     assert set(found) == set(NETWORK.devices)
     assert (found["r1"].state, found["r1"].message) == (state, message)
     assert found["r2"].state is DeviceState.UNKNOWN
 
 
+@pytest.mark.parametrize(("minute", "state"), [(29, DeviceState.HELD), (30, DeviceState.UNKNOWN)])
+def test_a_hold_ends_at_its_time_though_nobody_recorded_it(minute: int, state: DeviceState) -> None:
+    details = {"actor": "ops", "message": "a new line card", "until": at(30).isoformat()}
+    held = Event(1, T0, "device.held", None, "r1", details)
+    shown = known_states(NETWORK, [held], None, at(minute))[0]
+    assert (shown.state, "no controller that leads has read it since" in shown.message) == (state, minute == 30)
+    troubled = known_states(NETWORK, [held], LoopStatus(troubles={"r1": "silent"}), at(30))[0]
+    assert (troubled.state, troubled.message) == (DeviceState.FAILED, "silent")
+
+
 def test_the_leader_knows_more_than_the_log() -> None:
     drifted = [event(1, "device.drifted", "r1", "changed")]
-    read = known_states(NETWORK, drifted, LoopStatus(read_at={"r1": at(5)}, phases={"r1": "active"}))[0]
+    read = known_states(NETWORK, drifted, LoopStatus(read_at={"r1": at(5)}, phases={"r1": "active"}), at(60))[0]
     assert (read.state, read.message, read.read_at, read.phase) == (DeviceState.EQUAL, "", at(5), "active")
-    trouble = known_states(NETWORK, drifted, LoopStatus(read_at={"r1": at(5)}, troubles={"r1": "silent"}))[0]
+    trouble = known_states(NETWORK, drifted, LoopStatus(read_at={"r1": at(5)}, troubles={"r1": "silent"}), at(60))[0]
     assert (trouble.state, trouble.message) == (DeviceState.FAILED, "silent")

@@ -114,7 +114,7 @@ def boundary(instant: Instant, context: TheContext, caller: TheCaller) -> dict[s
 )
 def device_states(context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """From the audit log, and from what the controller that leads has read; no device is asked."""
-    return {"items": states_document(Overview(context.broker).device_states(caller, context.loop))}
+    return {"items": states_document(Overview(context.broker).device_states(caller, context.loop, now()))}
 
 
 @router.get("/revisions", response_model=RevisionsOut, summary="What was pushed")

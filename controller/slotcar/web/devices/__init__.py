@@ -36,7 +36,7 @@ def _list_model(visit: Visit) -> dict[str, Any]:
         NotAllowed.
     """
     sequence = visit.broker.ledger.last_event()
-    states = visit.overview.device_states(visit.caller, visit.context.loop)
+    states = visit.overview.device_states(visit.caller, visit.context.loop, visit.now)
     after = visit.asked("after")
     rest = [one for one in states if one.device > after]
     return {
@@ -55,7 +55,7 @@ def one(visit: Visit) -> Answer:
     network = visit.broker.network
     named_devices(network, [name])
     sequence = visit.broker.ledger.last_event()
-    states = visit.overview.device_states(visit.caller, visit.context.loop)
+    states = visit.overview.device_states(visit.caller, visit.context.loop, visit.now)
     state = next(one for one in states if one.device == name)
     window = Window(visit.now, visit.clock.parse("now + 1 d"))
     found, _ = visit.overview.resources(ResourcePage(device=name), window, visit.caller, visit.now)

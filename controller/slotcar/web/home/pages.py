@@ -37,7 +37,7 @@ def _whole(visit: Visit) -> dict[str, Any]:
     if coming:
         following = boundary_rows(visit.overview.boundary(coming[0].at, visit.caller, visit.now))
     waiting_for = Filter(waits=True, newest=True, limit=CARD)
-    states = visit.overview.device_states(visit.caller, visit.context.loop)
+    states = visit.overview.device_states(visit.caller, visit.context.loop, visit.now)
     return {
         "following": following,
         "turns": coming[0].at if coming else None,
