@@ -15,7 +15,7 @@ from slotcar.api.app import openapi_document
 from slotcar_client import answers
 
 ROOT = Path(__file__).resolve().parents[3]
-MODULES = sorted((ROOT / "client" / "slotcar_client").glob("*.py"))
+MODULES = sorted((ROOT / "client" / "slotcar_client").rglob("*.py"))
 TYPES = {name: one for name, one in vars(answers).items() if is_typeddict(one)}
 #: Where the two differ in their names.
 NAMES = {

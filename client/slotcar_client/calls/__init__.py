@@ -1,0 +1,108 @@
+"""The API's verbs, each once, as conversations without I/O: `Slotcar` and `AsyncSlotcar` have them as methods.
+
+Every verb raises `NoAnswer` where the controller is not reached, and `Problem` where it does not do it. `which` is a
+handle, or `OWNER/NAME` (the live reservation of that name, else the latest). A time is a text or an aware datetime.
+"""
+
+from slotcar_client.calls.controller_verbs import alive, controller, metrics, ready
+from slotcar_client.calls.device_verbs import (
+    configurations,
+    device_states,
+    difference,
+    hold,
+    holds,
+    release,
+    revisions,
+)
+from slotcar_client.calls.event_verbs import (
+    events,
+    webhook_add,
+    webhook_dead_letters,
+    webhook_list,
+    webhook_redeliver,
+    webhook_remove,
+    webhook_test,
+)
+from slotcar_client.calls.file_verbs import apply, plan
+from slotcar_client.calls.group_verbs import (
+    group,
+    group_approve,
+    group_cancel,
+    group_commit,
+    group_create,
+    group_reject,
+    groups,
+)
+from slotcar_client.calls.network_verbs import network, resources
+from slotcar_client.calls.offer_verbs import endpoints, limits, services, whoami
+from slotcar_client.calls.reservation_verbs import (
+    LIVE,
+    addable,
+    approve,
+    bind,
+    cancel,
+    commit,
+    create,
+    enquire,
+    extend,
+    modify,
+    progress,
+    reject,
+    reservation,
+    reservations,
+)
+from slotcar_client.calls.timeline_verbs import boundaries, boundary, timeline, usage
+
+__all__ = [
+    "LIVE",
+    "addable",
+    "alive",
+    "apply",
+    "approve",
+    "bind",
+    "boundaries",
+    "boundary",
+    "cancel",
+    "commit",
+    "configurations",
+    "controller",
+    "create",
+    "device_states",
+    "difference",
+    "endpoints",
+    "enquire",
+    "events",
+    "extend",
+    "group",
+    "group_approve",
+    "group_cancel",
+    "group_commit",
+    "group_create",
+    "group_reject",
+    "groups",
+    "hold",
+    "holds",
+    "limits",
+    "metrics",
+    "modify",
+    "network",
+    "plan",
+    "progress",
+    "ready",
+    "reject",
+    "release",
+    "reservation",
+    "reservations",
+    "resources",
+    "revisions",
+    "services",
+    "timeline",
+    "usage",
+    "webhook_add",
+    "webhook_dead_letters",
+    "webhook_list",
+    "webhook_redeliver",
+    "webhook_remove",
+    "webhook_test",
+    "whoami",
+]

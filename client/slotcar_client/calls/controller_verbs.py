@@ -1,0 +1,33 @@
+"""The controller itself: what it is about, whether it is well, and its metrics."""
+
+from __future__ import annotations
+
+from slotcar_client import answers
+from slotcar_client.calls.requests import send_json
+from slotcar_client.errors import Problem
+from slotcar_client.transport import Conversation, Request
+
+
+def controller() -> Conversation[answers.Controller]:
+    """What the controller is about; not for requesters."""
+    return (yield from send_json("GET", "/v1/controller"))
+
+
+def alive() -> Conversation[answers.Health]:
+    return (yield from send_json("GET", "/healthz"))
+
+
+def ready() -> Conversation[answers.Health]:
+    """Whether the controller can do its work; `failing` after the usual attempts where it cannot."""
+    try:
+        return (yield from send_json("GET", "/readyz"))
+    except Problem as problem:
+        if problem.status == 503 and "checks" in problem.document:
+            return {"status": "failing", "checks": problem.document["checks"]}
+        raise
+
+
+def metrics() -> Conversation[str]:
+    """In Prometheus' text form."""
+    answer = yield Request("GET", "/metrics")
+    return answer.body

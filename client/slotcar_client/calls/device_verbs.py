@@ -1,0 +1,46 @@
+"""Devices: what they are to have, what they have, what was pushed to them, and holds on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from slotcar_client import answers
+from slotcar_client.calls.requests import Time, items, send_json, time_text
+from slotcar_client.transport import Conversation
+
+
+def configurations(at: Time | None = None, device: Iterable[str] = ()) -> Conversation[list[answers.Configuration]]:
+    """What devices are to have at an instant; not for requesters."""
+    return (yield from items("/v1/configurations", {"at": time_text(at), "device": list(device)}))
+
+
+def device_states() -> Conversation[list[answers.DeviceState]]:
+    """The last known state of every device, which is not read for it; not for requesters."""
+    return (yield from items("/v1/devices"))
+
+
+def revisions(*, before: str | None = None, limit: int | None = None) -> Conversation[list[answers.Revision]]:
+    """What was pushed, the latest first, or the latest before one; not for requesters."""
+    return (yield from items("/v1/revisions", {"before": before, "limit": limit}))
+
+
+def holds() -> Conversation[list[answers.Hold]]:
+    """The routers that are held, by name; not for requesters."""
+    return (yield from items("/v1/holds", {}))
+
+
+def hold(device: str, reason: str = "", *, until: Time | None = None) -> Conversation[answers.Hold]:
+    """Has a router left alone as it is, until `until` or its release; for operators."""
+    body = {"reason": reason, "until": time_text(until)}
+    return (yield from send_json("POST", f"/v1/devices/{quote(device, safe='')}/hold", body=body))
+
+
+def release(device: str) -> Conversation[answers.Hold]:
+    """Ends the hold of a router, and gives it; for operators."""
+    return (yield from send_json("POST", f"/v1/devices/{quote(device, safe='')}/release"))
+
+
+def difference(device: str) -> Conversation[answers.DifferenceOfDevice]:
+    """What a device has beside what it is to have; reads it, which takes seconds. Not for requesters."""
+    return (yield from send_json("GET", f"/v1/devices/{quote(device, safe='')}/difference"))

@@ -1,0 +1,64 @@
+"""Groups: several resources reserved together, all or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from slotcar_client import answers
+from slotcar_client.calls.requests import Json, Time, if_match, pages, send_json, time_text
+from slotcar_client.transport import Conversation
+
+#: Of one page; the API gives no more groups.
+GROUPS_PAGE = 200
+
+
+def group_create(group: Json, *, hold: str | None = None) -> Conversation[answers.Group]:
+    """Reserves all members of what a reservation file would say of a group, or none; `hold` as of `create`.
+
+    Raises:
+        Refused: no room for some member, which it names, and nothing is held.
+    """
+    return (yield from send_json("POST", "/v1/groups", {"hold": hold}, group, repeatable=False))
+
+
+def groups(
+    *, owner: str | None = None, state: Iterable[str] = (), since: Time | None = None, until: Time | None = None,
+    newest: bool = False, limit: int | None = None,
+) -> Conversation[list[answers.Group]]:  # fmt: skip
+    """All of them, page by page, or the first `limit`; `state` is the group's."""
+    query = {
+        "owner": owner, "state": list(state), "from": time_text(since), "until": time_text(until), "newest": newest
+    }  # fmt: skip
+    return (yield from pages("/v1/groups", query, GROUPS_PAGE, limit=limit))
+
+
+def group(handle: str) -> Conversation[answers.Group]:
+    """One group as it is now, with its members."""
+    return (yield from send_json("GET", _group(handle)))
+
+
+def group_commit(handle: str, *, version: int | None = None) -> Conversation[answers.Group]:
+    """Makes a held group firm, or leaves it to approval."""
+    return (yield from send_json("POST", f"{_group(handle)}/commit", headers=if_match(version), repeatable=False))
+
+
+def group_cancel(handle: str, reason: str = "", *, version: int | None = None) -> Conversation[answers.Group]:
+    """Gives all members back at once."""
+    path, body = f"{_group(handle)}/cancel", {"reason": reason}
+    return (yield from send_json("POST", path, body=body, headers=if_match(version), repeatable=False))
+
+
+def group_approve(handle: str, *, version: int) -> Conversation[answers.Group]:
+    """Lets what waits of its members through as it was at `version`: what somebody has seen. Operators only."""
+    return (yield from send_json("POST", f"{_group(handle)}/approve", headers=if_match(version), repeatable=False))
+
+
+def group_reject(handle: str, reason: str = "", *, version: int | None = None) -> Conversation[answers.Group]:
+    """Turns away what waits of its members. Operators only."""
+    path, body = f"{_group(handle)}/reject", {"reason": reason}
+    return (yield from send_json("POST", path, body=body, headers=if_match(version), repeatable=False))
+
+
+def _group(handle: str) -> str:
+    return f"/v1/groups/{quote(handle, safe='')}"

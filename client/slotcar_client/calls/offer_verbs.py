@@ -1,0 +1,26 @@
+"""What is offered to a caller: its rights, end systems, services and limits."""
+
+from __future__ import annotations
+
+from slotcar_client import answers
+from slotcar_client.calls.requests import items, send_json
+from slotcar_client.transport import Conversation
+
+
+def whoami() -> Conversation[answers.Caller]:
+    """Whom the token stands for, and until when."""
+    return (yield from send_json("GET", "/v1/whoami"))
+
+
+def endpoints() -> Conversation[answers.Endpoints]:
+    """What may be a source or a destination."""
+    return (yield from send_json("GET", "/v1/endpoints"))
+
+
+def services() -> Conversation[list[answers.Service]]:
+    return (yield from items("/v1/services"))
+
+
+def limits(owner: str | None = None) -> Conversation[answers.Limits]:
+    """The operator's limits, and what the owner has of its quotas."""
+    return (yield from send_json("GET", "/v1/limits", {"owner": owner}))

@@ -1,0 +1,60 @@
+"""What all verbs use: a request with JSON in its answer, lists that come in pages, times and versions as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from slotcar_client.errors import Wrong
+from slotcar_client.transport import Conversation, Request
+
+Time = str | datetime
+Json = Mapping[str, Any]
+#: Of one page; the API gives no more.
+PAGE = 1000
+
+
+def send_json(
+    method: str, path: str, query: Json | None = None, body: Any = None, headers: Mapping[str, str] | None = None,
+    repeatable: bool = True,
+) -> Conversation[Any]:  # fmt: skip
+    answer = yield Request(method, path, without_unset(query or {}), body, headers or {}, repeatable)
+    if not isinstance(answer.body, dict):
+        raise Wrong(answer.status, {"detail": f"it answers {answer.status} without JSON, and so not as Slotcar does"})
+    return answer.body
+
+
+def items(path: str, query: Json | None = None) -> Conversation[Any]:
+    page = yield from send_json("GET", path, query)
+    return page["items"]
+
+
+def if_match(version: int | None) -> dict[str, str]:
+    return {} if version is None else {"If-Match": f'"{version}"'}
+
+
+def without_unset(given: Json) -> dict[str, Any]:
+    """Without what was not said."""
+    return {key: value for key, value in given.items() if value is not None and value is not False and value != []}
+
+
+def time_text(at: Time | None) -> str | None:
+    if isinstance(at, datetime):
+        if at.tzinfo is None:
+            raise ValueError(f"{at.isoformat()} has no time zone")
+        return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return at
+
+
+def pages(path: str, query: Json, page_size: int = PAGE, limit: int | None = None) -> Conversation[list[Any]]:
+    """All items of a list that the API gives page by page, or the first `limit`."""
+    listed: list[Any] = []
+    after: str | None = None
+    while True:
+        size = page_size if limit is None else min(page_size, limit - len(listed))
+        page = yield from send_json("GET", path, {**query, "after": after, "limit": size})
+        listed += page["items"]
+        after = page["next"]
+        if after is None or (limit is not None and len(listed) >= limit):
+            return listed

@@ -1,0 +1,167 @@
+"""Reservations: what is free, and one or all of them, asked for, changed and given back."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from slotcar_client import answers
+from slotcar_client.calls.requests import Json, Time, if_match, pages, send_json, time_text, without_unset
+from slotcar_client.errors import Conflict, NotFound, StaleVersion
+from slotcar_client.transport import Conversation
+
+#: The states in which a reservation takes a place.
+LIVE = ("held", "awaiting-approval", "committed")
+
+
+def enquire(asked: Json) -> Conversation[answers.Enquiry]:
+    """The highest rate that would be admitted over a window, each way, and what is free over time; `name`, `owner` and
+    `rate` may be left out.
+    """
+    return (yield from send_json("POST", "/v1/enquiries", body=asked))
+
+
+def addable(which: str) -> Conversation[answers.Enquiry]:
+    """What could be added to a reservation of one's own from now to its end, as `enquire` answers.
+
+    Raises:
+        Conflict: it is over, or has no fixed rate.
+    """
+    return (yield from send_json("GET", f"/v1/reservations/{(yield from _handle(which))}/addable"))
+
+
+def create(
+    reservation: Json, *, hold: str | None = None, idempotency_key: str | None = None
+) -> Conversation[answers.Entry]:
+    """Reserves what a reservation file would say; with `hold` (`15 min`) it is to be committed within that time.
+
+    A key of its own makes it safe to send again; say one to make it safe for your program to say it again.
+
+    Raises:
+        Refused: no room, and nothing is held. QuotaExceeded, Conflict: the operator's rules forbid it.
+    """
+    headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+    return (yield from send_json("POST", "/v1/reservations", {"hold": hold}, reservation, headers))
+
+
+def reservation(which: str) -> Conversation[answers.Entry]:
+    """One reservation as it is now."""
+    return (yield from send_json("GET", f"/v1/reservations/{(yield from _handle(which))}"))
+
+
+def reservations(
+    *, owner: str | None = None, name: str | None = None, state: Iterable[str] = (), label: str | None = None,
+    since: Time | None = None, until: Time | None = None, search: str | None = None, newest: bool = False,
+    limit: int | None = None,
+) -> Conversation[list[answers.Entry]]:  # fmt: skip
+    """All of them, page by page, or the first `limit`; `label` is `KEY` or `KEY=VALUE`, `search` beginnings of words of the
+    owner and the name, or a handle."""
+    query = {
+        "owner": owner, "name": name, "state": list(state), "label": label, "from": time_text(since),
+        "until": time_text(until), "search": search, "newest": newest,
+    }  # fmt: skip
+    return (yield from pages("/v1/reservations", query, limit=limit))
+
+
+def modify(
+    which: str, *, rate: str | Json | None = None, start: Time | None = None, end: Time | None = None,
+    duration: str | None = None, version: int | None = None,
+) -> Conversation[answers.Entry]:  # fmt: skip
+    """Another rate (a text, or `{"forward": …, "reverse": …}`) or window. If it is refused, the old one stays.
+
+    Without `version` it is a change of whatever the reservation is now.
+
+    Raises:
+        Refused. StaleVersion: it is not at `version` any more; where its `maybe_done` is true, perhaps by this change.
+    """
+    change = {"rate": rate, "start": time_text(start), "end": time_text(end), "duration": duration}
+    handle, headers = yield from _version_of(which, version)
+    return (yield from send_json("PATCH", f"/v1/reservations/{handle}", body=without_unset(change), headers=headers))
+
+
+def progress(which: str, remaining: str) -> Conversation[answers.Entry]:
+    """What remains of a volume by a deadline (`1.2 TB`): its rates are found again, and `0 B` ends it.
+
+    Raises:
+        Conflict: it asks for no volume, or more remains than before.
+    """
+    handle = yield from _handle(which)
+    return (yield from send_json("POST", f"/v1/reservations/{handle}/progress", body={"remaining": remaining}))
+
+
+def bind(
+    which: str, *, source_port: int | None = None, destination_port: int | None = None, version: int | None = None
+) -> Conversation[answers.Entry]:
+    """Ports that were not known before."""
+    handle, headers = yield from _version_of(which, version)
+    ports = without_unset({"source_port": source_port, "destination_port": destination_port})
+    return (yield from send_json("POST", f"/v1/reservations/{handle}/bind", body=ports, headers=headers))
+
+
+def commit(which: str, *, version: int | None = None) -> Conversation[answers.Entry]:
+    """Makes a hold firm, or leaves it to approval above the operator's gate; only at `version`, where that is said."""
+    return (yield from _moved(which, "commit", ("committed", "awaiting-approval"), version))
+
+
+def extend(which: str, by: str, *, version: int | None = None) -> Conversation[answers.Entry]:
+    """Keeps a hold until `by` (`15 min`) from now."""
+    path = f"/v1/reservations/{(yield from _handle(which))}/extend"
+    return (yield from send_json("POST", path, body={"by": by}, headers=if_match(version)))
+
+
+def cancel(which: str, reason: str = "", *, version: int | None = None) -> Conversation[answers.Entry]:
+    """Gives it back at once; the routers follow."""
+    return (yield from _moved(which, "cancel", ("cancelled",), version, {"reason": reason}))
+
+
+def approve(which: str, *, version: int) -> Conversation[answers.Entry]:
+    """Lets what waits of it through as it was at `version`: what somebody has seen. Operators only."""
+    path = f"/v1/reservations/{(yield from _handle(which))}/approve"
+    return (yield from send_json("POST", path, headers=if_match(version)))
+
+
+def reject(which: str, reason: str = "", *, version: int | None = None) -> Conversation[answers.Entry]:
+    """Turns away what waits of it. Operators only."""
+    return (yield from _moved(which, "reject", ("rejected", "committed"), version, {"reason": reason}))
+
+
+def _handle(which: str) -> Conversation[str]:
+    """
+    Raises:
+        NotFound: no reservation of that owner and name.
+    """
+    owner, slash, name = which.partition("/")
+    if not slash:
+        return quote(which, safe="")
+    for states in (LIVE, ()):
+        entries = yield from reservations(owner=owner, name=name, state=states, newest=True, limit=1)
+        if entries:
+            return entries[0]["handle"]
+    raise NotFound(404, {"type": "unknown-reservation", "detail": f"there is no reservation {which}"})
+
+
+def _version_of(which: str, version: int | None) -> Conversation[tuple[str, dict[str, str]]]:
+    """The handle, and the header that says of which version a change is."""
+    handle = yield from _handle(which)
+    if version is None:
+        version = (yield from reservation(handle))["version"]
+    return handle, if_match(version)
+
+
+def _moved(
+    which: str, verb: str, states: tuple[str, ...], version: int | None, body: Json | None = None
+) -> Conversation[answers.Entry]:
+    """Moves a reservation to one of the states; where an attempt was lost that may have done so, it is looked whether."""
+    handle = yield from _handle(which)
+    try:
+        return (
+            yield from send_json("POST", f"/v1/reservations/{handle}/{verb}", body=body, headers=if_match(version))
+        )
+    except (Conflict, StaleVersion) as problem:
+        if not problem.maybe_done:
+            raise
+        entry = yield from reservation(handle)
+        if entry["state"] not in states:
+            raise
+        return entry

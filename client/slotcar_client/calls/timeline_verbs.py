@@ -1,0 +1,51 @@
+"""Slot boundaries, and what was reserved in a month."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from slotcar_client import answers
+from slotcar_client.calls.requests import PAGE, Time, items, send_json, time_text
+from slotcar_client.transport import Conversation
+
+
+def timeline(
+    *, since: Time | None = None, until: Time | None = None, hours: float | None = None, device: Iterable[str] = (),
+    reservation: str | None = None, owner: str | None = None, name: str | None = None, label: str | None = None,
+    limit: int | None = None,
+) -> Conversation[list[answers.TimelineItem]]:  # fmt: skip
+    """Slot boundaries from an hour back to 24 hours ahead, where neither is said; the first `limit` (100)."""
+    query = {
+        "from": time_text(since), "until": time_text(until), "hours": hours, "device": list(device), "owner": owner,
+        "name": name, "reservation": reservation, "label": label,
+    }  # fmt: skip
+    listed: list[answers.TimelineItem] = []
+    most = 100 if limit is None else limit
+    while True:
+        page = yield from send_json("GET", "/v1/timeline", query | {"limit": min(PAGE, most - len(listed))})
+        listed += page["items"]
+        if page["next"] is None or len(listed) >= most:
+            return listed
+        query["from"] = page["next"]
+
+
+def boundaries(
+    *, since: Time | None = None, until: Time | None = None, limit: int | None = None
+) -> Conversation[list[answers.BoundaryCount]]:
+    """The next boundaries, counted; from now for 31 days where neither is said."""
+    return (yield from items("/v1/boundaries", {"from": time_text(since), "until": time_text(until), "limit": limit}))
+
+
+def boundary(instant: Time) -> Conversation[answers.BoundaryView]:
+    """What happens at an instant, how far each device is, and what changes on them."""
+    return (yield from send_json("GET", f"/v1/boundaries/{quote(time_text(instant) or '', safe='')}"))
+
+
+def usage(
+    *, by: str | None = None, since: Time | None = None, until: Time | None = None, owner: str | None = None
+) -> Conversation[list[answers.Usage]]:
+    """What was reserved in each month, by `owner`, `sls` or `domain`; this month where no time is said."""
+    return (
+        yield from items("/v1/usage", {"by": by, "from": time_text(since), "until": time_text(until), "owner": owner})
+    )
