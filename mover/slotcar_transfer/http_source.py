@@ -28,8 +28,9 @@ from slotcar_transfer.errors import Broken, Changed, Damaged, NotAllowed, Transf
 from slotcar_transfer.lanes import wanted_lanes
 from slotcar_transfer.manifest import Block, File, block_bytes_in, checked_path
 from slotcar_transfer.moving import Job
+from slotcar_transfer.part_files import place_of
 from slotcar_transfer.staging import Tree
-from slotcar_transfer.store import Store, place_of
+from slotcar_transfer.store import Store
 from slotcar_transfer.tcp import BASE
 
 #: Blocks of one request: a request costs a round trip.

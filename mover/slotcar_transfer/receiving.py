@@ -16,8 +16,9 @@ from slotcar_transfer.counting import Count
 from slotcar_transfer.errors import Broken, TransferError
 from slotcar_transfer.lanes import Ticker
 from slotcar_transfer.manifest import PAGE, SMALLEST_BLOCK_BYTES, Block, checked_files
+from slotcar_transfer.part_files import place_of
 from slotcar_transfer.staging import Tree
-from slotcar_transfer.store import Store, place_of
+from slotcar_transfer.store import Store
 from slotcar_transfer.wire import LARGEST_BLOCK_BYTES, Channel, Header, Kind
 
 #: Of one transfer; the list of them is kept in memory at both ends.

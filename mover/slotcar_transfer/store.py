@@ -6,26 +6,22 @@ renamed: under its final name it is whole or not there.
 
 from __future__ import annotations
 
-import errno
-import hashlib
 import os
 import shutil
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Lock
 
 import blake3
 
 from slotcar_transfer.errors import Damaged, NoSpace, TransferError, size_text
 from slotcar_transfer.journal import IN_PLACE, Journal, Record
-from slotcar_transfer.manifest import STAGING_PREFIX, Block, File, checked_path, count_of, digest_of
+from slotcar_transfer.manifest import Block, File, count_of, digest_of
+from slotcar_transfer.part_files import HASHED_AT_ONCE, PartFiles, Place, digest_at, write_at
 from slotcar_transfer.staging import Tree
 
-_MOST_OPEN, _HASHED_AT_ONCE = 16, 1 << 20
 #: Flushing a small file waits for the disk more than it works.
 _FINISHERS = 4
 #: What a file system needs beside the bytes of a file.
@@ -46,31 +42,6 @@ class _Arriving:
     checked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where it goes: `folder` below the root; `name` of a single file, empty for what comes as a folder."""
-
-    folder: tuple[str, ...]
-    name: str = ""
-
-
-def place_of(tree: Tree, destination: str, single: str | None) -> Place:
-    """A destination as it was said; `single` is the name of the file, where it is one.
-
-    A folder's files come below the destination. A file comes into the destination where that is a folder or ends with a
-    slash, and otherwise has its name.
-
-    Raises:
-        BadName: it leads elsewhere.
-    """
-    parts = tuple(checked_path(destination).removesuffix("/").split("/")) if destination.strip("/.") else ()
-    if single is None:
-        return Place(parts)
-    if not parts or destination.endswith("/") or tree.kind(parts) == "folder":
-        return Place(parts, single)
-    return Place(parts[:-1], parts[-1])
-
-
 class Store:
     """The receiving side of one transfer; open until `close`. Blocks may be written from several threads.
 
@@ -87,17 +58,11 @@ class Store:
         self, tree: Tree, place: Place, job: str, files: Sequence[File], block_bytes: int,
         placed: Callable[[int], None] = lambda _number: None,
     ) -> None:  # fmt: skip
-        self.files = [File(place.name, *one.row()[1:]) for one in files] if place.name else list(files)
-        self._tree, self._place = tree, place
+        self._parts = PartFiles(tree, place, job, files)
+        self.files, self.staging = self._parts.files, self._parts.staging
         self._placed: Callable[[int], None] = lambda _number: None
-        self._folder_name = STAGING_PREFIX + hashlib.sha256(job.encode()).hexdigest()[:16]
-        folder = tree.folder(place.folder, make=True)
-        with suppress(FileExistsError):
-            os.mkdir(self._folder_name, 0o700, dir_fd=folder)
-        self.staging = tree.root.joinpath(*place.folder, self._folder_name)
         self._journal = Journal(self.staging)
         self._lock = Lock()
-        self._open: OrderedDict[int, int] = OrderedDict()
         self._arriving: dict[int, _Arriving] = {}
         self.in_place: set[int] = set()
         self.block_bytes = block_bytes
@@ -150,8 +115,7 @@ class Store:
             for number in list(self._arriving):
                 self._verify(number)
         else:
-            for part in self.staging.glob("*.part"):
-                part.unlink()
+            self._parts.drop_parts()
         self._journal.begin(
             {"manifest": digest_of(self.files, self.block_bytes), "block_bytes": self.block_bytes}, list(self._known())
         )
@@ -164,7 +128,7 @@ class Store:
             return
         if record.offset == IN_PLACE:
             self._arriving.pop(record.file, None)
-            if self._final_size(record.file) == self.files[record.file].size_bytes:
+            if self._parts.final_size(record.file) == self.files[record.file].size_bytes:
                 self.in_place.add(record.file)
         elif record.offset < self.files[record.file].size_bytes and record.offset % self.block_bytes == 0:
             self._mark(record.file, record.offset, record.digest)
@@ -174,16 +138,16 @@ class Store:
         one, file = self._arriving[number], self.files[number]
         part = self.staging / f"{number}.part"
         # It may have been renamed, and the record of that not been written.
-        renamed = not part.exists() and one.missing == 0 and self._final_size(number) == file.size_bytes
+        renamed = not part.exists() and one.missing == 0 and self._parts.final_size(number) == file.size_bytes
         try:
-            source = self._open_final(number) if renamed else os.open(part, os.O_RDONLY | os.O_CLOEXEC)
+            source = self._parts.open_final(number) if renamed else os.open(part, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             del self._arriving[number]
             return
         try:
             for index in [index for index, there in enumerate(one.there) if there]:
                 length = min(self.block_bytes, file.size_bytes - index * self.block_bytes)
-                if _digest_of(source, index * self.block_bytes, length) != bytes(
+                if digest_at(source, index * self.block_bytes, length) != bytes(
                     one.digests[index * 32 : index * 32 + 32]
                 ):
                     one.there[index] = 0
@@ -220,11 +184,10 @@ class Store:
             if number in self.in_place:
                 continue
             if file.is_folder:
-                self._tree.folder((*self._place.folder, *file.path.removesuffix("/").split("/")), make=True)
+                self._parts.make_folder(number)
                 self._note_in_place(number)
             elif file.size_bytes == 0:
-                self._part(number)
-                self._drop_open(number)
+                self._parts.part(number)
                 self._put_in_place(number)
 
     # -- while it comes --------------------------------------------------------------------------------------------
@@ -237,12 +200,12 @@ class Store:
                 raise self._failed
             if self.has(block):
                 return False
-            file = self._part(block.file)
+            file = self._parts.part(block.file)
             copy = os.dup(file)  # another thread may close what is open longest
         try:
-            _write_at(copy, body, block.offset)
+            write_at(copy, body, block.offset)
         except OSError as error:
-            raise self._of(error) from error
+            raise self._parts.error_of(error) from error
         finally:
             os.close(copy)
         with self._lock:
@@ -251,7 +214,7 @@ class Store:
             try:
                 self._journal.add(Record(block.file, block.offset, digest))
             except OSError as error:
-                raise self._of(error) from error
+                raise self._parts.error_of(error) from error
             arriving = self._mark(block.file, block.offset, digest)
             self._schedule(block.file, arriving)
         return True
@@ -288,8 +251,7 @@ class Store:
         self._hashing.shutdown(cancel_futures=True)
         self._finishers.shutdown(cancel_futures=True)
         with self._lock:
-            for number in list(self._open):
-                self._drop_open(number)
+            self._parts.close_parts()
             self._journal.close()
         if not keep or not (self._arriving or self.in_place):
             shutil.rmtree(self.staging, ignore_errors=True)
@@ -332,7 +294,7 @@ class Store:
     def _run(self, pool: ThreadPoolExecutor, work: Callable[[int], None], number: int) -> None:
         def said(done: Future[None]) -> None:
             if not done.cancelled() and (error := done.exception()) is not None:
-                self._failed = self._failed or (self._of(error) if isinstance(error, OSError) else error)
+                self._failed = self._failed or (self._parts.error_of(error) if isinstance(error, OSError) else error)
 
         with suppress(RuntimeError):  # it is being closed
             pool.submit(work, number).add_done_callback(said)
@@ -344,10 +306,10 @@ class Store:
             return
         one.hasher = one.hasher or blake3.blake3()
         with self._lock:
-            file = os.dup(self._part(number))
+            file = os.dup(self._parts.part(number))
         try:
             while one.hashed < size and one.there[one.hashed // self.block_bytes]:
-                body = os.pread(file, min(_HASHED_AT_ONCE, self.block_bytes, size - one.hashed), one.hashed)
+                body = os.pread(file, min(HASHED_AT_ONCE, self.block_bytes, size - one.hashed), one.hashed)
                 if not body:
                     raise Damaged(f"{self.files[number].path} is shorter on the disk than it was written")
                 one.hasher.update(body)
@@ -364,7 +326,7 @@ class Store:
 
     def _put_checked(self, number: int) -> None:
         with self._lock:
-            file = os.dup(self._part(number))
+            file = os.dup(self._parts.part(number))
         try:
             if self.check is not None:
                 self.check(file)
@@ -372,20 +334,11 @@ class Store:
         finally:
             os.close(file)
         with self._lock:
-            self._drop_open(number)
             self._put_in_place(number)
 
     def _put_in_place(self, number: int) -> None:
-        file = self.files[number]
-        *folders, name = file.path.split("/")
-        part = self.staging / f"{number}.part"
-        part.chmod(file.mode or 0o600)
-        os.utime(part, ns=(file.mtime_ns, file.mtime_ns))
-        folder = self._tree.folder((*self._place.folder, *folders), make=True)
-        try:
-            os.rename(part, name, dst_dir_fd=folder)
-        except IsADirectoryError as error:
-            raise TransferError(f"{file.path} is a folder at the destination, and a file at the source") from error
+        self._parts.close_part(number)
+        self._parts.put_in_place(number)
         self._note_in_place(number)
 
     def _note_in_place(self, number: int) -> None:
@@ -393,69 +346,3 @@ class Store:
         self._arriving.pop(number, None)
         self.in_place.add(number)
         self._placed(number)
-
-    # -- files -----------------------------------------------------------------------------------------------------
-
-    def _part(self, number: int) -> int:
-        if number in self._open:
-            self._open.move_to_end(number)
-            return self._open[number]
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
-            file = os.open(self.staging / f"{number}.part", flags, 0o600)
-        except OSError as error:
-            raise self._of(error) from error
-        self._open[number] = file
-        if len(self._open) > _MOST_OPEN:
-            os.close(self._open.popitem(last=False)[1])
-        return file
-
-    def _drop_open(self, number: int) -> None:
-        if (file := self._open.pop(number, None)) is not None:
-            os.close(file)
-
-    def _open_final(self, number: int) -> int:
-        *folders, name = self.files[number].path.split("/")
-        folder = self._tree.folder((*self._place.folder, *folders))
-        return os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-
-    def _final_size(self, number: int) -> int | None:
-        if self.files[number].is_folder:
-            return 0
-        try:
-            file = self._open_final(number)
-        except (OSError, TransferError):
-            return None
-        try:
-            return os.fstat(file).st_size
-        finally:
-            os.close(file)
-
-    def _of(self, error: OSError) -> TransferError:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return NoSpace(
-                f"{self.staging.parent} has no space left; what had arrived of unfinished files was taken away"
-            )
-        return TransferError(f"{error.filename or self.staging.parent} cannot be written: {error.strerror}")
-
-
-def _write_at(file: int, body: memoryview, offset: int) -> None:
-    while body:
-        count = os.pwrite(file, body, offset)
-        body, offset = body[count:], offset + count
-
-
-def _digest_of(file: int, offset: int, length: int) -> bytes:
-    digest = blake3.blake3()
-    while length:
-        body = os.pread(file, min(length, _HASHED_AT_ONCE), offset)
-        if not body:
-            break
-        digest.update(body)
-        offset, length = offset + len(body), length - len(body)
-    return digest.digest()
-
-
-def path_of(store: Store) -> Path:
-    """Where it arrives, for people."""
-    return store.staging.parent

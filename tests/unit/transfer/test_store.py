@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from slotcar_transfer import store as stores
 from slotcar_transfer.errors import BadName, Damaged, NoSpace, TransferError
 from slotcar_transfer.manifest import SMALLEST_BLOCK_BYTES, Block, File, blocks_of
+from slotcar_transfer.part_files import Place, place_of
 from slotcar_transfer.staging import Tree
-from slotcar_transfer.store import Place, Store, place_of
+from slotcar_transfer.store import Store
 from tests.support.examples import examples
 
 SIZE = SMALLEST_BLOCK_BYTES
