@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from slotcar.ledger.model import State
 from slotcar.problems import LINE_PATTERN
 from slotcar.reservation.model import ReservationFields
 from slotcar.reservation.written import DURATION_PATTERN, QUANTITY_PATTERN, TIME_PATTERN
-from slotcar.views.timeline import SlotAtBoundary
 
 
 class Answer(BaseModel):
@@ -187,99 +186,6 @@ class RefusalOut(Answer):
     path: list[str] = Field(description="its routers in order, where several were tried")
 
 
-class DifferenceOut(Answer):
-    key: str
-    before: Any
-    after: Any
-
-
-class StepOut(Answer):
-    action: Literal["create", "change", "cancel", "no-op"]
-    owner: str
-    name: str
-    handle: str | None
-    expected_version: int | None
-    reservation: ReservationOut | None
-    paths: list[PathOut] | None = Field(
-        description="those that an apply takes, and no others; null where it takes none"
-    )
-    differences: list[DifferenceOut]
-    refusal: RefusalOut | None
-    seen: str = Field(description="stands for what the reservation was when the plan was made; an apply compares it")
-    waits: bool = Field(description="it comes into force only once an operator has approved it")
-    note: str
-
-
-class DeviceDiffOut(Answer):
-    device: str
-    diff: list[str] = Field(description="unified diff of the part of the configuration that Slotcar owns")
-    first_line: int = Field(description="how many lines of this diff stood on the pages before")
-    lines_left_out: int = Field(description="how many lines of this diff come on the pages after")
-    approximations: list[str] = Field(
-        description="what the platform does otherwise than it should, each once in a plan"
-    )
-
-
-class BoundaryOut(Answer):
-    at: datetime
-    devices: list[DeviceDiffOut]
-
-
-class SummaryOut(Answer):
-    create: int
-    change: int
-    cancel: int
-    unchanged: int
-    refused: int
-
-
-class PlanOut(Answer):
-    format: str
-    made_at: datetime
-    ledger_sequence: int | None
-    network: str
-    set_name: str
-    owners: list[str] = Field(
-        description="of whom it speaks: what they have in the set and not in the file is cancelled"
-    )
-    moves: list[str] = Field(description="handles of deadline transfers that move to make room")
-    steps: list[StepOut]
-    boundaries: list[BoundaryOut] = Field(description="none for a requester, who sees no device")
-    boundaries_left_out: int = Field(description="boundaries that come after those of this page")
-    next: str | None = Field(
-        description="plan the same again with `from` at this for the page after; null on the last"
-    )
-    summary: SummaryOut
-
-
-PhaseName = Literal["planned", "staged", "armed", "active", "failed", "unrecorded"]
-
-
-class DeviceAtBoundaryOut(Answer):
-    device: str
-    phase: PhaseName
-    lag_us: int | None = Field(description="how long after the boundary it acted, where that was measured")
-    message: str = Field(description="why it failed, or that it came late")
-
-
-class TimelineItemOut(Answer):
-    at: datetime
-    starting: list[str]
-    ending: list[str]
-    changing: list[str] = Field(description="those whose rate changes")
-    slots: list[SlotAtBoundary] = Field(description="which slot it is, of those of them that have several")
-    active: int = Field(description="reservations active from this instant on")
-    phase: PhaseName = Field(description="of the device that is furthest behind")
-    lag_us: int | None = Field(description="of the last device, as far as lags are known")
-    skew_us: int | None = Field(description="from the first device to the last one")
-    devices: list[DeviceAtBoundaryOut] = Field(description="those that it concerns")
-
-
-class TimelineOut(Answer):
-    items: list[TimelineItemOut]
-    next: datetime | None = Field(description="ask again with `from` at this for the page after; null on the last")
-
-
 class RatesIn(Answer):
     """A rate each way; what is left out stays."""
 
@@ -318,82 +224,6 @@ class ExtendIn(Answer):
 
 class ReasonIn(Answer):
     reason: str = Field(default="", max_length=500, pattern=LINE_PATTERN, description="one line, for the audit log")
-
-
-class HoldIn(ReasonIn):
-    until: AwareDatetime | None = Field(
-        default=None, description="when the controller takes it back into care; left out: once it is released"
-    )
-
-
-class AppliedOut(Answer):
-    created: int
-    changed: int
-    cancelled: int
-    entries: list[EntryOut]
-
-
-class ConfigurationOut(Answer):
-    device: str
-    platform: str = Field(description="as `slotcar_platform` of the inventory names it", examples=["linux-tc"])
-    at: datetime
-    lines: list[str]
-
-
-class ConfigurationsOut(Answer):
-    items: list[ConfigurationOut]
-
-
-class DifferenceOfDeviceOut(Answer):
-    device: str
-    state: Literal["equal", "different", "failed"]
-    diff: list[str] = Field(description="unified diff from what the device has to what is wanted")
-    message: str = Field(description="why the device could not be read")
-
-
-class WatchOut(Answer):
-    """How a device tells of changes by itself; what it tells, the controller that leads checks at once."""
-
-    device: str
-    state: Literal["connecting", "watching", "listening", "broken", "unwatched"]
-    how: str
-    since: datetime
-    message: str = Field(description="why it is broken or unwatched")
-    told: int = Field(description="how often it told of a change, also of the controller's own")
-    asked: int = Field(description="how often it was checked for that")
-
-
-class ControllerOut(Answer):
-    """What this controller is about; all but `leading` is empty where another one leads."""
-
-    now: datetime
-    started_at: datetime
-    reconciles: bool = Field(description="False for a controller that only answers")
-    leading: bool
-    settled: bool = Field(description="every device had what is wanted when it was last read")
-    checked_at: datetime | None = Field(description="when the device was read whose last reading is oldest")
-    next_boundary: datetime | None
-    phases: dict[str, str] = Field(description="how far each device is with the next or last boundary")
-    troubles: dict[str, str] = Field(description="devices that take no push, and why")
-    pushes: int
-    failed_pushes: int
-    last_push_at: datetime | None
-    last_revision: str
-    error: str
-    watches: list[WatchOut] = Field(
-        description="how devices tell of changes; empty where none is to (SLOTCAR_WATCH, SLOTCAR_SYSLOG_LISTEN)"
-    )
-
-
-class CheckOut(Answer):
-    name: str
-    ok: bool
-    message: str
-
-
-class HealthOut(Answer):
-    status: Literal["ok", "failing"]
-    checks: list[CheckOut]
 
 
 class ErrorOut(Answer):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from slotcar.api.context import IF_MATCH
-from slotcar.api.examples import EXAMPLES, PROBLEMS
+from slotcar.api.examples import EXAMPLES
 from slotcar.api.models import ProblemOut
+from slotcar.api.problem_examples import PROBLEMS
 from slotcar.api.problems import MEDIA_TYPE
 from slotcar.planning.plan_file import PlanFile
 from slotcar.reservation import json_schema, reservation_schema

@@ -7,7 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from slotcar.api.models import Answer, TimelineItemOut, WindowOut
+from slotcar.api.models import Answer, WindowOut
+from slotcar.api.timeline_models import TimelineItemOut
 
 
 class CourseStepOut(Answer):

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from slotcar.api.models import PlanOut
+from slotcar.api.plan_models import PlanOut
 from slotcar.auth.tokens import Caller
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger, open_ledger

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from slotcar.ledger.ledger import Ledger as Ledger
-    from slotcar.ledger.ledger import open_ledger as open_ledger
+    from slotcar.ledger.opening import open_ledger as open_ledger
     from slotcar.ledger.queries import Filter as Filter
 
 __all__ = ["Filter", "Ledger", "open_ledger"]
@@ -16,6 +16,6 @@ def __getattr__(name: str) -> Any:
     """Loads SQLAlchemy and the tables' kernels only for who opens a ledger: the model is everybody's."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from slotcar.ledger import ledger, queries
+    from slotcar.ledger import ledger, opening, queries
 
-    return getattr(queries if name == "Filter" else ledger, name)
+    return getattr({"Filter": queries, "Ledger": ledger, "open_ledger": opening}[name], name)

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from slotcar.admission.model import Refused
+from slotcar.ledger.batch import Key, Labelled, Needs
 from slotcar.ledger.errors import PlanNotAdmitted, StaleLedger
 from slotcar.ledger.groups import waiting_together
 from slotcar.ledger.model import AdmissionRequest, Cancellation, Entry, State
 from slotcar.ledger.operations import Admit, Operation, move
 from slotcar.ledger.rights import check_quotas, owners_usage
-from slotcar.ledger.transaction import Key, Labelled, Needs, Transaction
+from slotcar.ledger.transaction import Transaction
 
 
 class Basis(Protocol):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from slotcar.ledger.batch import Needs
 from slotcar.ledger.errors import ForbiddenTransition
 from slotcar.ledger.model import Condition, Entry, State
 from slotcar.ledger.operations import Operation, move, require_state
 from slotcar.ledger.recording import ask, document, record
 from slotcar.ledger.rights import as_asked, check_flows, firm_state
-from slotcar.ledger.transaction import Needs, Transaction
+from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import progress_after
 
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 
 from slotcar.admission.model import Demand, highest_bps
 from slotcar.ledger.approving import Approve, Reject
+from slotcar.ledger.batch import Key
 from slotcar.ledger.errors import ForbiddenTransition, StaleVersion
 from slotcar.ledger.model import GROUP_STATES, OCCUPYING, TRANSITIONS, AdmissionRequest, Entry, State
 from slotcar.ledger.operations import Operation, move
 from slotcar.ledger.rights import firm_state
-from slotcar.ledger.transaction import Key, Transaction
+from slotcar.ledger.transaction import Transaction
 from slotcar.path.model import Path
 from slotcar.policy.amounts import amount_of
 from slotcar.policy.gate import Gate, needs_approval

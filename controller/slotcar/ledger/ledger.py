@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from functools import partial
-from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -14,11 +12,10 @@ from sqlalchemy import Engine, text
 
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
-from slotcar.ledger import database, embedded, group_queries, queries
+from slotcar.ledger import database, group_queries, queries
 from slotcar.ledger.applying import ApplyPlan, Basis
 from slotcar.ledger.approving import Approve, Commit, Reject
 from slotcar.ledger.database import SchemaState
-from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import OnGroup
 from slotcar.ledger.known_entries import KnownEntries
@@ -379,36 +376,3 @@ class Ledger:
             transaction.event(kind, now, None, None, **details)
             transaction.flush()
         return head.event
-
-
-def open_ledger(url: str | None, state_dir: Path, *, migrate: bool | None = None) -> Ledger:
-    """The ledger at a PostgreSQL URL, or the embedded one in `state_dir/postgres`.
-
-    The embedded one is brought to this version by itself; a server's only by `slotcar db upgrade` (`migrate`).
-
-    Raises:
-        LedgerUnavailable: no server, no room, or tables of another version.
-    """
-    embedded_one, revive = url is None, None
-    if url is None:
-        # Nobody else starts it again when it dies.
-        revive = partial(embedded.start, (state_dir / "postgres").absolute())
-        url = revive()
-    ledger = Ledger(database.make_engine(url, revive))
-    try:
-        if migrate if migrate is not None else embedded_one:
-            ledger.upgrade()
-        state = ledger.schema_state()
-        if migrate is not False and state is not SchemaState.CURRENT:
-            raise LedgerUnavailable(_WORDS[state])
-    except BaseException:
-        ledger.close()
-        raise
-    return ledger
-
-
-_WORDS = {
-    SchemaState.EMPTY: "the database has no ledger yet: run slotcar db upgrade",
-    SchemaState.BEHIND: "the database's ledger is of an older version: run slotcar db upgrade",
-    SchemaState.AHEAD: "the database's ledger is of a newer version than this Slotcar: upgrade Slotcar",
-}

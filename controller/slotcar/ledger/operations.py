@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from slotcar.admission.choosing import place_on_first
 from slotcar.admission.model import Refused
 from slotcar.admission.placing import Placement
+from slotcar.ledger.batch import Needs, Remembered
 from slotcar.ledger.errors import ForbiddenTransition, IdempotencyConflict, NameTaken
 from slotcar.ledger.model import (
     OCCUPYING,
@@ -24,7 +25,7 @@ from slotcar.ledger.model import (
 )
 from slotcar.ledger.recording import ask, document, record
 from slotcar.ledger.rights import as_asked, check_flows, check_quotas, firm_state, owners_usage
-from slotcar.ledger.transaction import Needs, Remembered, Transaction
+from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import done_by, movable_in, move_others, progress_after, rules_of
 from slotcar.path.flow import flow_matches
 from slotcar.path.model import Path

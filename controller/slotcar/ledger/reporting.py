@@ -15,11 +15,12 @@ from slotcar.admission.decision import absent
 from slotcar.admission.free import free_in
 from slotcar.admission.placing import next_second, place_transfer, profile_of, rest_of, transfer_of, with_profile
 from slotcar.admission.rates import Profile
+from slotcar.ledger.batch import Needs
 from slotcar.ledger.errors import ProgressRefused
 from slotcar.ledger.model import Entry, Progress, State
 from slotcar.ledger.operations import Operation, move
 from slotcar.ledger.recording import document, record
-from slotcar.ledger.transaction import Needs, Transaction
+from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import movable_in, move_others, moved_form, rules_of, within
 from slotcar.reservation.need import VolumeByDeadline
 from slotcar.timebase import Window, iso

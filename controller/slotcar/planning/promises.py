@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from slotcar.ledger.batch import Labelled
 from slotcar.ledger.model import Entry, State
-from slotcar.ledger.transaction import Labelled
 from slotcar.planning.matching import SET_LABEL, compare, live
 from slotcar.planning.plan import Plan
 from slotcar.planning.routing import hops_of

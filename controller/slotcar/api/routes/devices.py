@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 
 from slotcar.api.context import TheCaller, TheContext, now
-from slotcar.api.models import DifferenceOfDeviceOut, HoldIn
+from slotcar.api.controller_models import DifferenceOfDeviceOut, HoldIn
 from slotcar.api.overview_models import HoldOut, HoldsOut
 from slotcar.overview import Overview
 from slotcar.recovery.comparison import difference_document

@@ -9,8 +9,8 @@ from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from slotcar.api.context import Context, KnownCaller, TheContext, now
+from slotcar.api.controller_models import HealthOut
 from slotcar.api.metrics import registry_of
-from slotcar.api.models import HealthOut
 from slotcar.auth.access import may_overview
 from slotcar.ledger.database import SchemaState
 from slotcar.ledger.errors import LedgerUnavailable

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Depends, Query, Response
 
 from slotcar.api.context import TheCaller, TheContext, now
 from slotcar.api.limits import json_only
-from slotcar.api.models import AppliedOut, PlanOut
+from slotcar.api.plan_models import AppliedOut, PlanOut
 from slotcar.api.plan_process import PlanRequest
 from slotcar.planning.plan_file import plan_of_document
 from slotcar.planning.plan_page import PageStart, page_start

@@ -18,8 +18,9 @@ from slotcar.api.context import (
     label_of,
     now,
 )
+from slotcar.api.controller_models import ConfigurationsOut, ControllerOut
 from slotcar.api.loop import controller_document
-from slotcar.api.models import ConfigurationsOut, ControllerOut, TimelineOut
+from slotcar.api.timeline_models import TimelineOut
 from slotcar.auth.access import require_overview
 from slotcar.timebase import iso
 from slotcar.views.documents import configurations_document, timeline_document

@@ -1,0 +1,148 @@
+"""`Broker`: all verbs; here those that move reservations and groups on to another state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from slotcar.auth import access
+from slotcar.auth.tokens import Caller
+from slotcar.broker.files import Files
+from slotcar.ledger.groups import ApproveGroup, OnGroup
+from slotcar.ledger.model import Entry, State
+from slotcar.planning.errors import NotPossible
+from slotcar.planning.request_limits import require_few_windows
+from slotcar.planning.routing import RoutedReservation, route
+from slotcar.planning.source import group_members
+from slotcar.problems import InvalidInput, Problem, is_line
+from slotcar.reservation import require_valid
+from slotcar.reservation.model import Reservation
+
+LONGEST_REASON = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Broker(Files):
+    """The verbs. Errors are `SlotcarError`s; `RefusedByAdmission` carries the numbers."""
+
+    # -- states ----------------------------------------------------------------------------------------------------
+
+    def commit(self, which: str, caller: Caller, now: datetime, expected_version: int | None = None) -> Entry:
+        """Makes a hold firm; above the operator's gate it waits for approval instead.
+
+        Raises:
+            ForbiddenTransition: it is not held.
+        """
+        entry = self._changeable(which, caller, alone=True)
+        return self.ledger.commit(entry.handle, now, actor=caller.name, expected_version=expected_version)
+
+    def cancel(
+        self, which: str, caller: Caller, now: datetime, expected_version: int | None = None, reason: str = ""
+    ) -> Entry:
+        """Gives it back, at once; routers follow at the reconcile loop's next turn.
+
+        Raises:
+            InvalidInput: the reason is not one line.
+        """
+        entry = self._changeable(which, caller, alone=True)
+        _require_reason(reason)
+        return self.ledger.transition(
+            entry.handle, State.CANCELLED, now, actor=caller.name, expected_version=expected_version, reason=reason
+        )
+
+    def approve(self, which: str, expected_version: int, caller: Caller, now: datetime) -> Entry:
+        """Lets what waits of it into force as it was at `expected_version`: the reservation, or the change of it.
+
+        Raises:
+            NotAllowed: no operator. StaleVersion: it has changed since. ForbiddenTransition: nothing of it waits.
+            CannotExpress, RefusedByPolicy: see `create`.
+        """
+        access.require_operator(caller, "approve a reservation")
+        entry = self._changeable(which, caller, alone=True)
+        change = entry.proposed
+        routed = RoutedReservation(change.reservation, change.paths, change.demands) if change else None
+        return self.ledger.approve(
+            entry.handle,
+            now,
+            actor=caller.name,
+            expected_version=expected_version,
+            condition=self._platform_limits.condition(routed) if routed else None,
+        )
+
+    def reject(
+        self, which: str, caller: Caller, now: datetime, expected_version: int | None = None, reason: str = ""
+    ) -> Entry:
+        """Turns away what waits of it: the reservation; of a committed one the change, and it stays as it is.
+
+        Raises:
+            NotAllowed: no operator. ForbiddenTransition: nothing of it waits.
+        """
+        access.require_operator(caller, "reject a reservation")
+        handle = self._changeable(which, caller, alone=True).handle
+        return self.ledger.reject(handle, now, actor=caller.name, expected_version=expected_version, reason=reason)
+
+    def extend(
+        self, which: str, by: timedelta, caller: Caller, now: datetime, expected_version: int | None = None
+    ) -> Entry:
+        """Keeps a hold until `by` from now.
+
+        Raises:
+            NotPossible: it is not held. HoldTooLong: the operator lets no hold last so long.
+        """
+        entry = self._changeable(which, caller, alone=True)
+        if entry.state is not State.HELD:
+            raise NotPossible(f"reservation {entry.handle} is {entry.state.value}: only a hold can be extended")
+        return self.ledger.extend_hold(
+            entry.handle, now + by, now, actor=caller.name, expected_version=expected_version
+        )
+
+    # -- groups ----------------------------------------------------------------------------------------------------
+
+    def create_group(
+        self, members: Sequence[Reservation], caller: Caller, now: datetime, hold: timedelta | None = None
+    ) -> tuple[Entry, ...]:
+        """Admits and commits all members of a group, or holds them, or leaves them to approval; or none of them.
+
+        Raises:
+            PlanNotAdmitted: no room for some member; its refusal names it. CannotExpress, NameTaken, NoPath,
+            NoSuchResource, RefusedByPolicy: see `create`.
+        """
+        require_few_windows((("", one) for one in members), self.settings.max_windows)
+        for one in members:
+            access.owner_for(caller, one.owner)
+        routed = [route(require_valid(one), self.network) for one in members]
+        how = {"hold_until": now + hold} if hold else {}
+        return self.ledger.apply([self._request(one, caller, **how) for one in routed], now, actor=caller.name)
+
+    def create_group_as_said(
+        self, said: Mapping[str, Any], now: datetime, hold: timedelta | None, caller: Caller
+    ) -> tuple[Entry, ...]:
+        """As `create_group`, of a group as a reservation file says it."""
+        return self.create_group(group_members(said, now, self.settings.max_windows, self.network), caller, now, hold)
+
+    def on_group(
+        self, change: type[OnGroup], which: str, caller: Caller, now: datetime, reason: str = "",
+        expected_version: int | None = None,
+    ) -> tuple[Entry, ...]:  # fmt: skip
+        """Cancels, commits, approves or rejects all members of a group at once.
+
+        Raises:
+            UnknownHandle, StaleVersion, NotAllowed. ForbiddenTransition: its state does not allow it. InvalidInput: the
+            reason is not one line.
+        """
+        if issubclass(change, ApproveGroup):
+            access.require_operator(caller, "approve or reject a group")
+        members = self.group(which, caller)
+        for one in members:
+            access.require_change(caller, one)
+        _require_reason(reason)
+        group = members[0].group or ""
+        return self.ledger.on_group(change(now, group, caller.name, reason, expected_version))
+
+
+def _require_reason(reason: str) -> None:
+    if not is_line(reason, LONGEST_REASON):
+        hint = f"say one line of at most {LONGEST_REASON} characters"
+        raise InvalidInput([Problem("request", 0, "reason", "is no reason", reason[:60], hint)])

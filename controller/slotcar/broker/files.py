@@ -1,0 +1,120 @@
+"""What is done with reservation files: plan them, and apply exactly the plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from slotcar.auth import access
+from slotcar.auth.tokens import Caller
+from slotcar.broker.requests import SOLVER, Requests
+from slotcar.ledger.model import AdmissionRequest, Cancellation
+from slotcar.planning.errors import StalePlan, require_no_refusal
+from slotcar.planning.matching import match
+from slotcar.planning.plan import Applied, Plan, make_plan, network_digest
+from slotcar.planning.promises import Promises
+from slotcar.planning.request_limits import require_few_windows
+from slotcar.planning.routing import RoutedReservation, hops_of, route, routed_ways
+from slotcar.planning.source import Source
+from slotcar.planning.step import Action, PlanStep
+from slotcar.reservation import require_valid
+from slotcar.reservation.model import Reservation
+from slotcar.timebase import iso
+
+
+@dataclass(frozen=True, slots=True)
+class Files(Requests):
+    """The part of `Broker` that plans and applies reservation files."""
+
+    def plan(self, source: Source, caller: Caller, now: datetime, show_from: datetime | None = None) -> Plan:
+        """What applying the files would do, against the ledger as it is; writes nothing. `show_from`: see `make_plan`.
+
+        A requester gets the outcome of each of its reservations, and no device's difference.
+
+        Raises:
+            CannotExpress, RefusedByPolicy: see `create`. InvalidInput: the files have more windows than
+            `Settings.max_windows`.
+        """
+        placed = ((f"reservations[{index}]", one) for index, one in enumerate(source.reservations))
+        require_few_windows(placed, self.settings.max_windows)
+        for owner in source.scope.owners:
+            access.require_plan(caller, owner)
+        wanted = [self._granted(one, caller) for one in source.reservations]
+        tables, sequence = self.ledger.ask(lambda tables: tables.copy(), now)
+        current = self.ledger.live_between(now)
+        made = make_plan(
+            match(wanted, current, source.scope, now, source.relative),
+            current,
+            tables,
+            self.network,
+            now=now,
+            sequence=sequence,
+            scope=source.scope,
+            policy=self.ledger.terms.policy,
+            names_others=access.may_see_all(caller),
+            paths=source.paths,
+            show_from=show_from,
+            solver=SOLVER,
+            most_paths=self.settings.paths,
+        )
+        return made if access.may_overview(caller) else made.without_devices()
+
+    def apply(self, plan: Plan, caller: Caller, now: datetime) -> Applied:
+        """Exactly the plan, whole or not at all.
+
+        Raises:
+            InvalidInput: it has more windows than `Settings.max_windows`.
+            PlanRefused: it holds a refusal. StalePlan, StaleLedger: what it rests on has changed since it was made, or
+            another thing would come of it than it says (ADR 33). NotAllowed: it speaks for other owners.
+            PlanNotAdmitted: it does not fit any more. CannotExpress: a platform has no words for what it would leave.
+            RefusedByPolicy: see `create`.
+        """
+        steps = ((f"steps[{i}].reservation", one.reservation) for i, one in enumerate(plan.steps) if one.reservation)
+        require_few_windows(steps, self.settings.max_windows)
+        require_no_refusal("/".join(step.key) for step in plan.refused)
+        if plan.network_digest != network_digest(self.network):
+            raise StalePlan("the inventory has changed since the plan was made: make the plan again")
+        if plan.sequence is None:
+            raise StalePlan("the plan was made without a ledger (--offline): make it again with one")
+        for owner in {*plan.owners, *(step.key[0] for step in plan.steps)}:
+            access.owner_for(caller, owner)
+        if not plan.steps:
+            return Applied((), 0, 0, 0)
+        doing = [step for step in plan.steps if step.action is not Action.NO_OP]
+        changes = [self._change_of(step, caller, now) for step in doing]
+        entries = self.ledger.apply(changes, now, actor=caller.name, basis=Promises(plan, now))
+        actions = [step.action for step in doing]
+        return Applied(entries, *(actions.count(one) for one in (Action.CREATE, Action.CHANGE, Action.CANCEL)))
+
+    def _change_of(self, step: PlanStep, caller: Caller, now: datetime) -> AdmissionRequest | Cancellation:
+        """What the ledger is asked for a step of a plan, which may have been written by anybody."""
+        entry = None if step.handle is None else self._changeable(step.handle, caller)
+        if entry is not None and entry.reservation.key != step.key:
+            raise StalePlan(f"{step.handle} is not {'/'.join(step.key)}: make the plan again")
+        if step.reservation is None or step.action is Action.CANCEL:
+            assert step.handle is not None
+            return Cancellation(step.handle)
+        if step.reservation.end <= now:
+            raise StalePlan(f"{'/'.join(step.key)} ended at {iso(step.reservation.end)}: make the plan again")
+        routed = step.routed or self._as_planned(step, self._granted(step.reservation, caller))
+        require_valid(step.reservation, "plan")
+        return self._request(routed, caller, replaces=step.handle)
+
+    def _as_planned(self, step: PlanStep, reservation: Reservation) -> RoutedReservation:
+        """On the very path of the plan, which may have been written by anybody.
+
+        Raises:
+            StalePlan: it is none of those that a reservation may take here. EndpointNotAllowed.
+        """
+        shortest = route(reservation, self.network)
+        self.ledger.terms.policy.endpoints.check(reservation, shortest.paths)
+        if step.paths is None or hops_of(shortest.paths) == step.paths:
+            return shortest
+        for one in routed_ways(reservation, self.network, self.settings.paths):
+            if hops_of(one.paths) == step.paths:
+                return one
+        path = " > ".join(hop.device for hop in step.paths[0])
+        raise StalePlan(
+            f"the plan takes {'/'.join(step.key)} along {path}, which is none of the paths that are tried here"
+            f" (SLOTCAR_PATHS is {self.settings.paths}): make the plan again"
+        )

@@ -1,0 +1,215 @@
+"""What asks the slot tables for room: create, modify, report and bind, on one of the paths that a reservation may take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from slotcar.admission import capacities
+from slotcar.admission.highs import HighsSolver
+from slotcar.admission.model import Refused
+from slotcar.auth import access
+from slotcar.auth.tokens import Caller
+from slotcar.ledger.model import AdmissionRequest, Alternative, Condition, Entry, Terms
+from slotcar.looking import Looking
+from slotcar.path.model import Path
+from slotcar.planning.errors import CannotExpress, NotPossible, RefusedByAdmission
+from slotcar.planning.modification import Modification, modified, with_ports
+from slotcar.planning.never_fits import never_fits, require_it_may_fit
+from slotcar.planning.platform_limits import PlatformLimits
+from slotcar.planning.request_limits import require_few_windows
+from slotcar.planning.routing import RoutedReservation, route, routed_ways
+from slotcar.reservation import require_valid
+from slotcar.reservation.model import Reservation
+from slotcar.wiring import policy_of
+
+#: Of joint moves.
+SOLVER = HighsSolver()
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a create is meant: `hold` keeps it for that long instead of committing it."""
+
+    hold: timedelta | None = None
+    idempotency_key: str | None = None
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Requests(Looking):
+    """The part of `Broker` that asks admission. Errors are `SlotcarError`s; `RefusedByAdmission` carries the numbers."""
+
+    _platform_limits: PlatformLimits = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_platform_limits", PlatformLimits(self.network))
+        policy = policy_of(self.settings, self.network)
+        terms = Terms(capacities(self.network), self.network.sls, policy, SOLVER, self._condition_of)
+        self.ledger.set_terms(terms)
+
+    def create(self, reservation: Reservation, caller: Caller, now: datetime, options: Options = Options()) -> Entry:
+        """Admits and commits, or holds, or leaves it to approval.
+
+        Raises:
+            RefusedByAdmission: no room; nothing is held. CannotExpress: a platform on the path has no words for it.
+            InvalidInput: see `require_valid`. NameTaken, IdempotencyConflict, NoPath. RefusedByPolicy: the operator's
+            rules forbid it.
+        """
+        access.owner_for(caller, reservation.owner)
+        hold_until = now + options.hold if options.hold else None
+        return self._admit(
+            reservation,
+            caller,
+            now,
+            hold_until=hold_until,
+            idempotency_key=options.idempotency_key,
+            fingerprint=options.fingerprint,
+        )
+
+    def modify(
+        self,
+        which: str,
+        change: Modification,
+        caller: Caller,
+        now: datetime,
+        expected_version: int | None = None,
+    ) -> Entry:
+        """Another rate or window, atomically: if the new one is refused, the old one stays as it was.
+
+        A raise of a committed reservation above the operator's gate is `proposed` until an operator approves it, and
+        the old one stays in force; it takes the place of an earlier change that waits, and so does any other change.
+
+        Raises:
+            RefusedByAdmission: no room. CannotExpress, RefusedByPolicy: see `create`. StaleVersion: it is not at
+            `expected_version`. NotPossible: see `modified`.
+        """
+        entry = self._changeable(which, caller, alone=True)
+        reservation = modified(entry.reservation, change, now)
+        return self._admit(
+            reservation,
+            caller,
+            now,
+            present=entry.paths,
+            hold_until=entry.hold_until,
+            replaces=entry.handle,
+            expected_version=expected_version if expected_version is not None else entry.version,
+        )
+
+    def report(
+        self,
+        which: str,
+        remaining_bytes: int,
+        caller: Caller,
+        now: datetime,
+        expected_version: int | None = None,
+    ) -> Entry:
+        """What remains of a volume by a deadline; its rates are found again, and 0 ends it.
+
+        Raises:
+            ProgressRefused: more remains than before, or it is no such reservation, or not in force. StaleVersion.
+        """
+        entry = self._changeable(which, caller)
+        return self.ledger.report(
+            entry.handle, remaining_bytes, now, actor=caller.name, expected_version=expected_version
+        )
+
+    def bind(
+        self,
+        which: str,
+        caller: Caller,
+        now: datetime,
+        source_port: int | None = None,
+        destination_port: int | None = None,
+        expected_version: int | None = None,
+    ) -> Entry:
+        """Ports that were not known before (GARA §3.1). What a flow costs the network does not change by it.
+
+        Raises:
+            NotPossible: no port was given, or it is no flow. CannotExpress: flows that shared a policer would need one
+            each, too many.
+            RefusedByPolicy: see `create`.
+        """
+        if source_port is None and destination_port is None:
+            raise NotPossible("bind needs a source port, a destination port, or both")
+        entry = self._changeable(which, caller)
+        if entry.reservation.claim is not None:
+            raise NotPossible(f"{entry.handle} reserves {entry.reservation.claim.kind}, which has no ports to bind")
+        change = entry.proposed
+        reservation = with_ports(entry.reservation, source_port, destination_port)
+        return self.ledger.rebind(
+            entry.handle,
+            require_valid(reservation),
+            now,
+            actor=caller.name,
+            expected_version=expected_version if expected_version is not None else entry.version,
+            condition=self._platform_limits.condition(RoutedReservation(reservation, entry.paths, entry.demands)),
+            proposed=with_ports(change.reservation, source_port, destination_port) if change else None,
+            names_others=access.may_see_all(caller),
+        )
+
+    def _changeable(self, which: str, caller: Caller, *, alone: bool = False) -> Entry:
+        """`alone`: it is to become something that the other members of its group would not be."""
+        entry = self.status(which, caller)
+        access.require_change(caller, entry)
+        if alone and entry.group is not None:
+            raise NotPossible(f"{entry.handle} is a member of the group {entry.group}: what is done, is done to that")
+        return entry
+
+    def _admit(
+        self, reservation: Reservation, caller: Caller, now: datetime, present: Sequence[Path] = (), **how: Any
+    ) -> Entry:
+        """`present`: the paths of the reservation that this is another form of."""
+        require_few_windows([("", reservation)], self.settings.max_windows)
+        routed = route(require_valid(reservation), self.network)
+        if self.settings.paths == 1:
+            require_it_may_fit([routed], self.ledger.terms.capacities, now)
+            answer = self.ledger.admit(self._request(routed, caller, **how), now)
+        else:
+            answer = self._admit_on_one(routed, caller, now, present, **how)
+        if isinstance(answer, Refused):
+            raise RefusedByAdmission(reservation, answer)
+        return answer
+
+    def _admit_on_one(
+        self, routed: RoutedReservation, caller: Caller, now: datetime, present: Sequence[Path], **how: Any
+    ) -> Entry | Refused:
+        """On the shortest path, which most requests find free; other ways are only looked for where it is not."""
+        asked, capacities = routed.reservation, self.ledger.terms.capacities
+        if not present and never_fits(routed, capacities, now) is None:
+            answer = self.ledger.admit(self._request(routed, caller, moves=False, **how), now)
+            if isinstance(answer, Entry):
+                return answer
+        choices = routed_ways(asked, self.network, self.settings.paths, present)
+        require_it_may_fit(choices, capacities, now)
+        first, *others = [one for one in choices if never_fits(one, capacities, now) is None]
+        alternatives = tuple(self._alternatives(others))
+        return self.ledger.admit(self._request(first, caller, alternatives=alternatives, **how), now)
+
+    def _alternatives(self, choices: Sequence[RoutedReservation]) -> Iterator[Alternative]:
+        """Without those on which a platform cannot express the reservation."""
+        for one in choices:
+            with suppress(CannotExpress):
+                yield Alternative(one.paths, one.demands, self._platform_limits.condition(one))
+
+    def _condition_of(self, entry: Entry) -> Condition | None:
+        """What must hold of a reservation that is moved, beside room in the tables."""
+        return self._platform_limits.condition(RoutedReservation(entry.reservation, entry.paths, entry.demands))
+
+    def _request(self, routed: RoutedReservation, caller: Caller, **how: Any) -> AdmissionRequest:
+        return AdmissionRequest(
+            reservation=self._granted(routed.reservation, caller),
+            paths=routed.paths,
+            demands=routed.demands,
+            actor=caller.name,
+            condition=self._platform_limits.condition(routed),
+            names_others=access.may_see_all(caller),
+            **how,
+        )
+
+    def _granted(self, reservation: Reservation, caller: Caller) -> Reservation:
+        """With whose processes it may bind: every request passes here, whatever document it came in (ADR 48)."""
+        return self.ledger.terms.policy.endpoints.granted(reservation, operator=access.is_operator(caller))
