@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from slotcar_lab.ios import Router, Routers
+from tests.integration.ios.eem_router import Managed
 
 STARTUP = """\
 ip scp server enable
@@ -31,3 +33,10 @@ def routers() -> Iterator[Routers]:
 def router(routers: Routers) -> Router:
     """Its minutes last long enough for a confirmation, and its name is cut in configuration prompts."""
     return routers.add(NAME, "cisco-car", STARTUP, minute_s=30.0)
+
+
+@pytest.fixture
+def managed(routers: Routers, tmp_path: Path) -> Managed:
+    made = Managed(routers, tmp_path)
+    assert made.push(made.revision(made.standing.after)[0]).error == ""
+    return made
