@@ -147,9 +147,9 @@ class Contexts:
 
     def _read(self) -> tuple[str | None, dict[str, str]]:
         try:
-            found = json.loads(_read(self._file))
-            contexts = {str(name): str(one["api"]) for name, one in found["contexts"].items()}
-            in_use = found.get("in_use")
+            document = json.loads(_read(self._file))
+            contexts = {str(name): str(one["api"]) for name, one in document["contexts"].items()}
+            in_use = document.get("in_use")
         except FileNotFoundError:
             return None, {}
         except OSError as error:

@@ -116,5 +116,5 @@ def problem_of(status: int, body: object, maybe_done: bool = False) -> Problem:
     """The exception for an answer that is not good, whatever its body is."""
     document = body if isinstance(body, Mapping) else {}
     kind = str(document.get("type") or "").removeprefix(PREFIX)
-    found = _BY_KIND.get(kind) or _BY_STATUS.get(status) or (Unavailable if status >= 500 else Wrong)
-    return found(status, document, maybe_done)
+    problem_class = _BY_KIND.get(kind) or _BY_STATUS.get(status) or (Unavailable if status >= 500 else Wrong)
+    return problem_class(status, document, maybe_done)

@@ -120,8 +120,8 @@ class Overview:
             listed = [one for one in resource_names(capacities, network, page.device, page.domain) if one > page.after]
             chosen = [named_resource(name, capacities) for name in listed[: page.limit]]
             following = listed[page.limit - 1] if len(listed) > page.limit else None
-        found, _ = ledger.ask(lambda tables: courses(tables, chosen, window, network.sls), now)
-        return found, following
+        shown, _ = ledger.ask(lambda tables: courses(tables, chosen, window, network.sls), now)
+        return shown, following
 
     def network(self, caller: Caller) -> dict[str, Any]:
         """
@@ -187,13 +187,13 @@ class Overview:
         slots = wanted.reservation.slots
         window = Window(max(slots[0].start, now), slots[-1].end) if slots[-1].end > now else Window(*slots[-1])
         names = [demand.resource for demand in wanted.demands if demand.resource in ledger.terms.capacities]
-        found, _ = ledger.ask(lambda tables: courses(tables, names, window, network.sls), now)
+        crossed, _ = ledger.ask(lambda tables: courses(tables, names, window, network.sls), now)
         others = BackgroundShares(network)(
             ledger.between(window.start, window.start), Window(window.start, window.end)
         )
         own = replace(wanted, state=State.COMMITTED)
         there = [one for one in others if one.number != entry.number or change is not None]
-        return Effect(entry, wanted, found, explain(own, there, network, now))
+        return Effect(entry, wanted, crossed, explain(own, there, network, now))
 
     def device_states(self, caller: Caller, loop: LoopStatus | None, now: datetime) -> tuple[KnownState, ...]:
         """The last known state of every device; none is read.

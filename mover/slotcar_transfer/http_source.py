@@ -320,7 +320,7 @@ def _always(url: SplitResult) -> dict[str, str]:
 
 def _digests(answer: http.client.HTTPResponse) -> dict[str, str]:
     """Out of `Digest` (RFC 3230) and `Repr-Digest` (RFC 9530): algorithm and hexadecimal digest of the whole file."""
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for header in ("Digest", "Repr-Digest"):
         for one in answer.headers.get(header, "").split(","):
             name, equals, value = one.strip().partition("=")
@@ -332,8 +332,8 @@ def _digests(answer: http.client.HTTPResponse) -> dict[str, str]:
                 digest = value.lower() if algorithm == "adler32" else base64.b64decode(value).hex()
                 # XRootD 5.5 gives its Adler-32 under the name of whatever it was asked for.
                 if len(digest) == _HEX_DIGITS[algorithm]:
-                    found[algorithm] = digest
-    return found
+                    digests[algorithm] = digest
+    return digests
 
 
 class _Adler32:

@@ -50,10 +50,10 @@ class Journal:
         """What it was begun with; empty where it is new, or cannot be read."""
         line, _ = self._split()
         try:
-            found = json.loads(line)
+            header = json.loads(line)
         except ValueError:
             return {}
-        return found if isinstance(found, dict) and found.get("format") == _FORMAT else {}
+        return header if isinstance(header, dict) and header.get("format") == _FORMAT else {}
 
     def records(self) -> Iterator[Record]:
         """The last one may have been cut off, and is left out then."""

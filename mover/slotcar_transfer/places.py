@@ -49,8 +49,8 @@ def deadline_of(text: str, now: datetime) -> datetime:
     Raises:
         TransferError: it is nothing of these, or has passed.
     """
-    if found := _DURATION.fullmatch(text.strip()):
-        at = now + timedelta(seconds=float(found[1]) * _SECONDS[found[2]])
+    if match := _DURATION.fullmatch(text.strip()):
+        at = now + timedelta(seconds=float(match[1]) * _SECONDS[match[2]])
         return at.replace(microsecond=0) + timedelta(seconds=1)
     try:
         at = datetime.fromisoformat(text.strip())
@@ -77,7 +77,7 @@ def rate_of(text: str) -> int:
     Raises:
         TransferError: it is no rate.
     """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMG]?)bit/s", text.strip())
-    if not found:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMG]?)bit/s", text.strip())
+    if not match:
         raise TransferError(f"{text} is no rate; say 400 Mbit/s")
-    return round(float(found[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[found[2]])
+    return round(float(match[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[match[2]])

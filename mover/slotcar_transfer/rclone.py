@@ -136,8 +136,8 @@ class Moving:
 
     def size_bytes(self) -> int:
         """Of what there is to move."""
-        found = self._control.call("operations/size", fs=self._source)
-        return int(found["bytes"])
+        size = self._control.call("operations/size", fs=self._source)
+        return int(size["bytes"])
 
     def run(
         self,

@@ -61,7 +61,7 @@ class Reservation:
     more: Mapping[str, Any] = field(default_factory=dict)
     handle: str = ""
     state: str = ""
-    _told: str = ""
+    _last_trouble: str = ""
     _over: bool = False
 
     def earlier(self) -> Entry | None:
@@ -197,8 +197,8 @@ class Reservation:
 
     def _once(self, words: str) -> None:
         """The same trouble is said once."""
-        if words != self._told:
-            self._told = words
+        if words != self._last_trouble:
+            self._last_trouble = words
             self.say(words)
 
 

@@ -51,13 +51,13 @@ class ActionModule(ActionBase):
             )
         step = arguments["step"]
         if step == "report":
-            return self._told(result, arguments["failures"], fails=True)
+            return self._with_failures(result, arguments["failures"], fails=True)
         failures, jobs = self._jobs(arguments, task_vars)
         if not failures and not jobs:
             result.update(skipped=True, failures={}, skip_reason="no device of this play is served from one process")
             return result
         if failures and step == "push":
-            return self._told(result, failures, fails=True)
+            return self._with_failures(result, failures, fails=True)
         outcomes = fan_out_push(jobs) if step == "push" else fan_out(PushStep(step), jobs)
         failures |= {name: one.error for name, one in outcomes.items() if one.error}
         result.update(
@@ -71,10 +71,10 @@ class ActionModule(ActionBase):
                 if one.changed
             ],
         )
-        return self._told(result, failures, fails=step in ("stage", "activate", "verify", "push"))
+        return self._with_failures(result, failures, fails=step in ("stage", "activate", "verify", "push"))
 
     @staticmethod
-    def _told(result, failures, *, fails):
+    def _with_failures(result, failures, *, fails):
         result["failures"] = failures
         if failures and fails:
             result.update(failed=True, msg="; ".join(failures.values()))
@@ -82,13 +82,13 @@ class ActionModule(ActionBase):
 
     def _jobs(self, arguments, task_vars):
         """A job for each device whose variables are whole, and why others have none."""
-        hostvars, told = task_vars["hostvars"], arguments["devices"]
+        hostvars, devices = task_vars["hostvars"], arguments["devices"]
         fence = None if arguments["fence"] == "-" else int(arguments["fence"])
         failures, jobs = {}, []
-        for name in told if told is not None else task_vars["ansible_play_hosts"]:
+        for name in devices if devices is not None else task_vars["ansible_play_hosts"]:
             variables = hostvars[name]
             try:
-                if told is None and not serves(variables):
+                if devices is None and not serves(variables):
                     continue
                 order = Order(
                     folder=DeviceFolder(Path(arguments["revision"]) / name),

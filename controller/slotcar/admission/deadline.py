@@ -103,8 +103,8 @@ def shaped(transfer: Transfer, free: Free) -> Profile | None:
     if usable.microbits < transfer.microbits:
         return None
     steady = transfer.shape is Shape.STEADY
-    found = steady_profile(usable, transfer.microbits, transfer.at_least_bps) if steady else None
-    return whole_seconds(found or filled(usable, transfer.microbits, transfer.shape), usable)
+    profile = steady_profile(usable, transfer.microbits, transfer.at_least_bps) if steady else None
+    return whole_seconds(profile or filled(usable, transfer.microbits, transfer.shape), usable)
 
 
 def filled(usable: Free, needed_microbits: int, shape: Shape) -> Profile:

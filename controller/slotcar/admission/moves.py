@@ -159,11 +159,11 @@ def connected(
         reached += sorted(beside, key=lambda one: (-one.span_us[1], one.handle))
         if len(reached) >= most:
             break
-        found: dict[ResourceId, list[tuple[int, int]]] = {}
+        spans_of: dict[ResourceId, list[tuple[int, int]]] = {}
         for one in beside:
             for resource in one.resources:
-                found.setdefault(resource, []).append(_movable_window(one, frozen_until_us))
-        border = {resource: _joined(spans) for resource, spans in found.items()}
+                spans_of.setdefault(resource, []).append(_movable_window(one, frozen_until_us))
+        border = {resource: _joined(spans) for resource, spans in spans_of.items()}
     return reached[:most]
 
 

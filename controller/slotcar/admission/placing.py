@@ -154,13 +154,13 @@ def _place_need(
         return Refused(reason=f"the deadline, {iso(need.by)}, is past", horizon=rules.horizon)
     volume_bytes = max(1, need.volume_bytes - done.volume_bytes)
     transfer = transfer_of(need, demands, need.window_from(moment), volume_bytes)
-    found = place_transfer(tables, transfer, rules, movable)
-    if found is None:
+    placed = place_transfer(tables, transfer, rules, movable)
+    if placed is None:
         numbers = refusal(tables, transfer, horizon=rules.horizon, sls=rules.sls)
         if numbers.earliest_deadline is not None:
             numbers = replace(numbers, earliest_deadline=next_second(numbers.earliest_deadline))
         return Refused(highest_rate_bps=None, horizon=rules.horizon, transfer=numbers)
-    profile, moved = found
+    profile, moved = placed
     return Placement(*with_profile(reservation, demands, profile, moment, done.slots), moved)
 
 

@@ -28,8 +28,8 @@ def bound(host: str, port: int) -> Iterator[list[socket.socket]]:
     """
     with ExitStack() as stack:
         with _refused(host, port):
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-            sockets = [stack.enter_context(_bound(family, address)) for family, *_, address in dict.fromkeys(found)]
+            infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            sockets = [stack.enter_context(_bound(family, address)) for family, *_, address in dict.fromkeys(infos)]
         yield sockets
 
 

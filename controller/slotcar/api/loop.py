@@ -46,7 +46,7 @@ def _watches(watch: WatchStatus) -> list[dict[str, Any]]:
             "how": one.how,
             "since": iso(one.since),
             "message": one.message,
-            "told": watch.told[name],
+            "told": watch.changes[name],
             "asked": watch.asked[name],
         }
         for name, one in sorted(watch.devices.copy().items())

@@ -81,21 +81,21 @@ class _Figures:
         """What is reserved at this instant of every service of a link, in each direction, and of every SLS."""
         ledger, network = self._context.broker.ledger, self._context.broker.network
         names = links_of(ledger.terms.capacities, network)
-        told, moment = names[:MOST_LINKS], Window(now, now + MICROSECOND)
-        found, _ = ledger.ask(lambda tables: courses(tables, told, moment, network.sls), now)
+        shown, moment = names[:MOST_LINKS], Window(now, now + MICROSECOND)
+        links, _ = ledger.ask(lambda tables: courses(tables, shown, moment, network.sls), now)
         labels = ["resource", "device"]
         name, words = "slotcar_link_{}_bits_per_second", "of a link's service, or of an SLS"
         capacity = GaugeMetricFamily(name.format("capacity"), f"All {words}", labels=labels)
         reserved = GaugeMetricFamily(name.format("reserved"), f"What is reserved now {words}", labels=labels)
         free = GaugeMetricFamily(name.format("free"), f"What is free now {words}", labels=labels)
-        for one in found:
+        for one in links:
             values = [str(one.resource), device_of(one.resource, network)]
             capacity.add_metric(values, one.capacity_bps)
             reserved.add_metric(values, one.peak_bps)
             free.add_metric(values, one.free_bps)
         yield from (capacity, reserved, free)
         left_out = "Links' services and SLSs of which nothing is told, as there are too many"
-        yield GaugeMetricFamily("slotcar_links_left_out", left_out, len(names) - len(told))
+        yield GaugeMetricFamily("slotcar_links_left_out", left_out, len(names) - len(shown))
 
     def _loop(self) -> Iterator[Metric]:
         loop = self._context.loop
@@ -134,22 +134,24 @@ class _Figures:
         for state in WatchState:
             devices.add_metric([state.value], states[state.value])
         yield devices
-        told = CounterMetricFamily("slotcar_device_changes_told", "Changes that a device told of", labels=["device"])
+        changes = CounterMetricFamily(
+            "slotcar_device_changes_told", "Changes that a device told of", labels=["device"]
+        )
         asked = CounterMetricFamily(
             "slotcar_device_change_checks", "Checks of a device for the changes that it told", labels=["device"]
         )
         for name in sorted(self._context.broker.network.devices):
-            told.add_metric([name], watch.told[name])
+            changes.add_metric([name], watch.changes[name])
             asked.add_metric([name], watch.asked[name])
-        yield from (told, asked)
+        yield from (changes, asked)
 
 
 def links_of(capacities: Mapping[ResourceId, int], network: Network) -> list[ResourceId]:
     """The resources that have a capacity, but those towards end systems and the inbound halves of links: what comes in at
     one end went out at the other.
     """
-    found = (name for name, capacity in capacities.items() if capacity and name.kind in KINDS)
-    return sorted((name for name in found if name.kind != INTERFACE or _leaves_by_link(name, network)), key=str)
+    resources = (name for name, capacity in capacities.items() if capacity and name.kind in KINDS)
+    return sorted((name for name in resources if name.kind != INTERFACE or _leaves_by_link(name, network)), key=str)
 
 
 def _leaves_by_link(name: ResourceId, network: Network) -> bool:

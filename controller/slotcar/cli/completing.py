@@ -22,23 +22,23 @@ MOST_NAMES = 1000
 def reservations(incomplete: str) -> list[tuple[str, str]]:
     """`OWNER/NAME` and handles of those that live, each with what it is beside."""
 
-    def found() -> list[tuple[str, str]]:
+    def names() -> list[tuple[str, str]]:
         listed = _living()
         named = [("/".join(one.reservation.key), f"{one.state.value} {one.handle}") for one in listed]
         return named + [(one.handle, "/".join(one.reservation.key)) for one in listed]
 
-    return _beginning(incomplete, found)
+    return _beginning(incomplete, names)
 
 
 def devices(incomplete: str) -> list[tuple[str, str]]:
-    def found() -> list[tuple[str, str]]:
+    def names() -> list[tuple[str, str]]:
         from slotcar.network import load_network
 
         chosen = settings()
         network = load_network(chosen.need_inventory(), chosen.vault_password_file)
         return [(name, one.platform) for name, one in sorted(network.devices.items())]
 
-    return _beginning(incomplete, found)
+    return _beginning(incomplete, names)
 
 
 def _living() -> Iterable[Entry]:
@@ -61,15 +61,15 @@ def _living() -> Iterable[Entry]:
 
 def _beginning(incomplete: str, find: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]]:
     """Those that begin so; none where they cannot be had in time, for whatever reason."""
-    found: list[tuple[str, str]] = []
+    choices: list[tuple[str, str]] = []
 
     def look() -> None:
         try:
-            found.extend(find())
+            choices.extend(find())
         except Exception:  # a message would land in the line that somebody types
-            found.clear()
+            choices.clear()
 
     thread = threading.Thread(target=look, daemon=True)
     thread.start()
     thread.join(PATIENCE_S)
-    return [one for one in list(found) if one[0].startswith(incomplete)] if not thread.is_alive() else []
+    return [one for one in list(choices) if one[0].startswith(incomplete)] if not thread.is_alive() else []

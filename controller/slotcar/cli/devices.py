@@ -19,7 +19,7 @@ from slotcar.cli.output import (
     complain,
     emit,
     hanging,
-    long_work_is_told,
+    long_work_reported,
     print_table,
     progress,
     stdout,
@@ -181,7 +181,7 @@ def rollback(
     names = named_devices(network, device, pusher.archive.devices_of(which))
     confirm(yes, f"Roll back {which} on {', '.join(names)}?")
     progress("rolling back")
-    with _finished_at_a_stop(), long_work_is_told():
+    with _finished_at_a_stop(), long_work_reported():
         pusher.roll_back(which, names)
     _keep_event(pusher.archive, list(names), f"taken back: {which}")
     stdout().print(f"Rolled back and verified: {', '.join(names)}.")
@@ -225,7 +225,7 @@ def _push(pusher: Pusher, wanted: Mapping[str, Wanted], readings: Readings) -> P
     from slotcar.rollout.model import STALE, PushFailed
 
     try:
-        with _finished_at_a_stop(), long_work_is_told():
+        with _finished_at_a_stop(), long_work_reported():
             return pusher.push(wanted, readings.by_device, now(), on_task=progress)
     except PushFailed as error:
         if error.rolled_back and error.devices and all(STALE in why for why in error.devices.values()):
@@ -238,7 +238,7 @@ def _roll_back(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
     from slotcar.recovery.rollback import plan_rollback
 
     progress("reading the devices")
-    with long_work_is_told():
+    with long_work_reported():
         rollback = plan_rollback(pusher, network, goal, now())
     for one in rollback.diffs:
         stdout().print(one.device, style="cyan")

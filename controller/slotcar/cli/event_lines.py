@@ -105,11 +105,11 @@ class PushLines:
     def _of_all(self) -> str:
         """Boundary, reservations and devices of the push: what it changes at once comes before what it arms."""
         devices = _each_once(one["device"] for one in self._of_push if one["device"])
-        told = [one["details"]["reservations"] for one in self._of_push if "reservations" in one["details"]]
-        if told:
-            changes = [one for one in told if one.keys() & {"starting", "changing", "ending"}]
+        reservations = [one["details"]["reservations"] for one in self._of_push if "reservations" in one["details"]]
+        if reservations:
+            changes = [one for one in reservations if one.keys() & {"starting", "changing", "ending"}]
             boundary = max((one["boundary"] for one in changes if "boundary" in one), default="")
-            return _sentence(boundary, names_of(*(changes or told)), devices, repairs=not changes)
+            return _sentence(boundary, names_of(*(changes or reservations)), devices, repairs=not changes)
         armed = self._of("push.armed")
         boundary = armed[0]["details"]["at"] if armed else self._of_push[0]["details"].get("activate_at", "")
         return self._concerning(boundary, devices)

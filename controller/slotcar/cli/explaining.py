@@ -31,21 +31,21 @@ def explain(which: Which, inventory: Inventory = None, form: OutputFormat = Form
         live = opened.ledger.live_between(start, start + MICROSECOND)
         others = BackgroundShares(opened.network)(live, Window(start, start + MICROSECOND))
         entry = next((one for one in others if one.number == entry.number), entry)
-        found = explained(entry, others, opened.network, moment)
+        explanation = explained(entry, others, opened.network, moment)
 
     def table() -> None:
-        stdout().print(f"{'/'.join(entry.reservation.key)} at {iso(found.at)}", markup=False)
-        for one in found.numbers:
+        stdout().print(f"{'/'.join(entry.reservation.key)} at {iso(explanation.at)}", markup=False)
+        for one in explanation.numbers:
             where = f" at {one.place}" if one.place else ""
             stdout().print(f"{one.what}{where}: {one.value:,} {one.unit}", markup=False, soft_wrap=True)
             if one.formula:
                 stdout().print(hanging(f"    = {one.formula}", 6), markup=False, soft_wrap=True)
-        if not found.numbers:
+        if not explanation.numbers:
             stdout().print("No number: this service is promised no rate.")
-        for name, lines in found.lines.items():
+        for name, lines in explanation.lines.items():
             stdout().print(name, style="cyan", markup=False)
             coloured_diff(lines)
-        for note in found.notes:
+        for note in explanation.notes:
             stdout().print(hanging(f"note: {note}", 6), markup=False, soft_wrap=True)
 
-    emit(explanation_document(entry, found), form, table)
+    emit(explanation_document(entry, explanation), form, table)

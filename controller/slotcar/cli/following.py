@@ -39,15 +39,15 @@ class Troubles:
     """Why there are no events for now, each said once until one comes."""
 
     def __init__(self) -> None:
-        self._told: set[str] = set()
+        self.said: set[str] = set()
 
     def tell(self, words: str) -> None:
-        if words not in self._told:
-            self._told.add(words)
+        if words not in self.said:
+            self.said.add(words)
             complain(words)
 
     def over(self) -> None:
-        self._told.clear()
+        self.said.clear()
 
 
 class Printer:

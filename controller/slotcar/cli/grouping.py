@@ -102,8 +102,8 @@ def show_list(wanted: GroupFilter, inventory: Path | None, form: Format) -> None
     from slotcar.views.documents import group_document
 
     with verbs(inventory) as opened:
-        found = opened.groups(wanted, caller())
-    documents = [group_document(members) for members in found]
+        groups = opened.groups(wanted, caller())
+    documents = [group_document(members) for members in groups]
     emit(documents, form, lambda: print_table(GROUPS, [group_row(one) for one in documents], "No groups."))
 
 

@@ -138,17 +138,17 @@ class _UnderWay:
     def __init__(self) -> None:
         self.message = ""
         self.since_s = 0.0
-        self.told = 0
+        self.lines = 0
 
     def begin(self, message: str) -> None:
-        self.message, self.since_s, self.told = message, time.monotonic(), 0
+        self.message, self.since_s, self.lines = message, time.monotonic(), 0
 
     def overdue(self, now_s: float) -> str:
         """The line that is due, such as `reading the devices: 7 s`; empty where none is."""
         took_s = now_s - self.since_s
-        if not self.message or took_s < FIRST_WORD_S + self.told * NEXT_WORD_S:
+        if not self.message or took_s < FIRST_WORD_S + self.lines * NEXT_WORD_S:
             return ""
-        self.told += 1
+        self.lines += 1
         return f"{self.message}: {took_s:.0f} s"
 
 
@@ -169,7 +169,7 @@ def progress(message: str) -> None:
 
 
 @contextmanager
-def long_work_is_told() -> Iterator[None]:
+def long_work_reported() -> Iterator[None]:
     """While it lasts, what takes more than two seconds is said to go on, at a terminal."""
     ended = threading.Event()
 

@@ -106,17 +106,17 @@ class OverHttp:
     def comparison_document(self, devices: Collection[str] | None, _caller: Caller, _now: datetime) -> dict[str, Any]:
         """The controller reads each device in a request of its own, which takes seconds."""
         names = sorted({one["device"] for one in self.slotcar.configurations(None, devices or ())})
-        found: dict[str, Any] = {"different": [], "equal": [], "failed": []}
+        states: dict[str, Any] = {"different": [], "equal": [], "failed": []}
         for number, name in enumerate(names, 1):
             progress(f"the controller reads {name} ({number} of {len(names)})")
             one = self.slotcar.difference(name)
             if one["state"] == "different":
-                found["different"].append({"device": name, "diff": one["diff"]})
+                states["different"].append({"device": name, "diff": one["diff"]})
             elif one["state"] == "failed":
-                found["failed"].append({"device": name, "message": one["message"]})
+                states["failed"].append({"device": name, "message": one["message"]})
             else:
-                found["equal"].append(name)
-        return found
+                states["equal"].append(name)
+        return states
 
     # -- requests --------------------------------------------------------------------------------------------------
 

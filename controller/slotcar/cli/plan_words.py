@@ -71,10 +71,10 @@ def print_documents(boundaries: Sequence[Mapping[str, Any]], left_out: int, *, d
 
 def folded(boundaries: Sequence[Boundary]) -> list[list[Boundary]]:
     """Boundaries with the same changes of the same routers together, in the order of their first."""
-    found: dict[tuple[tuple[str, tuple[str, ...]], ...], list[Boundary]] = {}
+    groups: dict[tuple[tuple[str, tuple[str, ...]], ...], list[Boundary]] = {}
     for one in boundaries:
-        found.setdefault(tuple((device.device, device.diff) for device in one.devices), []).append(one)
-    return list(found.values())
+        groups.setdefault(tuple((device.device, device.diff) for device in one.devices), []).append(one)
+    return list(groups.values())
 
 
 def _headings(made: Plan, instants: Sequence[datetime]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from slotcar.cli.exit_codes import ExitCode
-from slotcar.cli.output import Format, emit, long_work_is_told, print_table, progress, stdout
+from slotcar.cli.output import Format, emit, long_work_reported, print_table, progress, stdout
 from slotcar.cli.session import network_of, now, require_here, settings
 from slotcar.problems import printable
 
@@ -24,7 +24,7 @@ def check_devices(inventory: Path | None, device: list[str] | None, form: Format
     chosen = settings(inventory=inventory)
     network = network_of(chosen)
     progress("reading the devices")
-    with long_work_is_told():
+    with long_work_reported():
         document = readiness_document(readiness(network, pusher_for(network, chosen, None), now(), device))
     rows = [
         (printable(one["subject"]), one["what"], one["result"], printable(one["message"]))

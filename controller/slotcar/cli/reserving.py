@@ -354,14 +354,15 @@ def _progress_lines(entry: Entry) -> list[str]:
     from slotcar.timebase import iso
     from slotcar.units import format_bytes, format_bytes_about, format_rate
 
-    told = entry.progress
-    if told is None:
+    progress = entry.progress
+    if progress is None:
         return []
-    needs = f", which needs {format_rate(told.needed_bps)}" if told.needed_bps else ""
-    lines = [f"remains  {format_bytes(told.remaining_bytes)} at {iso(told.at)}{needs}"]
-    if told.missing_bytes:
+    needs = f", which needs {format_rate(progress.needed_bps)}" if progress.needed_bps else ""
+    lines = [f"remains  {format_bytes(progress.remaining_bytes)} at {iso(progress.at)}{needs}"]
+    if progress.missing_bytes:
         lines.append(
-            f"{'':<9}{format_bytes_about(told.missing_bytes, up=True)} of it cannot be moved in time: nothing more is free"
+            f"{'':<9}{format_bytes_about(progress.missing_bytes, up=True)} of it cannot be moved in time:"
+            " nothing more is free"
         )
     return lines
 

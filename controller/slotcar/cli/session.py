@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slotcar.cli.options import actor
-from slotcar.cli.output import complain, long_work_is_told, progress, under_way
+from slotcar.cli.output import complain, long_work_reported, progress, under_way
 
 if TYPE_CHECKING:
     from slotcar.auth.tokens import Caller
@@ -37,7 +37,7 @@ def network_of(chosen: Settings) -> Network:
     from slotcar.network import load_network
 
     progress(f"reading the inventory {chosen.need_inventory()}")
-    with long_work_is_told():
+    with long_work_reported():
         return load_network(chosen.need_inventory(), chosen.vault_password_file)
 
 
@@ -116,7 +116,7 @@ def broker(inventory: Path | None = None) -> Iterator[Broker]:
     chosen = settings(inventory=inventory)
     network = network_of(chosen)
     progress("opening the ledger")
-    with long_work_is_told(), open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
+    with long_work_reported(), open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
         opened = Broker(ledger, network, chosen)
         under_way("at work")
         try:

@@ -45,9 +45,9 @@ def groups(connection: Connection, wanted: GroupFilter) -> tuple[tuple[Entry, ..
     """
     few = select(_entry.group_handle).where(*_of_a_member(wanted)).limit(MOST_SORTED + 1).cte("few")
     how_many = select(func.count()).select_from(few).scalar_subquery()
-    found_first = _firsts(wanted).where(_entry.group_handle.in_(select(few.c.group_handle)), how_many <= MOST_SORTED)
+    few_first = _firsts(wanted).where(_entry.group_handle.in_(select(few.c.group_handle)), how_many <= MOST_SORTED)
     in_order = _firsts(wanted).where(how_many > MOST_SORTED)
-    both = union_all(*(_in_order(one, wanted).subquery().select() for one in (found_first, in_order)))
+    both = union_all(*(_in_order(one, wanted).subquery().select() for one in (few_first, in_order)))
     number = both.selected_columns.number
     page = connection.execute(both.order_by(number.desc() if wanted.newest else number).limit(wanted.limit))
     handles = [row.group_handle for row in page]

@@ -59,8 +59,8 @@ class KnownEntries:
                     known[key[0]] = entry
         return known
 
-    def _keep(self, found: Iterable[Row[Any]]) -> dict[int, Entry]:
-        new = {_key(row): rows.entry_from_row(row) for row in found}
+    def _keep(self, read: Iterable[Row[Any]]) -> dict[int, Entry]:
+        new = {_key(row): rows.entry_from_row(row) for row in read}
         with self._lock:
             self._kept.update(new)
             while len(self._kept) > MOST_KEPT:

@@ -79,8 +79,8 @@ class Filter:
 
 def members(connection: Connection, group: str) -> tuple[Entry, ...]:
     """The entries of a group, by number."""
-    found = connection.execute(rows.SELECT_ENTRY.where(_entry.group_handle == group).order_by(_entry.number))
-    return tuple(map(rows.entry_from_row, found))
+    members = connection.execute(rows.SELECT_ENTRY.where(_entry.group_handle == group).order_by(_entry.number))
+    return tuple(map(rows.entry_from_row, members))
 
 
 def group_of(connection: Connection, owner: str, name: str) -> str | None:
@@ -119,8 +119,8 @@ def entries(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
     """
     conditions = conditions_of(wanted)
     if not conditions:
-        found = connection.execute(_in_order(rows.SELECT_ENTRY, wanted))
-        return tuple(rows.entry_from_row(row) for row in found)
+        entry_rows = connection.execute(_in_order(rows.SELECT_ENTRY, wanted))
+        return tuple(rows.entry_from_row(row) for row in entry_rows)
     few = select(_entry.number).where(*conditions).limit(MOST_SORTED + 1).cte("few")
     how_many = select(func.count()).select_from(few).scalar_subquery()
     sorted_few = rows.SELECT_ENTRY.where(_entry.number.in_(select(few.c.number)), how_many <= MOST_SORTED)

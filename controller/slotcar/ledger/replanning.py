@@ -63,20 +63,20 @@ class Replan(Operation[Entry | None]):
         if need is None or progress is None or not is_off(entry, self.now):
             return None
         left = remaining_bytes(entry, moment)
-        found = planned(transaction, entry, need, left, moment, self.now)
-        keeps = found.profile == rest_of(entry.reservation, moment) or not found.profile
-        if keeps and found.missing_bytes == progress.missing_bytes:
+        plan = planned(transaction, entry, need, left, moment, self.now)
+        keeps = plan.profile == rest_of(entry.reservation, moment) or not plan.profile
+        if keeps and plan.missing_bytes == progress.missing_bytes:
             return None
-        form = {} if keeps else moved_form(entry, found.profile, moment)
-        known = replace(progress, needed_bps=found.needed_bps, missing_bytes=found.missing_bytes)
+        form = {} if keeps else moved_form(entry, plan.profile, moment)
+        known = replace(progress, needed_bps=plan.needed_bps, missing_bytes=plan.missing_bytes)
         transaction.give_back(entry)
         changed = transaction.change(entry, entry.state, self.now, progress=known, **form)
         transaction.take(changed)
         record(
-            transaction, changed, "replanned", "slotcar", self.now, remaining_bytes=left, needed_bps=found.needed_bps,
-            missing_bytes=found.missing_bytes, before=document(entry), reservation=document(changed),
+            transaction, changed, "replanned", "slotcar", self.now, remaining_bytes=left, needed_bps=plan.needed_bps,
+            missing_bytes=plan.missing_bytes, before=document(entry), reservation=document(changed),
         )  # fmt: skip
-        if found.missing_bytes > progress.missing_bytes:
+        if plan.missing_bytes > progress.missing_bytes:
             record_behind(transaction, changed, left, known, self.now)
-        move_others(transaction, found.moved, changed, self.now)
+        move_others(transaction, plan.moved, changed, self.now)
         return changed

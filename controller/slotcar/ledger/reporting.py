@@ -52,14 +52,14 @@ class Report(Operation[Entry]):
             return self._finished(transaction, entry)
         moment = next_second(self.now)
         before = rest_of(entry.reservation, moment)
-        found = planned(transaction, entry, need, self.remaining_bytes, moment, self.now)
-        progress = Progress(self.remaining_bytes, self.now, found.needed_bps, found.missing_bytes)
-        form = {} if found.profile == before or not found.profile else moved_form(entry, found.profile, moment)
+        plan = planned(transaction, entry, need, self.remaining_bytes, moment, self.now)
+        progress = Progress(self.remaining_bytes, self.now, plan.needed_bps, plan.missing_bytes)
+        form = {} if plan.profile == before or not plan.profile else moved_form(entry, plan.profile, moment)
         transaction.give_back(entry)
         changed = transaction.change(entry, entry.state, self.now, progress=progress, **form)
         transaction.take(changed)
         self._record(transaction, entry, changed, progress)
-        move_others(transaction, found.moved, changed, self.now)
+        move_others(transaction, plan.moved, changed, self.now)
         return changed
 
     def _checked(self, entry: Entry) -> VolumeByDeadline:
@@ -104,7 +104,7 @@ class Report(Operation[Entry]):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Planned:
     """A transfer's profile from a moment on, and those of others that move for it; see `slotcar.admission.deadline`."""
 
     needed_bps: int
@@ -120,7 +120,7 @@ def planned(
     remaining_bytes: int,
     moment: datetime,
     now: datetime,
-) -> Found:
+) -> Planned:
     """What the rest of a transfer can have from `moment` on. Changes nothing.
 
     Where a change waits for approval beside what is in force, nobody moves: both would need the room.
@@ -130,13 +130,13 @@ def planned(
     transfer = transfer_of(allowed, entry.demands, need.window_from(moment), remaining_bytes)
     with absent(tables, entry.demands, (entry.occupied,)):
         free = free_in(tables, transfer.crossings, Window(moment, need.by), terms.sls)
-        found = progress(transfer, profile_of(entry.reservation), remaining_bytes, moment, free)
-        if found.missing_bytes and entry.proposed is None:
+        own = progress(transfer, profile_of(entry.reservation), remaining_bytes, moment, free)
+        if own.missing_bytes and entry.proposed is None:
             others = movable_in(transaction, now, {entry.handle})
             room = place_transfer(tables, transfer, rules_of(terms, now), lambda: others)
             if room is not None:
-                return Found(found.needed_bps, room[0], 0, room[1])
-    return Found(found.needed_bps, found.profile, found.missing_bytes, {})
+                return Planned(own.needed_bps, room[0], 0, room[1])
+    return Planned(own.needed_bps, own.profile, own.missing_bytes, {})
 
 
 def record_behind(

@@ -159,9 +159,9 @@ class Summaries:
 
     def count(self, wanted: Filter) -> int:
         """How many entries a filter finds on all of its pages; `MOST_COUNTED` + 1 stands for more than that."""
-        found = select(schema.entry.c.number).where(*queries.conditions_of(wanted)).limit(MOST_COUNTED + 1)
+        numbers = select(schema.entry.c.number).where(*queries.conditions_of(wanted)).limit(MOST_COUNTED + 1)
         with database.reading(self.engine) as connection:
-            return int(connection.execute(select(func.count()).select_from(found.subquery())).scalar_one())
+            return int(connection.execute(select(func.count()).select_from(numbers.subquery())).scalar_one())
 
     def soonest(self, owner: str, now: datetime, most: int) -> tuple[Entry, ...]:
         """The owner's committed entries that are not over, what runs first and then what starts next."""
@@ -170,8 +170,8 @@ class Summaries:
             entry.owner == owner, entry.state == State.COMMITTED.value, entry.end_us > to_us(now)
         )
         with database.reading(self.engine) as connection:
-            found = connection.execute(statement.order_by(entry.start_us, entry.number).limit(most))
-            return tuple(rows.entry_from_row(row) for row in found)
+            entry_rows = connection.execute(statement.order_by(entry.start_us, entry.number).limit(most))
+            return tuple(rows.entry_from_row(row) for row in entry_rows)
 
     def crossing(self, resource: str, window: Window, most: int) -> tuple[Entry, ...]:
         """The first `most` live entries that take a part of the resource and may be open in the window, by start."""
@@ -181,8 +181,8 @@ class Summaries:
             live, entry.start_us < window.end_us, entry.end_us > window.start_us, any_(entry.resources) == resource
         )
         with database.reading(self.engine) as connection:
-            found = connection.execute(statement.order_by(entry.start_us, entry.number).limit(most))
-            return tuple(rows.entry_from_row(row) for row in found)
+            entry_rows = connection.execute(statement.order_by(entry.start_us, entry.number).limit(most))
+            return tuple(rows.entry_from_row(row) for row in entry_rows)
 
     def latest_of_devices(
         self, kinds: Collection[str], devices: Collection[str] | None = None, among: int | None = None
@@ -203,8 +203,8 @@ class Summaries:
         """The first `most` instants in `(after, until]` at which committed reservations' slots begin or end."""
         asked = {"after_us": to_us(after), "until_us": to_us(until), "most": most, "owner": owner}
         with database.reading(self.engine) as connection:
-            found = connection.execute(_BOUNDARIES, asked).all()
-        return tuple(BoundaryCounts(from_us(row.at_us), row.starting, row.ending, row.changing) for row in found)
+            counts = connection.execute(_BOUNDARIES, asked).all()
+        return tuple(BoundaryCounts(from_us(row.at_us), row.starting, row.ending, row.changing) for row in counts)
 
     def usage(
         self, by: str, periods: Sequence[Window], domains: Mapping[str, str], owner: str | None = None
@@ -223,5 +223,5 @@ class Summaries:
         if by == "domain":
             asked |= {"devices": list(domains), "domains": list(domains.values())}
         with database.reading(self.engine) as connection:
-            found = connection.execute(_USAGE[by], asked).all()
-        return tuple(UsageSum(row.place - 1, row.name, int(row.bits), row.reservations) for row in found)
+            sums = connection.execute(_USAGE[by], asked).all()
+        return tuple(UsageSum(row.place - 1, row.name, int(row.bits), row.reservations) for row in sums)

@@ -63,8 +63,8 @@ def movable(
     Args:
         known: what was found of entries before, which is used and kept here.
     """
-    found = (_known_transfer(entry, gate, known) for entry in entries if entry.handle not in stay)
-    return [one for one in found if one is not None]
+    transfers = (_known_transfer(entry, gate, known) for entry in entries if entry.handle not in stay)
+    return [one for one in transfers if one is not None]
 
 
 def movable_in(transaction: Transaction, now: datetime, stay: Collection[str]) -> Sequence[PlacedTransfer]:

@@ -27,7 +27,7 @@ def managers() -> Mapping[str, ResourceManager]:
     Raises:
         BadManager: one cannot be loaded, or is none; or two have the same kind.
     """
-    found: dict[str, ResourceManager] = {}
+    by_kind: dict[str, ResourceManager] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda one: one.name):
         package = point.dist.name if point.dist else point.value
         try:
@@ -41,10 +41,10 @@ def managers() -> Mapping[str, ResourceManager]:
                 f"the resource manager {point.name} of {package} has neither a platform nor the call-outs enable,"
                 " disable, verify, read"
             )
-        if manager.kind in found:
+        if manager.kind in by_kind:
             raise BadManager(f"two installed packages manage resources of the kind {manager.kind}; one is {package}")
-        found[manager.kind] = manager
-    return found
+        by_kind[manager.kind] = manager
+    return by_kind
 
 
 def request_of(kind: str, document: Mapping[str, Any]) -> Request | None:

@@ -24,7 +24,7 @@ class Findings:
     """The problems found so far. A problem that several hosts inherit from one line is kept once, with their names."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[Place, Key, str, str, str], list[str]] = {}
+        self.nodes_of: dict[tuple[Place, Key, str, str, str], list[str]] = {}
         self._unread: set[tuple[str, Key]] = set()
 
     def unread(self, node: Node, key: Key, message: str) -> None:
@@ -40,7 +40,7 @@ class Findings:
         """Notes that `key` of `node` is wrong; the place is where the variable was written."""
         if self.is_unread(node, key):
             return
-        self._found.setdefault((node.place(key), key, message, _shown(value), hint), []).append(node.name)
+        self.nodes_of.setdefault((node.place(key), key, message, _shown(value), hint), []).append(node.name)
 
     def parse(self, model: type[M], node: Node, above: Key, data: object) -> M | None:
         """The data as the model; None, with every error noted, where it is none."""
@@ -74,12 +74,12 @@ class Findings:
     def problems(self) -> tuple[Problem, ...]:
         return tuple(
             Problem(place.file, place.line, f"{listed(hosts)}: {'.'.join(key)}" if key else listed(hosts), *words)
-            for (place, key, *words), hosts in self._found.items()
+            for (place, key, *words), hosts in self.nodes_of.items()
         )
 
     def refuse(self) -> None:
         """Raises InvalidInput with all of them, if there are any."""
-        if self._found:
+        if self.nodes_of:
             raise InvalidInput(self.problems())
 
 

@@ -186,18 +186,18 @@ def _device(device: NewDevice, new: NewInventory) -> str:
     if device.port:
         lines.append(f"ansible_port: {device.port}")
     lines += ["# Names as the router has them. `capacity` is the line's rate; a link's two ends name each other."]
-    found: dict[str, list[str]] = {}
+    interfaces: dict[str, list[str]] = {}
     for link in new.links:
         for near, far in (link.ends, link.ends[::-1]):
             if near.device == device.name:
-                found[near.name] = _interface_lines(
+                interfaces[near.name] = _interface_lines(
                     near, link.rate, f"    neighbour: {_text(f'{far.device}:{far.name}')}"
                 )
     for host in new.hosts:
         if host.behind.device == device.name:
-            found.setdefault(host.behind.name, _interface_lines(host.behind, host.rate))
-    lines.append("slotcar_interfaces:" if found else "slotcar_interfaces: {}")
-    return _joined([*lines, *(line for name in sorted(found) for line in found[name])])
+            interfaces.setdefault(host.behind.name, _interface_lines(host.behind, host.rate))
+    lines.append("slotcar_interfaces:" if interfaces else "slotcar_interfaces: {}")
+    return _joined([*lines, *(line for name in sorted(interfaces) for line in interfaces[name])])
 
 
 def _interface_lines(end: NewInterface, rate: str, *more: str) -> list[str]:

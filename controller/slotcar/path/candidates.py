@@ -27,7 +27,7 @@ def candidate_paths(
     topology = topology_of(network)
     source, destination = ends_of(reservation, network)
     known = {tuple(hop.device for hop in path.hops) for path in first}
-    found = 0
+    count = 0
     for way in islice(topology.routes(source.edge.device, destination.edge.device), MOST_LOOKED_AT):
         # The first path may be that of the way back alone.
         if way in known or way[::-1] in known or not _crosses(way, reservation.via):
@@ -37,8 +37,8 @@ def candidate_paths(
         except NoPath:
             continue
         yield paths
-        found += 1
-        if found == most:
+        count += 1
+        if count == most:
             return
 
 

@@ -123,11 +123,11 @@ def _first(rows: Sequence[str], most_chars: int) -> list[str]:
 
 def _grouped(boundaries: Boundaries) -> list[tuple[list[str], Sequence[Mapping[str, Any]]]]:
     """Boundaries with the same changes of the same routers together, in the order of their first."""
-    found: dict[tuple[tuple[str, tuple[str, ...]], ...], tuple[list[str], Sequence[Mapping[str, Any]]]] = {}
+    groups: dict[tuple[tuple[str, tuple[str, ...]], ...], tuple[list[str], Sequence[Mapping[str, Any]]]] = {}
     for one in boundaries:
         key = tuple((device["device"], tuple(device["diff"])) for device in one["devices"])
-        found.setdefault(key, ([], one["devices"]))[0].append(one["at"])
-    return list(found.values())
+        groups.setdefault(key, ([], one["devices"]))[0].append(one["at"])
+    return list(groups.values())
 
 
 def _when(instants: Sequence[str], plan: Plan) -> str:

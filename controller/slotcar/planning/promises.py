@@ -58,15 +58,17 @@ class Promises:
         return None
 
     def otherwise(self, entries: Mapping[Key, Entry], moved: Collection[str]) -> Sequence[str]:
-        found = [
+        differences = [
             f"{'/'.join(step.key)} {words}"
             for step in self.plan.steps
             if step.reservation is not None and step.action in (Action.CREATE, Action.CHANGE)
             for words in self._otherwise(step, step.reservation, entries[step.key])
         ]
         if {*moved} != {*self.plan.moves}:
-            found.append(f"to make room {_count(moved)} would move, and the plan moves {_count(self.plan.moves)}")
-        return found
+            differences.append(
+                f"to make room {_count(moved)} would move, and the plan moves {_count(self.plan.moves)}"
+            )
+        return differences
 
     def _otherwise(self, step: PlanStep, promised: Reservation, entry: Entry) -> Iterator[str]:
         waits = entry.state is State.AWAITING_APPROVAL or entry.proposed is not None

@@ -68,9 +68,9 @@ def ways(
     shortest = _paths(reservation, network)
     if most <= 1 or reservation.claim is not None:
         return (shortest,)
-    found = (shortest, *candidate_paths(reservation, network, shortest, most - 1))
+    choices = (shortest, *candidate_paths(reservation, network, shortest, most - 1))
     return tuple(
-        sorted(found, key=lambda paths: hops_of(paths) != hops_of(present))
+        sorted(choices, key=lambda paths: hops_of(paths) != hops_of(present))
     )  # stable: the others keep their order
 
 

@@ -65,11 +65,13 @@ def read_source(
                 yield "claim", str(error)
             return
         try:
-            found = paths[reservation.key] = tuple(find_paths(reservation, network))
+            own_paths = paths[reservation.key] = tuple(find_paths(reservation, network))
         except NoPath as error:
             yield error.key, str(error)
             return
-        wrong = never_fits(route(reservation, network, found), known_capacities(), now) if reservation.need else None
+        wrong = (
+            never_fits(route(reservation, network, own_paths), known_capacities(), now) if reservation.need else None
+        )
         if wrong is not None and most_paths > 1:
             wrong = never_fits_on_any(routed_ways(reservation, network, most_paths), known_capacities(), now)
         if wrong is not None:

@@ -21,9 +21,9 @@ def options_of(device: Device, model: type[Options]) -> Options:
     Raises:
         Unrenderable: an option that the platform has not, or a value that is none of its.
     """
-    found = _read(device.platform, tuple(device.options.items()), device.name, tuple(device.interfaces))
-    assert isinstance(found, model)
-    return found
+    options = _read(device.platform, tuple(device.options.items()), device.name, tuple(device.interfaces))
+    assert isinstance(options, model)
+    return options
 
 
 @lru_cache(maxsize=4096)

@@ -57,14 +57,14 @@ def readiness(
         return before
     outlook = wanted_for(network)((), now)
     readings, probes = pusher.probe(names)
-    found = list(before)
+    findings = list(before)
     for name in names:
         if (failure := readings.failures.get(name)) is not None:
             what = "login" if failure.unreachable else "answers"
-            found.append(Finding(name, what, Result.OBSTACLE, failure.message))
+            findings.append(Finding(name, what, Result.OBSTACLE, failure.message))
             continue
-        found += _of_a_device(name, readings.by_device[name], probes[name], outlook, pusher, now)
-    return tuple(found)
+        findings += _of_a_device(name, readings.by_device[name], probes[name], outlook, pusher, now)
+    return tuple(findings)
 
 
 def _of_the_inventory(network: Network) -> Iterator[Finding]:
@@ -132,7 +132,7 @@ def _of_a_device(
     )
 
 
-def readiness_document(found: Collection[Finding]) -> dict[str, Any]:
-    obstacles = sum(one.result is Result.OBSTACLE for one in found)
-    findings = [asdict(one) | {"result": one.result.value} for one in found]
-    return {"ready": obstacles == 0, "obstacles": obstacles, "findings": findings}
+def readiness_document(findings: Collection[Finding]) -> dict[str, Any]:
+    obstacles = sum(one.result is Result.OBSTACLE for one in findings)
+    rows = [asdict(one) | {"result": one.result.value} for one in findings]
+    return {"ready": obstacles == 0, "obstacles": obstacles, "findings": rows}

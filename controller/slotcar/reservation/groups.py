@@ -261,19 +261,21 @@ _OPPOSITE = {"end": "duration", "duration": "end"}
 
 def _explained(error: ValidationError, model: type[Request]) -> list[tuple[tuple[str, ...], str, object, str]]:
     """Key, message, value and hint of each mistake of a manager's request."""
-    told: list[tuple[tuple[str, ...], str, object, str]] = []
+    problems: list[tuple[tuple[str, ...], str, object, str]] = []
     for detail in error.errors(include_url=False):
         place = tuple(str(part) for part in detail["loc"])
         cause = detail.get("ctx", {}).get("error")
         if isinstance(cause, UnitError):
-            told.append((place, cause.message, cause.value, cause.hint))
+            problems.append((place, cause.message, cause.value, cause.hint))
         elif detail["type"] == "extra_forbidden":
-            told.append((place, "is no key that is known here", "", f"the keys are {', '.join(model.model_fields)}"))
+            problems.append(
+                (place, "is no key that is known here", "", f"the keys are {', '.join(model.model_fields)}")
+            )
         elif detail["type"] == "missing":
             described = model.model_fields.get(place[0]) if place else None
-            told.append((place, "is missing", "", (described.description or "") if described else ""))
+            problems.append((place, "is missing", "", (described.description or "") if described else ""))
         else:
             message = str(cause) if cause is not None else str(detail["msg"]).lower()
             value = detail["input"] if isinstance(detail["input"], str | int | float) else ""
-            told.append((place, message, value, ""))
-    return told
+            problems.append((place, message, value, ""))
+    return problems

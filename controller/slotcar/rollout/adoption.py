@@ -17,9 +17,9 @@ UNADOPTED = "device.unadopted"
 
 def managed_devices(ledger: Ledger, archive: Archive) -> set[str]:
     """Those that an operator adopted or that were pushed to, by the ledger or by the archive."""
-    told = {event.device for event in ledger.summaries.latest_of_devices((ADOPTED, "push.verified"))}
+    verified = {event.device for event in ledger.summaries.latest_of_devices((ADOPTED, "push.verified"))}
     pushed = {folder.name for folder in archive.known_good.glob("*") if not folder.name.startswith(".")}
-    return {name for name in told if name} | pushed
+    return {name for name in verified if name} | pushed
 
 
 @dataclass(slots=True)
@@ -67,6 +67,6 @@ class Adoption:
         if not self.waiting:
             return ()
         self._managed |= managed_devices(self.ledger, self.archive)
-        found = self.waiting & self._managed
-        self.waiting -= found
-        return found
+        adopted = self.waiting & self._managed
+        self.waiting -= adopted
+        return adopted

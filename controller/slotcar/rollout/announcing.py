@@ -84,5 +84,5 @@ def _together(
     known: Sequence[tuple[datetime, Rates]], changes: Sequence[tuple[datetime, Rates]], now: datetime
 ) -> list[tuple[datetime, Rates]]:
     """What the owner believes from `now` on."""
-    all_told = {at: rates for at, rates in [*known, *changes] if at > now}
-    return [(now, _believed([*known, *changes], now)), *sorted(all_told.items())]
+    announced = {at: rates for at, rates in [*known, *changes] if at > now}
+    return [(now, _believed([*known, *changes], now)), *sorted(announced.items())]

@@ -57,11 +57,11 @@ class CallOutTransport(Transport):
             raise DeviceError(f"{self._place.name}: unforeseen: {type(error).__name__}: {error}") from error
 
     def _lines(self) -> str:
-        found: list[Allocation] = []
+        allocations: list[Allocation] = []
         for one in _with_call_outs():
             if isinstance(one, CallOuts) and one.capacities(self._place):
-                found += one.read(self._place)
-        return "".join(f"{line_of(each)}\n" for each in sorted(found))
+                allocations += one.read(self._place)
+        return "".join(f"{line_of(each)}\n" for each in sorted(allocations))
 
     def _change(self, lines: Sequence[str]) -> None:
         for verb, allocation in split_change(lines):

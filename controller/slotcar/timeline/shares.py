@@ -52,9 +52,11 @@ class BackgroundShares:
         """
         listed = tuple(entries)
         paths = {
-            entry.number: found
+            entry.number: crossings
             for entry in listed
-            if entry.reservation.share and _is_open(entry, window) and (found := self._crossings(entry)) is not None
+            if entry.reservation.share
+            and _is_open(entry, window)
+            and (crossings := self._crossings(entry)) is not None
         }
         if not paths:
             return listed

@@ -46,11 +46,11 @@ class DiffGroup:
 
 def groups_of(devices: Iterable[DeviceDiff]) -> tuple[DiffGroup, ...]:
     """In the order of the first device of each."""
-    found: dict[tuple[tuple[Hunk, ...], tuple[str, ...]], list[str]] = {}
+    devices_of: dict[tuple[tuple[Hunk, ...], tuple[str, ...]], list[str]] = {}
     for one in devices:
         notes = tuple(note.removeprefix(f"{one.device}: ") for note in one.approximations)
-        found.setdefault((tuple(hunks_of(one.diff)), notes), []).append(one.device)
-    return tuple(DiffGroup(tuple(names), hunks, notes) for (hunks, notes), names in found.items())
+        devices_of.setdefault((tuple(hunks_of(one.diff)), notes), []).append(one.device)
+    return tuple(DiffGroup(tuple(names), hunks, notes) for (hunks, notes), names in devices_of.items())
 
 
 def hunks_of(diff: Sequence[str]) -> Iterator[Hunk]:

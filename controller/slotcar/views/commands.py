@@ -26,7 +26,7 @@ def commands_of(one: DeviceDiff, device: Device) -> tuple[str, ...]:
 def lapses_in(commands: Sequence[str]) -> tuple[Lapse, ...]:
     """What the commands take out and put in again: IOS puts each line into force at once."""
     taken_out: dict[tuple[str, str], int] = {}
-    found = []
+    lapses = []
     section = ""
     for number, line in enumerate(commands, 1):
         words = line.strip()
@@ -39,5 +39,5 @@ def lapses_in(commands: Sequence[str]) -> tuple[Lapse, ...]:
         for place, what in [key for key in taken_out if key[0] == inside]:
             if words == what or words.startswith(f"{what} "):
                 where = f"{what} of {place}" if place else what
-                found.append(Lapse(where, taken_out.pop((place, what)), number))
-    return tuple(found)
+                lapses.append(Lapse(where, taken_out.pop((place, what)), number))
+    return tuple(lapses)

@@ -89,15 +89,15 @@ def records_of(events: Iterable[Event]) -> Records:
 
 def seen_of(events: Iterable[Event]) -> Mapping[str, tuple[Seen, ...]]:
     """By device, in the order of the events: when it was seen to have all that was wanted."""
-    found: dict[str, list[Seen]] = defaultdict(list)
+    by_device: dict[str, list[Seen]] = defaultdict(list)
     for event in events:
         if seen := _seen(event):
             for device in (*devices_of(event), *_unchanged(event)):
-                found[device].append(seen)
+                by_device[device].append(seen)
         elif event.kind == "boundary.active" and (at := boundary_of(event)) is not None:
             for device in _unchanged(event):
-                found[device].append(Seen(at, event.at))
-    return {device: tuple(listed) for device, listed in found.items()}
+                by_device[device].append(Seen(at, event.at))
+    return {device: tuple(listed) for device, listed in by_device.items()}
 
 
 def _unchanged(event: Event) -> tuple[str, ...]:

@@ -64,6 +64,6 @@ class _ReservationsAfter:
 
     def last(self, device: str, revisions: list[str]) -> frozenset[str]:
         for name in reversed(revisions):
-            if device in (found := self.of(name)):
-                return found[device]
+            if device in (reservations := self.of(name)):
+                return reservations[device]
         return frozenset()

@@ -32,14 +32,14 @@ def network_document(network: Network) -> dict[str, Any]:
 
 def links_of(network: Network) -> tuple[tuple[InterfaceId, InterfaceId], ...]:
     """Both ends of each link between two devices, each link once, by their names."""
-    found = set()
+    links = set()
     for device in network.devices.values():
         for interface in device.interfaces.values():
             other = interface.neighbour
             if other is not None and other.device in network.devices:
                 first, second = sorted((interface.id, other), key=str)
-                found.add((str(first), str(second)))
-    return tuple((_interface_id(first), _interface_id(second)) for first, second in sorted(found))
+                links.add((str(first), str(second)))
+    return tuple((_interface_id(first), _interface_id(second)) for first, second in sorted(links))
 
 
 def _interface_id(text: str) -> InterfaceId:

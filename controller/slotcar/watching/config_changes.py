@@ -13,7 +13,7 @@ _TAKEN_BACK = frozenset({"cancel", "timeout"})
 _LONGEST = 120
 
 
-def change_told(notification: Any) -> str | None:
+def change_in(notification: Any) -> str | None:
     """In words, what changed; None where nothing of `running` did.
 
     Args:
@@ -39,5 +39,5 @@ def _config_change(event: Any) -> str | None:
 
 
 def _text(event: Any, *path: str) -> str:
-    found = event.find("/".join(f"{{{NAMESPACE}}}{name}" for name in path))
-    return "" if found is None else (found.text or "").strip()
+    element = event.find("/".join(f"{{{NAMESPACE}}}{name}" for name in path))
+    return "" if element is None else (element.text or "").strip()

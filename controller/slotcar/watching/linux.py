@@ -18,7 +18,7 @@ from typing import IO, Any
 from slotcar.problems import printable
 from slotcar.rollout.playbook import OF_THIS_PROCESS
 from slotcar.watching.model import Listener, Unwatched, WatchBroken
-from slotcar.watching.tc_events import change_told
+from slotcar.watching.tc_events import change_in
 
 READY = "slotcar: watching"
 #: Ends on the router when the connection does: a `tc monitor` alone would stay until the next change after that.
@@ -147,15 +147,15 @@ class _Output:
         else:
             self._errors = (self._errors + came)[-_LAST_WORDS:]
             if _OVERFLOW in came:
-                self._listener.told("more changed than its kernel could tell")
+                self._listener.changed("more changed than its kernel could tell")
 
     def _line(self, line: str) -> None:
         if not self._is_up:
             self._is_up = line.strip() == READY
             if self._is_up:
                 self._listener.up()
-        elif what := change_told(line, self._interfaces):
-            self._listener.told(what)
+        elif what := change_in(line, self._interfaces):
+            self._listener.changed(what)
 
     def _last_words(self, selector: selectors.BaseSelector) -> str:
         while selector.get_map() and selector.select(_LOOK_S):

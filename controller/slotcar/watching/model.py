@@ -51,12 +51,12 @@ class WatchStatus:
 
     Attributes:
         devices: empty while this controller does not lead.
-        told: how often each device told of a change, its echo of a push included. asked: how often the leader was asked to
-            check it for that.
+        changes: how often each device reported a change, its echo of a push included. asked: how often the leader was
+            asked to check it for that.
     """
 
     devices: dict[str, DeviceWatch] = field(default_factory=dict)
-    told: Counter[str] = field(default_factory=Counter)
+    changes: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
 
 
@@ -71,11 +71,11 @@ def watch_words(states: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """What a connection to one device reports to. `up`: what changes from now on is told. `told`: a change, in words.
-    `ended`: nobody listens any more."""
+    """What a connection to one device reports to. `up`: what changes from now on is reported. `changed`: a change, in
+    words. `ended`: nobody listens any more."""
 
     up: Callable[[], None]
-    told: Callable[[str], None]
+    changed: Callable[[str], None]
     ended: threading.Event
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from slotcar.rollout.netconf import netconf_login
 from slotcar.rollout.netconf.session import Feature, Session
-from slotcar.watching.config_changes import change_told
+from slotcar.watching.config_changes import change_in
 from slotcar.watching.model import Listener, Unwatched
 from slotcar.watching.pending import ECHO_S
 
@@ -43,7 +43,7 @@ class NetconfSource:
             listener.up()
             while not listener.ended.is_set():
                 notification = session.notification(_LOOK_S)
-                if notification is not None and (what := change_told(notification)):
-                    listener.told(what)
+                if notification is not None and (what := change_in(notification)):
+                    listener.changed(what)
         finally:
             session.close()

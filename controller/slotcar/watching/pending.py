@@ -29,16 +29,16 @@ REST_S = 2 * LONGEST_INTERVAL_S
 
 
 @dataclass(slots=True)
-class _Told:
+class _Changes:
     """Changes that no reading was after yet: the first and the last, and what the last was, in words."""
 
     first_s: float
     last_s: float
     what: str
 
-    def add(self, other: _Told) -> _Told:
+    def add(self, other: _Changes) -> _Changes:
         what = self.what if self.last_s > other.last_s else other.what
-        return _Told(min(self.first_s, other.first_s), max(self.last_s, other.last_s), what)
+        return _Changes(min(self.first_s, other.first_s), max(self.last_s, other.last_s), what)
 
 
 @dataclass(slots=True)
@@ -46,8 +46,8 @@ class _Device:
     """`during`: what was told while a push went on, which began at `push_began_s`. `echo_s`: how much later it tells what
     was done to it."""
 
-    told: _Told | None = None
-    during: _Told | None = None
+    changes: _Changes | None = None
+    during: _Changes | None = None
     push_began_s: float = -math.inf
     echo_s: float = ECHO_S
     checked_s: float = -math.inf
@@ -60,7 +60,7 @@ class Pending:
 
     _devices: dict[str, _Device] = field(default_factory=dict)
 
-    def tell(self, name: str, what: str, work: Work, now_s: float, echo_s: float = ECHO_S) -> None:
+    def note(self, name: str, what: str, work: Work, now_s: float, echo_s: float = ECHO_S) -> None:
         """A device told of a change.
 
         Args:
@@ -69,25 +69,29 @@ class Pending:
         """
         device = self._devices.setdefault(name, _Device())
         device.echo_s = echo_s
-        one = _Told(now_s, now_s, what)
+        one = _Changes(now_s, now_s, what)
         if work.push_ended_s == math.inf:
             device.during = device.during.add(one) if device.during else one
             device.push_began_s = work.push_began_s
         elif not work.push_began_s <= now_s <= _own_until_s(work, echo_s):
-            device.told = device.told.add(one) if device.told else one
+            device.changes = device.changes.add(one) if device.changes else one
 
     def due(self, work: Mapping[str, Work], now_s: float) -> dict[str, str]:
         """The devices that are to be checked now, each with what it told; they are taken for asked for."""
-        found = {}
+        due = {}
         for name, device in self._devices.items():
             of_device = work.get(name, Work())
             _resolve(device, of_device)
-            if device.told is not None and of_device.read_s > device.told.last_s:
-                device.told = None
-            if device.told is not None and of_device.push_ended_s < math.inf and _is_due(device, device.told, now_s):
-                found[name] = device.told.what
+            if device.changes is not None and of_device.read_s > device.changes.last_s:
+                device.changes = None
+            if (
+                device.changes is not None
+                and of_device.push_ended_s < math.inf
+                and _is_due(device, device.changes, now_s)
+            ):
+                due[name] = device.changes.what
                 _asked(device, now_s)
-        return found
+        return due
 
 
 def _resolve(device: _Device, work: Work) -> None:
@@ -96,10 +100,10 @@ def _resolve(device: _Device, work: Work) -> None:
     if during is None or work.push_ended_s == math.inf:
         return
     if work.push_began_s != device.push_began_s:
-        device.told = device.told.add(during) if device.told else during
+        device.changes = device.changes.add(during) if device.changes else during
     elif during.last_s > _own_until_s(work, device.echo_s):
-        late = _Told(during.last_s, during.last_s, during.what)
-        device.told = device.told.add(late) if device.told else late
+        late = _Changes(during.last_s, during.last_s, during.what)
+        device.changes = device.changes.add(late) if device.changes else late
     device.during = None
 
 
@@ -107,12 +111,12 @@ def _own_until_s(work: Work, echo_s: float) -> float:
     return work.push_ended_s + ECHO_S if work.compared_s is None else work.compared_s + echo_s
 
 
-def _is_due(device: _Device, told: _Told, now_s: float) -> bool:
-    rested = now_s - told.last_s >= QUIET_S or now_s - told.first_s >= LONGEST_WAIT_S
+def _is_due(device: _Device, changes: _Changes, now_s: float) -> bool:
+    rested = now_s - changes.last_s >= QUIET_S or now_s - changes.first_s >= LONGEST_WAIT_S
     return rested and now_s - device.checked_s >= device.interval_s
 
 
 def _asked(device: _Device, now_s: float) -> None:
     again = now_s - device.checked_s < REST_S
     device.interval_s = min(2 * device.interval_s, LONGEST_INTERVAL_S) if again else FIRST_INTERVAL_S
-    device.checked_s, device.told = now_s, None
+    device.checked_s, device.changes = now_s, None

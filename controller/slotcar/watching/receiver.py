@@ -19,14 +19,14 @@ _MOST_WAITING = 100_000
 
 def addresses_of(network: Network, connections: Mapping[str, Mapping[str, Any]]) -> Addresses:
     """A device sends from where it is logged in to, or from one of its interfaces. Names are looked up once."""
-    found: dict[str, str | None] = {}
+    device_of: dict[str, str | None] = {}
     for name, device in network.devices.items():
         variables = connections.get(name, {})
         said = variables.get("ansible_host") or variables.get("ansible_ssh_host") or name
         own = {str(one.address.ip) for one in device.interfaces.values() if one.address is not None}
         for address in own | _looked_up(str(said)):
-            found[address] = name if found.get(address, name) == name else None
-    return Addresses(found, frozenset(network.devices))
+            device_of[address] = name if device_of.get(address, name) == name else None
+    return Addresses(device_of, frozenset(network.devices))
 
 
 def _looked_up(host: str) -> set[str]:

@@ -38,11 +38,11 @@ class Addresses:
         return next(iter(named)) if len(named) == 1 else self.by_address.get(source)
 
 
-def change_told(datagram: bytes, source: str, addresses: Addresses) -> tuple[str, str] | None:
+def change_in(datagram: bytes, source: str, addresses: Addresses) -> tuple[str, str] | None:
     """The device and, in words, what it tells; None where it is no change, nobody's, or a router's own step."""
     text = datagram[:LONGEST_DATAGRAM].decode("utf-8", "replace")
-    found = _CHANGES.search(text)
-    if found is None or f"(EEM:{PREFIX}" in found["words"]:
+    match = _CHANGES.search(text)
+    if match is None or f"(EEM:{PREFIX}" in match["words"]:
         return None
-    device = addresses.device(source, text[: found.start()])
-    return None if device is None else (device, printable(f"%{found['name']}: {found['words'].strip()}")[:_LONGEST])
+    device = addresses.device(source, text[: match.start()])
+    return None if device is None else (device, printable(f"%{match['name']}: {match['words'].strip()}")[:_LONGEST])

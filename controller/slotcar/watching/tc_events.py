@@ -19,7 +19,7 @@ _PREFERENCE = re.compile(r" pref (\d+)(?: |$)")
 _CLASS = re.compile(r"^(?:\w+ )?class \S+ (?P<handle>\S+?:)")
 
 
-def change_told(line: str, interfaces: Collection[str]) -> str | None:
+def change_in(line: str, interfaces: Collection[str]) -> str | None:
     """In words, what changed; None where it is no event, or one of others' objects.
 
     Others' are the interfaces that the inventory does not have, filters outside of Slotcar's preferences, and classes of
@@ -36,13 +36,13 @@ def change_told(line: str, interfaces: Collection[str]) -> str | None:
         return None
     if kind == "filter" and not _may_be_ours(line):
         return None
-    if kind == "class" and (found := _CLASS.match(line)) and found["handle"] != ROOT:
+    if kind == "class" and (match := _CLASS.match(line)) and match["handle"] != ROOT:
         return None
     return f"{kind} {verb} on {device}"
 
 
 def _may_be_ours(line: str) -> bool:
     """The kernel tells of all filters that are flushed at once without a preference, or with 0."""
-    found = _PREFERENCE.search(line)
-    preference = int(found[1]) if found else 0
+    match = _PREFERENCE.search(line)
+    preference = int(match[1]) if match else 0
     return preference == 0 or FIRST_PREFERENCE <= preference <= LAST_PREFERENCE

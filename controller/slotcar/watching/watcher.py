@@ -27,7 +27,7 @@ from slotcar.watching.model import DeviceWatch, Listener, Source, Unwatched, Wat
 from slotcar.watching.netconf import NetconfSource
 from slotcar.watching.pending import ECHO_S, Pending
 from slotcar.watching.receiver import addresses_of, receive
-from slotcar.watching.syslog import change_told
+from slotcar.watching.syslog import change_in
 
 log = structlog.get_logger("slotcar.watch")
 #: How often it is looked whether a check is due.
@@ -126,8 +126,8 @@ class Watcher:
         addresses = addresses_of(self.network, connections)
 
         def take(datagram: bytes, source: str) -> None:
-            if told := change_told(datagram, source, addresses):
-                self.told(*told)
+            if change := change_in(datagram, source, addresses):
+                self.changed(*change)
 
         receive(syslog, take, ended)
 
@@ -207,13 +207,13 @@ class Watcher:
             self._set(name, WatchState.WATCHING, source.how)
             log.info("watching", device=name, how=source.how)
             if missed:
-                self.told(name, "it was not watched for a while")
+                self.changed(name, "it was not watched for a while")
 
         while not self._logins.acquire(timeout=LOOK_S):
             if ended.is_set():
                 return
         try:
-            source.watch(Listener(up, partial(self.told, name, echo_s=source.echo_s), ended))
+            source.watch(Listener(up, partial(self.changed, name, echo_s=source.echo_s), ended))
         finally:
             let_others_in()
 
@@ -224,11 +224,11 @@ class Watcher:
 
     # -- changes -----------------------------------------------------------------------------------------------------
 
-    def told(self, name: str, what: str, echo_s: float = ECHO_S) -> None:
+    def changed(self, name: str, what: str, echo_s: float = ECHO_S) -> None:
         """A device told of a change; `echo_s`: so much later than it was made, at the most."""
         with self._lock:
-            self.status.told[name] += 1
-            self._pending.tell(name, what, self.loop.work.get(name, Work()), self.monotonic(), echo_s)
+            self.status.changes[name] += 1
+            self._pending.note(name, what, self.loop.work.get(name, Work()), self.monotonic(), echo_s)
 
     def _ask(self) -> None:
         """

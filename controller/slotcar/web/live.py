@@ -71,5 +71,5 @@ def _still(context: Context, caller: Caller) -> bool:
 
 def _caller(context: Context, request: Request) -> Caller | None:
     sessions = sessions_of(context)
-    found = signed_in(request, sessions, datetime.now(UTC))
-    return found.caller if found else sessions.anyone
+    signed = signed_in(request, sessions, datetime.now(UTC))
+    return signed.caller if signed else sessions.anyone

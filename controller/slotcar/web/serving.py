@@ -62,11 +62,11 @@ def no_page(context: Context, request: Request, error: HTTPException) -> Respons
     now, visit = datetime.now(UTC), None
     try:
         sessions = sessions_of(context)
-        found = signed_in(request, sessions, now)
-        caller = found.caller if found else sessions.anyone
+        signed = signed_in(request, sessions, now)
+        caller = signed.caller if signed else sessions.anyone
         if caller is not None:
-            clock = Clock(found.session.zone if found else USUAL_ZONE, now)
-            visit = Visit(context, sessions, caller, found.session if found else None, clock)
+            clock = Clock(signed.session.zone if signed else USUAL_ZONE, now)
+            visit = Visit(context, sessions, caller, signed.session if signed else None, clock)
     except SlotcarError:
         visit = None  # who asks is not found out now, and need not be to be told this
     words = "there is no such page" if error.status_code == 404 else str(error.detail)
@@ -93,12 +93,14 @@ def _answer(page: Page, context: Context, request: Request, body: bytes) -> Resp
     visit: Visit | None = None
     try:
         _require_own_form(page, request)
-        found = signed_in(request, sessions, now)
-        caller = found.caller if found else sessions.anyone
+        signed = signed_in(request, sessions, now)
+        caller = signed.caller if signed else sessions.anyone
         if caller is None and not page.open:
             return _to_sign_in(request)
-        clock = Clock(found.session.zone if found else USUAL_ZONE, now)
-        visit = Visit(context, sessions, caller or LOCAL, found.session if found else None, clock, request.path_params)
+        clock = Clock(signed.session.zone if signed else USUAL_ZONE, now)
+        visit = Visit(
+            context, sessions, caller or LOCAL, signed.session if signed else None, clock, request.path_params
+        )
         answer = page.view(_with_what_is_said(visit, page, request, body))
         return _response(answer, request, visit if caller else None, clock)
     except (SlotcarError, UnitError) as error:

@@ -130,7 +130,7 @@ def test_who_tells_of_changes_is_told(serve: Serve) -> None:
     watch = WatchStatus()
     watch.devices["anl-7507-1"] = DeviceWatch(WatchState.WATCHING, "tc monitor", T)
     watch.devices["anl-7507-2"] = DeviceWatch(WatchState.BROKEN, "tc monitor", T, "Connection refused")
-    watch.told["anl-7507-1"] = 3
+    watch.changes["anl-7507-1"] = 3
     api = serve(how={"loop": LoopStatus(leading=True), "watch": watch})
     told = told_by(api)
     states = {dict(labels)["state"]: count for labels, count in told["slotcar_watched_devices"].items() if count}

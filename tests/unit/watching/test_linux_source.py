@@ -19,10 +19,10 @@ CHANGED = "deleted filter dev eth2 ingress protocol ip pref 20813 flower chain 0
 
 @dataclass
 class Heard:
-    """What a listener was told."""
+    """What was reported to a listener."""
 
     up: threading.Event = field(default_factory=threading.Event)
-    told: list[str] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
     ended: threading.Event = field(default_factory=threading.Event)
 
     def of(self, *command: str) -> str:
@@ -33,7 +33,7 @@ class Heard:
 
     @property
     def listener(self) -> Listener:
-        return Listener(self.up.set, self.told.append, self.ended)
+        return Listener(self.up.set, self.changes.append, self.ended)
 
 
 def test_what_is_printed_is_told_line_by_line_from_ready_on() -> None:
@@ -50,7 +50,7 @@ def test_what_is_printed_is_told_line_by_line_from_ready_on() -> None:
         "sh", "-c", "".join(f"echo '{line}'; " for line in lines) + "printf 'deleted qdisc clsact ffff: dev eth2'"
     )
     assert heard.up.is_set()
-    assert heard.told == ["filter deleted on eth2"] * 2, "what has no end yet is no line"
+    assert heard.changes == ["filter deleted on eth2"] * 2, "what has no end yet is no line"
     assert why == "the connection ended"
 
 
@@ -69,7 +69,7 @@ def test_what_is_printed_is_told_line_by_line_from_ready_on() -> None:
 def test_a_connection_that_breaks_says_why(command: list[str], why: str) -> None:
     heard = Heard()
     assert heard.of(*command) == why
-    assert heard.told == []
+    assert heard.changes == []
 
 
 def test_who_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_notices_that_the_kernel_had_no_room_for_are_a_change() -> None:
     heard = Heard()
     words = "netlink receive error No buffer space available (105)"
     heard.of("sh", "-c", f"echo '{READY}'; echo '{words}' >&2; sleep 1")
-    assert heard.told == ["more changed than its kernel could tell"]
+    assert heard.changes == ["more changed than its kernel could tell"]
 
 
 def test_a_flood_is_told_and_nothing_is_left_when_nobody_listens_any_more() -> None:

@@ -39,7 +39,7 @@ class Simulated:
             self.asked += [self.now_s for _ in self.pending.due(self.status.work, self.now_s)]
 
     def tell(self, echo_s: float = 0.0) -> None:
-        self.pending.tell("r", "filter deleted on eth2", self.status.work.get("r", Work()), self.now_s, echo_s)
+        self.pending.note("r", "filter deleted on eth2", self.status.work.get("r", Work()), self.now_s, echo_s)
 
     def push(self, ends_s: float, compared_s: float, told_s: float | None = None, echo_s: float = 0.0) -> None:
         """A push from now to `ends_s`, which tells of itself a second after its beginning; and of something at `told_s`."""

@@ -45,7 +45,7 @@ LINES = [
 
 @pytest.mark.parametrize(("line", "told"), LINES, ids=[line[:40] for line, _ in LINES])
 def test_a_line_of_tc_monitor(line: str, told: str | None) -> None:
-    assert tc_events.change_told(line, INTERFACES) == told
+    assert tc_events.change_in(line, INTERFACES) == told
 
 
 def notification(body: str) -> Any:
@@ -87,7 +87,7 @@ NOTIFICATIONS = {
 @pytest.mark.parametrize("case", NOTIFICATIONS)
 def test_a_notification(case: str) -> None:
     body, told = NOTIFICATIONS[case]
-    assert config_changes.change_told(notification(body)) == told
+    assert config_changes.change_in(notification(body)) == told
 
 
 ADDRESSES = Addresses({"10.0.0.1": "north", "10.0.0.2": "south", "10.0.0.9": None}, frozenset({"north", "south"}))
@@ -129,12 +129,12 @@ DATAGRAMS = {
 def test_a_datagram(case: str) -> None:
     said, source, told = DATAGRAMS[case]
     datagram = said if isinstance(said, bytes) else str(said).encode()
-    assert syslog.change_told(datagram, str(source), ADDRESSES) == told
+    assert syslog.change_in(datagram, str(source), ADDRESSES) == told
 
 
 def test_what_a_datagram_says_is_one_short_line() -> None:
-    told = syslog.change_told(f"%SYS-5-CONFIG_I: {'x' * 900}\x1b[31m".encode(), "10.0.0.1", ADDRESSES)
+    told = syslog.change_in(f"%SYS-5-CONFIG_I: {'x' * 900}\x1b[31m".encode(), "10.0.0.1", ADDRESSES)
     assert told is not None
     assert len(told[1]) == 120
-    steering = syslog.change_told(b"%SYS-5-CONFIG_I: by \x1b[31m", "10.0.0.1", ADDRESSES)
+    steering = syslog.change_in(b"%SYS-5-CONFIG_I: by \x1b[31m", "10.0.0.1", ADDRESSES)
     assert steering == ("north", "%SYS-5-CONFIG_I: by \ufffd[31m")

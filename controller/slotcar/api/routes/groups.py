@@ -63,11 +63,11 @@ def group_list(
 
     A requester gets its own.
     """
-    found = context.broker.groups(GroupFilter(owner, state, since, until, newest, after, limit + 1), caller)
-    page = found[:limit]
+    groups = context.broker.groups(GroupFilter(owner, state, since, until, newest, after, limit + 1), caller)
+    page = groups[:limit]
     return {
         "items": [group_document(members) for members in page],
-        "next": str(page[-1][0].number) if len(found) > limit else None,
+        "next": str(page[-1][0].number) if len(groups) > limit else None,
     }
 
 

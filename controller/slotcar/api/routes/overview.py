@@ -66,8 +66,8 @@ def resources(
     begin = since or moment
     window = window_of(begin, until or begin + timedelta(days=1))
     page = ResourcePage(tuple(resource or ()), device, domain, after, limit)
-    found, following = Overview(context.broker).resources(page, window, caller, moment)
-    return {"items": [course_document(one, context.broker.network, points) for one in found], "next": following}
+    courses, following = Overview(context.broker).resources(page, window, caller, moment)
+    return {"items": [course_document(one, context.broker.network, points) for one in courses], "next": following}
 
 
 @router.get("/network", response_model=TopologyOut, summary="The network")
@@ -91,10 +91,10 @@ def boundaries(
     begin = since or now()
     until = until or begin + LOOK_AHEAD
     window_of(begin, until)
-    found = Overview(context.broker).boundaries(begin, until, limit + 1, caller)
+    counts = Overview(context.broker).boundaries(begin, until, limit + 1, caller)
     items = [{"at": iso(one.at), "starting": one.starting, "ending": one.ending, "changing": one.changing}
-             for one in found[:limit]]  # fmt: skip
-    return {"items": items, "next": items[-1]["at"] if len(found) > limit else None}
+             for one in counts[:limit]]  # fmt: skip
+    return {"items": items, "next": items[-1]["at"] if len(counts) > limit else None}
 
 
 @router.get("/boundaries/{instant}", response_model=BoundaryViewOut, summary="One boundary and its diff")

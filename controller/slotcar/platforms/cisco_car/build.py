@@ -69,14 +69,14 @@ def owned_of(intent: QosIntent, device: Device) -> Ios:
 
 def approximations(intent: QosIntent) -> tuple[str, ...]:
     """What ToS-based WFQ and CAR do otherwise than the services want."""
-    found = {
+    notes = {
         Service.IP_PREMIUM: "ip-premium is served by its weight of fair-queue tos and not in strict priority",
         Service.ASSURED_RATE: "assured-rate has one colour: what exceeds the committed rate becomes best effort, below the"
         " peak rate as well",
         Service.QBSS: "qbss is served as best effort: its precedence would fall into the class of ip-premium, and is"
         " reset where traffic comes in",
     }  # fmt: skip
-    return tuple(f"{intent.device}: {note}" for service, note in found.items() if serves(intent, service))
+    return tuple(f"{intent.device}: {note}" for service, note in notes.items() if serves(intent, service))
 
 
 def _most_specific_first(flow: EdgeFlow) -> tuple[int, int]:
@@ -122,16 +122,16 @@ def _weights_by_interface(egresses: Iterable[Egress]) -> dict[str, tuple[TosWeig
     Raises:
         Unrenderable: subinterfaces of one interface need different weights.
     """
-    found: dict[str, tuple[str, tuple[TosWeight, ...]]] = {}
+    weights_of: dict[str, tuple[str, tuple[TosWeight, ...]]] = {}
     for egress in egresses:
         weights = _weights(egress)
-        other, others = found.setdefault(physical(egress.interface.name), (str(egress.interface), weights))
+        other, others = weights_of.setdefault(physical(egress.interface.name), (str(egress.interface), weights))
         if others != weights:
             raise Unrenderable(
                 f"{egress.interface} and {other} are on one interface, which has one set of weights of fair-queue tos;"
                 " give them the same shares"
             )
-    return {name: weights for name, (_, weights) in found.items()}
+    return {name: weights for name, (_, weights) in weights_of.items()}
 
 
 def _weights(egress: Egress) -> tuple[TosWeight, ...]:

@@ -55,8 +55,8 @@ def change_lines(before: Ios, after: Ios) -> tuple[str, ...]:
 
 
 def _lists(owned: Ios) -> Lists:
-    found: Lists = {(False, int(name)): one for name, one in sorted_by(by_number, owned.lists).items()}
-    return found | {(True, number): one for number, one in sorted(owned.rate_limit_lists.items())}
+    lists: Lists = {(False, int(name)): one for name, one in sorted_by(by_number, owned.lists).items()}
+    return lists | {(True, number): one for number, one in sorted(owned.rate_limit_lists.items())}
 
 
 def _section(name: str, lines: Sequence[str]) -> list[str]:

@@ -49,9 +49,9 @@ def owned_in(nodes: Iterable[Node], device: Device) -> tuple[Ios, tuple[str, ...
             words[0] == "access-list" and len(words) > 2 and words[1].isdigit() and int(words[1]) in options.flow_acls
         ):
             entries.setdefault(words[1], []).append(entry(" ".join(words[2:])))
-        elif (found := _RATE_LIST.match(node.line)) and int(found[1]) in precedences:
-            owned.rate_limit_lists[int(found[1])] = RateLimitList(int(found[1]), int(found[2]))
-    owned.lists.update({name: AccessList(name, tuple(found)) for name, found in entries.items()})
+        elif (match := _RATE_LIST.match(node.line)) and int(match[1]) in precedences:
+            owned.rate_limit_lists[int(match[1])] = RateLimitList(int(match[1]), int(match[2]))
+    owned.lists.update({name: AccessList(name, tuple(lines)) for name, lines in entries.items()})
     return owned, tuple(foreign)
 
 
@@ -61,9 +61,9 @@ def _rate_limits(
     """CAR lines that use a list of Slotcar's, and notes of the others."""
     limits, strangers = [], []
     for line in lines:
-        if (found := _RATE_LIMIT.match(line)) is None:
+        if (match := _RATE_LIMIT.match(line)) is None:
             continue
-        way, by_precedence, acl, *numbers, conform, exceed = found.groups()
+        way, by_precedence, acl, *numbers, conform, exceed = match.groups()
         if int(acl) in (precedences if by_precedence else flows):
             rate, burst, excess = map(int, numbers)
             limits.append(RateLimit(int(acl), bool(by_precedence), rate, burst, excess, conform, exceed, way))
@@ -77,5 +77,5 @@ def _weights(name: str, lines: Sequence[str]) -> tuple[tuple[TosWeight, ...], li
     others = [f"{name}: the queueing `{line}`" for line in lines if _OTHER_QUEUEING.match(line)]
     if "fair-queue tos" not in lines:
         return (), others
-    weights = DEFAULT_WEIGHTS | {int(found[1]): int(found[2]) for line in lines if (found := _WEIGHT.match(line))}
+    weights = DEFAULT_WEIGHTS | {int(match[1]): int(match[2]) for line in lines if (match := _WEIGHT.match(line))}
     return tuple(TosWeight(*one) for one in sorted(weights.items())), others

@@ -118,12 +118,12 @@ def _limits(shares_ppm: list[int], kind: PortType) -> tuple[int, int]:
 
 def _unpromised(shares: dict[Service, int]) -> list[int]:
     """CoS that go where best effort goes: nobody's, and those of a service without a share."""
-    found = [marks.COS_BEST_EFFORT, *marks.COS_OTHER]
+    classes = [marks.COS_BEST_EFFORT, *marks.COS_OTHER]
     if Service.ASSURED_RATE not in shares:
-        found += [marks.COS_OUT, marks.COS_IN]
+        classes += [marks.COS_OUT, marks.COS_IN]
     if Service.IP_PREMIUM not in shares:
-        found.append(marks.COS_PREMIUM)
-    return found
+        classes.append(marks.COS_PREMIUM)
+    return classes
 
 
 def _lower(low: list[Service], shares: dict[Service, int], egress: Egress) -> tuple[Threshold, Threshold]:
@@ -155,15 +155,15 @@ def _upper(high: list[Service], shares: dict[Service, int]) -> tuple[Threshold, 
 def _notes(
     place: str, kind: PortType, low: list[Service], high: list[Service], percents: tuple[int, int]
 ) -> tuple[str, ...]:
-    found = []
+    notes = []
     if len(high) > 1:
-        found.append(
+        notes.append(
             f"{place}: {' and '.join(high)} share queue 2 of a {kind.name} port with {percents[1]} % of the weights;"
             " excess of the assured rate is dropped at 40 % of the queue, so premium waits for it"
         )
     if len(low) > 1:
-        found.append(
+        notes.append(
             f"{place}: {' and '.join(low)} share queue 1 of a {kind.name} port with {percents[0]} % of the weights;"
             " qbss is dropped first and has no bandwidth of its own"
         )
-    return tuple(found)
+    return tuple(notes)

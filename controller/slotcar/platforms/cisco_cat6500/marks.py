@@ -95,14 +95,14 @@ def maps_for(marks: Marks, assured: bool, premium_remarked: bool) -> Maps:
     second. `premium_remarked`: an SLS re-marks premium's excess to best effort; a policer with one bucket uses the
     second map (p. 31-69).
     """
-    found: Maps = {}
+    maps: Maps = {}
     if assured:
         green, yellow, red = marks.assured
-        found |= {(NORMAL, green): yellow, (MAXIMUM, green): red, (TO_COS, green): COS_IN}
-        found |= {(TO_COS, out): COS_OUT for out in (yellow, red)}
+        maps |= {(NORMAL, green): yellow, (MAXIMUM, green): red, (TO_COS, green): COS_IN}
+        maps |= {(TO_COS, out): COS_OUT for out in (yellow, red)}
     if premium_remarked:
-        found[MAXIMUM, marks.premium] = DSCP[Service.BEST_EFFORT]
-    return {key: value for key, value in sorted(found.items()) if value != default_of(key)}
+        maps[MAXIMUM, marks.premium] = DSCP[Service.BEST_EFFORT]
+    return {key: value for key, value in sorted(maps.items()) if value != default_of(key)}
 
 
 #: Every entry that may be Slotcar's, whatever the marking.

@@ -47,9 +47,9 @@ def owned_in(nodes: Sequence[Node], device: Device) -> tuple[Ios, tuple[str, ...
             foreign += notes if words[1] in device.interfaces else []
             if one != Interface(words[1]):
                 ios.interfaces[words[1]] = one
-        elif found := _POLICER.match(node.line):
-            if police := reading.pfc_police(f"police {found[2]}"):
-                ios.policers[found[1]] = AggregatePolicer(found[1], police)
+        elif match := _POLICER.match(node.line):
+            if police := reading.pfc_police(f"police {match[2]}"):
+                ios.policers[match[1]] = AggregatePolicer(match[1], police)
         elif entries := map_entries(node.line):
             others = {key: to for key, to in entries.items() if key in OURS and to != default_of(key)}
             if OWNS_MAPS in owns:
@@ -63,8 +63,8 @@ def owned_in(nodes: Sequence[Node], device: Device) -> tuple[Ios, tuple[str, ...
 
 def map_entries(line: str) -> Maps:
     """`mls qos map dscp-cos 12 14 to 2` as one entry for each DSCP; other lines give none."""
-    found = _MAP.match(line)
-    return {(found[1], int(dscp)): int(found[3]) for dscp in found[2].split()} if found else {}
+    match = _MAP.match(line)
+    return {(match[1], int(dscp)): int(match[3]) for dscp in match[2].split()} if match else {}
 
 
 def _port(name: str, node: Node, ios: Ios, owned: bool, device: Device) -> tuple[Interface, list[str]]:

@@ -45,8 +45,8 @@ def owned_of(intent: QosIntent, device: Device) -> tuple[Ios, tuple[str, ...]]:
     inputs = _inputs(intent, device)
     queueing = policies if options.queueing is Queueing.MQC else cos_queue_groups
     outputs: Outputs = queueing(intent.egress, device)
-    found = {f"{PREFIX}IN-{name}": classes for name, classes in inputs.items()} | outputs.policies
-    used = {one.name for classes in found.values() for one in classes}
+    classes_of = {f"{PREFIX}IN-{name}": classes for name, classes in inputs.items()} | outputs.policies
+    used = {one.name for classes in classes_of.values() for one in classes}
     class_maps = [
         ClassMap(name, "match-any", (Match(field="precedence", points=points),))
         for name, points in POINTS.items()
@@ -71,8 +71,8 @@ def owned_of(intent: QosIntent, device: Device) -> tuple[Ios, tuple[str, ...]]:
             for name in {**inputs, **outputs.output_policies, **outputs.tx_cos}
         },
     )
-    owned.policies.update({name: PolicyMap(name, ranked(classes, owned)) for name, classes in found.items()})
-    _check_names([*found, *outputs.groups], device)
+    owned.policies.update({name: PolicyMap(name, ranked(classes, owned)) for name, classes in classes_of.items()})
+    _check_names([*classes_of, *outputs.groups], device)
     return owned, outputs.approximations
 
 
@@ -85,7 +85,7 @@ def _check_names(names: Iterable[str], device: Device) -> None:
 
 
 def _inputs(intent: QosIntent, device: Device) -> dict[str, list[PolicyClass]]:
-    found = inputs_of(
+    inputs = inputs_of(
         intent,
         flow_class=lambda flow, name: _flow_class(flow, name, device),
         agreed_class=lambda aggregate: _agreed(aggregate, device),
@@ -93,8 +93,8 @@ def _inputs(intent: QosIntent, device: Device) -> dict[str, list[PolicyClass]]:
         guarded={Service.IP_PREMIUM: EF, Service.ASSURED_RATE: AF},
         order=POINTS,
     )
-    check_classes(found, capability_of(device), device.name)
-    return found
+    check_classes(inputs, capability_of(device), device.name)
+    return inputs
 
 
 def _flow_class(flow: EdgeFlow, name: str, device: Device) -> PolicyClass:

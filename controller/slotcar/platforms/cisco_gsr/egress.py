@@ -161,16 +161,16 @@ def _class(service: Service, shares: _Shares) -> PolicyClass:
 def cos_queue_groups(egresses: Iterable[Egress], device: Device) -> Outputs:
     """A group for each interface's way out, and one for the way from its line cards into the fabric."""
     outputs, notes = Outputs(), list[str]()
-    found = [(egress.interface.name, _shares_of(egress, device, notes)) for egress in egresses]
-    for name, shares in found:
+    shares_of = [(egress.interface.name, _shares_of(egress, device, notes)) for egress in egresses]
+    for name, shares in shares_of:
         group = outputs.tx_cos[name] = f"{PREFIX}{name}"
         outputs.groups[group] = _group(group, shares, mtu_bytes(name), device)
-    if found:
-        mtu = max(mtu_bytes(name) for name, _ in found)
-        outputs.groups[RECEIVE] = _group(RECEIVE, _received([one for _, one in found]), mtu, device)
+    if shares_of:
+        mtu = max(mtu_bytes(name) for name, _ in shares_of)
+        outputs.groups[RECEIVE] = _group(RECEIVE, _received([one for _, one in shares_of]), mtu, device)
         outputs.slot_table = SlotTable(RECEIVE, RECEIVE)
         outputs.slots = tuple(
-            RxCosSlot(slot, RECEIVE) for slot in sorted({slot_of(name, device) for name, _ in found})
+            RxCosSlot(slot, RECEIVE) for slot in sorted({slot_of(name, device) for name, _ in shares_of})
         )
     outputs.approximations = tuple(notes)
     return outputs
@@ -219,14 +219,14 @@ def weights_of(percents: Mapping[Service, int], mtu: int, where: str) -> dict[Se
         Unrenderable: the shares are further apart than the weights go.
     """
     smallest = min(percents.values())
-    found = {}
+    weights = {}
     for service, percent in percents.items():
         more = mtu * percent - mtu * smallest
         steps = more // (smallest * WEIGHT_BYTES)
         if service is not Service.BEST_EFFORT:
             steps = -(-more // (smallest * WEIGHT_BYTES))
-        found[service] = WEIGHT.at_least(1 + steps, where, f"a weight for {percent} % of {service.value}", "")
-    return found
+        weights[service] = WEIGHT.at_least(1 + steps, where, f"a weight for {percent} % of {service.value}", "")
+    return weights
 
 
 def _low_latency(shares: _Shares, weights: Mapping[Service, int], mtu: int, device: Device) -> str:

@@ -43,7 +43,7 @@ def slot_of(interface: str, device: Device) -> int:
     Raises:
         Unrenderable: the name has none.
     """
-    found = _SLOT.match(interface)
-    if found is None:
+    match = _SLOT.match(interface)
+    if match is None:
         raise Unrenderable(f"{device.name} {interface}: no slot in this name, and cos-queue-groups go by slot")
-    return int(found[1])
+    return int(match[1])

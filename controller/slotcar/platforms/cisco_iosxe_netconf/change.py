@@ -24,8 +24,8 @@ _OPENED = frozenset({"extended", "policy-map", "class"})
 def edit(before: Node | None, after: Node | None) -> tuple[str, ...]:
     """The `config` of an `edit-config` that turns `before` into `after`. Empty where nothing differs."""
     nothing = Node(NATIVE, "native")
-    found = _differing(before or nothing, after or nothing)
-    return Node(NETCONF, "config", children=tuple(found)).lines() if found else ()
+    differing = _differing(before or nothing, after or nothing)
+    return Node(NETCONF, "config", children=tuple(differing)).lines() if differing else ()
 
 
 def _differing(old: Node, new: Node) -> list[Node]:

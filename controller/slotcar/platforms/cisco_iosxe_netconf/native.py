@@ -200,8 +200,8 @@ def _random_detect(one: RandomDetect) -> Node:
 
 
 def _interface(one: Interface, device: str) -> Node:
-    found = _NAME.match(one.name)
-    kind, number = found.groups() if found else (one.name, "")
+    match = _NAME.match(one.name)
+    kind, number = match.groups() if match else (one.name, "")
     if kind not in INTERFACES or (kind == "Port-channel" and "." in number):
         raise Unrenderable(
             f"{device} {one.name}: the policy model has no service-policy there; it has one on {', '.join(INTERFACES)}"

@@ -60,7 +60,7 @@ def owned_part(native: Node | None) -> Node | None:
         _holding(
             Node(NATIVE, "policy"),
             *_named(native.first("policy"), "class-map", POLICY),
-            *map(_told, _named(native.first("policy"), "policy-map", POLICY)),
+            *map(_as_configured, _named(native.first("policy"), "policy-map", POLICY)),
         ),
         _holding(Node(NATIVE, "interface"), *_attached(native.first("interface"))),
     ]
@@ -78,13 +78,13 @@ def attachments(native: Node | None) -> Iterator[tuple[str, str, str]]:
 
 def attached_in(native: Node | None) -> Ios:
     """What is attached where, as IOS's objects, for the check that IOS's other renderers make."""
-    found = Ios()
+    ios = Ios()
     for name, way, policy in attachments(native):
-        one = found.interfaces.get(name, Interface(name))
-        found.interfaces[name] = (
+        one = ios.interfaces.get(name, Interface(name))
+        ios.interfaces[name] = (
             replace(one, input_policy=policy) if way == "input" else replace(one, output_policy=policy)
         )
-    return found
+    return ios
 
 
 def foreign_in(native: Node | None, interfaces: Collection[str]) -> tuple[str, ...]:
@@ -97,11 +97,11 @@ def foreign_in(native: Node | None, interfaces: Collection[str]) -> tuple[str, .
 
 
 def _holding(node: Node, *children: Node | Iterable[Node] | None) -> Node | None:
-    found: list[Node] = []
+    held: list[Node] = []
     for one in children:
         if one is not None:
-            found += [one] if isinstance(one, Node) else one
-    return node.holding(found) if found else None
+            held += [one] if isinstance(one, Node) else one
+    return node.holding(held) if held else None
 
 
 def _named(parent: Node | None, kind: str, space: str) -> list[Node]:
@@ -120,11 +120,11 @@ def _attached(interfaces: Node | None) -> Iterator[Node]:
 # -- what a device says otherwise than it was told ---------------------------------------------------------------------
 
 
-def _told(node: Node) -> Node:
+def _as_configured(node: Node) -> Node:
     """Without what a device adds: the empty container of a `fair-queue`, and what a policer does that is not there."""
     if node.name == "action-list":
-        return node.holding(one for one in map(_told, node.children) if one != Node(POLICY, "fair-queue"))
-    children = tuple(map(_told, node.children))
+        return node.holding(one for one in map(_as_configured, node.children) if one != Node(POLICY, "fair-queue"))
+    children = tuple(map(_as_configured, node.children))
     if node.name == "police" and not any(one.name == "pir" for one in children):
         # One rate and one bucket: nothing is between exceeding and violating.
         children = tuple(_one_bucket(one) for one in children if one.name != "be")

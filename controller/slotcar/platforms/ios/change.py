@@ -207,14 +207,14 @@ def settings_of(one: PolicyClass) -> set[object]:
         "police": police, "shape": one.shape_bps, "priority": one.priority, "bandwidth": one.bandwidth_percent,
         "fair-queue": one.fair_queue, "queue-limit": one.queue_limit_packets,
     }  # fmt: skip
-    found: set[object] = {kind for kind, value in kinds.items() if value}
-    found |= {one.mark, one.service_policy, *one.other}
+    settings: set[object] = {kind for kind, value in kinds.items() if value}
+    settings |= {one.mark, one.service_policy, *one.other}
     if police and police.conform_color:
         # Its colours and actions stand in lines of their own.
-        found |= {(police.conform_color, police.exceed_color), (police.conform, police.exceed, police.violate)}
+        settings |= {(police.conform_color, police.exceed_color), (police.conform, police.exceed, police.violate)}
     if detection:
-        found |= {(detection.field, detection.ecn), *((detection.field, one.point) for one in detection.profiles)}
-    return found
+        settings |= {(detection.field, detection.ecn), *((detection.field, one.point) for one in detection.profiles)}
+    return settings
 
 
 def _differing(old: PolicyClass, new: PolicyClass) -> list[str]:

@@ -27,18 +27,18 @@ def foreign_in(
 
     `taken` says of the words of a global line what it takes of the device that Slotcar may want too, if anything.
     """
-    found: list[str] = []
+    notes: list[str] = []
     for node in nodes:
         words = node.line.split()
         what = taken(words)
-        if what is not None and what not in found:
-            found.append(what)
+        if what is not None and what not in notes:
+            notes.append(what)
         if words[0] == "interface" and words[1] in interfaces:
             for child in node.children:
                 others = child.line.split()[-1].startswith(PREFIX)
                 if not others and (_POLICY.match(child.line) or _QUEUEING.match(child.line)):
-                    found.append(f"{words[1]}: `{child.line}`")
-    return tuple(found)
+                    notes.append(f"{words[1]}: `{child.line}`")
+    return tuple(notes)
 
 
 def check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
@@ -48,10 +48,10 @@ def check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
         Unrenderable: an operator's line stands where one of `after` would go.
     """
     for note in foreign:
-        found = _NOTE.match(note)
-        if found is None:
+        match = _NOTE.match(note)
+        if match is None:
             continue
-        name, line = found.groups()
+        name, line = match.groups()
         ours = [
             one
             for one in body(after.interfaces.get(name, Interface(name)))

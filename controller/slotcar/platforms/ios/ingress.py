@@ -41,14 +41,14 @@ def flow_numbers(flows: Iterable[EdgeFlow], acls: range, device: str, platform: 
             f"{device}: {len(numbers)} flows at once, and {platform} has the {FLOW_ACLS} lists from {acls[0]} on"
         )
     taken: set[int] = set()
-    found: dict[int, int] = {}
+    acl_of: dict[int, int] = {}
     for number in numbers:
         place = number % FLOW_ACLS
         while place in taken:
             place = (place + 1) % FLOW_ACLS
         taken.add(place)
-        found[number] = acls[place]
-    return found
+        acl_of[number] = acls[place]
+    return acl_of
 
 
 def inputs_of(
@@ -67,17 +67,17 @@ def inputs_of(
         guarded: the standing class of each service whose code points must be given.
         order: of the standing classes.
     """
-    found: dict[str, list[PolicyClass]] = {}
+    inputs: dict[str, list[PolicyClass]] = {}
     for flow in intent.flows:
-        found.setdefault(flow.interface.name, []).append(flow_class(flow, f"{FLOW}{flow.number}"))
+        inputs.setdefault(flow.interface.name, []).append(flow_class(flow, f"{FLOW}{flow.number}"))
     places = {name: place for place, name in enumerate(order)}
     for interface in sorted({*(a.interface for a in intent.aggregates), *intent.untrusted}, key=str):
         agreed = {a.service: a for a in intent.aggregates if a.interface == interface}
-        standing = [agreed_class(aggregate) for _, aggregate in sorted(agreed.items())]
+        aggregates = [agreed_class(aggregate) for _, aggregate in sorted(agreed.items())]
         if interface in intent.untrusted:
-            standing += [reset(name) for service, name in guarded.items() if service not in agreed]
-        found.setdefault(interface.name, []).extend(sorted(standing, key=lambda one: places[one.name]))
-    return found
+            aggregates += [reset(name) for service, name in guarded.items() if service not in agreed]
+        inputs.setdefault(interface.name, []).extend(sorted(aggregates, key=lambda one: places[one.name]))
+    return inputs
 
 
 def check_classes(inputs: Mapping[str, list[PolicyClass]], capability: Capability, device: str) -> None:

@@ -65,7 +65,7 @@ def owned_of(intent: QosIntent, device: Device) -> Ios:
     used = {one.name for classes in policies.values() for one in classes}
     used |= {color for classes in policies.values() for one in classes for color in _colors(one)}
     flows = [(flow, f"{FLOW}{flow.number}") for flow in intent.flows]
-    standing = [
+    class_maps = [
         ClassMap(name, "match-all", (Match(field="dscp", points=points),))
         for name, points in POINTS.items()
         if name in used
@@ -79,7 +79,7 @@ def owned_of(intent: QosIntent, device: Device) -> Ios:
     owned = Ios(
         lists=named(list_of(flow, name, remark_last=True) for flow, name in flows if name in used),
         class_maps=named(
-            [*standing, *(ClassMap(name, "match-all", (Match(acl=name),)) for _, name in flows if name in used)]
+            [*class_maps, *(ClassMap(name, "match-all", (Match(acl=name),)) for _, name in flows if name in used)]
         ),
         interfaces={
             name: Interface(
@@ -103,7 +103,7 @@ def _colors(one: PolicyClass) -> tuple[str, ...]:
 
 
 def _inputs(intent: QosIntent, device: Device) -> dict[str, list[PolicyClass]]:
-    found = inputs_of(
+    inputs = inputs_of(
         intent,
         flow_class=lambda flow, name: _flow_class(flow, name, device),
         agreed_class=lambda aggregate: _agreed(aggregate, device),
@@ -111,8 +111,8 @@ def _inputs(intent: QosIntent, device: Device) -> dict[str, list[PolicyClass]]:
         guarded={Service.IP_PREMIUM: EF, Service.ASSURED_RATE: AF1},
         order=POINTS,
     )
-    check_classes(found, capability_of(device), device.name)
-    return found
+    check_classes(inputs, capability_of(device), device.name)
+    return inputs
 
 
 def _rate(rate_bps: int, burst_bytes: int, where: str, device: Device) -> tuple[int, int]:

@@ -84,44 +84,44 @@ def owned_in(nodes: Iterable[Node], numbers: range = range(0), *, catalyst: bool
     Remarks stand before entries where a list is written as a whole, else behind them.
     `catalyst`: policers are the PFC's, code points numbers, standing classes go by name, and no list is edited in place.
     """
-    found, parts = Ios(), _Parts()
+    ios, parts = Ios(), _Parts()
     for node in nodes:
         words = node.line.split()
         if words[0] == "access-list" and len(words) > 2 and words[1].isdigit() and int(words[1]) in numbers:
             parts.lists.setdefault(words[1], []).append(entry(" ".join(words[2:])))
         elif words[0] == "interface":
             one = attachments(words[1], node)
-            found.interfaces.update({words[1]: one} if one != Interface(words[1]) else {})
+            ios.interfaces.update({words[1]: one} if one != Interface(words[1]) else {})
         elif words[-1].startswith(PREFIX):
-            _add(node, words, found, parts, catalyst)
+            _add(node, words, ios, parts, catalyst)
     for name, entries in parts.lists.items():
         if not name.isdigit() or any(one.remark.startswith(MARK) for one in entries):
             first = catalyst or name.isdigit()
             ordered = sorted(entries, key=lambda one: bool(one.remark) is not first)
-            found.lists[name] = AccessList(name, tuple(ordered))
+            ios.lists[name] = AccessList(name, tuple(ordered))
     for name, classes in parts.policies.items():
-        found.policies[name] = PolicyMap(name, canonical(classes, found, by_name=catalyst))
-    return found
+        ios.policies[name] = PolicyMap(name, canonical(classes, ios, by_name=catalyst))
+    return ios
 
 
-def _add(node: Node, words: list[str], found: Ios, parts: _Parts, catalyst: bool) -> None:
+def _add(node: Node, words: list[str], ios: Ios, parts: _Parts, catalyst: bool) -> None:
     """A named object into where it belongs."""
     name = words[-1]
     if words[:3] == ["ip", "access-list", "extended"]:
         parts.lists.setdefault(name, []).extend(entry(child.line) for child in node.children)
     elif words[0] == "class-map":
         how = words[1] if words[1].startswith("match-") else "match-all"
-        found.class_maps[name] = ClassMap(name, how, tuple(match(one.line, numbers=catalyst) for one in node.children))
+        ios.class_maps[name] = ClassMap(name, how, tuple(match(one.line, numbers=catalyst) for one in node.children))
     elif words[0] == "policy-map":
         classes = [policy_class(one, pfc=catalyst) for one in node.children if one.line.startswith("class ")]
         parts.policies.setdefault(name, []).extend(classes)
     elif words[0] == "cos-queue-group":
-        found.groups[name] = cos_queue_group(name, [one.line for one in node.children])
+        ios.groups[name] = cos_queue_group(name, [one.line for one in node.children])
     elif words[0] == "rx-cos-slot" and words[1].isdigit():
-        found.rx_cos[int(words[1])] = RxCosSlot(int(words[1]), name)
+        ios.rx_cos[int(words[1])] = RxCosSlot(int(words[1]), name)
     elif words[0] == "slot-table-cos":
         group = next((one.line.split()[-1] for one in node.children), "")
-        found.slot_tables[name] = SlotTable(name, group)
+        ios.slot_tables[name] = SlotTable(name, group)
 
 
 def attachments(name: str, node: Node) -> Interface:
@@ -158,12 +158,12 @@ def _port(protocol: str, word: str | None) -> int | str | None:
 
 def match(line: str, *, numbers: bool = False) -> Match:
     """`numbers`: code points are numbers; else a DSCP has its name, however IOS printed it."""
-    if found := _MATCH_LIST.match(line):
-        return Match(acl=found[1])
-    if found := _MATCH_POINTS.match(line):
-        named_points = found[1] == "dscp" and not numbers
-        points = [dscp_name(word) if named_points else word for word in found[2].split()]
-        return Match(field=found[1], points=tuple(int(point) if point.isdigit() else point for point in points))
+    if matched := _MATCH_LIST.match(line):
+        return Match(acl=matched[1])
+    if matched := _MATCH_POINTS.match(line):
+        named_points = matched[1] == "dscp" and not numbers
+        points = [dscp_name(word) if named_points else word for word in matched[2].split()]
+        return Match(field=matched[1], points=tuple(int(point) if point.isdigit() else point for point in points))
     return Match(other=line)
 
 
@@ -186,8 +186,8 @@ def policy_class(node: Node, *, pfc: bool = False) -> PolicyClass:
             other += [] if line.startswith("police ") else [f" {one.line}" for one in child.children]
         else:
             other += [line, *(f" {one.line}" for one in child.children)]
-    found, left = _random_detect(detection)
-    return PolicyClass(**values, random_detect=found, other=(*left, *other))
+    random_detect, left = _random_detect(detection)
+    return PolicyClass(**values, random_detect=random_detect, other=(*left, *other))
 
 
 #: Lines of a class with one number, and those without, by what they say.
@@ -226,8 +226,8 @@ def _police(node: Node, pfc: bool) -> dict[str, Any]:
     if pfc:
         one = pfc_police(line)
         return {"pfc_police": one} if one else {}
-    if found := _POLICE.match(line):
-        cir, bc, pir, be, green, yellow, *acts = found.groups()
+    if matched := _POLICE.match(line):
+        cir, bc, pir, be, green, yellow, *acts = matched.groups()
         conform, exceed, violate = (_marking(one or "") for one in acts)
         one_bucket = pir is None and be is None
         # With one bucket nothing violates; newer releases print it all the same.
@@ -242,17 +242,17 @@ def _police(node: Node, pfc: bool) -> dict[str, Any]:
 
 def pfc_police(line: str) -> PfcPolice | None:
     """A policer of a Catalyst: IOS may name or leave out what is as by default."""
-    found = _PFC_POLICE.match(line)
-    if found is None:
+    matched = _PFC_POLICE.match(line)
+    if matched is None:
         return None
-    rate, burst = int(found["rate"]), int(found["burst"])
-    peak = int(found["peak"] or rate)
+    rate, burst = int(matched["rate"]), int(matched["burst"])
+    peak = int(matched["peak"] or rate)
     two_rates = peak != rate
     return PfcPolice(
-        rate, burst, 0 if found["flow"] else int(found["most"] or burst), found["conform"], found["exceed"],
+        rate, burst, 0 if matched["flow"] else int(matched["most"] or burst), matched["conform"], matched["exceed"],
         peak_bps=peak if two_rates else 0,
-        violate=(found["violate"] or found["exceed"]) if two_rates else "",
-        microflow=bool(found["flow"]),
+        violate=(matched["violate"] or matched["exceed"]) if two_rates else "",
+        microflow=bool(matched["flow"]),
     )  # fmt: skip
 
 
@@ -276,10 +276,10 @@ def _random_detect(lines: Sequence[str]) -> tuple[RandomDetect | None, tuple[str
     by_dscp = "random-detect dscp-based" in lines
     field, profiles, left = ("dscp" if by_dscp else "precedence"), [], []
     for line in lines:
-        found = _PROFILE.match(line)
-        if found and found[1] == field and (kinds or by_dscp):
-            point = dscp_name(found[2]) if by_dscp else found[2]
-            numbers = [int(word) for word in found.groups()[2:]]
+        matched = _PROFILE.match(line)
+        if matched and matched[1] == field and (kinds or by_dscp):
+            point = dscp_name(matched[2]) if by_dscp else matched[2]
+            numbers = [int(word) for word in matched.groups()[2:]]
             profiles.append(DropProfile(int(point) if point.isdigit() else point, *numbers))
         elif line not in (*kinds, "random-detect dscp-based", "random-detect ecn"):
             left.append(line)
@@ -308,8 +308,8 @@ def cos_queue_group(name: str, lines: Iterable[str]) -> CosQueueGroup:
             case ["queue", queue, weight]:
                 weights.append(QueueWeight(int(queue), int(weight)))
             case _:
-                if found := _LABEL.match(line):
-                    profiles.append(DropProfile(*(int(word) for word in found.groups())))
+                if matched := _LABEL.match(line):
+                    profiles.append(DropProfile(*(int(word) for word in matched.groups())))
                 else:
                     other.append(line)
     other += [f"precedence {one} random-detect-label {one}" for one in sorted(labels - queues.keys())]

@@ -75,10 +75,10 @@ def _check_shares(egress: Egress, where: str) -> None:
 
 def notes(egress: Egress, round_: Round, where: str) -> list[str]:
     """What ets does otherwise than wanted, and by how much."""
-    found = []
+    notes = []
     premium = next(queue for queue in egress.queues if queue.service is Service.IP_PREMIUM)
     if premium.ceiling_bps < egress.capacity_bps:
-        found.append(
+        notes.append(
             f"{where}: ets has no ceiling for ip-premium: {premium.ceiling_bps} bit/s are held by the policers at the"
             " edges alone"
         )
@@ -86,8 +86,8 @@ def notes(egress: Egress, round_: Round, where: str) -> list[str]:
         f"{service} {percent(round_.quanta[service], round_.length)} for {percent(round_.shares_ppm[service], MILLION)}"
         for service in ROBIN
     )
-    found.append(f"{where}: ets shares what ip-premium leaves by weight, not by rank: {parts} guaranteed")
-    return found
+    notes.append(f"{where}: ets shares what ip-premium leaves by weight, not by rank: {parts} guaranteed")
+    return notes
 
 
 def percent(part: int, whole: int) -> str:

@@ -45,22 +45,22 @@ def objects_of(intent: QosIntent, device: Device) -> tuple[tuple[TcObject, ...],
     Raises:
         Unrenderable: a name or a number that the kernel has no room for.
     """
-    found: list[TcObject] = []
+    objects: list[TcObject] = []
     notes: list[str] = []
     for egress in intent.egress:
         interface = device.interfaces[egress.interface.name]
         _check_name(interface)
         queues = queues_of(egress, interface, device)
-        found += [Clsact(interface.id.name), *queues.objects, *_classifiers(interface)]
+        objects += [Clsact(interface.id.name), *queues.objects, *_classifiers(interface)]
         notes += queues.notes
     for flow in intent.flows:
-        found += _flow(flow)
+        objects += _flow(flow)
     for aggregate in intent.aggregates:
-        found += _aggregate(aggregate)
+        objects += _aggregate(aggregate)
     for one in intent.untrusted:
         promised = {a.service for a in intent.aggregates if a.interface == one}
-        found += _resets(one, promised)
-    return marked(found, device), tuple(notes)
+        objects += _resets(one, promised)
+    return marked(objects, device), tuple(notes)
 
 
 def _check_name(interface: Interface) -> None:

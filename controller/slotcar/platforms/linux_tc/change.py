@@ -83,13 +83,13 @@ def _take_other_roots(
 
     The new root takes the place at once; filters stay, and are changed where the classes have other numbers.
     """
-    found = {
+    removed = {
         key: one for key, one in old.items() if one.kind == ROOT and key in new and one.scheduler != new[key].scheduler
     }
-    devices = {key[0] for key in found}
+    devices = {key[0] for key in removed}
     for key in [key for key, one in old.items() if key[0] in devices and one.kind in (ROOT, CLASS, LEAF, PROFILE)]:
         del old[key]
-    return found
+    return removed
 
 
 def _goes_with_its_root(one: _Step, rootless: set[str]) -> bool:

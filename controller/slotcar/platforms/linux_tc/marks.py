@@ -35,15 +35,15 @@ def marked(objects: Iterable[TcObject], device: Device) -> tuple[TcObject, ...]:
     """
     if marking_of(device) is Marking.DSCP:
         return tuple(objects)
-    found: dict[TcObject | tuple[object, ...], TcObject] = {}
+    chosen: dict[TcObject | tuple[object, ...], TcObject] = {}
     for one in objects:
         if isinstance(one, Filter):
             other = _by_precedence(one)
             # Where two code points become one, the first filter has it: the excess that is dropped later of the two.
-            found.setdefault((other.device, other.hook, other.preference, other.handle), other)
+            chosen.setdefault((other.device, other.hook, other.preference, other.handle), other)
         else:
-            found[one] = one
-    return tuple(found.values())
+            chosen[one] = one
+    return tuple(chosen.values())
 
 
 def _by_precedence(one: Filter) -> Filter:

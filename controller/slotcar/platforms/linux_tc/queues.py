@@ -145,22 +145,22 @@ def _hfsc(egress: Egress, interface: Interface, device: Device) -> Queues:
     HFSC.weight.at_least(egress.capacity_bps, where, "a link's rate", "bit/s")
     delay_us = options_of(device, LinuxOptions).premium_delay_us
     capacity_bps = numbers.rate_down(egress.capacity_bps * LINK_PERCENT // 100)
-    found = Queues([HfscRoot(name, DEFAULT_MINOR, _overhead(interface))])
-    found.objects.append(HfscClass(name, "1", None, Curve(capacity_bps), Curve(capacity_bps)))
+    queues = Queues([HfscRoot(name, DEFAULT_MINOR, _overhead(interface))])
+    queues.objects.append(HfscClass(name, "1", None, Curve(capacity_bps), Curve(capacity_bps)))
     rates = _parts(egress, capacity_bps)
     for queue in egress.queues:
         minor, rate_bps, ceil_bps = _CLASSES[queue.service], rates[queue.service], _rates(queue, capacity_bps)[1]
         real_time = None
         if queue.service is Service.IP_PREMIUM:
             real_time = real_time_curve(rate_bps, ceil_bps, queue.queue_bytes, delay_us)
-            found.notes += _late(where, queue, real_time, delay_us)
-        found.objects.append(HfscClass(name, minor, real_time, Curve(rate_bps), Curve(ceil_bps)))
-        found.objects += _leaf(queue, minor, interface, device, egress.capacity_bps)
+            queues.notes += _late(where, queue, real_time, delay_us)
+        queues.objects.append(HfscClass(name, minor, real_time, Curve(rate_bps), Curve(ceil_bps)))
+        queues.objects += _leaf(queue, minor, interface, device, egress.capacity_bps)
     over = ", ".join(
         f"{service} {bands.percent(rate_bps, sum(rates.values()))}" for service, rate_bps in rates.items()
     )
-    found.notes.append(f"{where}: hfsc shares what is left over in proportion to the guarantees, not by rank: {over}")
-    return found
+    queues.notes.append(f"{where}: hfsc shares what is left over in proportion to the guarantees, not by rank: {over}")
+    return queues
 
 
 def _parts(egress: Egress, capacity_bps: int) -> dict[Service, int]:
@@ -205,10 +205,10 @@ def _ets(egress: Egress, interface: Interface, device: Device) -> Queues:
     round_ = bands.round_of(egress, where)
     default = int(_BANDS[Service.BEST_EFFORT]) - 1
     root = EtsRoot(name, 1, tuple(round_.quanta.values()), (default,) * PRIORITIES, _overhead(interface))
-    found = Queues([root], bands.notes(egress, round_, where))
+    queues = Queues([root], bands.notes(egress, round_, where))
     for queue in egress.queues:
-        found.objects += _leaf(queue, _BANDS[queue.service], interface, device, egress.capacity_bps)
-    return found
+        queues.objects += _leaf(queue, _BANDS[queue.service], interface, device, egress.capacity_bps)
+    return queues
 
 
 # -- what waits --------------------------------------------------------------------------------------------------------

@@ -100,11 +100,11 @@ def read(qdiscs: str, listing: str, device: Device) -> tuple[Tc, tuple[str, ...]
         owned += _classes(name, classes)
         for hook, lines in zip(HOOKS, filters, strict=True):
             for block in _blocks(lines):
-                found = _filter(name, hook, block)
-                if found is None:
+                filter_ = _filter(name, hook, block)
+                if filter_ is None:
                     foreign.append(f"{name} {hook}: {block[0].strip()}")
                 else:
-                    owned.append(found)
+                    owned.append(filter_)
     return Tc(tuple(owned)), tuple(foreign)
 
 

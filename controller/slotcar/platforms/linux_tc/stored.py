@@ -53,12 +53,12 @@ class _Words:
 
     def numbers(self, name: str) -> tuple[int, ...]:
         """All whole numbers behind a name."""
-        found: list[int] = []
+        numbers: list[int] = []
         for word in self.words[self.words.index(name) + 1 :]:
             if not word.isdigit():
                 break
-            found.append(int(word))
-        return tuple(found)
+            numbers.append(int(word))
+        return tuple(numbers)
 
 
 def read_lines(lines: Sequence[str]) -> Tc:

@@ -39,15 +39,15 @@ class Node:
 
     def first(self, *names: str) -> Node | None:
         """The first child of the first name, its first child of the second, and so on."""
-        found: Node | None = self
+        node: Node | None = self
         for name in names:
-            found = next(found.all(name), None) if found else None
-        return found
+            node = next(node.all(name), None) if node else None
+        return node
 
     def said(self, *names: str) -> str:
         """The text at the end of a path; empty where there is none."""
-        found = self.first(*names)
-        return found.text if found else ""
+        node = self.first(*names)
+        return node.text if node else ""
 
     def lines(self) -> tuple[str, ...]:
         """One line an element, indented by two blanks a level; a namespace stands where it is another than around it."""

@@ -49,5 +49,5 @@ class Files:
     async def names(self, beginning: str) -> list[str]:
         """Of all files that begin so."""
         printed = await self._command_line.ask(f"dir {self._place}")
-        last = (found[1] for line in printed.splitlines() if (found := _LISTED.search(line)))
+        last = (match[1] for line in printed.splitlines() if (match := _LISTED.search(line)))
         return [name for name in last if name.startswith(beginning)]

@@ -164,10 +164,10 @@ class Session:
         Raises:
             NetconfError: the session ended.
         """
-        found = self._manager.take_notification(block=True, timeout=wait_s)
-        if found is None and not self._manager.connected:
+        notification = self._manager.take_notification(block=True, timeout=wait_s)
+        if notification is None and not self._manager.connected:
             raise NetconfError(f"{self._name}: the session ended")
-        return None if found is None else found.notification_ele
+        return None if notification is None else notification.notification_ele
 
     def do(self, what: str, **options: Any) -> Any:
         """One of ncclient's operations, by its name, such as `edit_config`.

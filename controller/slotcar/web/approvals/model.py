@@ -88,7 +88,7 @@ def _area(boxes: Sequence[tuple[float, float, int, int]], capacity_bps: int) -> 
 
 def device_groups(effect: Effect) -> tuple[DiffGroup, ...]:
     """What it changes on the devices, those that change alike together."""
-    found: dict[tuple[str, ...], list[str]] = {}
+    devices_of: dict[tuple[str, ...], list[str]] = {}
     for device, diff in effect.explanation.lines.items():
-        found.setdefault(diff, []).append(device)
-    return tuple(DiffGroup(tuple(names), tuple(hunks_of(diff))) for diff, names in found.items())
+        devices_of.setdefault(diff, []).append(device)
+    return tuple(DiffGroup(tuple(names), tuple(hunks_of(diff))) for diff, names in devices_of.items())

@@ -30,9 +30,9 @@ def _list_model(visit: Visit) -> dict[str, Any]:
     access.require_overview(visit.caller, "see what waits for approval")
     wanted = Filter(waits=True, newest=True, after=visit.number("after"), limit=PAGE + 1)
     sequence = visit.broker.ledger.last_event()
-    found = visit.broker.list(wanted, visit.caller)
-    rows = [(row, _what(entry)) for row, entry in zip(rows_of(found[:PAGE], visit.clock), found, strict=False)]
-    following = f"/approvals?{urlencode({'after': found[PAGE - 1].number})}" if len(found) > PAGE else ""
+    entries = visit.broker.list(wanted, visit.caller)
+    rows = [(row, _what(entry)) for row, entry in zip(rows_of(entries[:PAGE], visit.clock), entries, strict=False)]
+    following = f"/approvals?{urlencode({'after': entries[PAGE - 1].number})}" if len(entries) > PAGE else ""
     return {"rows": rows, "next": following, "sequence": sequence}
 
 

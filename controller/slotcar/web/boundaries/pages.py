@@ -23,10 +23,10 @@ def listed(visit: Visit) -> Answer:
     """
     text = visit.asked("from", "now")
     since = visit.time("from", text)
-    found = visit.overview.boundaries(since, since + LOOK_AHEAD, PAGE + 1, visit.caller)
-    following = f"/boundaries?{urlencode({'from': iso(found[PAGE - 1].at)})}" if len(found) > PAGE else ""
+    counts = visit.overview.boundaries(since, since + LOOK_AHEAD, PAGE + 1, visit.caller)
+    following = f"/boundaries?{urlencode({'from': iso(counts[PAGE - 1].at)})}" if len(counts) > PAGE else ""
     model = {
-        "items": found[:PAGE], "since": since, "next": following, "asked": text,
+        "items": counts[:PAGE], "since": since, "next": following, "asked": text,
         "sequence": visit.broker.ledger.last_event(),
     }  # fmt: skip
     return Shown("boundaries/list.html", model)

@@ -58,11 +58,11 @@ def one(visit: Visit) -> Answer:
     states = visit.overview.device_states(visit.caller, visit.context.loop, visit.now)
     state = next(one for one in states if one.device == name)
     window = Window(visit.now, visit.clock.parse("now + 1 d"))
-    found, _ = visit.overview.resources(ResourcePage(device=name), window, visit.caller, visit.now)
+    courses, _ = visit.overview.resources(ResourcePage(device=name), window, visit.caller, visit.now)
     model = {
         "device": network.devices[name], "state": state, "mark": DEVICES[state.state], "sequence": sequence,
         "events": visit.broker.events(EventFilter(device=name), visit.caller, 0, HISTORY, newest=True),
-        "resources": [(course, percent_of(course), THRESHOLDS[level_of(percent_of(course))][1]) for course in found],
+        "resources": [(course, percent_of(course), THRESHOLDS[level_of(percent_of(course))][1]) for course in courses],
         "hosts": [host for host in network.hosts.values() if host.attached_to.device == name],
         "held": holds_of(visit.broker.ledger, visit.now, [name]).get(name),
         "why_not": why_not_operator(visit.caller, "hold or release a router"),
@@ -74,8 +74,8 @@ def one(visit: Visit) -> Answer:
 def wanted(visit: Visit) -> Answer:
     """The lines that a push would compare with, now."""
     name = str(visit.path["device"])
-    found = visit.broker.configurations(visit.now, visit.caller, [name])
-    lines = found[name].lines if name in found else ()
+    configurations = visit.broker.configurations(visit.now, visit.caller, [name])
+    lines = configurations[name].lines if name in configurations else ()
     return Shown("devices/wanted.html", {"name": name, "lines": lines})
 
 
@@ -86,10 +86,10 @@ def compare(visit: Visit) -> Answer:
         NotAllowed, NoSuchDevice, NotPossible.
     """
     name = str(visit.path["device"])
-    told = difference_document(name, visit.broker.compare([name], visit.caller, visit.now))
-    diff = told.get("diff") or ()
+    comparison = difference_document(name, visit.broker.compare([name], visit.caller, visit.now))
+    diff = comparison.get("diff") or ()
     group = GroupRows(1, DiffGroup((name,), tuple(hunks_of(tuple(diff))))) if diff else None
-    return Shown("devices/comparison.html", {"name": name, "told": told, "one": group}, heading=name)
+    return Shown("devices/comparison.html", {"name": name, "comparison": comparison, "one": group}, heading=name)
 
 
 def hold(visit: Visit) -> Answer:

@@ -41,15 +41,15 @@ def listed(visit: Visit) -> Answer:
     device, domain = visit.asked("device") or None, visit.asked("domain") or None
     page = ResourcePage((), device, domain, visit.asked("after"), PAGE)
     sequence = visit.broker.ledger.last_event()
-    found, after = visit.overview.resources(page, window, visit.caller, visit.now)
+    courses, after = visit.overview.resources(page, window, visit.caller, visit.now)
     query = {**said, "device": device, "domain": domain, "after": after}
     following = f"/links?{urlencode({key: value for key, value in query.items() if value})}" if after else ""
     network = visit.broker.network
     rows = [
         (one, device_of(one.resource, network), percent_of(one), THRESHOLDS[level_of(percent_of(one))][1])
-        for one in found
+        for one in courses
     ]
-    taken = [course for course in found if course.tightest]
+    taken = [course for course in courses if course.tightest]
     model = {
         "rows": rows, "window": window, "said": said, "device": device or "", "domain": domain or "", "next": following,
         "domains": sorted(network.domains), "sequence": sequence, "query": urlencode(said),
@@ -93,8 +93,8 @@ def _course(visit: Visit, name: str, window: Window) -> Course | None:
     Raises:
         NoSuchResource, NotAllowed.
     """
-    found, _ = visit.overview.resources(ResourcePage((name,)), window, visit.caller, visit.now)
-    return found[0] if found else None
+    courses, _ = visit.overview.resources(ResourcePage((name,)), window, visit.caller, visit.now)
+    return courses[0] if courses else None
 
 
 def steps(visit: Visit) -> Answer:

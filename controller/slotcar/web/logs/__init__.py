@@ -40,12 +40,12 @@ def _model(visit: Visit) -> dict[str, Any]:
         visit.time("until", said["until"]) if said["until"] else None, said["owner"] or None,
     )  # fmt: skip
     sequence = visit.broker.ledger.last_event()
-    found = visit.broker.events(wanted, visit.caller, visit.number("before"), PAGE + 1, newest=True)
+    events = visit.broker.events(wanted, visit.caller, visit.number("before"), PAGE + 1, newest=True)
     query = {key: value for key, value in said.items() if value}
-    following = f"/log?{urlencode({**query, 'before': found[PAGE - 1].sequence})}" if len(found) > PAGE else ""
+    following = f"/log?{urlencode({**query, 'before': events[PAGE - 1].sequence})}" if len(events) > PAGE else ""
     rows = [
         (one, {key: value for key, value in one.details.items() if key not in _SHOWN and not isinstance(value, dict)})
-        for one in found[:PAGE]
+        for one in events[:PAGE]
     ]
     before = visit.number("before")
     return {

@@ -63,14 +63,14 @@ def body_of(said: Mapping[str, str], clock: Clock) -> dict[str, Any]:
 
 def _labels(text: str) -> dict[str, str]:
     """`run=7, group=cms`."""
-    found = {}
+    labels = {}
     for part in filter(None, (one.strip() for one in text.split(","))):
         key, equals, value = part.partition("=")
         if not equals:
             hint = "say `KEY=VALUE`, several with commas between them"
             raise InvalidInput([Problem("request", 0, "labels", "is no label", part[:60], hint)])
-        found[key.strip()] = value.strip()
-    return found
+        labels[key.strip()] = value.strip()
+    return labels
 
 
 def ways_of(answer: EnquiryAnswer) -> tuple[Way, ...]:

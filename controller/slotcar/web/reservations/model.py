@@ -145,12 +145,12 @@ def progress_of(entry: Entry, now: datetime) -> ProgressRow | None:
         return None
     moved_by_now = microbits(clipped(profile_of(entry.reservation), 0, to_us(now))) // MICROBITS_PER_BYTE
     promised = min(moved_by_now, need.volume_bytes)
-    told = entry.progress
-    moved = need.volume_bytes - told.remaining_bytes if told else promised
-    behind = format_bytes_about(told.missing_bytes, up=True) if told and told.missing_bytes else ""
+    progress = entry.progress
+    moved = need.volume_bytes - progress.remaining_bytes if progress else promised
+    behind = format_bytes_about(progress.missing_bytes, up=True) if progress and progress.missing_bytes else ""
     return ProgressRow(
         format_bytes_about(need.volume_bytes), format_bytes_about(moved), moved * 100 // need.volume_bytes,
-        format_bytes_about(promised), promised * 100 // need.volume_bytes, behind, told.at if told else None,
+        format_bytes_about(promised), promised * 100 // need.volume_bytes, behind, progress.at if progress else None,
     )  # fmt: skip
 
 

@@ -65,15 +65,15 @@ def _list_model(visit: Visit) -> dict[str, Any]:
     )  # fmt: skip
     wanted = _filter(visit, asked)
     sequence = visit.broker.ledger.last_event()
-    found = visit.broker.list(wanted, visit.caller)
+    entries = visit.broker.list(wanted, visit.caller)
     count = visit.overview.count(wanted, visit.caller)
-    page = found[:PAGE]
+    page = entries[:PAGE]
     said = {
         "search": asked.search, "owner": asked.owner, "label": asked.label, "state": asked.state, "from": asked.since,
         "until": asked.until,
     }  # fmt: skip
     query = {key: value for key, value in said.items() if value}
-    following = f"/reservations?{urlencode({**query, 'after': page[-1].number})}" if len(found) > PAGE else ""
+    following = f"/reservations?{urlencode({**query, 'after': page[-1].number})}" if len(entries) > PAGE else ""
     return {
         "rows": rows_of(page, visit.clock), "asked": asked, "next": following, "sequence": sequence,
         "here_again": f"/reservations/table?{urlencode({**query, **({'after': wanted.after} if wanted.after else {})})}",

@@ -20,9 +20,9 @@ def listed(visit: Visit) -> Answer:
         NotAllowed. InvalidInput: a file of the archive is broken.
     """
     sequence = visit.broker.ledger.last_event()
-    found, following = visit.overview.revisions(visit.asked("before") or None, PAGE, visit.caller)
+    revisions, following = visit.overview.revisions(visit.asked("before") or None, PAGE, visit.caller)
     model = {
-        "rows": found, "next": f"/rollback?before={following}" if following else "", "sequence": sequence,
+        "rows": revisions, "next": f"/rollback?before={following}" if following else "", "sequence": sequence,
         "devices": sorted(visit.broker.network.devices), "why_not": why_not_operator(visit.caller, "roll a router back"),
     }  # fmt: skip
     return Shown("rollback/list.html", model)
@@ -37,12 +37,12 @@ def preview(visit: Visit) -> Answer:
     access.require_operator(visit.caller, "preview a rollback")
     device, to = _goal(visit)
     sequence = visit.broker.ledger.last_event()
-    found = visit.overview.rollback_preview(device, to, visit.caller, visit.now)
+    preview = visit.overview.rollback_preview(device, to, visit.caller, visit.now)
     model: dict[str, Any] = {
-        "device": device, "to": to, "found": found, "sequence": sequence,
+        "device": device, "to": to, "preview": preview, "sequence": sequence,
         "groups": [
             GroupRows(place, DiffGroup((one.device,), tuple(hunks_of(one.diff))))
-            for place, one in enumerate(found.diffs, 1)
+            for place, one in enumerate(preview.diffs, 1)
         ],
     }  # fmt: skip
     return Shown("rollback/preview.html", model)
