@@ -132,21 +132,21 @@ def _fill(book: Book, live: int) -> None:
 def _decisions(book: Book, live: int, fixed: int, number: int) -> Iterator[Figure]:
     """Half of the requests fixed, half transfers; nothing of them stays."""
     random = np.random.default_rng(SEED + 2)
-    latencies, found, moves = [], 0, 0
+    latencies, admitted, moves = [], 0, 0
     for each in range(number + 5):
         asked = _one(f"a{each}", random, fixed=each % 2 == 0)
         start = time.process_time()
         answer = book.decide(*asked)
         if each >= 5:  # what is compiled or imported at its first use is not measured
             latencies.append(time.process_time() - start)
-            found += isinstance(answer, Placement)
+            admitted += isinstance(answer, Placement)
             moves += isinstance(answer, Placement) and bool(answer.moved)
     taken = pace(latencies)
     words = "nobody moves" if book.greedy else "with moves"
     title = f"{live:,} transfers over {count(fixed)} fixed, {words}"
     yield Figure(f"decision, CPU, {title}, p50", taken.p50_us / 1_000, "ms")
     yield Figure(f"decision, CPU, {title}, p99", taken.p99_us / 1_000, "ms")
-    yield Figure(f"admitted, {title}", 100 * found / number, "%")
+    yield Figure(f"admitted, {title}", 100 * admitted / number, "%")
     if not book.greedy:
         yield Figure(f"admitted by a move, {title}", 100 * moves / number, "%")
 

@@ -22,7 +22,7 @@ from slotcar_client.answers import Entry, Event, Slot
 AHEAD_S = 1.0
 #: States of a reservation that carries traffic in its slots; all others carry none.
 CARRIED = ("committed",)
-TOLD = "reservation.rate"
+RATE = "reservation.rate"
 #: Rates forward, each with the instant from which it holds, ascending.
 Steps = Sequence[tuple[datetime, int]]
 
@@ -38,8 +38,8 @@ def steps_of_slots(slots: Iterable[Slot]) -> Steps:
 
 def steps_of_events(events: Iterable[Event]) -> Steps:
     """What was told of a background reservation; of one instant, what was told last."""
-    told = {_time(one["details"]["at"]): int(one["details"]["forward_bps"]) for one in events if one["kind"] == TOLD}
-    return sorted(told.items())
+    rates = {_time(one["details"]["at"]): int(one["details"]["forward_bps"]) for one in events if one["kind"] == RATE}
+    return sorted(rates.items())
 
 
 def rate_at(steps: Steps, at: datetime) -> int:
@@ -52,7 +52,7 @@ def safe_rate(steps: Steps, now: datetime, ahead: timedelta) -> int:
     return min(rate_at(steps, at) for at in (now, *(since for since, _ in steps if now < since <= now + ahead)))
 
 
-class Told:
+class Followed:
     """What is known of a reservation's rates, kept up to date by its events."""
 
     def __init__(self, slotcar: Slotcar, which: str) -> None:
@@ -84,11 +84,11 @@ def follow(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> None:  # fmt: skip
     """Keeps the sender to the reservation until that is over."""
-    told = Told(slotcar, which)
-    while told.carried and clock() < told.ends:
-        sender.rate_bps = safe_rate(told.steps, clock(), timedelta(seconds=ahead_s))
-        told.news.wait(look_s)
-        told.news.clear()
+    followed = Followed(slotcar, which)
+    while followed.carried and clock() < followed.ends:
+        sender.rate_bps = safe_rate(followed.steps, clock(), timedelta(seconds=ahead_s))
+        followed.news.wait(look_s)
+        followed.news.clear()
     sender.rate_bps = 0
 
 

@@ -156,16 +156,16 @@ def _run(bench: Bench, points: int, *, ecn: bool) -> Ran:
     samplers = [Sampler(bench.lab, router, "eth1") for router in CONGESTED[:points]]
     clients = [_iperf3(bench, *pair, measure_s) for pair in pairs]
     asked = {**spec, "keeping": KEEPING, "fresh": FRESH_WORKERS, "settle_s": SETTLE_S, "duration_s": measure_s}
-    asking = _transactions(bench, "sink-a", "ask", asked)
-    asking.wait(measure_s + SETTLE_S + 60)
+    transactions = _transactions(bench, "sink-a", "ask", asked)
+    transactions.wait(measure_s + SETTLE_S + 60)
     for client in clients:
         client.wait(60)
     depths = tuple(tuple(depth for depth in one.depths() if depth.handle == BEST_EFFORT) for one in samplers)
     report = json.loads(clients[0].stdout)
     if "error" in report:
         raise LabError(f"iperf3: {report['error']}")
-    took = json.loads(asking.stdout)
-    for process in (*servers, *clients, serving, asking):
+    took = json.loads(transactions.stdout)
+    for process in (*servers, *clients, serving, transactions):
         process.close()
     if not all(depths):
         bench.doubts.append("the queue could not be asked how long it is")

@@ -83,8 +83,10 @@ def measure(bench: Bench) -> Findings:
     fit = not bench.doubts
     bandwidth, latency = _least(mix.bandwidth for mix in mixes), _least(mix.latency for mix in mixes)
     rows = (
-        BANDWIDTH.judge(bandwidth, fit=fit, note=_told((mix.label, mix.bandwidth) for mix in mixes) + " Mb/s"),
-        LATENCY.judge(latency, fit=fit, note=_told((mix.label, mix.latency) for mix in mixes) + " ms"),
+        BANDWIDTH.judge(
+            bandwidth, fit=fit, note=_gains_and_losses((mix.label, mix.bandwidth) for mix in mixes) + " Mb/s"
+        ),
+        LATENCY.judge(latency, fit=fit, note=_gains_and_losses((mix.label, mix.latency) for mix in mixes) + " ms"),
         RECOVERED.judge(100 * min(mix.recovered for mix in mixes), fit=fit),
     )
     return Findings(rows, _plots(mixes), configuration)
@@ -149,7 +151,7 @@ def _least(pairs: Iterable[tuple[float, float]]) -> float:
     return min(_ratio(*pair) for pair in pairs)
 
 
-def _told(pairs: Iterable[tuple[str, tuple[float, float]]]) -> str:
+def _gains_and_losses(pairs: Iterable[tuple[str, tuple[float, float]]]) -> str:
     return ", ".join(f"{label}: {gained:.2f}/{lost:.2f}" for label, (gained, lost) in pairs)
 
 

@@ -73,12 +73,12 @@ class Follower:
     """The program that owns the background reservation: it reads its events, and sends at the rate that they say.
 
     Attributes:
-        told: when each rate holds from, and payload bits a second, as the events had it.
+        rates_bps: by the instant from which it holds, each payload rate that an event named.
     """
 
     bench: Bench
     flow: UdpFlow
-    told: dict[float, int] = field(default_factory=dict)
+    rates_bps: dict[float, int] = field(default_factory=dict)
     notices_s: list[float] = field(default_factory=list)
     _seen: int = 0
     _rate_bps: int = 0
@@ -93,7 +93,7 @@ class Follower:
             falls, self._rate_bps = rate_bps < self._rate_bps, rate_bps
             if falls:
                 self.notices_s.append(at - datetime.fromisoformat(event["at"]).timestamp())
-            self.told[at] = rate_bps
+            self.rates_bps[at] = rate_bps
             self.flow.steer(at - BEFORE_S if falls else at + AFTER_S, int(USED * rate_bps))
 
     @contextlib.contextmanager
@@ -138,12 +138,12 @@ def measure(bench: Bench, course: Course) -> Findings:
         competing.wait(15.0)
     streams = {BACKGROUND: seen.stream(background.port)} | {name: seen.stream(one.port) for name, one in flows.items()}
     phases = _phases(whole, [(one, slots[one.name]) for one in shown], end)
-    if not follower.told:
+    if not follower.rates_bps:
         bench.doubts.append("the background was told of no rate")
     fit = not bench.doubts
     unsent = [one.skipped_packets for one in totals]
     senders = _Senders(
-        follower.told,
+        follower.rates_bps,
         {one.name: slots[one.name].rate_bps for one in shown},
         {name: one.packets_ps for name, one in flows.items()},
         unsent,
@@ -195,19 +195,19 @@ class _Senders:
     """What the senders were asked for, and what they did not send.
 
     Attributes:
-        told: the background's payload rates, by since when.
+        rates_bps: the background's payload rates, by the instant from which each holds.
         reserved_bps, packets_ps: of the foregrounds by name, the payload rates that are reserved and what they send.
         unsent: datagrams that were late beyond the bucket, of the background and then of each foreground.
     """
 
-    told: Mapping[float, int]
+    rates_bps: Mapping[float, int]
     reserved_bps: Mapping[str, int]
     packets_ps: Mapping[str, float]
     unsent: Sequence[int]
 
     def starved(self, name: str, stream: Sequence[Delay], phase: Phase) -> str:
         """Why a sender did not do what it was told in a phase, in words; empty where it did."""
-        rate_bps = next((rate for at, rate in sorted(self.told.items(), reverse=True) if at <= phase.start), 0)
+        rate_bps = next((rate for at, rate in sorted(self.rates_bps.items(), reverse=True) if at <= phase.start), 0)
         asked_ps = self.packets_ps.get(name, USED * rate_bps / 8 / PAYLOAD_BYTES)
         part = pacing.part_sent(stream, phase, asked_ps)
         words = f"the sender of {name} was starved: it sent {100 * part:.0f} % of what it was to"
@@ -218,7 +218,7 @@ class _Senders:
         if name != BACKGROUND:
             return [_policed(0.0, self.reserved_bps[name])]
         steps, before = [], 0
-        for at, rate_bps in sorted(self.told.items()):
+        for at, rate_bps in sorted(self.rates_bps.items()):
             steps.append(_policed(at if rate_bps < before else at + AFTER_S, rate_bps))
             before = rate_bps
         return steps
@@ -283,8 +283,8 @@ FOREGROUND_LOSS = Rule(
 def _loss_rows(
     streams: dict[str, tuple[Delay, ...]], follower: Follower, parts: Sequence[_Part], senders: _Senders, *, fit: bool
 ) -> Iterator[Row]:
-    told = sorted(follower.told.items())
-    reductions = [at for (_, before), (at, after) in pairwise(told) if after < before]
+    rates = sorted(follower.rates_bps.items())
+    reductions = [at for (_, before), (at, after) in pairwise(rates) if after < before]
     around = [Phase("reduction", at + REDUCTION_S[0], at + REDUCTION_S[1]) for at in reductions]
     packets = [packet for phase in around for packet in during(streams[BACKGROUND], phase)]
     lost = sum(one.lost for one in packets)

@@ -87,10 +87,10 @@ def measure(bench: Bench) -> Findings:
     seconds = [value / 1e6 for value in pattern.distances_us(best)]
     near = 100 * sum(value < 10 for value in seconds) / len(seconds) if seconds else None
     rows = (
-        SMALL.judge(figures.loss_percent(best), fit=fit, note=_told(best)),
+        SMALL.judge(figures.loss_percent(best), fit=fit, note=_periods(best)),
         CLOSE.judge(near, fit=fit, note=f"{len(seconds)} distances"),
         BURSTY.judge(max(pattern.lengths(best), default=0), fit=fit),
-        SPARED.judge(figures.loss_percent(assured), figures.loss_percent(best), fit=fit, note=_told(assured)),
+        SPARED.judge(figures.loss_percent(assured), figures.loss_percent(best), fit=fit, note=_periods(assured)),
         PROMISED.judge(rate_bps / 1e6, fit=fit),
     )
     return Findings(rows, _plots({"best effort": best, "assured rate": assured}), configuration)
@@ -106,7 +106,7 @@ def _stream(seen: Captured) -> tuple[Delay, ...]:
     return delay.one_way(stamps(sent, received, seen.offset_us), WAITING_US)
 
 
-def _told(stream: tuple[Delay, ...]) -> str:
+def _periods(stream: tuple[Delay, ...]) -> str:
     lengths = pattern.lengths(stream)
     mean = sum(lengths) / len(lengths) if lengths else 0
     return f"{len(stream)} packets, {len(lengths)} loss periods of {mean:.1f} packets"

@@ -156,8 +156,8 @@ class Simulation:
             self._give_back(one)
             now = from_us(now_us)
             free = free_in(self.tables, CROSSINGS, Window(now, one.transfer.window.end))
-            found = progress(one.transfer, one.profile, max(1, round(one.remaining_bytes)), now, free)
-            one.profile = found.profile
+            planned = progress(one.transfer, one.profile, max(1, round(one.remaining_bytes)), now, free)
+            one.profile = planned.profile
             if one.profile:
                 self.tables.add(*profile_demands(CROSSINGS, one.profile))
 

@@ -12,7 +12,7 @@ from slotcar_lab.experiments.model import Verdict
 from slotcar_lab.metrics.model import Delay
 
 #: The background is told 4 Mbit/s of payload, and 1 Mbit/s from 50 s on; the foreground has 3 Mbit/s of it.
-TOLD = {0.0: 4_000_000, 50.0: 1_000_000}
+RATES_BPS = {0.0: 4_000_000, 50.0: 1_000_000}
 PACKETS_PS = gara.USED * 1_000_000 / 8 / PAYLOAD_BYTES
 FOREGROUND_PS = 200.0
 FOREGROUND = Foreground("first", 24, 18)
@@ -31,8 +31,8 @@ def verdicts(
     background: tuple[Delay, ...], foreground: tuple[Delay, ...], *unsent: int
 ) -> dict[str, tuple[Verdict, str]]:
     streams = {BACKGROUND: background, "first": foreground}
-    senders = gara._Senders(TOLD, {"first": 3_000_000}, {"first": FOREGROUND_PS}, unsent or (0, 0))
-    follower = cast(Follower, SimpleNamespace(told=TOLD, notices_s=[30.0]))
+    senders = gara._Senders(RATES_BPS, {"first": 3_000_000}, {"first": FOREGROUND_PS}, unsent or (0, 0))
+    follower = cast(Follower, SimpleNamespace(rates_bps=RATES_BPS, notices_s=[30.0]))
     rows = gara._loss_rows(streams, follower, [PART], senders, fit=True)
     return {row.figure: (row.verdict, row.note) for row in rows}
 
