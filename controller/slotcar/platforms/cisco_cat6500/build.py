@@ -76,7 +76,7 @@ class Draft:
 
 
 def owned_of(intent: QosIntent, device: Device) -> tuple[Ios, tuple[str, ...]]:
-    """What the switch is to have, and in words what that does otherwise than the intent wants.
+    """The objects that the switch is to have, and in words where they differ from the intent.
 
     Raises:
         Unrenderable: more classes than queues, or a number or a name that the switch does not take.

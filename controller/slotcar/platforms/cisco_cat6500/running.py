@@ -8,17 +8,17 @@ operator's.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_cat6500.limits import port_type
 from slotcar.platforms.cisco_cat6500.marks import OURS, OWNS, OWNS_MAPS, Maps, default_of
 from slotcar.platforms.ios import reading
-from slotcar.platforms.ios.configuration import Ios, ios_of
+from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.objects import PREFIX, AggregatePolicer, CosMap, Interface, Wrr, WrrQueue
 from slotcar.platforms.ios.tree import Node
-from slotcar.platforms.model import Configuration, Unrenderable
+from slotcar.platforms.model import Unrenderable
 
 QOS = "mls qos"
 _POLICER = re.compile(rf"^mls qos aggregate-policer ({PREFIX}\S+) (.+)$")
@@ -123,22 +123,21 @@ def wrr_of(lines: Sequence[str], kind: str) -> Wrr:
     )
 
 
-def check_clear(before: Configuration, after: Configuration) -> None:
+def check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
     """Slotcar replaces nothing of an operator's.
 
     Raises:
         Unrenderable: others' lines stand where the wanted ones would, or `mls qos` is off.
     """
-    wanted = ios_of(after)
-    for note in before.foreign:
+    for note in foreign:
         place, _, what = note.partition(": ")
-        if place == QOS and wanted.objects():
+        if place == QOS and after.objects():
             raise Unrenderable(
-                f"{before.device}: `{QOS}` {what}; turning it on re-marks the traffic of every port that is not trusted,"
+                f"{device}: `{QOS}` {what}; turning it on re-marks the traffic of every port that is not trusted,"
                 " so it is the operator's to do"
             )
-        if place in wanted.interfaces or (place == OWNS_MAPS and wanted.maps):
+        if place in after.interfaces or (place == OWNS_MAPS and after.maps):
             raise Unrenderable(
-                f"{before.device}: {place} has {what}, which is not Slotcar's; take it away, or leave"
+                f"{device}: {place} has {what}, which is not Slotcar's; take it away, or leave"
                 f" {'the assured rate' if place == OWNS_MAPS else 'this port'} out of the inventory"
             )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from slotcar.intent.model import AggregatePolicer, EdgeFlow, QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_gsr.egress import Outputs, cos_queue_groups, policies
@@ -14,20 +12,17 @@ from slotcar.platforms.cisco_gsr.limits import (
 )
 from slotcar.platforms.cisco_gsr.marks import AF, AF_IN, BEST_EFFORT, EF, IN, OUT, POINTS, PREMIUM
 from slotcar.platforms.ios.configuration import Ios
-from slotcar.platforms.ios.ingress import check_classes, flow_numbers, inputs_of, list_of
+from slotcar.platforms.ios.ingress import Ingress, check_names, flow_numbers, input_policy, list_of, with_policies
 from slotcar.platforms.ios.objects import (
     FLOW,
-    PREFIX,
     ClassMap,
     Interface,
     Mark,
     Match,
     Police,
     PolicyClass,
-    PolicyMap,
     named,
 )
-from slotcar.platforms.ios.order import ranked
 from slotcar.platforms.ios.reading import MARK
 from slotcar.platforms.model import Unrenderable
 from slotcar.platforms.options import options_of
@@ -35,70 +30,43 @@ from slotcar.vocabulary import PRECEDENCE, RESERVED_SERVICES, Service
 
 
 def owned_of(intent: QosIntent, device: Device) -> tuple[Ios, tuple[str, ...]]:
-    """What the device is to have, and in words what that does otherwise than the intent wants.
+    """The objects that the device is to have, and in words where they differ from the intent.
 
     Raises:
         Unrenderable: a number, a name, a class or an option that a 12000 has not.
     """
     options = options_of(device, GsrOptions)
     numbers = flow_numbers(intent.flows, options.flow_acls, device.name, device.platform)
-    inputs = _inputs(intent, device)
+    inputs = INGRESS.inputs(intent, device, capability_of(device))
     queueing = policies if options.queueing is Queueing.MQC else cos_queue_groups
     outputs: Outputs = queueing(intent.egress, device)
-    classes_of = {f"{PREFIX}IN-{name}": classes for name, classes in inputs.items()} | outputs.policies
+    classes_of = {input_policy(name): classes for name, classes in inputs.items()} | outputs.policies
     used = {one.name for classes in classes_of.values() for one in classes}
-    class_maps = [
-        ClassMap(name, "match-any", (Match(field="precedence", points=points),))
-        for name, points in POINTS.items()
-        if name in used
-    ]
-    class_maps += [
+    flow_maps = [
         ClassMap(f"{FLOW}{flow.number}", "match-any", (Match(acl=str(numbers[flow.number])),)) for flow in intent.flows
     ]
     owned = Ios(
         lists=named(list_of(flow, str(numbers[flow.number]), MARK) for flow in intent.flows),
-        class_maps=named(class_maps),
+        class_maps=named([*INGRESS.class_maps("match-any", used), *flow_maps]),
         groups=outputs.groups,
         slot_tables=named([outputs.slot_table] if outputs.slot_table else []),
         rx_cos={one.slot: one for one in outputs.slots},
         interfaces={
             name: Interface(
                 name,
-                input_policy=f"{PREFIX}IN-{name}" if name in inputs else "",
+                input_policy=input_policy(name) if name in inputs else "",
                 output_policy=outputs.output_policies.get(name, ""),
                 tx_cos=outputs.tx_cos.get(name, ""),
             )
             for name in {**inputs, **outputs.output_policies, **outputs.tx_cos}
         },
     )
-    owned.policies.update({name: PolicyMap(name, ranked(classes, owned)) for name, classes in classes_of.items()})
-    _check_names([*classes_of, *outputs.groups], device)
-    return owned, outputs.approximations
-
-
-def _check_names(names: Iterable[str], device: Device) -> None:
-    for name in names:
-        if len(name) > LONGEST_NAME:
-            raise Unrenderable(
-                f"{device.name}: the name {name} is wanted, and names have {LONGEST_NAME} letters at most"
-            )
-
-
-def _inputs(intent: QosIntent, device: Device) -> dict[str, list[PolicyClass]]:
-    inputs = inputs_of(
-        intent,
-        flow_class=lambda flow, name: _flow_class(flow, name, device),
-        agreed_class=lambda aggregate: _agreed(aggregate, device),
-        reset=lambda name: PolicyClass(name, mark=Mark("precedence", BEST_EFFORT)),
-        guarded={Service.IP_PREMIUM: EF, Service.ASSURED_RATE: AF},
-        order=POINTS,
-    )
-    check_classes(inputs, capability_of(device), device.name)
-    return inputs
+    check_names([*classes_of, *outputs.groups], "the name", LONGEST_NAME, device)
+    return with_policies(owned, classes_of), outputs.approximations
 
 
 def _flow_class(flow: EdgeFlow, name: str, device: Device) -> PolicyClass:
-    """Of RFC 2698's colours precedence can say two: committed traffic is in, all the rest is out."""
+    """Precedence can express two of RFC 2698's three colours: committed traffic is in profile, all other is out."""
     where = f"{flow.interface.device} {flow.interface.name}, {flow.label}"
     if flow.service not in RESERVED_SERVICES:
         return PolicyClass(name, mark=Mark("precedence", PRECEDENCE[flow.service]))
@@ -127,3 +95,12 @@ def _agreed(aggregate: AggregatePolicer, device: Device) -> PolicyClass:
         exceed="drop" if aggregate.excess == "drop" else f"set-prec-transmit {BEST_EFFORT}",
     )
     return PolicyClass(name, police=police)
+
+
+INGRESS = Ingress(
+    _flow_class,
+    _agreed,
+    best_effort=Mark("precedence", BEST_EFFORT),
+    guarded={Service.IP_PREMIUM: EF, Service.ASSURED_RATE: AF},
+    points=POINTS,
+)

@@ -11,7 +11,7 @@ receive side is configured too, through the slot table, because packets of all c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
@@ -19,55 +19,27 @@ from slotcar.platforms.cisco_gsr.build import owned_of
 from slotcar.platforms.cisco_gsr.facts import GsrOptions
 from slotcar.platforms.colours import two_colours
 from slotcar.platforms.ios.change import change_lines
-from slotcar.platforms.ios.configuration import Ios, ios_of
+from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.foreign import check_clear, foreign_in
 from slotcar.platforms.ios.objects import PREFIX
-from slotcar.platforms.ios.reading import MARK, SHOW, configuration_of, owned_in
-from slotcar.platforms.ios.tree import Node, parse
-from slotcar.platforms.model import Change, Configuration, Unrenderable
+from slotcar.platforms.ios.reading import MARK, owned_in
+from slotcar.platforms.ios.renderer import IosRenderer, Noted
+from slotcar.platforms.ios.tree import Node
+from slotcar.platforms.model import Unrenderable
 from slotcar.platforms.options import options_of
 
 
-class CiscoGsr:
-    """Renderer of `cisco-gsr`."""
-
-    platform = "cisco-gsr"
-
-    def configuration(self, intent: QosIntent, device: Device) -> Configuration:
-        owned, notes = owned_of(intent, device)
-        return Configuration(device.name, self.platform, owned, approximations=(*two_colours(intent), *notes))
-
-    def readback_commands(self, device: Device) -> tuple[str, ...]:
-        return (SHOW,)
-
-    def stored(self, lines: Sequence[str], device: Device) -> Configuration:
-        owned = owned_in(parse("\n".join(lines)), options_of(device, GsrOptions).flow_acls)
-        return Configuration(device.name, self.platform, owned)
-
-    def running(self, outputs: Mapping[str, str], device: Device) -> Configuration:
-        """
-        Raises:
-            Unreadable: the answer holds no configuration.
-        """
-        nodes, numbers = configuration_of(outputs.get(SHOW, ""), device.name), options_of(device, GsrOptions).flow_acls
-        foreign = foreign_in(nodes, device.interfaces, _taken(nodes, numbers))
-        return Configuration(device.name, self.platform, owned_in(nodes, numbers), foreign)
-
-    def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
-        """
-        Raises:
-            Unrenderable: an operator's policy, queueing, list or slot table stands where Slotcar's would go.
-        """
-        old, new = ios_of(before), ios_of(after)
-        check_clear(device.name, before.foreign, new)
-        _check_taken(device.name, before.foreign, new)
-        return Change.between(before, after, change_lines(old, new), change_lines(new, old))
-
-    def purge(self, device: Device, running: Configuration) -> tuple[str, ...]:
-        return change_lines(ios_of(running), Ios())
+def _build(intent: QosIntent, device: Device) -> Noted:
+    owned, notes = owned_of(intent, device)
+    return owned, (*two_colours(intent), *notes)
 
 
-def _taken(nodes: list[Node], numbers: range) -> Callable[[list[str]], str | None]:
+def _read(nodes: Sequence[Node], device: Device) -> Noted:
+    numbers = options_of(device, GsrOptions).flow_acls
+    return owned_in(nodes, numbers), foreign_in(nodes, device.interfaces, _taken(nodes, numbers))
+
+
+def _taken(nodes: Sequence[Node], numbers: range) -> Callable[[list[str]], str | None]:
     """Notes of lists without Slotcar's remark in its range, and of slots with an operator's table."""
     marked = {
         node.line.split()[1]
@@ -85,11 +57,12 @@ def _taken(nodes: list[Node], numbers: range) -> Callable[[list[str]], str | Non
     return note
 
 
-def _check_taken(device: str, foreign: tuple[str, ...], after: Ios) -> None:
+def _check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
     """
     Raises:
-        Unrenderable: a list's number or a slot is an operator's.
+        Unrenderable: an operator's policy, queueing, list or slot table stands where Slotcar's would go.
     """
+    check_clear(device, foreign, after)
     slots = {str(slot) for slot in after.rx_cos}
     for note in foreign:
         words = note.split()
@@ -102,4 +75,4 @@ def _check_taken(device: str, foreign: tuple[str, ...], after: Ios) -> None:
             raise Unrenderable(f"{device}: `{note}` stands where Slotcar's slot table would go; take it away")
 
 
-RENDERER = CiscoGsr()
+RENDERER = IosRenderer("cisco-gsr", _build, _read, _check_clear, change_lines)

@@ -77,7 +77,7 @@ def attachments(native: Node | None) -> Iterator[tuple[str, str, str]]:
 
 
 def attached_in(native: Node | None) -> Ios:
-    """What is attached where, as IOS's objects, for the check that IOS's other renderers make."""
+    """The attached policies of each interface as IOS's objects, for the check that IOS's other renderers make."""
     ios = Ios()
     for name, way, policy in attachments(native):
         one = ios.interfaces.get(name, Interface(name))
@@ -121,7 +121,7 @@ def _attached(interfaces: Node | None) -> Iterator[Node]:
 
 
 def _as_configured(node: Node) -> Node:
-    """Without what a device adds: the empty container of a `fair-queue`, and what a policer does that is not there."""
+    """The element without what a device adds: a `fair-queue`'s empty container, and actions that a policer has not."""
     if node.name == "action-list":
         return node.holding(one for one in map(_as_configured, node.children) if one != Node(POLICY, "fair-queue"))
     children = tuple(map(_as_configured, node.children))

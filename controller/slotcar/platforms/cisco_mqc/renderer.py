@@ -10,52 +10,24 @@ nesting one policy in another would change what both mean.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.ios.change import change_lines
-from slotcar.platforms.ios.configuration import Ios, ios_of
 from slotcar.platforms.ios.foreign import check_clear, foreign_in
 from slotcar.platforms.ios.modular import owned_of
-from slotcar.platforms.ios.reading import SHOW, configuration_of, owned_in
-from slotcar.platforms.ios.tree import parse
-from slotcar.platforms.model import Change, Configuration
+from slotcar.platforms.ios.reading import owned_in
+from slotcar.platforms.ios.renderer import IosRenderer, Noted
+from slotcar.platforms.ios.tree import Node
 
 
-class CiscoMqc:
-    """Renderer of `cisco-mqc`."""
-
-    platform = "cisco-mqc"
-
-    def configuration(self, intent: QosIntent, device: Device) -> Configuration:
-        return Configuration(device.name, self.platform, owned_of(intent, device))
-
-    def readback_commands(self, device: Device) -> tuple[str, ...]:
-        return (SHOW,)
-
-    def stored(self, lines: Sequence[str], device: Device) -> Configuration:
-        return Configuration(device.name, self.platform, owned_in(parse("\n".join(lines))))
-
-    def running(self, outputs: Mapping[str, str], device: Device) -> Configuration:
-        """
-        Raises:
-            Unreadable: the answer holds no configuration.
-        """
-        nodes = configuration_of(outputs.get(SHOW, ""), device.name)
-        return Configuration(device.name, self.platform, owned_in(nodes), foreign_in(nodes, device.interfaces))
-
-    def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
-        """
-        Raises:
-            Unrenderable: an operator's policy or queueing stands where Slotcar's would go.
-        """
-        old, new = ios_of(before), ios_of(after)
-        check_clear(device.name, before.foreign, new)
-        return Change.between(before, after, change_lines(old, new), change_lines(new, old))
-
-    def purge(self, device: Device, running: Configuration) -> tuple[str, ...]:
-        return change_lines(ios_of(running), Ios())
+def _build(intent: QosIntent, device: Device) -> Noted:
+    return owned_of(intent, device), ()
 
 
-RENDERER = CiscoMqc()
+def _read(nodes: Sequence[Node], device: Device) -> Noted:
+    return owned_in(nodes), foreign_in(nodes, device.interfaces)
+
+
+RENDERER = IosRenderer("cisco-mqc", _build, _read, check_clear, change_lines)

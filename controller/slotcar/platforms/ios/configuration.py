@@ -89,7 +89,7 @@ class Ios:
         return tuple(line for one in self.objects() for line in printed(one))
 
     def objects(self) -> list[Printable]:
-        """In the order of the fields, each kind by name."""
+        """All objects in the order of the fields, those of each kind by name."""
         return [
             *sorted_by(by_number, self.lists).values(),
             *(one for _, one in sorted(self.rate_limit_lists.items())),

@@ -18,7 +18,7 @@ _EXTENDED = (range(100, 200), range(2_000, 2_700))
 
 
 class FlowLists(PlatformOptions):
-    """Of platforms that know a flow by a numbered list.
+    """Options of platforms that know a flow by a numbered list.
 
     Attributes:
         first_flow_acl: the first of 100 extended lists for flows.
@@ -40,7 +40,7 @@ class FlowLists(PlatformOptions):
 
 
 class ModularOptions(PlatformOptions):
-    """Of platforms with IOS's modular QoS, by command line or by NETCONF.
+    """Options of platforms with IOS's modular QoS, by command line or by NETCONF.
 
     Attributes:
         hqf: it has the hierarchical queueing framework (IOS 12.4(20)T and later).

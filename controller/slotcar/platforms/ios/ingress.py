@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from slotcar.intent.model import AggregatePolicer, EdgeFlow, QosIntent
+from slotcar.network.model import Device, InterfaceId
 from slotcar.platforms.capability import Capability
+from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.facts import FLOW_ACLS
-from slotcar.platforms.ios.objects import FLOW, AccessList, Entry, PolicyClass
+from slotcar.platforms.ios.objects import (
+    FLOW,
+    PREFIX,
+    AccessList,
+    ClassMap,
+    Entry,
+    Mark,
+    Match,
+    PolicyClass,
+    PolicyMap,
+)
+from slotcar.platforms.ios.order import ranked
 from slotcar.platforms.model import Unrenderable
 from slotcar.vocabulary import Service
 
@@ -51,39 +65,74 @@ def flow_numbers(flows: Iterable[EdgeFlow], acls: range, device: str, platform: 
     return acl_of
 
 
-def inputs_of(
-    intent: QosIntent,
-    flow_class: Callable[[EdgeFlow, str], PolicyClass],
-    agreed_class: Callable[[AggregatePolicer], PolicyClass],
-    reset: Callable[[str], PolicyClass],
-    guarded: Mapping[Service, str],
-    order: Iterable[str],
-) -> dict[str, list[PolicyClass]]:
-    """Classes by interface: flows, then SLSs, then the code points that nobody gave (D7.3 §3.2.1, policing).
+@dataclass(frozen=True, slots=True)
+class Ingress:
+    """How a platform serves what comes in.
 
-    Args:
+    Attributes:
         flow_class: a flow's class, by the name that it is to have.
-        reset: the class of code points that nobody gave.
+        agreed_class: an SLS's class.
+        best_effort: what packets get whose code points nobody gave.
         guarded: the standing class of each service whose code points must be given.
-        order: of the standing classes.
+        points: the standing classes in order, each with its code points.
     """
-    inputs: dict[str, list[PolicyClass]] = {}
-    for flow in intent.flows:
-        inputs.setdefault(flow.interface.name, []).append(flow_class(flow, f"{FLOW}{flow.number}"))
-    places = {name: place for place, name in enumerate(order)}
-    for interface in sorted({*(a.interface for a in intent.aggregates), *intent.untrusted}, key=str):
+
+    flow_class: Callable[[EdgeFlow, str, Device], PolicyClass]
+    agreed_class: Callable[[AggregatePolicer, Device], PolicyClass]
+    best_effort: Mark
+    guarded: Mapping[Service, str]
+    points: Mapping[str, Sequence[str | int]]
+
+    def inputs(self, intent: QosIntent, device: Device, capability: Capability) -> dict[str, list[PolicyClass]]:
+        """Classes by interface: flows, then SLSs, then the code points that nobody gave (D7.3 §3.2.1, policing).
+
+        Raises:
+            Unrenderable: more classes than a policy has.
+        """
+        inputs: dict[str, list[PolicyClass]] = {}
+        for flow in intent.flows:
+            one = self.flow_class(flow, f"{FLOW}{flow.number}", device)
+            inputs.setdefault(flow.interface.name, []).append(one)
+        for interface in sorted({*(a.interface for a in intent.aggregates), *intent.untrusted}, key=str):
+            inputs.setdefault(interface.name, []).extend(self._standing_classes(intent, interface, device))
+        for name, classes in inputs.items():
+            capability.check_classes(len(classes) + 1, f"{device.name} {name}")
+        return inputs
+
+    def _standing_classes(self, intent: QosIntent, interface: InterfaceId, device: Device) -> list[PolicyClass]:
         agreed = {a.service: a for a in intent.aggregates if a.interface == interface}
-        aggregates = [agreed_class(aggregate) for _, aggregate in sorted(agreed.items())]
+        classes = [self.agreed_class(aggregate, device) for _, aggregate in sorted(agreed.items())]
         if interface in intent.untrusted:
-            aggregates += [reset(name) for service, name in guarded.items() if service not in agreed]
-        inputs.setdefault(interface.name, []).extend(sorted(aggregates, key=lambda one: places[one.name]))
-    return inputs
+            reset = (name for service, name in self.guarded.items() if service not in agreed)
+            classes += [PolicyClass(name, mark=self.best_effort) for name in reset]
+        places = {name: place for place, name in enumerate(self.points)}
+        return sorted(classes, key=lambda one: places[one.name])
+
+    def class_maps(self, how: str, used: Collection[str]) -> list[ClassMap]:
+        """Those of the standing classes that are used."""
+        return [
+            ClassMap(name, how, (Match(field=self.best_effort.field, points=tuple(points)),))
+            for name, points in self.points.items()
+            if name in used
+        ]
 
 
-def check_classes(inputs: Mapping[str, list[PolicyClass]], capability: Capability, device: str) -> None:
+def input_policy(name: str) -> str:
+    """The name of an interface's policy map on the way in."""
+    return f"{PREFIX}IN-{name}"
+
+
+def check_names(names: Iterable[str], kind: str, longest: int, device: Device) -> None:
     """
     Raises:
-        Unrenderable: more classes than a policy has.
+        Unrenderable: a name is longer than the platform takes.
     """
-    for name, classes in inputs.items():
-        capability.check_classes(len(classes) + 1, f"{device} {name}")
+    for name in names:
+        if len(name) > longest:
+            raise Unrenderable(f"{device.name}: {kind} {name} is wanted, and names have {longest} letters at most")
+
+
+def with_policies(owned: Ios, classes_of: Mapping[str, list[PolicyClass]]) -> Ios:
+    """The objects with these policy maps, each with its classes in the order in which they are asked."""
+    owned.policies.update({name: PolicyMap(name, ranked(classes, owned)) for name, classes in classes_of.items()})
+    return owned

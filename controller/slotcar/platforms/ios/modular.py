@@ -7,7 +7,7 @@ from slotcar.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent, 
 from slotcar.network.model import Device
 from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.facts import ModularOptions
-from slotcar.platforms.ios.ingress import check_classes, inputs_of, list_of
+from slotcar.platforms.ios.ingress import Ingress, check_names, input_policy, list_of, with_policies
 from slotcar.platforms.ios.modular_limits import LONGEST_NAME, THRESHOLD, capability_of, has_hqf, shape_range_of
 from slotcar.platforms.ios.objects import (
     DEFAULT_CLASS,
@@ -20,11 +20,9 @@ from slotcar.platforms.ios.objects import (
     Match,
     Police,
     PolicyClass,
-    PolicyMap,
     RandomDetect,
     named,
 )
-from slotcar.platforms.ios.order import ranked
 from slotcar.platforms.ios.words import DSCP_NAMES
 from slotcar.platforms.model import Unrenderable
 from slotcar.platforms.options import options_of
@@ -57,41 +55,30 @@ def owned_of(intent: QosIntent, device: Device) -> Ios:
     Raises:
         Unrenderable: a rate, burst, share or name that IOS does not take, or more classes than a policy has.
     """
-    inputs = _inputs(intent, device)
+    inputs = INGRESS.inputs(intent, device, capability_of(device))
     outputs = [_Output(egress, device) for egress in intent.egress]
-    policies = {f"{PREFIX}IN-{name}": classes for name, classes in inputs.items()}
+    policies = {input_policy(name): classes for name, classes in inputs.items()}
     for output in outputs:
         policies |= output.policies
     used = {one.name for classes in policies.values() for one in classes}
     used |= {color for classes in policies.values() for one in classes for color in _colors(one)}
     flows = [(flow, f"{FLOW}{flow.number}") for flow in intent.flows]
-    class_maps = [
-        ClassMap(name, "match-all", (Match(field="dscp", points=points),))
-        for name, points in POINTS.items()
-        if name in used
-    ]
-    for name in policies:
-        if len(name) > LONGEST_NAME:
-            raise Unrenderable(
-                f"{device.name}: a policy-map {name} is wanted, and names have {LONGEST_NAME} letters at most"
-            )
+    flow_maps = [ClassMap(name, "match-all", (Match(acl=name),)) for _, name in flows if name in used]
+    check_names(policies, "a policy-map", LONGEST_NAME, device)
     attached = {output.name: output.attached for output in outputs}
     owned = Ios(
         lists=named(list_of(flow, name, remark_last=True) for flow, name in flows if name in used),
-        class_maps=named(
-            [*class_maps, *(ClassMap(name, "match-all", (Match(acl=name),)) for _, name in flows if name in used)]
-        ),
+        class_maps=named([*INGRESS.class_maps("match-all", used), *flow_maps]),
         interfaces={
             name: Interface(
                 name,
-                input_policy=f"{PREFIX}IN-{name}" if name in inputs else "",
+                input_policy=input_policy(name) if name in inputs else "",
                 output_policy=attached.get(name, ""),
             )
             for name in {**inputs, **attached}
         },
     )
-    owned.policies.update({name: PolicyMap(name, ranked(classes, owned)) for name, classes in policies.items()})
-    return owned
+    return with_policies(owned, policies)
 
 
 def _colors(one: PolicyClass) -> tuple[str, ...]:
@@ -100,19 +87,6 @@ def _colors(one: PolicyClass) -> tuple[str, ...]:
 
 
 # -- ingress -----------------------------------------------------------------------------------------------------------
-
-
-def _inputs(intent: QosIntent, device: Device) -> dict[str, list[PolicyClass]]:
-    inputs = inputs_of(
-        intent,
-        flow_class=lambda flow, name: _flow_class(flow, name, device),
-        agreed_class=lambda aggregate: _agreed(aggregate, device),
-        reset=lambda name: PolicyClass(name, mark=Mark("dscp", BEST_EFFORT)),
-        guarded={Service.IP_PREMIUM: EF, Service.ASSURED_RATE: AF1},
-        order=POINTS,
-    )
-    check_classes(inputs, capability_of(device), device.name)
-    return inputs
 
 
 def _rate(rate_bps: int, burst_bytes: int, where: str, device: Device) -> tuple[int, int]:
@@ -149,6 +123,15 @@ def _agreed(aggregate: AggregatePolicer, device: Device) -> PolicyClass:
         raise Unrenderable(f"{where}: {device.platform} polices no aggregate of {aggregate.service.value}")
     exceed = "drop" if drops else f"set-dscp-transmit {BEST_EFFORT}"
     return PolicyClass(name, police=Police(cir_bps, bc_bytes, "transmit", exceed))
+
+
+INGRESS = Ingress(
+    _flow_class,
+    _agreed,
+    best_effort=Mark("dscp", BEST_EFFORT),
+    guarded={Service.IP_PREMIUM: EF, Service.ASSURED_RATE: AF1},
+    points=POINTS,
+)
 
 
 # -- egress ------------------------------------------------------------------------------------------------------------

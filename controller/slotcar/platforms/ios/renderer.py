@@ -1,0 +1,65 @@
+"""The renderer of every platform whose configuration is IOS's text: one tree of objects, read from one command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from slotcar.intent.model import QosIntent
+from slotcar.network.model import Device
+from slotcar.platforms.ios.configuration import Ios, ios_of
+from slotcar.platforms.ios.reading import SHOW, configuration_of
+from slotcar.platforms.ios.tree import Node, parse
+from slotcar.platforms.model import Change, Configuration
+
+#: Slotcar's objects, and beside them notes for people.
+Noted: TypeAlias = tuple[Ios, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class IosRenderer:
+    """What the platforms do alike; what differs is given to it.
+
+    Attributes:
+        build: the objects of an intent, and its approximations. Raises Unrenderable.
+        read: Slotcar's objects among a device's lines, and what of others' stands where Slotcar would put its own.
+        check_clear: raises Unrenderable where one of these notes of a device is in the way of the wanted objects.
+        change_lines: the lines that turn one configuration into another.
+    """
+
+    platform: str
+    build: Callable[[QosIntent, Device], Noted]
+    read: Callable[[Sequence[Node], Device], Noted]
+    check_clear: Callable[[str, Iterable[str], Ios], None]
+    change_lines: Callable[[Ios, Ios], tuple[str, ...]]
+
+    def configuration(self, intent: QosIntent, device: Device) -> Configuration:
+        owned, notes = self.build(intent, device)
+        return Configuration(device.name, self.platform, owned, approximations=notes)
+
+    def readback_commands(self, device: Device) -> tuple[str, ...]:
+        return (SHOW,)
+
+    def stored(self, lines: Sequence[str], device: Device) -> Configuration:
+        return Configuration(device.name, self.platform, self.read(parse("\n".join(lines)), device)[0])
+
+    def running(self, outputs: Mapping[str, str], device: Device) -> Configuration:
+        """
+        Raises:
+            Unreadable: the answer holds no configuration.
+        """
+        owned, foreign = self.read(configuration_of(outputs.get(SHOW, ""), device.name), device)
+        return Configuration(device.name, self.platform, owned, foreign)
+
+    def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
+        """
+        Raises:
+            Unrenderable: what an operator configured stands where Slotcar's would go.
+        """
+        old, new = ios_of(before), ios_of(after)
+        self.check_clear(device.name, before.foreign, new)
+        return Change.between(before, after, self.change_lines(old, new), self.change_lines(new, old))
+
+    def purge(self, device: Device, running: Configuration) -> tuple[str, ...]:
+        return self.change_lines(ios_of(running), Ios())
