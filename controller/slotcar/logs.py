@@ -44,7 +44,7 @@ class RepeatLimit:
 
 
 class LimitRepeats(logging.Filter):
-    """Of a handler: one kind is what one line of code logs at one level."""
+    """Limits how often a handler repeats one kind of record: what one line of code logs at one level."""
 
     def __init__(self, limit: RepeatLimit) -> None:
         super().__init__()

@@ -116,7 +116,7 @@ class Looking:
         return timeline((one for one in entries if owner in (None, one.reservation.owner)), events, query, now)
 
     def _entries_between(self, query: TimelineQuery, owner: str | None) -> tuple[Entry, ...]:
-        """With the rates of background reservations, which follow from all others: only for these others are read."""
+        """The entries of a timeline, with the rates of background reservations, for which alone all others are read."""
         window = Window(query.since, query.until + MICROSECOND)
         if owner is None:
             return BackgroundShares(self.network)(self.ledger.between(query.since, query.until), window)
@@ -181,7 +181,7 @@ class Looking:
         return self.ledger.events_of(seen, after, limit)
 
     def events_filter(self, wanted: EventFilter, caller: Caller) -> EventFilter:
-        """What the caller may see of these events: a requester those of its own reservations.
+        """The filter, narrowed to the events that the caller may see: a requester sees those of its own reservations.
 
         Raises:
             NotAllowed: a requester asks for the events of a device. NoSuchDevice.
@@ -229,7 +229,7 @@ class Looking:
 
 
 def seen_by(wanted: AnyFilter, caller: Caller) -> AnyFilter | None:
-    """What of these entries, or groups, the caller may see: a requester its own; None where it is nothing."""
+    """The filter, narrowed to what the caller may see: a requester sees its own; None where that is nothing."""
     if access.may_see(caller, wanted.owner or ""):
         return wanted
     return replace(wanted, owner=caller.owner or NOBODY) if wanted.owner is None else None

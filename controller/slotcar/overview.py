@@ -254,7 +254,7 @@ class Overview:
         return revision
 
     def holds(self, caller: Caller, now: datetime) -> tuple[Hold, ...]:
-        """Of all routers that are held, by name.
+        """The holds of all held routers, by name.
 
         Raises:
             NotAllowed.
@@ -294,7 +294,7 @@ class Overview:
 
     @contextmanager
     def _left_alone(self, device: str, caller: Caller, now: datetime) -> Iterator[None]:
-        """Nobody pushes to the device meanwhile: nobody leads, or whoever does has answered after the hold was recorded.
+        """While it lasts nobody pushes to the device: nobody leads, or the leader has answered after the hold's record.
 
         Raises:
             NotPossible: there is no answer.

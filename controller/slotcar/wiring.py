@@ -128,7 +128,7 @@ def policy_of(settings: Settings, network: Network) -> Policy:
 
 
 def _quota(own: OwnerQuota, usual: OwnerQuota) -> Quota:
-    """What an owner's entry leaves out is as for everybody."""
+    """An owner's quota; what its entry leaves out is as for everybody."""
     said = usual.model_dump() | own.model_dump(exclude_unset=True)
     volume_bytes = said["volume"]
     return Quota(

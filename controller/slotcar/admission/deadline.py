@@ -76,7 +76,7 @@ class Transfer:
         return scaled_up(1, self.microbits, self.window.end_us - self.window.start_us)
 
     def usable(self, free: Free) -> Free:
-        """What it can use of free rates, within its window: min(at_most, free), and nothing under `at_least`."""
+        """What the transfer can use of the free rates in its window: min(at_most, free), and nothing under `at_least`."""
         return free.within(*self.span_us).between(self.at_least_bps, self.at_most_bps)
 
     @property

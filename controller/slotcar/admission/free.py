@@ -31,7 +31,7 @@ class Free:
 
     @classmethod
     def of(cls, steps: Sequence[RateStep]) -> Free:
-        """Of steps without a gap, one at least."""
+        """Columns of at least one step; the steps have no gap between them."""
         columns = np.array(steps, dtype=np.int64)
         return cls(columns[:, 0], columns[:, 2], int(columns[-1, 1]))
 
@@ -125,7 +125,7 @@ def free_in(
 
 
 def _union(*columns: Ints) -> Ints:
-    """Of ascending columns; a stable sort merges what is ascending already."""
+    """The union of ascending columns. A stable sort merges columns that are ascending already."""
     together = np.concatenate(columns)
     together.sort(kind="stable")
     return together[np.concatenate(([True], together[1:] != together[:-1]))]

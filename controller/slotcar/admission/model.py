@@ -93,7 +93,7 @@ def covering(one: Admitted, other: Admitted) -> Admitted:
 
 
 def _amounts_in(part: Admitted, span: Window) -> dict[ResourceId, int] | None:
-    """What a part takes throughout a span that no window of it crosses the border of; None where it is not open."""
+    """A part's amounts in a span in which none of its windows begins or ends; None where it is not open then."""
     number = bisect_right(part.windows, span.start, key=lambda window: window.start) - 1
     if number < 0 or part.windows[number].end <= span.start:
         return None
@@ -199,7 +199,7 @@ class Refused:
         return tuple(lines)
 
     def _tightest(self) -> tuple[Shortfall, ...]:
-        """Those that leave the smallest part of what was asked; none where all leave the same."""
+        """The shortfalls that leave the smallest part of the amount that was asked; none where all leave the same part."""
         parts = {one: Fraction(one.free, one.requested) for one in self.shortfalls if one.requested}
         least = min(parts.values(), default=Fraction(0))
         tightest = tuple(one for one, part in parts.items() if part == least)

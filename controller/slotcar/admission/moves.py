@@ -346,7 +346,7 @@ class _Plan:
     # Tables
 
     def _parts(self, one: PlacedTransfer) -> tuple[Profile, Profile]:
-        """What of its profile stays, and what may be moved."""
+        """The part of the transfer's profile that stays, and the part that may be moved."""
         border_us = self.frozen_until_us
         return clipped(one.profile, 0, border_us), clipped(one.profile, border_us, one.transfer.window.end_us)
 

@@ -132,7 +132,7 @@ def _place_fixed(
 def _coming(
     demands: tuple[Demand, ...], slots: tuple[Slot, ...], now: datetime
 ) -> tuple[tuple[Demand, ...], tuple[Slot, ...]]:
-    """What of the slots is to come, and its demands; all of them where none is over."""
+    """The slots that are not over yet, and their demands; all of them where none is over."""
     first = next((number for number, slot in enumerate(slots) if slot.end > now), 0)
     if slots[first].start >= now and not first:
         return demands, slots
@@ -224,7 +224,7 @@ def with_profile(
 
 
 def rest_of(reservation: Reservation, now: datetime) -> Profile:
-    """What of a need's profile is to come."""
+    """The part of a need's profile from a moment on."""
     return clipped(profile_of(reservation), to_us(now), max(to_us(now), to_us(reservation.end)))
 
 

@@ -103,7 +103,7 @@ def _slots(windows: Sequence[Window]) -> list[tuple[int, int]]:
 
 
 class _Variables(NamedTuple):
-    """One for each (transfer, slot) of the transfer's window."""
+    """The program's variables: one for each pair of a transfer and a slot of its window."""
 
     numbers: Ints
     slots: Ints

@@ -106,7 +106,7 @@ KINDS: dict[str, ResourceKind] = {
 
 @lru_cache
 def _of_manager(kind: str) -> ResourceKind:
-    """Of a kind whose package is not installed any more, what the ledger holds stays readable."""
+    """The kind of a resource manager. Without its package, the ledger's resources of that kind stay readable."""
     manager = manager_of(kind)
     if manager is None:
         return ResourceKind("units", False, lambda one: ":".join(filter(None, one)), str)

@@ -43,7 +43,7 @@ def steady_profile(usable: Free, needed_microbits: int, at_least_bps: int = 0) -
 
 
 def _ended(step: RateStep, needed_microbits: int, at_least_bps: int) -> Profile:
-    """One step, which ends when it is done where only `at_least` makes it so fast."""
+    """The step as a profile. Where only `at_least` makes it so fast, it ends as soon as the volume is moved."""
     if step.rate_bps > at_least_bps:
         return (step,)
     return (step._replace(end_us=step.start_us + -(-needed_microbits // step.rate_bps)),)

@@ -1,1 +1,1 @@
-"""See model.py for what this room gives."""
+"""The HTTP API over the controller's verbs, the process that serves it, and its document."""

@@ -37,7 +37,7 @@ LOCAL = Caller(name="local", role=Role.OPERATOR)
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One controller's."""
+    """What all requests to one controller share."""
 
     broker: Broker
     tokens: TokenStore

@@ -32,7 +32,7 @@ PUSHES_S = (0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 60, 120, 300)
 
 
 class LogFigures:
-    """One per controller; counts from the controller's start on."""
+    """The figures of one controller, counted from its start on."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

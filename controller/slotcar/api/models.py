@@ -71,7 +71,7 @@ class ProposedOut(Answer):
 
 
 class ProgressOut(Answer):
-    """What was last said of a volume by a deadline."""
+    """The last report of a volume by a deadline."""
 
     remaining_bytes: int
     at: datetime

@@ -230,7 +230,7 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
 
 
 def _methods(request: Request) -> list[str]:
-    """What the path knows: Starlette tells of the first route alone, and here each method has its own."""
+    """The methods that the path takes. Starlette names those of the first route alone, and here each method has a route."""
     methods = set()
     for template, operations in request.app.openapi()["paths"].items():
         if re.fullmatch(re.sub(r"\{[^}]+\}", "[^/]+", template), request.url.path):

@@ -1,4 +1,4 @@
-"""Who may do what: a requester on its own, an operator on all, an auditor reads (issue section 6)."""
+"""Who may do what: a requester on its own, an operator on all, an auditor reads."""
 
 from __future__ import annotations
 

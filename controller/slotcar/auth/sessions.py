@@ -30,7 +30,7 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Of one controller.
+    """The sessions of one controller.
 
     Attributes:
         anyone: whom a session without a token stands for; None where nobody is anything without one.
@@ -64,7 +64,7 @@ class Sessions:
         return session_id
 
     def find(self, session_id: str, now: datetime) -> SignedIn | None:
-        """Whose session that is; None where there is none any more. One that is over is ended.
+        """The session of that id; None where there is none any more. A session whose time is over is ended.
 
         Raises:
             InvalidInput: the token file is not in order.

@@ -189,7 +189,7 @@ class TokenStore:
         return self._tokens
 
     def caller(self, secret: str, now: datetime) -> Caller | None:
-        """Whose token that is; None for an unknown or expired one. Compares in constant time."""
+        """The caller that a token stands for; None for an unknown or expired token. Compares in constant time."""
         wanted = digest(secret)
         caller = None
         for token in self.tokens():

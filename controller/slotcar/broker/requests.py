@@ -152,7 +152,8 @@ class Requests(Looking):
         )
 
     def _changeable(self, which: str, caller: Caller, *, alone: bool = False) -> Entry:
-        """`alone`: it is to become something that the other members of its group would not be."""
+        """The entry, where the caller may change it. `alone`: a member of a group is refused, because the others would not
+        change with it."""
         entry = self.status(which, caller)
         access.require_change(caller, entry)
         if alone and entry.group is not None:
@@ -190,13 +191,13 @@ class Requests(Looking):
         return self.ledger.admit(self._request(first, caller, alternatives=alternatives, **how), now)
 
     def _alternatives(self, choices: Sequence[RoutedReservation]) -> Iterator[Alternative]:
-        """Without those on which a platform cannot express the reservation."""
+        """The choices as alternatives, without the paths on which a platform cannot express the reservation."""
         for one in choices:
             with suppress(CannotExpress):
                 yield Alternative(one.paths, one.demands, self._platform_limits.condition(one))
 
     def _condition_of(self, entry: Entry) -> Condition | None:
-        """What must hold of a reservation that is moved, beside room in the tables."""
+        """The condition that a moved reservation must meet beside room in the tables."""
         return self._platform_limits.condition(RoutedReservation(entry.reservation, entry.paths, entry.demands))
 
     def _request(self, routed: RoutedReservation, caller: Caller, **how: Any) -> AdmissionRequest:
@@ -211,5 +212,6 @@ class Requests(Looking):
         )
 
     def _granted(self, reservation: Reservation, caller: Caller) -> Reservation:
-        """With whose processes it may bind: every request passes here, whatever document it came in (ADR 48)."""
+        """The reservation with the accounts whose processes it may bind. Every request passes here, whatever document
+        it came in (ADR 48)."""
         return self.ledger.terms.policy.endpoints.granted(reservation, operator=access.is_operator(caller))

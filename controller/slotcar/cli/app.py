@@ -75,7 +75,7 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version")
     ] = False,
 ) -> None:
-    """What all commands have."""
+    """Options that all commands have."""
     choose_context(context)
 
 

@@ -42,7 +42,7 @@ def devices(incomplete: str) -> list[tuple[str, str]]:
 
 
 def _living() -> Iterable[Entry]:
-    """Nothing where the embedded database does not run: a tab key does not start it."""
+    """The live reservations; none where the embedded database does not run, as completing does not start it."""
     from slotcar.ledger import open_ledger
     from slotcar.ledger.model import OCCUPYING
     from slotcar.ledger.queries import Filter
@@ -60,7 +60,7 @@ def _living() -> Iterable[Entry]:
 
 
 def _beginning(incomplete: str, find: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]]:
-    """Those that begin so; none where they cannot be had in time, for whatever reason."""
+    """The names that begin with the incomplete word; none where they cannot be read in time, for whatever reason."""
     choices: list[tuple[str, str]] = []
 
     def look() -> None:

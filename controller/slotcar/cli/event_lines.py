@@ -71,7 +71,7 @@ def _in_brackets(names: str) -> str:
 
 @dataclass(slots=True)
 class PushLines:
-    """One line for all that a push says of its devices; a line each for every other event.
+    """One line for all events of a push, and a line for each other event.
 
     Attributes:
         names_at: what starts and ends at a boundary, such as `+hep/cms`; empty where nobody knows.

@@ -34,7 +34,7 @@ def exit_code(error: BaseException, debug: bool = False) -> int:
 
 
 def _words(error: SlotcarError) -> str:
-    """Of a refusal, only the tightest of what is short, unless all is asked for."""
+    """The words of an error. Of a refusal they name the tightest shortfall only, unless all are asked for."""
     from slotcar.cli.remote import RefusedThere
     from slotcar.planning.errors import RefusedByAdmission
     from slotcar.views.explain import refusal_sentences

@@ -21,7 +21,7 @@ QUIET_S = 1.0
 def follow_events(
     slotcar: Slotcar, after: int | None, asked: Mapping[str, Any], form: Format, *, long: bool = False
 ) -> None:
-    """Until Ctrl-C. A stream that breaks is taken up where it broke.
+    """Prints events until Ctrl-C. A stream that breaks is taken up where it broke.
 
     Raises:
         Problem: the controller does not let the caller, or knows no such reservation or device.

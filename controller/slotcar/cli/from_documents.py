@@ -81,7 +81,7 @@ def reservation_of(document: Document) -> Reservation:
 
 
 def _paths(document: Document, service: Service) -> tuple[Path, ...]:
-    """Without the addresses of their ends, which the document has not."""
+    """Paths out of a document, which lacks the addresses of their ends."""
     return tuple(
         Path(
             source=path["source"],
@@ -123,7 +123,7 @@ def timeline_item_of(document: Document) -> TimelineItem:
 
 
 def members_of(document: Document) -> tuple[Entry, ...]:
-    """Of a group."""
+    """The entries of a group's document."""
     return tuple(map(entry_of, document["members"]))
 
 

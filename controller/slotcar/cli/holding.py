@@ -96,7 +96,7 @@ def _holder(opened: Broker | OverHttp) -> _Holder:
 
 
 class _Here:
-    """In this machine's ledger."""
+    """Holds in this machine's ledger."""
 
     def __init__(self, opened: Broker) -> None:
         from slotcar.overview import Overview
@@ -119,7 +119,7 @@ class _Here:
 
 
 class _OverHttp:
-    """In the ledger of the controller that is named, with the caller's own rights."""
+    """Holds in the ledger of the named controller, with the caller's own rights."""
 
     def __init__(self, opened: OverHttp) -> None:
         self._slotcar = opened.slotcar

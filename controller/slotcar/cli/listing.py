@@ -51,7 +51,7 @@ def reservation_row(entry: Entry, now: datetime) -> tuple[str, ...]:
 
 
 def group_row(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Of `group_document`: what each member reserves is named by its kind, a flow by its service."""
+    """The row of a `group_document`: each member is named by its kind, a flow by its service."""
     claims = (
         (one["member"], one["reservation"].get("claim"), one["reservation"]["service"]) for one in document["members"]
     )

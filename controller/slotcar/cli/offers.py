@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 class Here:
-    """Of this machine's ledger, as the client library has it of a controller over HTTP."""
+    """What is offered, by this machine's ledger; the client library has the same of a controller over HTTP."""
 
     def __init__(self, opened: Broker) -> None:
         self._broker = opened

@@ -156,7 +156,7 @@ _under_way = _UnderWay()
 
 
 def under_way(message: str) -> None:
-    """What goes on from now, told only where it takes long; empty while a person is waited for."""
+    """Names the work that begins now. It is printed only where the work takes long; empty while a person is waited for."""
     _under_way.begin(message)
 
 

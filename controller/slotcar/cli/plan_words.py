@@ -24,7 +24,7 @@ INSTANTS_SHOWN = 3
 
 
 def print_boundaries(made: Plan, network: Network, *, diff: bool, commands: bool) -> None:
-    """Without `diff` and `commands`, how many lines each router gets and loses."""
+    """Prints the boundaries of a plan: without `diff` and `commands`, how many lines each router gets and loses."""
     console = stdout()
     for same in folded(made.boundaries):
         console.print()
@@ -51,7 +51,7 @@ def print_boundaries(made: Plan, network: Network, *, diff: bool, commands: bool
 
 
 def print_documents(boundaries: Sequence[Mapping[str, Any]], left_out: int, *, diff: bool) -> None:
-    """Of a plan that another machine made: what its document has of the boundaries."""
+    """Prints the boundaries in the document of a plan that another machine made."""
     console = stdout()
     for boundary in boundaries:
         console.print(Text(f"\nat {boundary['at']}", style="bold"))
@@ -92,7 +92,7 @@ def _instant(made: Plan, at: datetime) -> str:
 
 
 def _names(made: Plan, at: datetime) -> Iterator[str]:
-    """What of the plan begins, changes and ends there."""
+    """The names of the plan's reservations that begin, change or end at a boundary."""
     for step in made.steps:
         reservation = step.reservation
         if reservation is None or step.refusal or step.action.value == "cancel":

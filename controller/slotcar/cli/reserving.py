@@ -350,7 +350,7 @@ def _print_entry(entry: Entry, *, err: bool = False) -> None:
 
 
 def _progress_lines(entry: Entry) -> list[str]:
-    """What was last said of a volume by a deadline, and what it needs."""
+    """The last report of a volume by a deadline, and the rate that the rest needs."""
     from slotcar.timebase import iso
     from slotcar.units import format_bytes, format_bytes_about, format_rate
 

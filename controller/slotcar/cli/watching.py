@@ -36,7 +36,7 @@ class Picture:
 
 
 def watch(slotcar: Slotcar, interval_s: float, times: int | None = None) -> None:
-    """Until Ctrl-C, or so many times; on a terminal in place, else a line each time."""
+    """Shows pictures until Ctrl-C, or so many times: on a terminal in place, else a line each time."""
     pictures = _pictures(slotcar, interval_s, times)
     try:
         if not sys.stdout.isatty():

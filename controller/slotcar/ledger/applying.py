@@ -28,7 +28,7 @@ class Basis(Protocol):
 
     @property
     def labelled(self) -> Labelled:
-        """Of whom the plan speaks as one set."""
+        """The live entries that the plan speaks of as one set."""
 
     def changed(self, live: Mapping[Key, Entry | None], of_set: Collection[Key]) -> Sequence[str]:
         """Before anything is done. `live`: what there is of `keys`; `of_set`: keys of what the set has."""

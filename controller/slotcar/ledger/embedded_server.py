@@ -46,7 +46,7 @@ _SEARCH = stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH
 
 
 class EmbeddedServer(PostgresServer):  # type: ignore[misc]
-    """One per data folder and process; `start` may be said again."""
+    """The server of one data folder in one process; `start` may be called again."""
 
     @classmethod
     def of(cls, data_dir: Path) -> EmbeddedServer:

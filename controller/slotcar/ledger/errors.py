@@ -44,7 +44,8 @@ class StaleVersion(SlotcarError):
 
 
 class StaleLedger(SlotcarError):
-    """What a plan rests on, or what would come of it, is not as it was; `differences` say what, a sentence each."""
+    """The ledger has changed since the plan was made, or applying it would give another result; `differences` has a
+    sentence for each difference."""
 
     def __init__(self, differences: Sequence[str]) -> None:
         shown, more = differences[:STALE_SHOWN], len(differences) - STALE_SHOWN
@@ -62,7 +63,7 @@ class NameTaken(SlotcarError):
 
 
 class ProgressRefused(SlotcarError):
-    """What was said of a transfer's progress cannot be; the message says what would do."""
+    """The reported progress of a transfer is impossible; the message says what would be accepted."""
 
 
 class IdempotencyConflict(SlotcarError):

@@ -59,7 +59,7 @@ def groups(connection: Connection, wanted: GroupFilter) -> tuple[tuple[Entry, ..
 
 
 def _of_a_member(wanted: GroupFilter) -> list[ColumnElement[bool]]:
-    """What a member of each such group is; a member of another group may be so too."""
+    """The condition that some member of each such group meets; members of other groups may meet it too."""
     conditions: list[ColumnElement[bool]] = [_entry.group_handle.is_not(None)]
     if wanted.owner is not None:
         conditions.append(_entry.owner == wanted.owner)

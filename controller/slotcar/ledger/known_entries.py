@@ -34,7 +34,7 @@ _READ = rows.SELECT_ENTRY.add_columns(_WRITTEN_BY).where(
 
 @dataclass(slots=True)
 class KnownEntries:
-    """Of one ledger. May be asked by several threads."""
+    """The entries of one ledger that were read before. Several threads may use it."""
 
     _kept: OrderedDict[Key, Entry] = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)

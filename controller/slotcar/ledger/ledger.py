@@ -184,7 +184,7 @@ class Ledger:
     def report(
         self, handle: str, remaining_bytes: int, now: datetime, *, actor: str, expected_version: int | None = None
     ) -> Entry:
-        """So much of a volume by a deadline remains: its profile is found again.
+        """Notes how much of a volume by a deadline remains, and plans its profile again.
 
         Raises:
             UnknownHandle, StaleVersion, ProgressRefused; CannotExpress, of one that would make room.
@@ -294,7 +294,7 @@ class Ledger:
             return queries.between(connection, self._known, start, end, owner, limit)
 
     def usage(self, owner: str, now: datetime) -> Usage:
-        """What the owner has that is live and not over, as quotas count it."""
+        """The owner's live reservations that are not over, as quotas count them."""
         with database.reading(self._engine) as connection:
             return queries.usage(connection, owner, now)
 
@@ -331,7 +331,7 @@ class Ledger:
         return self.events_of(EventFilter(kinds, handle), after, limit)
 
     def events_of(self, wanted: EventFilter, after: int | None = 0, limit: int = 100) -> tuple[Event, ...]:
-        """As `events`, by every way into the log."""
+        """As `events`, by any filter."""
         with database.reading(self._engine) as connection:
             return queries.events(connection, after, limit, wanted)
 

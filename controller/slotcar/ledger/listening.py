@@ -1,4 +1,4 @@
-"""Being told of new events, and who of several controllers leads."""
+"""Waiting for new events, and the lock by which one of several controllers leads."""
 
 from __future__ import annotations
 

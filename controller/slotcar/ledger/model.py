@@ -71,7 +71,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What was last said of a volume by a deadline.
+    """The last report of a volume by a deadline.
 
     Attributes:
         at: when it was said. needed_bps: remaining volume / remaining time at that moment (NICT).
@@ -134,11 +134,11 @@ class Entry:
 
     @property
     def latest(self) -> Reservation:
-        """What was asked for last: the change that waits, where one does."""
+        """The reservation as it was asked for last: the proposed change, where one waits."""
         return self.proposed.reservation if self.proposed else self.reservation
 
     def changed_at_once(self, now: datetime) -> Change:
-        """Of the form that takes this one's place at `now`: what was in force stays known while notice may be given."""
+        """A change at `now`, with the slots that were in force around it: they stay known while notice may be given."""
         until = now + LONGEST_NOTICE
         near = [slot for slot in self.reservation.slots if slot.start < until and now < slot.end]
         was = self.change
@@ -148,7 +148,7 @@ class Entry:
 
     @property
     def occupied(self) -> Admitted:
-        """What the entry takes in the slot tables: at each instant the greater of what it is and what is proposed."""
+        """What the entry takes in the slot tables: at each instant the greater of its own amount and the proposed one."""
         own = Admitted(self.demands, self.reservation.slots)
         if self.proposed is None:
             return own

@@ -135,7 +135,7 @@ def _in_order(statement: Select[Any], wanted: Filter) -> Select[Any]:
 
 
 def _indexed_state(wanted: Filter) -> str | None:
-    """The one state that is asked for, where the index `entry_state` has its numbers in order."""
+    """The filter's state, where it has one alone and the index `entry_state` has its numbers in order."""
     states = list(wanted.states or ())
     return states[0].value if len(states) == 1 and states[0] is not State.COMMITTED else None
 
@@ -146,7 +146,7 @@ def _in_order_of(both: CompoundSelect[Any], wanted: Filter) -> CompoundSelect[An
 
 
 def conditions_of(wanted: Filter, *, ordered: bool = False) -> list[ColumnElement[bool]]:
-    """What an entry must be to be on one of the filter's pages.
+    """The conditions of a filter.
 
     Args:
         ordered: of one state as a range, which the planner does not drop out of an order by state and number.
@@ -179,7 +179,7 @@ def _searched(text: str) -> ColumnElement[bool]:
 def _page(
     statement: Select[Any], number: ColumnElement[int], after: int, *, newest: bool, within: Sequence[Any] = ()
 ) -> Select[Any]:
-    """What comes after the number `after` in the order that is asked for; of the newest, 0 asks for the first page.
+    """The condition for the page after the number `after`, in the filter's order; newest first, 0 asks for the first page.
 
     Args:
         within: columns that have one value in all rows: an order by them, too, is one that an index of them gives.
@@ -239,7 +239,7 @@ def newest_events(connection: Connection, after: int, limit: int, wanted: EventF
 
 
 def events(connection: Connection, after: int | None, limit: int, wanted: EventFilter) -> tuple[Event, ...]:
-    """In order, the first ones after `after` or the last ones of all."""
+    """Events in order: the first ones after the number `after`, or the last ones of all."""
     statement = _events_of(wanted).limit(limit)
     if after is None:
         statement = statement.order_by(_event.sequence.desc())
@@ -289,7 +289,7 @@ def between(
 
 
 def usage(connection: Connection, owner: str, now: datetime) -> Usage:
-    """What the owner has that is live and not over, as quotas count it."""
+    """The owner's live reservations that are not over, as quotas count them."""
     row = connection.execute(READ_USAGE, {"owner": owner, "now_us": to_us(now), "known": []}).one()
     return Usage(row.reservations, int(row.windows), row.holds, int(row.volume_bits))
 

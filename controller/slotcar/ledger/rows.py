@@ -111,7 +111,7 @@ def entry_from_row(row: Row[Any]) -> Entry:
 
 
 def _with_headers(demands: Sequence[Demand], row: Row[Any]) -> tuple[Demand, ...]:
-    """With what a payload's headers take, where it was kept: its amounts may change without the network being asked."""
+    """The demands with the bytes of their headers, where these were kept; amounts may then change without the network."""
     if row.wire_bytes is None:
         return tuple(demands)
     return tuple(

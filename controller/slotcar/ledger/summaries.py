@@ -139,7 +139,7 @@ class BoundaryCounts(NamedTuple):
 
 
 class UsageSum(NamedTuple):
-    """What was reserved in the period of that place, of one name: rate times time."""
+    """Rate times time that one name had reserved in one period."""
 
     place: int
     name: str

@@ -57,7 +57,7 @@ class TransactionReading:
 
     @property
     def known_transfers(self) -> dict[str, Any]:
-        """What was made of deadline transfers in transactions before; see `slotcar.ledger.transfers.movable`."""
+        """Deadline transfers as earlier transactions prepared them; see `slotcar.ledger.transfers.movable`."""
         return self._cache.known_transfers
 
     # -- reading -------------------------------------------------------------------------------------------------
@@ -184,14 +184,14 @@ class TransactionReading:
         return tuple(members)
 
     def labelled(self, wanted: Labelled, now: datetime) -> set[Key]:
-        """Owner and name of those that there are, with what the batch has changed."""
+        """Owner and name of the entries with that label, with the batch's changes."""
         asked = {"label": wanted.label, "value": wanted.value, "owners": sorted(wanted.owners), "now": now}
         rows_read = self.connection.execute(READ_LABELLED, asked | {"now_us": to_us(now), "known": [*self._entries]})
         own = {one.reservation.key for one in self._entries.values() if wanted.has(one, now)}
         return own | {(row.owner, row.name) for row in rows_read}
 
     def usage(self, owner: str, now: datetime) -> Usage:
-        """What the owner has that is live and not over, with what the batch has changed."""
+        """The owner's live reservations that are not over, as quotas count them, with the batch's changes."""
         own = [one for one in self._entries.values() if one.reservation.owner == owner]
         asked = {"owner": owner, "now_us": to_us(now), "known": [one.handle for one in own]}
         row = self.connection.execute(READ_USAGE, asked).one()

@@ -58,7 +58,7 @@ def movable(
     stay: Collection[str] = frozenset(),
     known: MutableMapping[str, tuple[Entry, Gate, PlacedTransfer | None]] | None = None,
 ) -> Sequence[PlacedTransfer]:
-    """Those of the entries that may be moved, without those that `stay`, by handle.
+    """The transfers among the entries that may be moved; `stay` has the handles of those that may not.
 
     Args:
         known: what was found of entries before, which is used and kept here.
@@ -68,7 +68,7 @@ def movable(
 
 
 def movable_in(transaction: Transaction, now: datetime, stay: Collection[str]) -> Sequence[PlacedTransfer]:
-    """Those of the ledger that may be moved, as the transaction has them."""
+    """The ledger's transfers that may be moved, as the transaction has them."""
     entries = transaction.transfers(now)
     known = transaction.known_transfers
     if len(known) > 2 * len(entries) + FORGOTTEN_ABOVE:
@@ -88,7 +88,7 @@ def _known_transfer(
 
 
 def done_by(entry: Entry | None, now: datetime) -> Done:
-    """What a transfer that is changed has done: as it was reported, and since then as its profile says."""
+    """What a changed transfer has moved: the volume that it reported, then that of its profile; and its slots so far."""
     if entry is None or entry.reservation.need is None:
         return Done()
     report, profile = entry.progress, profile_of(entry.reservation)
@@ -99,7 +99,7 @@ def done_by(entry: Entry | None, now: datetime) -> Done:
 
 
 def progress_after(old: Entry, reservation: Reservation, now: datetime) -> Progress | None:
-    """Of another form of a transfer, what remains as far as is known; None where nothing is done yet."""
+    """The progress of a changed transfer, as far as is known; None where nothing has been moved yet."""
     need, done_bytes = reservation.need, done_by(old, now).volume_bytes
     if need is None or not done_bytes:
         return None

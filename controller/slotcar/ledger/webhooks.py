@@ -81,7 +81,7 @@ class WebhookStore:
         self, webhook_id: str, url: str, secret: str, kinds: Collection[str], now: datetime, by: str,
         owner: str | None = None,
     ) -> Webhook:  # fmt: skip
-        """It gets what is recorded from now on."""
+        """Adds a webhook, which gets the events that are recorded from now on."""
         with database.answering(), self._engine.begin() as connection:
             last = connection.execute(text("SELECT event FROM head WHERE id = 1")).scalar_one()
             made = Webhook(webhook_id, url, secret, tuple(kinds), last, now, by, owner=owner)
@@ -101,7 +101,7 @@ class WebhookStore:
         return _webhook(row) if row else None
 
     def remove(self, webhook_id: str) -> None:
-        """With all that waits for it, and its dead letters."""
+        """Removes a webhook with its waiting deliveries and its dead letters."""
         with database.answering(), self._engine.begin() as connection:
             connection.execute(schema.webhook.delete().where(_hook.id == webhook_id))
 
@@ -151,7 +151,7 @@ class WebhookStore:
         return first[0] if first else None
 
     def dead(self, webhook_id: str, limit: int) -> tuple[Delivery, ...]:
-        """What was given up, by number."""
+        """The deliveries that were given up, by number."""
         return self._deliveries(_waiting.webhook == webhook_id, _waiting.dead_at.is_not(None), limit=limit)
 
     def delivered(self, webhook_id: str, sequence: int, now: datetime) -> None:
@@ -199,7 +199,7 @@ class WebhookStore:
 
 
 def _one(statement: Any, webhook_id: str, sequence: int) -> Any:
-    """One that waits: what another controller has delivered meanwhile, or somebody removed, is left alone."""
+    """The statement for one waiting delivery: it touches nothing where that was delivered or removed meanwhile."""
     return statement.where(_waiting.webhook == webhook_id, _waiting.sequence == sequence, _waiting.dead_at.is_(None))
 
 

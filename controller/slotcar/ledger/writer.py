@@ -79,7 +79,7 @@ class Writer:
         return answer
 
     def _write_for_all(self, own: Waiting) -> None:
-        """Until the own answer is there; then the next that waits takes over, so that nobody serves for ever."""
+        """Writes for all waiting threads until this thread's answer is there; then the next one takes over."""
         try:
             while not own.future.done():
                 with self.lock:

@@ -88,7 +88,7 @@ def _body(entry: Entry) -> tuple[Any, ...]:
 
 
 def _need_columns(entry: Entry) -> tuple[Any, ...]:
-    """Of a volume by a deadline; the headers, so that its amounts can change without the network being asked."""
+    """The columns of a volume by a deadline; with the headers its amounts can change without the network."""
     need = entry.reservation.need
     if need is None:
         return (None, None, None, None)

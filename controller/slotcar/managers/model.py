@@ -118,7 +118,7 @@ class ResourceManager(ABC):
         """
 
     def options(self, request: Any) -> Mapping[str, str]:
-        """What the place is to be told beside the amounts; words without white space."""
+        """Options for the place beside the amounts; words without white space."""
         return {}
 
     def bound(self, request: Any) -> str:

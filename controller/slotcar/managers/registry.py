@@ -48,7 +48,7 @@ def managers() -> Mapping[str, ResourceManager]:
 
 
 def request_of(kind: str, document: Mapping[str, Any]) -> Request | None:
-    """What was asked of a kind, as its manager has it. None where no package manages the kind any more, or where its
+    """The request in the form of its kind's manager. None where no package manages the kind any more, or where its
     present version does not take such a request.
     """
     manager = manager_of(kind)

@@ -197,7 +197,7 @@ def _router(draft: Draft, node: Node, findings: Findings) -> None:
 
 
 def _router_for_checks(node: Node) -> RouterVariables | None:
-    """What a router that was refused says of its interfaces; None where that is among what is wrong."""
+    """A refused router with its interfaces, for further checks; None where the interfaces are wrong themselves."""
     own = {key: node.variables[key] for key in OF_INTERFACES if key in node.variables}
     try:
         return RouterVariables.model_validate({"slotcar_platform": next(iter(FOLDERS)), **own})

@@ -174,7 +174,7 @@ def _point(dscp: int, marking: Marking) -> str:
 
 
 def _hint(draft: Draft, marker: str, reader: str, markings: Mapping[str, Marking], services: list[Service]) -> str:
-    """What all routers can mark by, and who does not yet; else what these two could; else to part them."""
+    """A hint: a marking that all routers can use and who does not yet; else one for these two; else to part them."""
     can = {name: facts_of(draft.devices[name].platform).markings for name in markings}
     for names in (sorted(markings), (marker, reader)):
         common = [one for one in Marking if all(one in can[name] for name in names)]

@@ -102,7 +102,7 @@ class Device(Frozen):
     resources: dict[str, int] = Field(default_factory=dict, exclude_if=lambda resources: not resources)
 
     def capacities_of(self, kind: str) -> dict[str, int]:
-        """Of one kind of resource, by part; the empty part where it has none."""
+        """The capacities of one kind of resource, by part; the empty part where the kind has none."""
         split = ((name.partition(":"), amount) for name, amount in self.resources.items())
         return {part: amount for (one, _, part), amount in split if one == kind}
 

@@ -14,19 +14,19 @@ CALL_OUTS = "resource-manager"
 
 
 class Places(Protocol):
-    """What a draft has of them."""
+    """The places of resource managers that a draft of a network has."""
 
     nodes: dict[str, Node]
     devices: dict[str, Device]
 
 
 def variables_of_managers() -> tuple[str, ...]:
-    """Those that the installed managers read."""
+    """The variables that the installed managers read."""
     return tuple(sorted({name for manager in managers().values() for name in manager.variables}))
 
 
 def variables_of(node: Node) -> tuple[str, ...]:
-    """Those of them that the node has."""
+    """The variables among them that the node has."""
     return tuple(name for name in variables_of_managers() if node.variables.get(name) is not None)
 
 

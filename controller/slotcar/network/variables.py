@@ -297,7 +297,7 @@ KNOWN: frozenset[str] = frozenset(
 
 
 def known_variables() -> frozenset[str]:
-    """With those that the installed resource managers read."""
+    """The model's variables, and those that the installed resource managers read."""
     return KNOWN | {name for manager in managers().values() for name in manager.variables}
 
 

@@ -48,7 +48,7 @@ class DeliveryCounts:
 
 @dataclass(slots=True)
 class Dispatcher:
-    """One per controller.
+    """The dispatcher of one controller.
 
     Attributes:
         leads: whether this controller leads; asked at every turn.
@@ -150,7 +150,7 @@ class Dispatcher:
 
 
 def _still(busy: dict[Lane, asyncio.Task[None]]) -> dict[Lane, asyncio.Task[None]]:
-    """Those that go on; an error of one that is done is raised."""
+    """The deliveries that still go on; the error of a finished one is raised."""
     for task in busy.values():
         if task.done():
             task.result()

@@ -99,7 +99,7 @@ def _outcome(response: httpx.Response) -> Outcome:
 
 
 def _words(error: Exception) -> str:
-    """Of the kind of error and its first line; none of these quote headers or the body."""
+    """The kind of the error and its first line; none of these errors quotes headers or the body."""
     if isinstance(error, httpx.TimeoutException):
         return "did not answer in time"
     lines = str(error).strip().splitlines()

@@ -72,7 +72,7 @@ class DerivedSecrets:
         return PREFIX + base64.b64encode(self._derived("secret", webhook_id)).decode()
 
     def place(self, webhook_id: str) -> str:
-        """What the ledger keeps: by it another key is seen to be another."""
+        """What the ledger keeps of the key, by which it notices another key."""
         return f"{DERIVED}:{self._derived('place', webhook_id).hex()[:16]}"
 
     def keys(self, webhook_id: str, place: str) -> tuple[bytes, ...]:

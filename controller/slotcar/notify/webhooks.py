@@ -121,7 +121,7 @@ class Webhooks:
         return tuple((one, backlogs.get(one.id, Backlog())) for one in listed)
 
     def remove(self, webhook_id: str, caller: Caller) -> Webhook:
-        """With what waits for it."""
+        """Removes a webhook and the events that wait for it."""
         webhook = self._need(webhook_id, caller, "remove a webhook")
         self.ledger.webhooks.remove(webhook_id)
         return webhook
@@ -143,7 +143,7 @@ class Webhooks:
         return asyncio.run(send())
 
     def dead_letters(self, webhook_id: str, caller: Caller, limit: int = 100) -> tuple[Delivery, ...]:
-        """What was given up, by number."""
+        """The events that were given up, by number."""
         self._need(webhook_id, caller, "see dead letters")
         return self.ledger.webhooks.dead(webhook_id, limit)
 
@@ -172,7 +172,7 @@ class Webhooks:
 
 
 def _owner(caller: Caller, what: str) -> str | None:
-    """Whose webhooks the caller has to do with: a requester with its owner's; None for an operator, who has with all.
+    """The owner whose webhooks the caller may use: a requester's own; None for an operator, who may use all.
 
     Raises:
         NotAllowed: an auditor.

@@ -225,6 +225,6 @@ def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology) 
 
 
 def _fitting(candidates: Sequence[Sls], reservation: Reservation) -> Sls:
-    """Of SLSs that follow each other in time, the one that holds over all windows; admission refuses the others."""
+    """The SLS that is valid over all windows, among those that follow each other in time; admission refuses the others."""
     holding = (sls for sls in candidates if all(sls.valid_over(window) for window in reservation.windows))
     return next(holding, candidates[0])

@@ -110,7 +110,7 @@ def ask_to_add(entry: Entry, network: Network, tables: SlotTables, now: datetime
 
 
 def _coming(entry: Entry, now: datetime) -> list[Window]:
-    """Of the reservation's windows, what is to come."""
+    """The part of the reservation's windows that is to come."""
     reservation, name = entry.reservation, "/".join(entry.reservation.key)
     if entry.state not in OCCUPYING:
         raise NotPossible(f"{name} is {entry.state.value}: nothing can be added to it")

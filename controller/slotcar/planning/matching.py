@@ -81,7 +81,7 @@ def _match_one(reservation: Reservation, entry: Entry | None, scope: Scope, now:
 
 
 def _kept_in_place(reservation: Reservation, there: Reservation) -> Reservation:
-    """With the start, or of a need the deadline, that is there already."""
+    """The reservation with the start (of a need: the deadline) that the present one has."""
     if reservation.need is None or there.need is None:
         return _started_at(reservation, there.start)
     need = reservation.need
@@ -98,7 +98,7 @@ def _started_at(reservation: Reservation, start: datetime) -> Reservation:
 
 
 def _asked(reservation: Reservation) -> Reservation:
-    """Without what the controller said to it: whose processes it may bind."""
+    """The reservation as it was asked for: without the accounts that the controller granted it."""
     claim = reservation.claim
     if claim is None or not claim.accounts:
         return reservation

@@ -24,7 +24,7 @@ class NeverFits(NamedTuple):
 
 
 def never_fits(routed: RoutedReservation, capacities: Mapping[ResourceId, int], now: datetime) -> NeverFits | None:
-    """Of a volume by a deadline that is to come; None where the narrowest link of its path could carry it."""
+    """The refusal of a volume that can never be moved by its deadline; None where the path's narrowest link could do it."""
     need = routed.reservation.need
     if need is None or need.by <= now or not routed.demands:
         return None

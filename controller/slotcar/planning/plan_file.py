@@ -116,7 +116,7 @@ class DocumentedReservation(Reservation):
     @field_validator("documented_rate_bps", "documented_windows")
     @classmethod
     def _agrees_with_the_slots(cls, value: object, info: ValidationInfo) -> object:
-        """Somebody who changes only this changes nothing, and is told."""
+        """Refuses a plan in which this field was edited alone: the slots are applied, so it would change nothing."""
         if {"slots", "direction"} <= info.data.keys():
             one = Reservation.model_construct(**info.data)
             if value != (one.windows if info.field_name == "documented_windows" else one.constant_rate_bps):

@@ -45,7 +45,8 @@ class PlatformLimits:
     _queue_problems: dict[tuple[str, frozenset[str]], str] = field(default_factory=dict)
 
     def condition(self, routed: RoutedReservation) -> Condition | None:
-        """What is left to ask under the ledger's lock: beside whom the reservation's flows would be; None for nothing.
+        """The condition to check under the ledger's lock, as it depends on the flows beside the reservation's; None for no
+        condition.
 
         Raises:
             CannotExpress: a platform cannot, whoever else there is.

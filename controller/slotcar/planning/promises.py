@@ -23,7 +23,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Promises:
-    """Of one plan, at `now`; see `slotcar.ledger.applying.Basis`."""
+    """The promises of one plan, at `now`; see `slotcar.ledger.applying.Basis`."""
 
     plan: Plan
     now: datetime

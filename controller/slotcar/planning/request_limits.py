@@ -14,7 +14,7 @@ class PlanTooLarge(SlotcarError):
 
 
 def require_few_windows(reservations: Iterable[tuple[str, Reservation]], max_windows: int) -> None:
-    """Of all reservations of a request together, each with its place in the request.
+    """Counts the windows of all reservations of a request together; each comes with its place in the request.
 
     Raises:
         InvalidInput: there are more windows than `max_windows`; it names the reservation that passes the limit.

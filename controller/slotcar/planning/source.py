@@ -86,7 +86,7 @@ def read_source(
 def source_of_body(
     body: Mapping[str, Any], now: datetime, set_name: str, max_windows: int, owners: Iterable[str] = ()
 ) -> Source:
-    """Of a reservation file that came as a request's JSON. `owners`: of whom it speaks beside those in it.
+    """The source of a reservation file that came as JSON. `owners`: those that it speaks for beside the owners in it.
 
     Raises:
         InvalidInput: anything in it is wrong, or it has more windows than `max_windows`.

@@ -71,7 +71,8 @@ class PlanStep:
 
 
 def seen_of(entry: Entry) -> str:
-    """Of a deadline transfer the rates do not count, which others move, nor the progress, which goes on by itself."""
+    """A digest of what the plan saw of an entry. Of a deadline transfer it leaves out rates, which other requests move, and
+    progress, which goes on by itself."""
     asked = reservation_document(entry.latest)
     if entry.latest.need is not None:
         asked = {key: value for key, value in asked.items() if key not in {"slots", *DERIVED_KEYS}}

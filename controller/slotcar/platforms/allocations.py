@@ -59,7 +59,7 @@ def read_allocations(lines: Iterable[str]) -> Allocations:
 
 
 def change_lines(before: Allocations, after: Allocations) -> tuple[str, ...]:
-    """What was taken back comes first, so that what is given has room."""
+    """The lines of a change: allocations that end come first, so that new ones have room."""
     had, has = ({(one.kind, one.handle): one for one in some.of} for some in (before, after))
     gone = [line_of(one) for key, one in sorted(had.items()) if key not in has]
     new = [line_of(one) for key, one in sorted(has.items()) if had.get(key) != one]

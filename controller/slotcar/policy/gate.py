@@ -10,7 +10,7 @@ from slotcar.policy.amounts import Amount
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What is above either waits; None for no limit.
+    """Reservations above either limit wait for approval; None for no limit.
 
     Attributes:
         rate_bps: payload rate of one direction.

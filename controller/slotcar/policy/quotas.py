@@ -33,7 +33,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an owner has; the units are those of `Quota`."""
+    """An owner's use of its quotas, in the units of `Quota`."""
 
     reservations: int = 0
     windows: int = 0

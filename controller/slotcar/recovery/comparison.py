@@ -64,7 +64,7 @@ def _wanted_at(ledger: Ledger, network: Network, now: datetime) -> Outlook:
 
 
 def must_be_wanted_still(ledger: Ledger, network: Network, comparison: Comparison, now: datetime) -> None:
-    """What was compared is pushed only if it is still what is wanted: somebody may have been asked for a long time.
+    """A compared configuration is pushed only if it is still the wanted one: a person may have taken long to confirm.
 
     Raises:
         NotPossible: a slot began or ended since, or a reservation was changed.
@@ -87,7 +87,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
 
 
 def difference_document(device: str, comparison: Comparison) -> dict[str, Any]:
-    """Of a comparison of this one device: `state` is `equal`, `different` or `failed`."""
+    """The document of a comparison of one device: `state` is `equal`, `different` or `failed`."""
     failure = next((one.message for one in comparison.failures if one.device == device), "")
     diff = next((list(one.diff) for one in comparison.diffs if one.device == device), [])
     state = "failed" if failure else "different" if diff else "equal"

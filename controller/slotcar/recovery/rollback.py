@@ -49,7 +49,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Rollback:
-    """What a rollback would do.
+    """A rollback that was computed and not done yet.
 
     Attributes:
         failures: routers that are left as they are, and why.
@@ -117,7 +117,7 @@ def plan_rollback(pusher: Pusher, network: Network, goal: Goal, now: datetime) -
 
 
 def _unended(network: Network, wanted: Mapping[str, Wanted]) -> tuple[str, ...]:
-    """Of the slots that this leaves open, those whose router does not end them by itself."""
+    """Sentences about slots that the rollback leaves open and that their router does not end by itself."""
     sentences: dict[str, list[str]] = {}
     for name, one in sorted(wanted.items()):
         for one_open in () if acts(network.devices[name]) else one.reservations:
@@ -152,7 +152,7 @@ class _Archived:
         return Outlook(wanted, failures)
 
     def left_out(self, wanted: Collection[str]) -> tuple[str, ...]:
-        """In words, the slots that do not come back to these routers."""
+        """The slots that do not come back to these routers, in words."""
         sentences: dict[str, list[str]] = {}
         for name, some in sorted(self._ended.items()):
             for one in some if name in wanted else ():
@@ -196,7 +196,7 @@ def _outlook(archived: _Archived, network: Network, to: str) -> Outlook:
 
 
 def _without(archived: _Archived, history: History, asked: ConfiguredReservation | None) -> Outlook:
-    """What the routers of a reservation had last without it."""
+    """The configurations that a reservation's routers had last without it."""
     if asked is None:
         raise NotPossible("say where to go back to, or which reservation is to go")
     return archived.outlook(history.before(asked))

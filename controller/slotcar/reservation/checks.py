@@ -85,7 +85,7 @@ def is_address(text: str) -> bool:
 
 
 def is_label(key: str, value: str) -> bool:
-    """One line each, which the ledger can keep and a terminal can show."""
+    """Whether key and value are one line each, which the ledger can keep and a terminal can show."""
     return is_line(key, LONGEST_LABEL_KEY) and is_line(value, LONGEST_LABEL)
 
 
@@ -94,7 +94,7 @@ def least_packet_bytes(protocol: Protocol) -> int:
 
 
 def headers_bytes(protocol: Protocol) -> int:
-    """Of IP and the transport protocol."""
+    """The bytes of the headers of IP and the transport protocol."""
     return _HEADERS_BYTES[protocol]
 
 

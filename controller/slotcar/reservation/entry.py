@@ -119,7 +119,7 @@ class Reader(Keys):
 
 
 def unknown_key(key: str) -> tuple[str, str, str]:
-    """What is said of a key that is none: message, value, hint."""
+    """The message, value and hint for an unknown key."""
     near = next(iter(get_close_matches(key.lower()[:64], (*KEYS, *_MEANT), n=1, cutoff=0.7)), "")
     close = _MEANT.get(near, near)
     hint = f"did you mean `{close}`?" if close else f"the keys are {', '.join(KEYS)}"

@@ -8,6 +8,6 @@ from collections.abc import Mapping
 
 
 def fingerprint_of(said: Mapping[str, object], hold: str | None = None) -> str:
-    """Of a request as it was written, so that `start: now` said twice is the same request."""
+    """The fingerprint of a request as it was written, so that `start: now` said twice is the same request."""
     text = json.dumps([dict(said), hold], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -58,7 +58,7 @@ class Loading(Protocol):
 
 
 def kinds() -> tuple[str, ...]:
-    """Of members: flows, and what the installed resource managers manage."""
+    """The kinds of members: flows, and the kinds of the installed resource managers."""
     return (NETWORK, *sorted(managers()))
 
 
@@ -184,7 +184,7 @@ class _Group:
         }
 
     def as_written(self) -> dict[str, Any]:
-        """With the defaults of its file, so that it can be sent without them."""
+        """A group with the defaults of its file, so that it can be sent without the file."""
         flow = {key: value for key, value in self.defaults.items() if key in FLOW_KEYS}
         members = [
             {**one, NETWORK: {**flow, **one[NETWORK]}} if isinstance(one.get(NETWORK), Mapping) else dict(one)

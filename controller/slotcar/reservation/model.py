@@ -169,7 +169,7 @@ class Claim(Frozen):
 
 
 class Membership(Frozen):
-    """Of which group a reservation is a member.
+    """The group of which a reservation is a member.
 
     Attributes:
         group: its name, unique for its owner. on_failure: what becomes of the group when this member cannot be given.

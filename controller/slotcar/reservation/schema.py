@@ -75,7 +75,7 @@ ONE_END = {
 
 
 def _given(value: dict[str, Any]) -> dict[str, Any]:
-    """Without null: a reservation may take a default back by it, and a default of nothing is a slip."""
+    """The schema of a default, which may not be null: null in a reservation takes a default back."""
     schema = dict(value)
     if isinstance(value.get("type"), list):
         schema["type"] = next(kind for kind in value["type"] if kind != "null")
@@ -87,7 +87,7 @@ def _given(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_defaults_or_each(needed: dict[str, Any]) -> dict[str, Any]:
-    """What the defaults have, the reservations need not."""
+    """Required keys may stand in the defaults instead of in each reservation."""
     return {
         "if": {"required": ["defaults"], "properties": {"defaults": {"type": "object", **needed}}},
         "else": {"properties": {"reservations": {"items": needed}}},
@@ -171,7 +171,7 @@ def _request_schema(model: type[HostRequest]) -> dict[str, Any]:
 
 
 def _plain(value: Any, definitions: dict[str, Any]) -> Any:
-    """Without references, titles and defaults of null; what may be null says so in its type."""
+    """The schema without references, titles and defaults of null; nullable values say so in their type."""
     if isinstance(value, list):
         return [_plain(one, definitions) for one in value]
     if not isinstance(value, dict):

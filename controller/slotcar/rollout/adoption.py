@@ -16,7 +16,7 @@ UNADOPTED = "device.unadopted"
 
 
 def managed_devices(ledger: Ledger, archive: Archive) -> set[str]:
-    """Those that an operator adopted or that were pushed to, by the ledger or by the archive."""
+    """The devices that an operator adopted or that were pushed to, by the ledger or by the archive."""
     verified = {event.device for event in ledger.summaries.latest_of_devices((ADOPTED, "push.verified"))}
     pushed = {folder.name for folder in archive.known_good.glob("*") if not folder.name.startswith(".")}
     return {name for name in verified if name} | pushed
@@ -42,7 +42,7 @@ class Adoption:
         self._managed = managed_devices(self.ledger, self.archive)
 
     def unadopted(self, readings: Mapping[str, Reading], wanted: Mapping[str, Wanted]) -> dict[str, str]:
-        """Of these, in words, those that nothing may be pushed to yet.
+        """The devices to which nothing may be pushed yet, each with the reason.
 
         What carries objects or a fence of Slotcar's has been managed, by this ledger or by one that is lost: to wait
         there would leave open slots without their end.
@@ -63,7 +63,7 @@ class Adoption:
         )
 
     def adopted(self) -> Collection[str]:
-        """Those that waited and were adopted since."""
+        """The devices that waited for adoption and were adopted since."""
         if not self.waiting:
             return ()
         self._managed |= managed_devices(self.ledger, self.archive)

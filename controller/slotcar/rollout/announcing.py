@@ -24,7 +24,7 @@ CLOSED: Rates = (0, 0)
 
 @dataclass(slots=True)
 class Announcing:
-    """Of the controller that leads. Its memory is its own: another that takes the lead says the present rates again.
+    """The announcements of the controller that leads. Its memory is its own: the next leader announces present rates again.
 
     Attributes:
         announced: by number of the entry, the rates that its owner was told, each with the instant from which they hold,
@@ -58,7 +58,7 @@ class Announcing:
 def news(
     entry: Entry, known: Sequence[tuple[datetime, Rates]], now: datetime, until: datetime
 ) -> list[tuple[datetime, Rates]]:
-    """What the owner is to be told: each instant in `[now, until]` from which another rate holds than he believes."""
+    """The rates to announce to the owner: the instants in `[now, until]` from which another rate holds than it believes."""
     instants = {now, *(at for at, _ in known), *(instant for slot in entry.reservation.slots for instant in slot)}
     changes: list[tuple[datetime, Rates]] = []
     for at in sorted(instant for instant in instants if now <= instant <= until):
@@ -83,6 +83,6 @@ def _believed(known: Sequence[tuple[datetime, Rates]], at: datetime) -> Rates:
 def _together(
     known: Sequence[tuple[datetime, Rates]], changes: Sequence[tuple[datetime, Rates]], now: datetime
 ) -> list[tuple[datetime, Rates]]:
-    """What the owner believes from `now` on."""
+    """The rates that the owner believes from `now` on: known ones and announced ones together."""
     announced = {at: rates for at, rates in [*known, *changes] if at > now}
     return [(now, _believed([*known, *changes], now)), *sorted(announced.items())]

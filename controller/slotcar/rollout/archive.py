@@ -75,7 +75,7 @@ class Archive:
 
     @property
     def unrecorded(self) -> Path:
-        """What was done while no ledger was asked (`unrecorded.py`)."""
+        """The file of events that no ledger has recorded yet (`unrecorded.py`)."""
         return self._state_dir / UNRECORDED
 
     def write(self, revision: Revision) -> Path:
@@ -193,7 +193,7 @@ class Archive:
         return sorted(entry.name for entry in whole if taken_back or not (entry / TAKEN_BACK).exists())
 
     def keep_rollback(self, revision: Revision, of: str) -> None:
-        """What an operator did by taking back the revision `of`."""
+        """Keeps what an operator did by taking back the revision `of`."""
         folder = self.write(revision)
         with writing(folder):
             (folder / ROLLBACK_OF).write_text(of)
@@ -291,7 +291,7 @@ class Archive:
 
 
 def _forget_old_readings(parent: Path) -> None:
-    """Those of controllers that were killed in the middle."""
+    """Removes the readings of controllers that were killed in the middle."""
     before = time.time() - _OLD_READING_S
     for entry in parent.iterdir():
         with contextlib.suppress(OSError):

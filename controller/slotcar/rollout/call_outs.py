@@ -28,7 +28,7 @@ class CallOutTransport(Transport):
         self._place = place
 
     async def close(self) -> None:
-        """Nothing stays open between call-outs."""
+        """Does nothing: no connection stays open between call-outs."""
 
     async def read(self, commands: Sequence[str]) -> dict[str, str]:
         return {READ: await self._run(self._lines)}

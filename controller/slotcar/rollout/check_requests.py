@@ -50,7 +50,7 @@ def wait_for_answer(ledger: Ledger, asked: int, patience_s: float) -> Event | No
 
 @dataclass(slots=True)
 class CheckRequests:
-    """What the leader was asked and has not answered yet: devices by the number of the request."""
+    """The checks that the leader was asked for and has not done yet: devices by the number of the request."""
 
     ledger: Ledger
     pending: dict[int, tuple[str, ...]] = field(default_factory=dict)

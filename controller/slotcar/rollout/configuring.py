@@ -16,7 +16,7 @@ from slotcar.timeline import Active
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What was computed for one set of reservations and of SLSs; never changed."""
+    """The configurations of one set of reservations and SLSs; never changed."""
 
     active: Mapping[int, Active]
     at: datetime

@@ -164,7 +164,7 @@ class DeviceFolder:
         self._write(REPLACED, json.dumps(asdict(replaced)))
 
     def write_ends(self, ends: Mapping[str, SlotEnds | None]) -> None:
-        """Of `AFTER` and of `BEFORE`; None where nobody knows them."""
+        """Writes the ends of `AFTER` and of `BEFORE`; None where they are not known."""
         for side, known in ends.items():
             left = known.left if known else ()
             self.write_lines({after_ends(side, number): lines for number, lines in enumerate(left, 1)})

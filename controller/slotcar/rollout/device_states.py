@@ -48,7 +48,7 @@ class DeviceStates:
         return {name for name, one in self.last_seen.items() if instant in one.program.boundaries}
 
     def forget(self, names: Iterable[str]) -> None:
-        """Of these nothing is known: a push to them failed."""
+        """Forgets what these devices have, as a push to them failed."""
         for name in names:
             self.last_seen.pop(name, None)
             self._verified.discard(name)

@@ -41,7 +41,7 @@ class DeviceHealth:
             self.ledger.append_event(kind, now, device=name, details={"message": message})
 
     def set_aside_all(self, reasons: Mapping[str, str], now: datetime) -> bool:
-        """Those of them that are not waiting already; whether there was one."""
+        """Sets aside the devices that do not wait already; whether there was one."""
         others = {name: why for name, why in reasons.items() if not self.is_waiting(name, now)}
         for name, why in others.items():
             self.set_aside(name, why, now)

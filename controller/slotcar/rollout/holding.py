@@ -54,17 +54,17 @@ class Hold:
 
 
 def holds_of(ledger: Ledger, now: datetime, devices: Collection[str] | None = None) -> dict[str, Hold]:
-    """Those of the devices that are held, by name, each with its hold."""
+    """The hold of each held device among these, by name."""
     return {name: one for name, one in _recorded(ledger, devices).items() if not one.over(now)}
 
 
 def held_devices(ledger: Ledger, now: datetime, devices: Collection[str] | None = None) -> dict[str, str]:
-    """Those of the devices that are held, each with why in words."""
+    """The held devices among these, each with the reason in words."""
     return {name: one.words for name, one in holds_of(ledger, now, devices).items()}
 
 
 def _recorded(ledger: Ledger, devices: Collection[str] | None = None) -> dict[str, Hold]:
-    """Those whose release is not recorded; the time of some may be over."""
+    """The holds whose release is not recorded; the time of some may be over."""
     latest = ledger.summaries.latest_of_devices((HELD, RELEASED), devices)
     return {event.device: _hold_of(event, event.device) for event in latest if event.kind == HELD and event.device}
 
@@ -77,7 +77,7 @@ def _hold_of(event: Event, device: str) -> Hold:
 
 @dataclass(slots=True)
 class Holds:
-    """What the leader knows of them."""
+    """What the leader knows of holds."""
 
     ledger: Ledger
     _holds: dict[str, Hold] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Holds:
         self._after = None
 
     def read(self, now: datetime) -> set[str]:
-        """Those that were released since the last time. What is over by `now` is recorded as released."""
+        """The devices that were released since the last call. A hold that is over by `now` is recorded as released."""
         before = set(self._holds)
         last = self.ledger.last_event()
         if self._after is None:

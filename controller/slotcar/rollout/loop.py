@@ -46,7 +46,7 @@ NAP_S = 0.5
 
 @dataclass(slots=True)
 class ReconcileLoop:
-    """One per controller; only the one that leads pushes.
+    """The reconcile loop of one controller; only the controller that leads pushes.
 
     Attributes:
         retention: of what was pushed; looked at when there is nothing else to do.
@@ -146,7 +146,7 @@ class ReconcileLoop:
         return False
 
     def _sleep(self, last_event: int, until: datetime, stopping: threading.Event) -> None:
-        """Until the instant, an event after the last, a stop, or until the clock is set: then all is computed again."""
+        """Sleeps until the instant, a new event, a stop, or until the clock is set: then all is computed again."""
         until_s = self.monotonic() + (until - self.clock()).total_seconds()
         while not stopping.is_set() and not self._clock_was_set():
             left_s = until_s - self.monotonic()

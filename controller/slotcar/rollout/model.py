@@ -32,7 +32,7 @@ class PushFailed(SlotcarError):
 
 
 class Superseded(SlotcarError):
-    """What a play waited to activate is not wanted any more; the devices have what they had."""
+    """The change that a play was about to activate is not wanted any more; the devices have what they had before."""
 
 
 class NobodyNamed(SlotcarError):
@@ -118,7 +118,7 @@ class ConfiguredReservation:
 
 
 def still_open(some: Iterable[ConfiguredReservation], now: datetime) -> tuple[ConfiguredReservation, ...]:
-    """Those whose slot has not ended, as far as is known."""
+    """The reservations whose slot has not ended, as far as is known."""
     return tuple(one for one in some if one.end is None or one.end > now)
 
 

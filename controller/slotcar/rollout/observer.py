@@ -90,4 +90,4 @@ class Observer:
         self.status.ahead_us.update(ahead_us)
         for kind, device, details in changes(before, judge(self.status.ahead_us), self.status.ahead_us):
             self.ledger.append_event(kind, self.clock(), device=device, details=details)
-            log.warning("clock", kind=kind, device=device, **details)
+            log.warning("device clock", kind=kind, device=device, **details)

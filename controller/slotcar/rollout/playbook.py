@@ -172,7 +172,7 @@ PACKAGES = str(Path(__file__).resolve().parents[2])
 
 
 class _Limits:
-    """What ends a play before it has done all: asked over and over while it goes on, and while it dies.
+    """The reasons to end a play early, asked again and again while it runs and while it is being ended.
 
     Attributes:
         reason: why it was ended from here; None where it was not.

@@ -94,11 +94,11 @@ def _linux(text: str, asked: Asked) -> Probe:
 
 
 def _slack_us(asked: Asked) -> int:
-    """It may have answered at any moment between."""
+    """The uncertainty of a difference, as the device may have answered at any moment between question and answer."""
     return round((asked.ended_s - asked.began_s) / 2 * 1e6)
 
 
 def _beyond(ahead_us: int, slack_us: int) -> int:
-    """What is certain of a difference, as far as it is more than clocks may differ."""
+    """The part of a difference that is certain, and more than clocks may differ."""
     certain_us = max(abs(ahead_us) - slack_us, 0)
     return 0 if certain_us <= LIMIT_US else certain_us if ahead_us > 0 else -certain_us

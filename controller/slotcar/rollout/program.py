@@ -54,7 +54,7 @@ def wanted_with_programs(
     coming: Sequence[Coming] = (),
     deadlines: Mapping[str, datetime] | None = None,
 ) -> Outlook:
-    """Of each device the configuration at `at`, and the program: the configurations that it takes by itself later.
+    """Each device's configuration at `at`, and its program: the configurations that it takes by itself later.
 
     Args:
         active: the slots that are open at `at`.

@@ -302,14 +302,14 @@ class Pusher:
 
 
 def _part(device: Device, before: Configuration, wanted: Wanted, replaces: str = NO_PROGRAM) -> DeviceRevision:
-    """Of a revision that brings a device from a configuration, with `replaces` armed, to what is wanted."""
+    """The part of a revision that brings a device from a configuration, with `replaces` armed, to the wanted one."""
     change = renderer_of(device).change(before, wanted.configuration, device)
     commands = tuple(staging.commands(device))
     return DeviceRevision(device, change, wanted.program, commands, replaces, wanted.reservations, wanted.ends)
 
 
 def _readings(devices: Sequence[Device], folder: Path, result: PlaybookResult) -> Readings:
-    """What the playbook `read` has left in the folder."""
+    """The readings that the playbook `read` has left in the folder."""
     readings: dict[str, Reading] = {}
     failures = dict(result.failures)
     for device in devices:
@@ -330,7 +330,7 @@ def _readings(devices: Sequence[Device], folder: Path, result: PlaybookResult) -
 
 
 def _playbook(platforms: Iterable[str]) -> str:
-    """The one that does a push in the fewest tasks."""
+    """The playbook that does a push in the fewest tasks."""
     listed = set(platforms)
     transports = {facts_of(platform).transport for platform in listed}
     if transports <= {TransportKind.LINUX}:

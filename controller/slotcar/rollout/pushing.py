@@ -40,8 +40,8 @@ GREATEST_FENCE = 10**15
 
 
 class Attempt(StrEnum):
-    """What became of one. Outdated: devices acted by themselves meanwhile, or something else is wanted by now; nobody is
-    to blame, and the loop computes all again at once."""
+    """The result of an attempt to push. Outdated: devices acted by themselves meanwhile, or something else is wanted by
+    now; that is no failure, and the loop computes all again at once."""
 
     DONE = "done"
     FAILED = "failed"
@@ -57,7 +57,7 @@ class _View(NamedTuple):
 
 @dataclass(slots=True)
 class Pushing:
-    """Of the controller that leads.
+    """The pushes of the controller that leads.
 
     Attributes:
         shares: derives what background reservations get.
@@ -218,7 +218,7 @@ class Pushing:
         shifts: Mapping[str, timedelta] | None = None,
         afresh: Callable[[], Mapping[str, Wanted]] | None = None,
     ) -> Attempt:
-        """Those that failed are set aside. `afresh`: what is wanted after the reading."""
+        """Tries a push once; devices that failed are set aside. `afresh`: what is wanted after the reading."""
         if not targets:
             return Attempt.DONE
         self.status.settled = False
@@ -300,7 +300,7 @@ class Pushing:
 
     def _failed(self, targets: Mapping[str, Wanted], error: Exception) -> Attempt:
         if isinstance(error, Superseded):
-            log.info("superseded", message=str(error))
+            log.info("push superseded", message=str(error))
             self.states.forget(targets)
             return Attempt.OUTDATED
         words = str(error) if isinstance(error, SlotcarError) else f"unforeseen: {type(error).__name__}: {error}"

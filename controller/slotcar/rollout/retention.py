@@ -60,7 +60,7 @@ class Retention:
             log.warning("old revisions are kept", error=str(error))
 
     def clock_was_set(self, now: datetime) -> None:
-        """Nothing is forgotten for a day: who says that what is kept is old may be wrong."""
+        """After the clock was set nothing is forgotten for a day, because the ages of revisions may be wrong."""
         self._looked_at = now
 
     def _history(self, before: str) -> History:

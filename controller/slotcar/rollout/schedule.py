@@ -79,7 +79,7 @@ class Progress:
         return replace(self, pushes=(*self.pushes, took)[-REMEMBERED:])
 
     def of_new_lead(self, now: datetime) -> Progress:
-        """What another controller did meanwhile nobody knows; all devices are read at first."""
+        """The progress at the beginning of a lead. What another controller did is not known, so all devices are read."""
         return replace(self, armed=(), held=None, near=(), doubted_all_at=now)
 
     def of_new_time(self) -> Progress:
@@ -89,7 +89,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What is to be done at an instant.
+    """The work of the loop at an instant.
 
     Attributes:
         postponed_until: nothing, until then.
@@ -163,7 +163,7 @@ def lead_now(pace: Pace, progress: Progress) -> timedelta:
 
 
 def look_until(pace: Pace, progress: Progress, now: datetime) -> datetime:
-    """So far ahead the loop needs to know the boundaries."""
+    """The instant until which the loop needs to know the boundaries."""
     return max(now + lead_now(pace, progress), armed_until(now, pace.arm_ahead)) + LONGEST_SLEEP
 
 
@@ -201,7 +201,7 @@ def armed_until(now: datetime, ahead: timedelta) -> datetime:
 def boundaries_to_arm(
     boundaries: Sequence[datetime], now: datetime, lead: timedelta, ahead: timedelta
 ) -> list[datetime]:
-    """Those of `boundaries` (ascending, after `now`) that devices are armed for at `now`.
+    """The `boundaries` (ascending, after `now`) for which devices are armed at `now`.
 
     All that are nearer than `lead`, and of those until `armed_until` the first `MOST_BOUNDARIES`.
     """

@@ -174,7 +174,7 @@ async def make_change(transport: Transport, order: Order, prepared: Prepared) ->
 
 
 async def activate(transport: Transport, order: Order) -> Outcome:
-    """Of one device; of many together `fanout.running` takes the three steps."""
+    """Activates one device; for many together `fanout.running` takes the three steps."""
     prepared = await prepare(transport, order)
     await make_ready(transport, order, prepared)
     return await make_change(transport, order, prepared)

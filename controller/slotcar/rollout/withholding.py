@@ -45,7 +45,7 @@ class Withholding:
     def admissible(
         self, active: Sequence[Active], waiting: Collection[str], now: datetime, soon: datetime
     ) -> tuple[Active, ...]:
-        """Those of `active` that devices are to have, while the devices `waiting` cannot be made ready.
+        """The `active` reservations that devices are to have while the devices `waiting` cannot be made ready.
 
         What was active on all devices of its path before stays: the device that is set aside has it still, and its program
         ends it. Where a slot begins before `soon`, its policy is followed and recorded; until then it only waits.
@@ -102,7 +102,7 @@ class Withholding:
             return
         reason = f"{', '.join(stuck)} could not be made ready for its slot"
         self.ledger.transition(one.entry.handle, State.CANCELLED, now, actor=ACTOR, reason=reason)
-        log.warning("refused", handle=one.entry.handle, devices=stuck)
+        log.warning("reservation refused", handle=one.entry.handle, devices=stuck)
 
     def _record_once(self, kind: str, handle: str, devices: Sequence[str], now: datetime, message: str) -> None:
         kinds = self._recorded.setdefault(handle, set())

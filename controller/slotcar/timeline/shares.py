@@ -74,7 +74,7 @@ class BackgroundShares:
         return tuple(derived.get(entry.number, entry) for entry in listed)
 
     def _crossings(self, entry: Entry) -> tuple[tuple[Crossing, ...], ...] | None:
-        """Of each reserved direction; None where the inventory no longer has all of its path."""
+        """The resources that each reserved direction crosses; None where the inventory no longer has all of its path."""
         from slotcar.admission.rates import crossings
 
         try:
@@ -183,7 +183,7 @@ class BackgroundShares:
 
     @cached_property
     def _notices(self) -> dict[ResourceId, int]:
-        """Of every interface's resources, microseconds."""
+        """The notice of every interface's resources, in microseconds."""
         interfaces = {
             str(interface.id): interface.notice_us
             for device in self.network.devices.values()
@@ -211,7 +211,7 @@ def _until_announced(slots: Sequence[Slot], change: Change, announced_at: dateti
 
 
 def _parts(slot: Slot, change: Change, announced_at: datetime) -> Iterator[Slot]:
-    """Of one slot, which the time until `announced_at` overlaps."""
+    """The parts of one slot that the time until `announced_at` overlaps."""
     first, last = max(slot.start, change.at), min(slot.end, announced_at)
     if slot.start < first and change.before:
         yield replace(slot, end=first)
@@ -263,7 +263,7 @@ def _slots_of(reservation: Reservation, slot: Slot, ways: Mapping[Direction, Pro
 
 
 def _rate_at(profile: Profile, at: datetime, reservation: Reservation) -> int:
-    """What is policed: a multiple of `STEP_BPS`, or what it always has."""
+    """The rate that is policed: a multiple of `STEP_BPS`, or the share's least rate."""
     share = reservation.share
     floor_bps = share.at_least_bps if share else 0
     rate_bps = next((step.rate_bps for step in profile if from_us(step.start_us) <= at < from_us(step.end_us)), 0)

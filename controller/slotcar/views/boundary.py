@@ -45,7 +45,7 @@ class DiffGroup:
 
 
 def groups_of(devices: Iterable[DeviceDiff]) -> tuple[DiffGroup, ...]:
-    """In the order of the first device of each."""
+    """Groups of devices with equal differences, in the order of the first device of each."""
     devices_of: dict[tuple[tuple[Hunk, ...], tuple[str, ...]], list[str]] = {}
     for one in devices:
         notes = tuple(note.removeprefix(f"{one.device}: ") for note in one.approximations)
@@ -86,7 +86,7 @@ def _as_of(entry: Entry, at: datetime) -> Entry | None:
 
 
 def groups_document(groups: Sequence[DiffGroup], whole: bool = True) -> list[dict[str, Any]]:
-    """Without `whole`, a body above `LONGEST_BODY` lines is left out, and says how long it is."""
+    """The documents of groups. Without `whole`, a body above `LONGEST_BODY` lines is left out, and its length is said."""
     return [
         {
             "devices": list(group.devices),

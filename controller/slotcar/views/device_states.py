@@ -43,7 +43,7 @@ TELLING = tuple(_STATES)
 
 @dataclass(frozen=True, slots=True)
 class KnownState:
-    """Of one device.
+    """The last known state of one device.
 
     Attributes:
         since: of the event that told it; None where none did.
@@ -64,7 +64,7 @@ class KnownState:
 def known_states(
     network: Network, latest: Iterable[Event], loop: LoopStatus | None, now: datetime
 ) -> tuple[KnownState, ...]:
-    """Of every device, by name; `latest` are the last events of `TELLING` of each, in any order.
+    """The state of every device, by name; `latest` are the last events of `TELLING` of each, in any order.
 
     A hold whose time is over holds no longer, though its release is recorded only by the next controller that leads.
     """

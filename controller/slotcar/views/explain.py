@@ -63,7 +63,7 @@ def need_words(need: VolumeByDeadline) -> str:
 
 
 def profile_lines(reservation: Reservation) -> list[str]:
-    """Of a need, the rates that were found for it: `44.4 Mbit/s, 2027-03-01T22:00:00Z to 2027-03-02T05:00:00Z`."""
+    """The rates that were found for a need: `44.4 Mbit/s, 2027-03-01T22:00:00Z to 2027-03-02T05:00:00Z`."""
     if reservation.need is None:
         return []
     ways = reservation.direction.ways

@@ -37,7 +37,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Of one slot of a reservation.
+    """Where the numbers of one slot of a reservation come from.
 
     Attributes:
         numbers: in the order of the path, each way.

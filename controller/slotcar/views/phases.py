@@ -19,7 +19,7 @@ SEEN = "boundary.seen"
 
 
 class Phase(StrEnum):
-    """Of a device at a boundary: `planned` is to come, `unrecorded` is past and nothing was written down of it."""
+    """How far a device is with a boundary: `planned` is to come, `unrecorded` is past and has no record."""
 
     PLANNED = "planned"
     STAGED = "staged"

@@ -14,7 +14,7 @@ _LONGEST = 120
 
 
 def change_in(notification: Any) -> str | None:
-    """In words, what changed; None where nothing of `running` did.
+    """The change in words; None where nothing of `running` changed.
 
     Args:
         notification: the element `notification` of RFC 5277 §4.

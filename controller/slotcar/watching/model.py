@@ -91,7 +91,7 @@ class Source(Protocol):
     echo_s: float
 
     def watch(self, listener: Listener) -> None:
-        """Until the listener has ended. Changes nothing on the device.
+        """Reports changes until the listener has ended. Changes nothing on the device.
 
         Raises:
             WatchBroken, DeviceError: the connection ended, or cannot be made. Unwatched: it cannot tell.

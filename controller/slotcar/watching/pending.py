@@ -56,7 +56,7 @@ class _Device:
 
 @dataclass(slots=True)
 class Pending:
-    """Of one lead."""
+    """The devices to be checked during one lead."""
 
     _devices: dict[str, _Device] = field(default_factory=dict)
 

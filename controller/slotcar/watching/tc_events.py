@@ -20,7 +20,7 @@ _CLASS = re.compile(r"^(?:\w+ )?class \S+ (?P<handle>\S+?:)")
 
 
 def change_in(line: str, interfaces: Collection[str]) -> str | None:
-    """In words, what changed; None where it is no event, or one of others' objects.
+    """The change in words; None where the line is no event, or one of others' objects.
 
     Others' are the interfaces that the inventory does not have, filters outside of Slotcar's preferences, and classes of
     other trees. Every qdisc counts: whoever puts one in place of Slotcar's takes all below it away. A shared action has no

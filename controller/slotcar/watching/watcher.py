@@ -52,7 +52,7 @@ Connections = Mapping[str, Mapping[str, Any]]
 
 @dataclass(slots=True)
 class Watcher:
-    """One per controller.
+    """The watcher of one controller.
 
     Attributes:
         loop: of the controller's own loop: whether it leads, and what it is doing on which device.
@@ -242,5 +242,5 @@ class Watcher:
         self.status.asked.update(list(due))
         shown = [f"{name}: {what}" for name, what in sorted(due.items())]
         words = "; ".join(shown[:MOST_SHOWN]) + (f"; and {len(shown) - MOST_SHOWN} more" if shown[MOST_SHOWN:] else "")
-        log.info("told of changes", devices=due)
+        log.info("devices reported changes", devices=due)
         ask_check(self.ledger, sorted(due), ACTOR, self.clock(), message=f"told of a change: {words}")

@@ -27,7 +27,7 @@ _NUMBER_LENGTH = 18
 
 
 def said(event: Event) -> str:
-    """Without a name of its own, so that one listener gets all kinds."""
+    """An event without a name, so that one listener gets all kinds."""
     document = {"kind": event.kind, "handle": event.handle, "device": event.device}
     return f"id: {event.sequence}\ndata: {json.dumps(document)}\n\n"
 

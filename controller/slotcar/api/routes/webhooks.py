@@ -56,7 +56,7 @@ def listed(context: TheContext, caller: TheCaller) -> dict[str, Any]:
 
 @router.delete("/webhooks/{webhook}", response_model=WebhookOut, summary="Remove a webhook", name="webhook_remove")
 def remove(webhook: Id, context: TheContext, caller: TheCaller) -> dict[str, Any]:
-    """With all that waits for it; what it was is answered."""
+    """Removes a webhook and the events that wait for it. The answer is the webhook as it was."""
     return webhook_document(_of(context).remove(webhook, caller), Backlog())
 
 

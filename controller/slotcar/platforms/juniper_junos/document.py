@@ -77,7 +77,7 @@ def _placed(one: Object) -> Node:
 
 
 def _shared_in_order(node: Node, path: Path) -> Node:
-    """With the siblings of shared elements in order; those of others are so already."""
+    """The element with the siblings of shared elements in order; those of others are in order already."""
     if not is_shared(node, path):
         return node
     children = (_shared_in_order(one, (*path, one.name)) for one in node.children)
@@ -141,7 +141,7 @@ def entries(node: Node | None, path: Path = ()) -> Iterator[tuple[Path, Node]]:
 
 
 def port_and_unit(name: str, device: str) -> tuple[str, int]:
-    """Of a logical interface, `ge-0/0/1.100`; a name without a unit means unit 0.
+    """The port and the unit of a logical interface, `ge-0/0/1.100`; a name without a unit means unit 0.
 
     Raises:
         Unrenderable: no name of an interface.

@@ -151,7 +151,7 @@ def _applied(node: Node) -> Iterator[str]:
 
 
 def _without_signs(node: Node) -> Node:
-    """With the wildcards of a group, `<ge-*>`, as patterns."""
+    """The element with the names of a group's wildcards, `<ge-*>`, as patterns."""
     text = node.text[1:-1] if node.name == "name" and node.text[:1] == "<" and node.text[-1:] == ">" else node.text
     return Node(node.space, node.name, text, tuple(map(_without_signs, node.children)), inactive=node.inactive)
 

@@ -106,7 +106,7 @@ class ForwardingClass:
 
 @dataclass(frozen=True, slots=True)
 class CodePoints:
-    """Of a forwarding class: pairs of a loss priority and a code point as six bits."""
+    """The code points of a forwarding class: pairs of a loss priority and a code point as six bits."""
 
     forwarding_class: str
     points: tuple[tuple[str, str], ...]

@@ -98,7 +98,7 @@ def _spaced(node: Node) -> Node:
 
 
 def _without_comments(node: Node) -> Node:
-    """Without what Junos tells beside the configuration, in namespaces of its own (`junos:comment`)."""
+    """The element without the comments that Junos adds in namespaces of its own (`junos:comment`)."""
     kept = (one for one in node.children if not one.space.startswith("http://xml.juniper.net/junos/"))
     return node.holding(map(_without_comments, kept))
 

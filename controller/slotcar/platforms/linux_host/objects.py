@@ -83,7 +83,7 @@ def _bound(options: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def weight_of(millicores: int) -> int:
-    """Of a slice: in proportion to its cores; of one without cores that of a usual cgroup."""
+    """The weight of a slice, in proportion to its cores; without cores it is that of a usual cgroup."""
     weight = -(-millicores // MILLICORES_OF_WEIGHT) if millicores else 100
     return min(max(weight, LEAST_WEIGHT), MOST_WEIGHT)
 

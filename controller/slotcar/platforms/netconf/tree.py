@@ -54,7 +54,7 @@ class Node:
         return tuple(_lines(self, "", 0))
 
     def marked(self, operation: str) -> Node:
-        """With what an edit does with it (RFC 6241 §7.2)."""
+        """The element marked with an operation of an edit (RFC 6241 §7.2)."""
         return replace(self, operation=operation)
 
     def holding(self, children: Iterable[Node]) -> Node:

@@ -46,7 +46,7 @@ class _Member:
         return bool(self.outcome.error)
 
     async def do(self, what: Callable[[], Awaitable[T]]) -> T | None:
-        """What it gave; None where it failed, now or before."""
+        """The result of the step; None where the device failed, now or before."""
         if self.failed:
             return None
         try:
@@ -76,7 +76,7 @@ def fan_out_push(jobs: Sequence[Job]) -> dict[str, Outcome]:
 
 
 async def _with_threads(work: Awaitable[T], count: int) -> T:
-    """One for each device: a library that blocks on one must not delay the others beyond their instant."""
+    """Runs a thread for each device: a library that blocks on one must not delay the others beyond their instant."""
     with ThreadPoolExecutor(max_workers=max(1, min(TOGETHER, count)), thread_name_prefix="fanout") as pool:
         asyncio.get_running_loop().set_default_executor(pool)
         return await work

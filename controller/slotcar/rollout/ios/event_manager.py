@@ -233,7 +233,7 @@ class EventManager:
             raise DeviceError(f"{self._name}: this change was for the time before a boundary that has passed; {STALE}")
 
     def _check_fence(self, registered: eem.Registered, fence: int | None) -> None:
-        """Nothing of a controller that does not lead any more. An operator's own hand has no number."""
+        """Refuses a controller that does not lead any more. A push by an operator's own hand has no number."""
         latest = max(registered.fences, default=0)
         if fence is not None and latest > fence:
             raise DeviceError(
@@ -259,7 +259,7 @@ class EventManager:
         return registered
 
     async def _kept(self, registered: eem.Registered) -> tuple[Applet, ...]:
-        """What is armed, whole, so that it can be armed again. Nothing where a part of it is missing."""
+        """The armed program, so that it can be armed again; empty where a part of it is missing."""
         if registered.id in (NO_PROGRAM, eem.INCOMPLETE):
             return ()
         kept = []

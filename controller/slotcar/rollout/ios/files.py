@@ -37,7 +37,7 @@ class Files:
         return False
 
     async def forget(self, name: str) -> None:
-        """What an earlier push left there must not be taken for this one's."""
+        """Removes the file, so that what an earlier push left is not taken for this push's."""
         if not REFUSED.search(await self._command_line.ask(f"dir {self.path(name)}")):
             await self._command_line.ask(f"delete /force {self.path(name)}")
 
@@ -47,7 +47,7 @@ class Files:
         return "" if REFUSED.search(printed) else f"{printed.strip()}\n"
 
     async def names(self, beginning: str) -> list[str]:
-        """Of all files that begin so."""
+        """The names of all files with that beginning."""
         printed = await self._command_line.ask(f"dir {self._place}")
         last = (match[1] for line in printed.splitlines() if (match := _LISTED.search(line)))
         return [name for name in last if name.startswith(beginning)]

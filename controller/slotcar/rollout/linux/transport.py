@@ -114,7 +114,7 @@ class LinuxTransport(Transport):
         return file
 
     async def change(self, lines: Sequence[str]) -> None:
-        """Of a restore only."""
+        """Changes the router; only a restore does so."""
         assert self._restore is not None
         done = self._do(self._restore_command(self._restore), "restoring", text_of(lines))
         self._restore.took_steps = done.stdout.split()[-1:] == ["again"]

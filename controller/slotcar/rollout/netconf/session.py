@@ -170,7 +170,7 @@ class Session:
         return None if notification is None else notification.notification_ele
 
     def do(self, what: str, **options: Any) -> Any:
-        """One of ncclient's operations, by its name, such as `edit_config`.
+        """Runs one of ncclient's operations by its name, such as `edit_config`.
 
         Raises:
             Refused: the peer answered with an error.

@@ -123,7 +123,7 @@ class NetconfTransport(Transport):
             self._must_be_as_read()
 
     def _must_be_as_read(self) -> None:
-        """Nothing waited, or the time was over since the reading: then the peer has what it had before."""
+        """Refuses where the peer has changed since the reading: it has taken an unconfirmed change back."""
         if {command: self._get(command) for command in self._last_read} != self._last_read:
             raise NetconfError(f"{self._name}: it took the change back before it was confirmed")
 

@@ -87,7 +87,7 @@ def _area(boxes: Sequence[tuple[float, float, int, int]], capacity_bps: int) -> 
 
 
 def device_groups(effect: Effect) -> tuple[DiffGroup, ...]:
-    """What it changes on the devices, those that change alike together."""
+    """The effect's changes of devices; devices that change alike are grouped."""
     devices_of: dict[tuple[str, ...], list[str]] = {}
     for device, diff in effect.explanation.lines.items():
         devices_of.setdefault(diff, []).append(device)

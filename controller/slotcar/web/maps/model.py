@@ -132,7 +132,7 @@ def _most_used(courses: Mapping[str, Course]) -> dict[str, tuple[int, str]]:
 
 
 def _chosen_nodes(nodes: tuple[Node, ...], edges: Iterable[Edge]) -> tuple[tuple[Node, ...], tuple[Shape, ...]]:
-    """Those that are drawn with a name, and the others as dots: first what is wrong, then what has most links."""
+    """The nodes that are drawn with a name; others are dots. Troubled nodes come first, then those with most links."""
     if len(nodes) <= MOST:
         return nodes, ()
     links = Counter(name for edge in edges for name in (edge.first.device, edge.second.device))
