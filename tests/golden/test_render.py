@@ -157,10 +157,10 @@ def test_there_are_cases_and_each_shows_something() -> None:
 
 def test_no_golden_text_is_of_a_device_that_is_not_there() -> None:
     known = {(folder, device) for folder in CASES for device in configurations(folder)[1]}
-    found = {
+    cases = {
         (file.parent, file.stem) for kind in ("configuration", "change", "undo") for file in HERE.glob(f"*/*.{kind}")
     }
-    assert found <= known
+    assert cases <= known
 
 
 def test_a_case_is_named_by_the_platform_of_the_devices_that_it_shows() -> None:

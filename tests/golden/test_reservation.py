@@ -35,10 +35,10 @@ def paths(case: Path) -> list[Path]:
     return [Path(line) for line in named.read_text().splitlines()] if named.exists() else [Path("input.yml")]
 
 
-def expect(file: Path, found: str) -> None:
+def expect(file: Path, printed: str) -> None:
     if os.environ.get("UPDATE_GOLDEN"):
-        file.write_text(found, encoding="utf-8")
-    assert found == file.read_text(encoding="utf-8")
+        file.write_text(printed, encoding="utf-8")
+    assert printed == file.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("case", BAD, ids=lambda path: path.name)

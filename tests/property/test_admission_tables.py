@@ -228,11 +228,11 @@ def test_many_blocks_split_merge_and_stay_exact(seed: int, seconds: int, prebuil
             pairs = [first, (first[1] + then[0], first[1] + then[1])]
             limit = chance.randint(0, int(grid.levels.max()) + 1)
             tables.set_capacities({name: limit + 1})
-            found = tables.nearest_shift_us(
+            shift_us = tables.nearest_shift_us(
                 [Demand.constant(name, 1)], [second(*p) for p in pairs], 0, FURTHEST * 1_000_000
             )
             expected = grid.nearest(pairs, limit, FURTHEST)
-            assert found == (None if expected is None else expected * 1_000_000)
+            assert shift_us == (None if expected is None else expected * 1_000_000)
             tables.set_capacities({name: 60})
     check_form(tables)
     assert tables.steps(name, second(0, seconds + 1)) == grid.steps()
@@ -272,8 +272,8 @@ def test_pruning_at_the_first_time_of_a_full_block(missing: int, later_us: int) 
     tables.prune(from_us(first_us + later_us))
     check_form(tables)
     assert tables._state.meta[1, kernels.LEN] <= 2, "what is past gives its blocks back"
-    found = tables.steps(NAMES[0], Window.of_us(first_us, first_us + 10**12))
-    assert found == ((tables.floor_us, expected[0][1]), *expected[1:])
+    steps = tables.steps(NAMES[0], Window.of_us(first_us, first_us + 10**12))
+    assert steps == ((tables.floor_us, expected[0][1]), *expected[1:])
 
 
 @pytest.mark.parametrize("free", range(4))

@@ -39,20 +39,20 @@ def with_an_sls_that_ends(network: Network) -> Network:
 
 def flows(network: Network) -> list[Active]:
     """A reservation between each two hosts that have one, its service in turn; and each once more, at another rate."""
-    found: list[Active] = []
+    entries: list[Active] = []
     for source, destination in permutations(sorted(network.hosts), 2):
         for rate_bps in (1_000_000, 2_000_000):
             asked = Reservation.constant(
                 name=f"{source}-{destination}", owner="o", source=Endpoint(host=source),
                 destination=Endpoint(host=destination, port=5001), protocol=Protocol.UDP,
-                service=SERVICES[len(found) // 2 % 3], rate_bps=rate_bps, windows=(WINDOW,),
+                service=SERVICES[len(entries) // 2 % 3], rate_bps=rate_bps, windows=(WINDOW,),
             )  # fmt: skip
             try:
                 (entry,) = entries_of([asked], network, NOW)
             except SlotcarError:
                 break
-            found.append(Active(replace(entry, number=len(found) // 2), 0))
-    return found
+            entries.append(Active(replace(entry, number=len(entries) // 2), 0))
+    return entries
 
 
 def of_two_rates(entry: Entry) -> Entry:
@@ -71,7 +71,7 @@ SCHEDULES = {
 
 
 def test_the_networks_have_flows_to_choose_from() -> None:
-    assert all(len(found) >= 8 for found in FLOWS.values())
+    assert all(len(active) >= 8 for active in FLOWS.values())
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -21,9 +21,9 @@ def test_a_rounded_answer_tells_less_and_never_more(parts: list[tuple[int, int]]
         steps.append(RateStep(time_us, time_us + length_us, rate_bps))
         time_us += length_us
     free = Free.of(steps)
-    told = coarse(free, most)
-    assert len(told.starts_us) <= max(1, most)
-    assert (int(told.starts_us[0]), told.end_us) == (BASE_US, time_us)
-    assert not excess(told.profile(), free.profile())
+    rounded = coarse(free, most)
+    assert len(rounded.starts_us) <= max(1, most)
+    assert (int(rounded.starts_us[0]), rounded.end_us) == (BASE_US, time_us)
+    assert not excess(rounded.profile(), free.profile())
     if len(steps) <= most:
-        assert told is free
+        assert rounded is free

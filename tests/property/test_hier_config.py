@@ -46,15 +46,15 @@ def wanted(name: str, chosen: dict[int, Reservation]) -> Configuration:
 
 
 def sections(lines: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    children: dict[str, list[str]] = {}
     head = ""
     for line in lines:
         if line.startswith(" "):
-            found[head].append(line)
+            children[head].append(line)
         else:
             head = line
-            found.setdefault(head, [])
-    return found
+            children.setdefault(head, [])
+    return children
 
 
 def beside_an_operators(name: str, lines: Iterable[str]) -> list[str]:
@@ -147,10 +147,10 @@ def test_pinned_a_class_that_comes_is_put_behind_those_that_it_must_precede() ->
 def test_pinned_an_entry_that_changes_leaves_its_list_empty_for_a_line() -> None:
     """It takes the old entry away before the new one is there, and an empty list that a policy uses matches everything."""
     before, target = wanted(MQC, {1: flow(**to(5001))}), wanted(MQC, {1: flow(**to(22))})
-    found = plan(before.lines, target.lines)
-    assert [line.split()[0] for line in found] == ["ip", "no", "permit"]
+    commands = plan(before.lines, target.lines)
+    assert [line.split()[0] for line in commands] == ["ip", "no", "permit"]
     with pytest.raises(Refused, match="an empty list that a policy uses matches all"):
-        carried_out(MQC, found, before)
+        carried_out(MQC, commands, before)
     carried_out(MQC, renderer_of(device_of(MQC)).change(before, target, device_of(MQC)).apply, before)
 
 
@@ -175,11 +175,11 @@ def test_pinned_lines_in_another_order_are_the_same_to_it(section: str, one: str
 def test_pinned_an_entry_of_a_numbered_list_is_taken_away_as_if_it_were_a_line() -> None:
     """IOS takes the whole list away, whatever entry is said, and a policy that uses it matches everything meanwhile."""
     entries = ["access-list 2602 remark slotcar hep/a forward", "access-list 2602 permit udp any any"]
-    found = plan(entries, entries[:1])
-    assert found == ["no access-list 2602 permit udp any any"]
-    assert nested(after(tree_of(entries), found)) == [(entries[0], [])]
+    commands = plan(entries, entries[:1])
+    assert commands == ["no access-list 2602 permit udp any any"]
+    assert nested(after(tree_of(entries), commands)) == [(entries[0], [])]
     ios = MqcIos([])
-    ios.run([*entries, *found])
+    ios.run([*entries, *commands])
     assert "2602" not in ios.state.lists
 
     before, target = wanted(GSR, {1: flow(**to(5001))}), wanted(GSR, {1: flow(**to(22))})
@@ -228,10 +228,10 @@ def stock(before: Iterable[str], target: Iterable[str]) -> list[str]:
 
 def test_pinned_its_own_options_take_a_class_map_away_that_a_policy_uses() -> None:
     before, target = wanted(MQC, {1: flow(), 2: flow(**to(22))}), wanted(MQC, {1: flow()})
-    found = stock(before.lines, target.lines)
-    assert found.index("no class-map match-all SLOTCAR-F4") < found.index(" no class SLOTCAR-F4")
+    commands = stock(before.lines, target.lines)
+    assert commands.index("no class-map match-all SLOTCAR-F4") < commands.index(" no class SLOTCAR-F4")
     with pytest.raises(Refused):
-        carried_out(MQC, found, before)
+        carried_out(MQC, commands, before)
 
 
 def test_pinned_its_own_options_forget_remarks_by_which_slotcar_knows_its_lists() -> None:

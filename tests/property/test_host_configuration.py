@@ -25,14 +25,14 @@ PARTS = st.sampled_from(["", "vdb:read", "vdb:write"])
 
 @st.composite
 def allocations(draw: st.DrawFn) -> tuple[Allocation, ...]:
-    found = {}
+    by_handle = {}
     for handle in draw(st.sets(HANDLES, max_size=5)):
         part = draw(PARTS)
         options = {"group": draw(st.sampled_from(["g-a", "g-b", "g-c"]))}
         options |= {"bind": draw(BINDS), "accounts": draw(ACCOUNTS)} if draw(st.booleans()) else {}
         kind, amount = "storage" if part else "cpu", draw(st.integers(1, 10_000))
-        found[handle] = Allocation.of(handle, kind, {part: amount}, options)
-    return tuple(sorted(found.values()))
+        by_handle[handle] = Allocation.of(handle, kind, {part: amount}, options)
+    return tuple(sorted(by_handle.values()))
 
 
 def applied(before: HostObjects, lines: tuple[str, ...]) -> HostObjects:

@@ -33,9 +33,9 @@ def values(packets: Sequence[Delay]) -> list[int | None]:
 @given(delays, st.randoms(use_true_random=False))
 def test_order_and_later_copies_change_nothing(taken: list[int | None], chance: random.Random) -> None:
     stamps = stamped(taken)
-    told = stamps + [Stamp(s.sequence, s.sent_us, s.received_us + 5) for s in stamps if s.received_us is not None]
-    chance.shuffle(told)
-    assert values(delay.one_way(told, WAITING_US)) == taken
+    copies = stamps + [Stamp(s.sequence, s.sent_us, s.received_us + 5) for s in stamps if s.received_us is not None]
+    chance.shuffle(copies)
+    assert values(delay.one_way(copies, WAITING_US)) == taken
 
 
 @settings(deadline=None)
@@ -92,12 +92,12 @@ def test_noticeable_losses_grow_with_the_constraint(taken: list[int | None], del
 @given(delays, percents)
 def test_a_percentile_and_its_inverse_belong_together(taken: list[int | None], percent: int) -> None:
     sample = stream(*taken)
-    found = delay.percentile(sample, percent)
-    if found is None:
+    value = delay.percentile(sample, percent)
+    if value is None:
         arrived = len(taken) - taken.count(None)
         assert arrived == 0 or 100 * arrived < percent * len(taken)
         return
-    share, below = delay.inverse_percentile(sample, found), delay.inverse_percentile(sample, found - 1)
+    share, below = delay.inverse_percentile(sample, value), delay.inverse_percentile(sample, value - 1)
     assert share is not None
     assert below is not None
     assert share >= Fraction(percent, 100)

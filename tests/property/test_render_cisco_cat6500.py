@@ -183,14 +183,14 @@ def rebound(first: Configuration, second: Configuration, packet: tuple[str, ...]
 
 def packets(configuration: Configuration) -> list[tuple[str, ...]]:
     """A packet of each flow, and of each code point that an SLS or QBSS entitles."""
-    found = []
+    drawn = []
     for line in configuration.lines:
         words = line.split()
         if words[0] == "permit":
             hosts = [words[n + 1] for n, word in enumerate(words) if word == "host"]
             ports = [_port_after(words, host) for host in hosts]
-            found.append((words[1], hosts[0], ports[0], hosts[1], ports[1], "0"))
-    return found + [("udp", "10.9.9.9", "1", "10.9.9.8", "2", dscp) for dscp in ("8", "10", "12", "40", "46")]
+            drawn.append((words[1], hosts[0], ports[0], hosts[1], ports[1], "0"))
+    return drawn + [("udp", "10.9.9.9", "1", "10.9.9.8", "2", dscp) for dscp in ("8", "10", "12", "40", "46")]
 
 
 def _port_after(words: list[str], host: str) -> str:

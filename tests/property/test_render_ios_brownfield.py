@@ -71,17 +71,17 @@ def printed(name: str, configuration: Configuration, release: str) -> list[list[
 
 def merged(lines: list[str], sections: list[list[str]], places: list[int]) -> list[str]:
     """The sections at any places between an operator's; lines of an interface behind what it has."""
-    found = list(lines)
+    inserted = list(lines)
     for section, place in zip(sections, places, strict=False):
         if section[0].startswith("interface "):
-            start = found.index(section[0])
-            end = found.index("!", start)
-            found[end:end] = [line for line in section[1:] if "SLOTCAR-" in line]
+            start = inserted.index(section[0])
+            end = inserted.index("!", start)
+            inserted[end:end] = [line for line in section[1:] if "SLOTCAR-" in line]
         else:
-            tops = [n for n, line in enumerate(found[: found.index("banner motd ^C")]) if line == "!"]
+            tops = [n for n, line in enumerate(inserted[: inserted.index("banner motd ^C")]) if line == "!"]
             at = tops[place % len(tops)] + 1
-            found[at:at] = [*section, "!"]
-    return found
+            inserted[at:at] = [*section, "!"]
+    return inserted
 
 
 @given(name=DEVICES, chosen=populations, release=st.sampled_from(["12", "15", "16"]), data=st.data())

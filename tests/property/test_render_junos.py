@@ -100,6 +100,6 @@ def test_a_change_names_nothing_that_stands_without_reservations(name: str, succ
     device = network().devices[name]
     renderer = renderer_of(device)
     first, second = (renderer.configuration(intent, device) for intent in intents_of(name, succession))
-    told = "\n".join(renderer.change(first, second, device).apply)
+    edit = "\n".join(renderer.change(first, second, device).apply)
     for word in ("<schedulers", "<classifiers", "<drop-profiles", "<forwarding-classes"):
-        assert word not in told
+        assert word not in edit

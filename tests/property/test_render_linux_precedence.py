@@ -56,8 +56,8 @@ def test_each_filter_speaks_of_the_service_that_it_spoke_of_by_dscp(chosen: dict
     where = network("linux-tc")
     known = {dscp for points in CODE_POINTS[Marking.PRECEDENCE].values() for dscp in points}
     for name in NAMES:
-        told = {marking: services(configuration(where, chosen, name, marking), marking) for marking in Marking}
-        assert set(told[Marking.PRECEDENCE]) == set(told[Marking.DSCP])
+        by_marking = {marking: services(configuration(where, chosen, name, marking), marking) for marking in Marking}
+        assert set(by_marking[Marking.PRECEDENCE]) == set(by_marking[Marking.DSCP])
         lines = configuration(where, chosen, name, Marking.PRECEDENCE).lines
         assert {int(one, 16) >> 2 for line in lines for one in POINT.findall(line)} <= known
         assert all("/0xe0" in line for line in lines if "ip_tos" in line), "the three bits of the precedence alone"
@@ -65,11 +65,11 @@ def test_each_filter_speaks_of_the_service_that_it_spoke_of_by_dscp(chosen: dict
 
 def services(configuration: Configuration, marking: Marking) -> list[str]:
     """The filters with services in the place of code points; the handle of one that matches a code point is that one."""
-    found = []
+    filters = []
     for line in configuration.lines:
         if line.startswith("filter "):
             text = POINT.sub(lambda match: service_of(int(match[1], 16) >> 2, marking).value, line)
             text = re.sub(r"/0x(e0|fc)", "", text)
-            found.append(re.sub(r"handle \S+", "", text) if "ip_tos" in line else text)
+            filters.append(re.sub(r"handle \S+", "", text) if "ip_tos" in line else text)
     # An assured rate's yellow and red are one by precedence: their filters differ in nothing but GRED's profile.
-    return [re.sub(r"classid :3", "classid :2", text) for text in found]
+    return [re.sub(r"classid :3", "classid :2", text) for text in filters]

@@ -109,22 +109,22 @@ def test_a_change_names_no_entry_that_is_the_same(name: str, succession: Success
     first, second = (renderer.configuration(intent, device) for intent in intents_of(name, succession))
     change = renderer.change(first, second, device)
     entries = [blocks(configuration.lines) for configuration in (first, second)]
-    told = set(blocks(change.apply))
-    assert not {key for key in told if entries[0].get(key) == entries[1].get(key)}
+    changed = set(blocks(change.apply))
+    assert not {key for key in changed if entries[0].get(key) == entries[1].get(key)}
 
 
 def blocks(lines: tuple[str, ...]) -> dict[tuple[str, str], list[str]]:
     """Lists, class maps and policy maps by kind and name, each with its lines."""
-    found: dict[tuple[str, str], list[str]] = {}
+    by_name: dict[tuple[str, str], list[str]] = {}
     open_block: list[str] = []
     kind = ""
     for line in lines:
         word = line.strip().strip("<>/").split(" ")[0]
         if line.strip().startswith(f"</{kind}>") and kind:
-            found[kind, open_block[1].strip()] = open_block
+            by_name[kind, open_block[1].strip()] = open_block
             kind = ""
         elif not kind and word in {"extended", "class-map", "policy-map"}:
             kind, open_block = word, [line]
         elif kind:
             open_block.append(line)
-    return found
+    return by_name

@@ -214,12 +214,15 @@ RULES = st.fixed_dictionaries(
 def test_any_recurrence_is_expanded_or_refused_in_words(rule: str, start: str) -> None:
     request = {"owner": "hep", "protocol": "tcp", "duration": "1 min", **GOOD["reservations"][0]}
     try:
-        found = from_mapping(request | {"recurrence": rule, "start": start}, NOW)
+        reservation = from_mapping(request | {"recurrence": rule, "start": start}, NOW)
     except InvalidInput as error:
         told(error, "request")
         return
-    assert all(earlier.end <= later.start for earlier, later in zip(found.windows, found.windows[1:], strict=False))
-    assert all(window.duration == timedelta(minutes=1) for window in found.windows)
+    assert all(
+        earlier.end <= later.start
+        for earlier, later in zip(reservation.windows, reservation.windows[1:], strict=False)
+    )
+    assert all(window.duration == timedelta(minutes=1) for window in reservation.windows)
 
 
 ENDPOINTS = st.builds(
@@ -284,7 +287,7 @@ def written(found: Reservation) -> dict[str, Any]:
 def test_what_was_read_can_be_written_and_read_again(entry: dict[str, Any], zone: str) -> None:
     if "recurrence" in entry:
         entry = entry | {"timezone": zone}
-    found = from_mapping(entry, NOW)
-    assert Reservation.from_document(json.loads(json.dumps(found.to_document()))) == found
-    text = json.dumps({"version": 1, "reservations": [written(found)]})
-    assert load_text(text, "a.json", NOW) == (found,)
+    reservation = from_mapping(entry, NOW)
+    assert Reservation.from_document(json.loads(json.dumps(reservation.to_document()))) == reservation
+    text = json.dumps({"version": 1, "reservations": [written(reservation)]})
+    assert load_text(text, "a.json", NOW) == (reservation,)

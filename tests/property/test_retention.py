@@ -21,12 +21,12 @@ Pushes = Mapping[str, Mapping[str, frozenset[str]]]
 
 
 def history_of(pushes: Pushes) -> History:
-    found: dict[str, list[tuple[str, Mapping[str, ConfiguredReservation]]]] = {}
+    revisions_of: dict[str, list[tuple[str, Mapping[str, ConfiguredReservation]]]] = {}
     for revision, by_device in pushes.items():
         for device, handles in by_device.items():
-            told = {handle: ConfiguredReservation(handle, f"hep/{handle}", 1, DEVICES) for handle in handles}
-            found.setdefault(device, []).append((revision, told))
-    return History(found)
+            configured = {handle: ConfiguredReservation(handle, f"hep/{handle}", 1, DEVICES) for handle in handles}
+            revisions_of.setdefault(device, []).append((revision, configured))
+    return History(revisions_of)
 
 
 def had(pushes: Pushes, device: str, until: str) -> str:

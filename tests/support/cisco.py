@@ -53,9 +53,9 @@ def startup(device: Device, *, no_files: bool = False) -> str:
         lines.append("mls qos")
     for name in sorted(names):
         lines += [f"interface {name}", " description of the operator's own"]
-        found = device.interfaces.get(name)
-        if found is not None and found.address is not None:
-            lines.append(f" ip address {found.address.ip} {found.address.netmask}")
+        interface = device.interfaces.get(name)
+        if interface is not None and interface.address is not None:
+            lines.append(f" ip address {interface.address.ip} {interface.address.netmask}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -160,7 +160,7 @@ def serve(folder: Path) -> None:
         assert revision is not None
         (folder / "revision").write_text(str(world.pusher.archive.write(revision)))
         (folder / "ports.json").write_text(json.dumps({name: router.port for name, router in world.routers.items()}))
-        detached.serve_until_told(
+        detached.serve_until_stopped(
             folder, lambda: [name for name, text in world.running().items() if text != before[name]]
         )
 

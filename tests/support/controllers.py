@@ -123,10 +123,10 @@ class Controller:
 
     def events(self) -> list[dict[str, Any]]:
         """All events, page by page."""
-        found: list[dict[str, Any]] = []
-        while page := self.get(f"/v1/events?limit=1000&after={found[-1]['sequence'] if found else 0}")["items"]:
-            found += page
-        return found
+        listed: list[dict[str, Any]] = []
+        while page := self.get(f"/v1/events?limit=1000&after={listed[-1]['sequence'] if listed else 0}")["items"]:
+            listed += page
+        return listed
 
     def devices_of(self, kind: str, at: datetime) -> list[set[str]]:
         """The devices of each event of this kind that is of this boundary."""

@@ -30,7 +30,7 @@ def start(module: str, folder: Path) -> None:
         raise SystemExit((folder / "log").read_text())
 
 
-def serve_until_told(folder: Path, different: Callable[[], list[str]]) -> None:
+def serve_until_stopped(folder: Path, different: Callable[[], list[str]]) -> None:
     """Says that all is ready, waits for `stop`, and tells it what does not run then what it ran at first.
 
     To be called last: ansible-runner leaves a handler of its own for SIGTERM.

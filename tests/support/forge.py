@@ -91,9 +91,9 @@ class Forge:
         self.calls.append((method, path))
         query = {key: values[0] for key, values in parse_qs(urlsplit(target).query).items()}
         for wanted, pattern, name in self.routes:
-            found = re.fullmatch(pattern, path)
-            if found and wanted == method:
-                return getattr(self, name)(*map(int, found.groups()), query=query, body=body)  # type: ignore[no-any-return]
+            match = re.fullmatch(pattern, path)
+            if match and wanted == method:
+                return getattr(self, name)(*map(int, match.groups()), query=query, body=body)  # type: ignore[no-any-return]
         return 404, {"message": "Not Found"}
 
     def page(self, listed: list[Json], query: Query) -> tuple[int, Any]:

@@ -75,13 +75,13 @@ class Run:
         """Those with the run's mark in their environment, or with its folder in their command line."""
         me = psutil.Process()
         own = {me, *me.parents()}
-        found: dict[psutil.Process, str] = {}
+        left: dict[psutil.Process, str] = {}
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 if process in own or process.status() == psutil.STATUS_ZOMBIE or not self._is_of_this_run(process):
                     continue
-                found[process] = " ".join(process.cmdline()) or process.name()
-        return found
+                left[process] = " ".join(process.cmdline()) or process.name()
+        return left
 
     def _is_of_this_run(self, process: psutil.Process) -> bool:
         if any(f"{self._folder}{os.sep}" in word for word in process.cmdline()):

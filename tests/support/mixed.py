@@ -40,8 +40,8 @@ OF_FAMILY: dict[str, dict[str, Any]] = {
 
 
 def _port(address: str, neighbour: str = "", role: str = "core", capacity: str = "100 Mbit/s") -> dict[str, str]:
-    found = {"role": role, "capacity": capacity, "address": address}
-    return found | ({"neighbour": neighbour} if neighbour else {})
+    interface = {"role": role, "capacity": capacity, "address": address}
+    return interface | ({"neighbour": neighbour} if neighbour else {})
 
 
 PORTS = {
@@ -119,8 +119,8 @@ class MixedSite:
     def running(self) -> dict[str, str]:
         with self._session() as session:
             peer = str(session.do("get_config", source="running").data_xml)
-        found = {name: router.running_text() for name, router in self.routers.items()}
-        return found | {PEER: netconf_world.meaning(peer)}
+        texts = {name: router.running_text() for name, router in self.routers.items()}
+        return texts | {PEER: netconf_world.meaning(peer)}
 
     def _join(self, lab_state: Path) -> None:
         shutil.copytree(ROOT / "inventories" / "lab", self.inventory)
@@ -130,19 +130,19 @@ class MixedSite:
             file.write_text(file.read_text().replace(f"{ACTS}:eth1", f"{ACTS}:{TO_LAB}"))
         self._write_hosts(yaml.safe_load((self.inventory / "hosts.yml").read_text()))
 
-    def _write_hosts(self, told: dict[str, Any]) -> None:
-        children = told["all"]["children"]
+    def _write_hosts(self, groups: dict[str, Any]) -> None:
+        children = groups["all"]["children"]
         children["domains"]["children"]["lbnl"] = {"hosts": dict.fromkeys(PORTS)}
         ends = children["slotcar_hosts"]["hosts"]
         for name in [name for name, one in ends.items() if one["slotcar_attached_to"].startswith(f"{ACTS}:")]:
             del ends[name]
         for name, (address, port) in HOSTS.items():
             ends[name] = {"slotcar_address": address, "slotcar_attached_to": port}
-        (self.inventory / "hosts.yml").write_text(yaml.safe_dump(told, sort_keys=False))
+        (self.inventory / "hosts.yml").write_text(yaml.safe_dump(groups, sort_keys=False))
 
     def _write(self, variables: dict[str, dict[str, Any]]) -> None:
-        for name, told in variables.items():
-            (self.inventory / "host_vars" / f"{name}.yml").write_text(yaml.safe_dump(told, sort_keys=False))
+        for name, values in variables.items():
+            (self.inventory / "host_vars" / f"{name}.yml").write_text(yaml.safe_dump(values, sort_keys=False))
 
     @contextmanager
     def _session(self) -> Iterator[Session]:

@@ -100,11 +100,11 @@ class NetconfWorld:
 
     def running(self) -> dict[str, str]:
         """Slotcar's and others', as `meaning` writes it."""
-        found = {}
+        texts = {}
         for name in self.servers:
             with self.session(name) as session:
-                found[name] = meaning(str(session.do("get_config", source="running").data_xml))
-        return found
+                texts[name] = meaning(str(session.do("get_config", source="running").data_xml))
+        return texts
 
     def revision(self) -> Path:
         """The folder of one that brings what stands and a flow, both ways, whose slot is open now."""
@@ -143,12 +143,12 @@ def serve(folder: Path) -> None:
 
         def different() -> list[str]:
             after = world.running()
-            found = [name for name in servers if after[name] != before[name]]
-            for name in found:
+            changed = [name for name in servers if after[name] != before[name]]
+            for name in changed:
                 sys.stderr.write(f"{name}: at first\n{before[name]}\nand at last\n{after[name]}\n")
-            return found
+            return changed
 
-        detached.serve_until_told(folder, different)
+        detached.serve_until_stopped(folder, different)
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ class Got:
 
     @property
     def data(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.body)["data"]
-        return found
+        data: dict[str, Any] = json.loads(self.body)["data"]
+        return data
 
     def signed_by(self, secret: str) -> bool:
         """As Standard Webhooks says that a receiver is to verify it."""

@@ -179,12 +179,12 @@ def fill(folder: Path, sizes: dict[str, int], seed: int = 1) -> None:
 
 def content(folder: Path) -> dict[str, bytes]:
     """All files below, staging folders too: nothing half-written may be left. Also while files come and go."""
-    found: dict[str, bytes] = {}
+    bodies: dict[str, bytes] = {}
     for place, _, files in os.walk(folder):
         for file in (Path(place) / name for name in files):
             with suppress(FileNotFoundError):
-                found[str(file.relative_to(folder))] = file.read_bytes()
-    return found
+                bodies[str(file.relative_to(folder))] = file.read_bytes()
+    return bodies
 
 
 def delivered(folder: Path) -> dict[str, bytes]:

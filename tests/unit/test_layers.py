@@ -56,13 +56,13 @@ MODULES = sorted((ROOT / "controller" / "slotcar").rglob("*.py"))
 
 def names_imported(source: str) -> set[str]:
     """What a module imports, at its top or inside a function: modules, and names that may be modules."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-    return found
+            names |= {alias.name for alias in node.names}
+    return names
 
 
 def imported(source: str) -> set[str]:

@@ -23,10 +23,10 @@ def test_the_reservation_is_a_good_one() -> None:
 
 
 def test_the_error_is_what_the_reservation_with_that_slip_is_told() -> None:
-    told = re.findall(r"```text\n(.*?)\n```", README, re.DOTALL)[0]
+    printed = re.findall(r"```text\n(.*?)\n```", README, re.DOTALL)[0]
     with pytest.raises(InvalidInput) as refusal:
         load_text(EXAMPLE.replace("36 Mbit/s", "36 mb"), "reservations/tonight.yml", NOW)
-    assert str(refusal.value) == told
+    assert str(refusal.value) == printed
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))

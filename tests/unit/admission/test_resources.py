@@ -116,11 +116,11 @@ def test_an_interface_that_the_network_has_not_is_an_error() -> None:
 
 
 def test_capacities_are_shares_of_links_each_way_and_agreed_rates() -> None:
-    found = {str(resource): capacity for resource, capacity in capacities(line_network()).items()}
-    assert found["if:r1:eth2:out:ip-premium"] == found["if:r1:eth2:in:ip-premium"] == 45_000_000
-    assert found["if:r1:eth2:out:assured-rate"] == 30_000_000
-    assert found["sls:alpha-transit-ip-premium"] == 40_000_000
-    assert not [name for name in found if name.endswith(("best-effort", "qbss"))]
+    by_name = {str(resource): capacity for resource, capacity in capacities(line_network()).items()}
+    assert by_name["if:r1:eth2:out:ip-premium"] == by_name["if:r1:eth2:in:ip-premium"] == 45_000_000
+    assert by_name["if:r1:eth2:out:assured-rate"] == 30_000_000
+    assert by_name["sls:alpha-transit-ip-premium"] == 40_000_000
+    assert not [name for name in by_name if name.endswith(("best-effort", "qbss"))]
 
 
 def test_a_service_without_a_share_has_capacity_0() -> None:

@@ -14,15 +14,15 @@ DOCUMENT = openapi_document()
 
 def contents() -> dict[str, tuple[dict[str, Any], Any]]:
     """Schema and example of every JSON that is asked or answered."""
-    found = {}
+    examples = {}
     for path, operations in DOCUMENT["paths"].items():
         for method, operation in operations.items():
-            told = {f"{status}": answer for status, answer in operation["responses"].items()}
-            for name, part in {"asked": operation.get("requestBody", {}), **told}.items():
+            answers = {f"{status}": answer for status, answer in operation["responses"].items()}
+            for name, part in {"asked": operation.get("requestBody", {}), **answers}.items():
                 for media_type, content in part.get("content", {}).items():
                     if "json" in media_type and "example" in content:
-                        found[f"{method} {path} {name}"] = (content["schema"], content["example"])
-    return found
+                        examples[f"{method} {path} {name}"] = (content["schema"], content["example"])
+    return examples
 
 
 @pytest.mark.parametrize("where", contents())

@@ -46,11 +46,11 @@ def test_yes_does_not_ask(cli: Cli, tmp_path: Path) -> None:
     assert left(tmp_path) == []
 
 
-@pytest.mark.parametrize("told", ["y\n", "n\n", ""], ids=["yes", "no", "nothing"])
-def test_what_is_piped_in_is_no_answer(cli: Cli, tmp_path: Path, told: str) -> None:
+@pytest.mark.parametrize("piped", ["y\n", "n\n", ""], ids=["yes", "no", "nothing"])
+def test_what_is_piped_in_is_no_answer(cli: Cli, tmp_path: Path, piped: str) -> None:
     """As in `echo n | slotcar …` and `slotcar … </dev/null`."""
     done = subprocess.run(
-        [SLOTCAR, "token", "revoke", "cms"], input=told, env=os.environ, capture_output=True, text=True, check=False
+        [SLOTCAR, "token", "revoke", "cms"], input=piped, env=os.environ, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2, done
     assert "--yes" in done.stderr

@@ -50,7 +50,7 @@ def test_json_still_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_takes_long_is_said_to_go_on_and_nothing_is_while_a_person_is_waited_for() -> None:
     work = _UnderWay()
     work.begin("reading the devices")
-    told = [line for second in range(40) if (line := work.overdue(work.since_s + second / 2))]
-    assert told == [f"reading the devices: {second} s" for second in (2, 7, 12, 17)]
+    lines = [line for second in range(40) if (line := work.overdue(work.since_s + second / 2))]
+    assert lines == [f"reading the devices: {second} s" for second in (2, 7, 12, 17)]
     work.begin("")
     assert work.overdue(work.since_s + 100) == ""

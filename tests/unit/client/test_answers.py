@@ -29,8 +29,8 @@ PARTS = {"Reservation"}
 
 @pytest.fixture(scope="module")
 def schemas() -> dict[str, Any]:
-    found: dict[str, Any] = openapi_document()["components"]["schemas"]
-    return found
+    schemas: dict[str, Any] = openapi_document()["components"]["schemas"]
+    return schemas
 
 
 @pytest.mark.parametrize("name", TYPES)

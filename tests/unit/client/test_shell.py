@@ -29,15 +29,15 @@ def test_words_become_arguments(words: str, plain: list[str], named: dict[str, A
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ("cancel", "missing a required argument: 'which'"), ("whoami me", "too many positional arguments"),
         ("limits nmae=hep", "it has no parameter nmae: those are owner"), ("reservations limit=few", "few is no JSON"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said(words: str, told: str) -> None:
+def test_what_is_wrong_is_said(words: str, message: str) -> None:
     verb, *rest = words.split(" ")
-    with pytest.raises(SlotcarError, match=told):
+    with pytest.raises(SlotcarError, match=message):
         given_to(VERBS[verb], rest)
 
 

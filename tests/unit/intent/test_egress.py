@@ -31,5 +31,5 @@ def test_the_scavengers_queue_is_a_fifth_of_best_efforts_at_every_capacity(
     capacity_bps: int, best_effort: int
 ) -> None:
     """It must lose before best effort does (D7.3 §8.1.3, requirement 1): also where best effort's queue is cut."""
-    found = queue_bytes(capacity_bps)
-    assert (found[Service.BEST_EFFORT], found[Service.QBSS]) == (best_effort, best_effort // 5)
+    lengths = queue_bytes(capacity_bps)
+    assert (lengths[Service.BEST_EFFORT], lengths[Service.QBSS]) == (best_effort, best_effort // 5)

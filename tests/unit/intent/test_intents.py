@@ -75,16 +75,16 @@ def test_no_two_flows_of_an_interface_match_the_same_packets(asked: list[dict[st
 
 
 def test_with_nothing_active_every_device_has_its_baseline() -> None:
-    found = intents()
-    assert set(found) == set(NETWORK.devices)
-    assert all(intent.flows == () and len(intent.egress) == 2 for intent in found.values())
-    assert [str(one) for one in found["r1"].untrusted] != []
+    wanted = intents()
+    assert set(wanted) == set(NETWORK.devices)
+    assert all(intent.flows == () and len(intent.egress) == 2 for intent in wanted.values())
+    assert [str(one) for one in wanted["r1"].untrusted] != []
 
 
 def test_a_flow_is_policed_where_it_enters_and_nowhere_else() -> None:
-    found = intents({"direction": Direction.BOTH, "destination": Endpoint(host="dst", port=5001)})
-    (forward,), (reverse,) = found["r1"].flows, found["r3"].flows
-    assert found["r2"].flows == ()
+    wanted = intents({"direction": Direction.BOTH, "destination": Endpoint(host="dst", port=5001)})
+    (forward,), (reverse,) = wanted["r1"].flows, wanted["r3"].flows
+    assert wanted["r2"].flows == ()
     assert (forward.number, reverse.number) == (2, 3), "ledger number and direction bit"
     assert (forward.match.source_port, forward.match.destination_port) == (None, 5001)
     assert (reverse.match.source_port, reverse.match.destination_port) == (5001, None)

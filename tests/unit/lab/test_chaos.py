@@ -95,7 +95,7 @@ def test_an_entry_is_expected_on_its_routers_to_its_end_while_it_may_be(state: S
 
 
 @pytest.mark.parametrize(
-    ("end", "told"),
+    ("end", "problems"),
     [
         (End("a", Cause.KILLED, -signal.SIGKILL, processes=("ansible-playbook",), folders=("slotcar-run-1",)), []),
         (End("a", Cause.STOPPED, 0, took_s=3.0), []),
@@ -117,8 +117,8 @@ def test_an_entry_is_expected_on_its_routers_to_its_end_while_it_may_be(state: S
     ],
     ids=["killed", "stopped", "by-the-signal", "failed-to", "not-in-time", "not-drained", "failed", "vanished"],
 )
-def test_an_end_of_a_controller_is_told_where_it_is_not_as_it_should_be(end: End, told: list[str]) -> None:
-    assert judge_end(end) == told
+def test_an_end_of_a_controller_is_told_where_it_is_not_as_it_should_be(end: End, problems: list[str]) -> None:
+    assert judge_end(end) == problems
 
 
 def test_a_supervisor_waits_as_long_as_the_unit_says() -> None:
@@ -142,16 +142,16 @@ def test_a_slot_in_its_window_on_both_routers_is_in_order() -> None:
 
 def test_a_slot_outside_of_its_window_is_told_with_how_far() -> None:
     late = 200.0 + OUTSIDE_S + 1
-    (told, *_) = judge([*seen(150, *ROUTERS), *seen(late, "left")], [SLOT], ROUTERS)
-    assert told == f"r0-0 is on left {OUTSIDE_S + 1:.1f} s outside of its window"
+    (problem, *_) = judge([*seen(150, *ROUTERS), *seen(late, "left")], [SLOT], ROUTERS)
+    assert problem == f"r0-0 is on left {OUTSIDE_S + 1:.1f} s outside of its window"
     assert "outside" in judge(seen(100.0 - OUTSIDE_S - 1, *ROUTERS), [SLOT], ROUTERS)[0]
 
 
 def test_a_slot_on_one_router_only_is_told_when_it_lasts() -> None:
     long = Slot("r0-0", 6000, 100.0, 500.0)
     assert judge([*seen(101, "left"), *seen(102, *ROUTERS)], [long], ROUTERS) == []
-    (told,) = judge([*seen(101, "left"), *seen(102 + PARTIAL_S, "left")], [long], ROUTERS)
-    assert "on some of its routers only" in told
+    (problem,) = judge([*seen(101, "left"), *seen(102 + PARTIAL_S, "left")], [long], ROUTERS)
+    assert "on some of its routers only" in problem
 
 
 def test_a_cancelled_slot_has_a_while_to_go() -> None:
@@ -219,7 +219,7 @@ def test_what_a_controller_with_a_wrong_clock_wrote_is_taken_for_when_it_happene
 
 
 @pytest.mark.parametrize(
-    ("changed_s", "router", "told"),
+    ("changed_s", "router", "count"),
     [
         (101.0, "left", 0),
         (104.0 + CLOCKS_S, "left", 0),
@@ -228,18 +228,18 @@ def test_what_a_controller_with_a_wrong_clock_wrote_is_taken_for_when_it_happene
     ],
     ids=["in-a-push", "by-another-clock", "after-it", "another-router"],
 )
-def test_a_change_of_which_the_audit_log_knows_nothing_is_told(changed_s: float, router: str, told: int) -> None:
+def test_a_change_of_which_the_audit_log_knows_nothing_is_told(changed_s: float, router: str, count: int) -> None:
     samples = [*seen(changed_s - 1), *seen(changed_s, router)]
     spans = accounted([STARTED, event("push.verified", 104, revision="one")])
-    found = unaccounted(samples, spans)
-    assert len(found) == told
-    assert all(f"says why {router} changed (+6000)" in one for one in found)
+    problems = unaccounted(samples, spans)
+    assert len(problems) == count
+    assert all(f"says why {router} changed (+6000)" in one for one in problems)
 
 
 def test_between_changes_a_router_has_what_it_had() -> None:
     came, went = Sample(10.0, "left", frozenset({6000})), Sample(11.2, "left", frozenset())
-    found = [(look.at_s, bool(look.ports)) for look in looks([came, went], until_s=11.5)]
-    assert found == [(10.0, True), (10.5, True), (11.0, True), (11.2, True), (11.2, False), (11.5, False)]
+    states = [(look.at_s, bool(look.ports)) for look in looks([came, went], until_s=11.5)]
+    assert states == [(10.0, True), (10.5, True), (11.0, True), (11.2, True), (11.2, False), (11.5, False)]
     assert looks([], until_s=5.0) == []
 
 

@@ -24,7 +24,7 @@ class Steered:
         self.pace = Pace(clock, 10_000, PAYLOAD_BYTES)  # type: ignore[arg-type]
         self._write = write
 
-    def told(self, text: str) -> None:
+    def steer(self, text: str) -> None:
         os.write(self._write, text.encode())
 
     def due(self, now_s: float) -> float:
@@ -46,7 +46,7 @@ def test_a_rate_that_nobody_changes_is_constant(steered: Steered) -> None:
 
 
 def test_another_rate_counts_from_its_instant_on(steered: Steered) -> None:
-    steered.told("1002 1000\n1004.0 5000\n")
+    steered.steer("1002 1000\n1004.0 5000\n")
     assert steered.due(1.0) == 10
     assert steered.due(3.0) == 20 + 1
     assert steered.due(6.0) == 20 + 2 + 10
@@ -54,18 +54,18 @@ def test_another_rate_counts_from_its_instant_on(steered: Steered) -> None:
 
 
 def test_what_is_told_last_holds_from_its_instant_on(steered: Steered) -> None:
-    steered.told("1002 1000\n1003 2000\n1002 4000\n")
+    steered.steer("1002 1000\n1003 2000\n1002 4000\n")
     assert steered.due(5.0) == 20 + 12
 
 
 def test_a_rate_for_an_instant_that_has_passed_holds_from_then_on(steered: Steered) -> None:
     assert steered.due(2.0) == 20
-    steered.told("1001 1000\n")
+    steered.steer("1001 1000\n")
     assert steered.due(3.0) == 10 + 2
 
 
 def test_half_a_line_waits_for_its_end_and_an_input_that_ends_changes_nothing(steered: Steered) -> None:
-    steered.told("1002 10")
+    steered.steer("1002 10")
     assert steered.due(1.0) == 10
-    steered.told("00\n")
+    steered.steer("00\n")
     assert steered.due(3.0) == 21

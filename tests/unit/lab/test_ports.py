@@ -47,10 +47,10 @@ def test_a_router_that_asks_for_none_keeps_its_own_from_lab_to_lab(tmp_path: Pat
     for node in document["nodes"]:
         node["management_port"] = 0
     topology = Topology.model_validate(document)
-    found = ports.of_routers(topology, tmp_path)
-    assert len(set(found.values())) == 4
-    assert found == ports.of_routers(topology, tmp_path)
-    assert set(found.values()) != set(ports.of_routers(topology, tmp_path / "other").values())
+    by_router = ports.of_routers(topology, tmp_path)
+    assert len(set(by_router.values())) == 4
+    assert by_router == ports.of_routers(topology, tmp_path)
+    assert set(by_router.values()) != set(ports.of_routers(topology, tmp_path / "other").values())
 
 
 def test_on_a_shared_kernel_each_state_directory_has_its_own_namespaces(tmp_path: Path) -> None:

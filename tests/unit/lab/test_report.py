@@ -104,11 +104,11 @@ def test_the_summary_counts_verdicts(page: html.HtmlElement) -> None:
 
 
 def test_the_page_says_how_it_was_made(page: html.HtmlElement) -> None:
-    told = dict(zip(texts(page.xpath("//dl/dt")), texts(page.xpath("//dl/dd")), strict=True))
-    assert told["command"] == "python -m slotcar_lab.experiments"
-    assert told["routers' kernel"] == "6.1.0-41-amd64"
-    assert told["date"].startswith("2026-05-01 12:00:00 UTC")
-    assert told["nuttcp"] == "6.1.2"
+    settings = dict(zip(texts(page.xpath("//dl/dt")), texts(page.xpath("//dl/dd")), strict=True))
+    assert settings["command"] == "python -m slotcar_lab.experiments"
+    assert settings["routers' kernel"] == "6.1.0-41-amd64"
+    assert settings["date"].startswith("2026-05-01 12:00:00 UTC")
+    assert settings["nuttcp"] == "6.1.2"
 
 
 def test_a_difference_without_an_explanation_is_told(page: html.HtmlElement) -> None:
@@ -202,7 +202,7 @@ def test_names_are_checked_before_anything_is_written(tmp_path: Path) -> None:
     assert not (tmp_path / "r").exists()
 
 
-def found(folder: Path) -> set[str]:
+def files_in(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
@@ -212,11 +212,11 @@ def test_a_report_replaces_the_one_before_and_leaves_other_files_alone(
 ) -> None:
     report.write([ONE, TWO], tmp_path / "a" / "report", WHERE)
     folder = tmp_path / "a" / "report"
-    assert {name: (folder / name).read_bytes() for name in found(folder)} == files
+    assert {name: (folder / name).read_bytes() for name in files_in(folder)} == files
     (folder / "plots" / "mine.txt").write_text("keep")
     (folder / "notes.md").write_text("keep")
     report.write([TWO], folder, WHERE)
-    assert found(folder) == {*report.render([TWO], WHERE), "plots/mine.txt", "notes.md"}
+    assert files_in(folder) == {*report.render([TWO], WHERE), "plots/mine.txt", "notes.md"}
 
 
 def test_a_forged_list_removes_nothing_outside(tmp_path: Path) -> None:
@@ -236,9 +236,9 @@ def test_a_folder_that_cannot_be_written_is_told_before_anything_is_run(
     assert main_of(["emerge-1"], blocked / "report") == 2
     assert capsys.readouterr() == ("", f"error: cannot write the report into {blocked}/report: Not a directory\n")
     report.write([ONE], tmp_path / "whole", WHERE)
-    before = found(tmp_path / "whole")
+    before = files_in(tmp_path / "whole")
     report.reserve(tmp_path / "whole")
-    assert found(tmp_path / "whole") == before
+    assert files_in(tmp_path / "whole") == before
 
 
 def test_what_cannot_be_written_is_told_and_the_old_report_stays(tmp_path: Path) -> None:
@@ -248,12 +248,12 @@ def test_what_cannot_be_written_is_told_and_the_old_report_stays(tmp_path: Path)
         report.write([ONE], blocked, WHERE)
     folder = tmp_path / "report"
     report.write([ONE, TWO], folder, WHERE)
-    before = {name: (folder / name).read_bytes() for name in found(folder)}
+    before = {name: (folder / name).read_bytes() for name in files_in(folder)}
     (folder / ".part").write_text("in the way")
     with pytest.raises(LabError, match="cannot write"):
         report.write([TWO], folder, WHERE)
     (folder / ".part").unlink()
-    assert {name: (folder / name).read_bytes() for name in found(folder)} == before
+    assert {name: (folder / name).read_bytes() for name in files_in(folder)} == before
 
 
 def test_a_full_disk_is_told_and_the_old_report_stays(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_a_full_disk_is_told_and_the_old_report_stays(tmp_path: Path) -> None:
     (folder / ".part" / "index.html").symlink_to("/dev/full")
     with pytest.raises(LabError, match="No space left on device"):
         report.write([ONE, TWO], folder, WHERE)
-    assert found(folder) == set(report.render([TWO], WHERE))
+    assert files_in(folder) == set(report.render([TWO], WHERE))
 
 
 def test_nothing_to_report_is_told(tmp_path: Path) -> None:

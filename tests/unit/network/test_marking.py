@@ -56,9 +56,9 @@ def problems(
             interfaces["eth2"] = {"neighbour": f"{names[at + 1]}:eth1"}
         if at in (0, len(names) - 1):
             interfaces["eth3"] = {"address": f"10.{at}.0.1/24"}
-        told = {"slotcar_capacity": "100 Mbit/s", "slotcar_shares": SHARES, "slotcar_platform": platform}
-        told |= {key: value for key, value in more.items() if key != "domain"}
-        hosts[name] = _node(name, {of[name]}, told | {"slotcar_interfaces": interfaces})
+        variables = {"slotcar_capacity": "100 Mbit/s", "slotcar_shares": SHARES, "slotcar_platform": platform}
+        variables |= {key: value for key, value in more.items() if key != "domain"}
+        hosts[name] = _node(name, {of[name]}, variables | {"slotcar_interfaces": interfaces})
     for name in dict.fromkeys(of.values()):
         agreed = {
             f"{of[before]}-{of[here]}-{service}": {
@@ -70,13 +70,13 @@ def problems(
             for service in sls
             if of[before] != of[here] == name and over_provisioned not in (of[before], of[here])
         }  # fmt: skip
-        told = {"slotcar_domain": {"over_provisioned": name == over_provisioned}, "slotcar_sls": agreed}
-        domains[name] = _node(name, set(), told)
+        variables = {"slotcar_domain": {"over_provisioned": name == over_provisioned}, "slotcar_sls": agreed}
+        domains[name] = _node(name, set(), variables)
         for router in (one for one in names if of[one] == name):  # as Ansible hands them down
-            hosts[router] = replace(hosts[router], variables={**hosts[router].variables, **told})
-    found = Findings()
-    check(build(Inventory("made up", hosts, domains), found), found)
-    return "\n".join(map(str, found.problems()))
+            hosts[router] = replace(hosts[router], variables={**hosts[router].variables, **variables})
+    findings = Findings()
+    check(build(Inventory("made up", hosts, domains), findings), findings)
+    return "\n".join(map(str, findings.problems()))
 
 
 def _node(name: str, groups: set[str], variables: dict[str, Any]) -> Node:
@@ -93,10 +93,10 @@ def test_markings_and_capability_tables_say_the_same(platform: str) -> None:
 
 
 def test_code_points_are_those_that_the_platforms_write() -> None:
-    for marking, told in ((Marking.DSCP, marks.BY_DSCP), (Marking.PRECEDENCE, marks.BY_PRECEDENCE)):
-        assert CODE_POINTS[marking][Service.IP_PREMIUM] == (told.premium,)
-        assert CODE_POINTS[marking][Service.ASSURED_RATE] == told.assured
-        assert CODE_POINTS[marking][Service.QBSS] == (told.qbss,)
+    for marking, services in ((Marking.DSCP, marks.BY_DSCP), (Marking.PRECEDENCE, marks.BY_PRECEDENCE)):
+        assert CODE_POINTS[marking][Service.IP_PREMIUM] == (services.premium,)
+        assert CODE_POINTS[marking][Service.ASSURED_RATE] == services.assured
+        assert CODE_POINTS[marking][Service.QBSS] == (services.qbss,)
     assert {8 * PREMIUM, 8 * IN, 8 * OUT, 8 * SCAVENGER} == {
         dscp
         for service, known in CODE_POINTS[Marking.PRECEDENCE].items()
@@ -118,22 +118,22 @@ def test_one_platform_by_itself_is_never_refused(platform: str) -> None:
 
 
 def test_both_ways_are_told_each_with_what_is_lost_there() -> None:
-    told = problems((DSCP, {}), (PRECEDENCE, {}))
-    assert "r1: slotcar_platform: marks assured-rate by DSCP, and such traffic comes to r2" in told
-    assert "DSCP 10 is precedence 1 there, served as qbss" in told
+    texts = problems((DSCP, {}), (PRECEDENCE, {}))
+    assert "r1: slotcar_platform: marks assured-rate by DSCP, and such traffic comes to r2" in texts
+    assert "DSCP 10 is precedence 1 there, served as qbss" in texts
     assert (
         "r2: slotcar_platform: marks ip-premium and assured-rate by IP precedence, and such traffic comes to r1"
-        in told
+        in texts
     )
-    assert "precedence 5 is DSCP 40 there, served as best-effort" in told
-    assert "cisco-mqc and cisco-gsr have no marking in common: leave assured-rate out of the shares" in told
+    assert "precedence 5 is DSCP 40 there, served as best-effort" in texts
+    assert "cisco-mqc and cisco-gsr have no marking in common: leave assured-rate out of the shares" in texts
 
 
 def test_premium_alone_goes_from_dscp_to_precedence_and_not_back() -> None:
     only = {"slotcar_shares": {"ip-premium": "40 %"}}
-    told = problems((DSCP, only), (PRECEDENCE, only))
-    assert "r1:" not in told
-    assert "r2: slotcar_platform: marks ip-premium by IP precedence" in told
+    texts = problems((DSCP, only), (PRECEDENCE, only))
+    assert "r1:" not in texts
+    assert "r2: slotcar_platform: marks ip-premium by IP precedence" in texts
 
 
 def test_a_service_without_a_share_or_an_sls_on_the_way_is_not_offered() -> None:
@@ -145,33 +145,33 @@ def test_a_service_without_a_share_or_an_sls_on_the_way_is_not_offered() -> None
 
 def test_an_over_provisioned_domain_passes_code_points_on() -> None:
     """It is not configured itself, so that its own platform does not matter; what is behind it does."""
-    told = problems(
+    texts = problems(
         (DSCP, in_domain("one")), (PRECEDENCE, in_domain("wide")), (PRECEDENCE, in_domain("two")),
         over_provisioned="wide",
     )  # fmt: skip
-    assert "r1: slotcar_platform: marks assured-rate by DSCP, and such traffic comes to r3" in told
-    assert "r2:" not in told
+    assert "r1: slotcar_platform: marks assured-rate by DSCP, and such traffic comes to r3" in texts
+    assert "r2:" not in texts
     same = [(DSCP, in_domain("one")), (PRECEDENCE, in_domain("wide")), (DSCP, in_domain("two"))]
     assert problems(*same, over_provisioned="wide") == ""
 
 
 def test_where_end_systems_are_behind_an_over_provisioned_domain_the_next_router_marks() -> None:
-    told = problems(
+    texts = problems(
         (DSCP, in_domain("wide")), (DSCP, in_domain("one")), (PRECEDENCE, in_domain("one")), over_provisioned="wide"
     )
-    assert "r2: slotcar_platform: marks assured-rate by DSCP, and such traffic comes to r3" in told
+    assert "r2: slotcar_platform: marks assured-rate by DSCP, and such traffic comes to r3" in texts
 
 
 def test_the_choice_that_all_could_take_is_said() -> None:
-    told = problems(("linux-tc", {}), ("cisco-cat6500", {}), ("cisco-gsr", {}))
-    assert "say `slotcar_options: {marking: precedence}` for r1, r2" in told
+    texts = problems(("linux-tc", {}), ("cisco-cat6500", {}), ("cisco-gsr", {}))
+    assert "say `slotcar_options: {marking: precedence}` for r1, r2" in texts
     chosen = {"slotcar_options": {"marking": "precedence"}}
     assert problems(("linux-tc", chosen), ("cisco-cat6500", chosen), ("cisco-gsr", {})) == ""
     assert "say `slotcar_options: {marking: dscp}` for r1" in problems(("linux-tc", chosen), ("cisco-mqc", {}))
 
 
 def test_car_serves_the_scavengers_precedence_as_premium_inside_its_domain() -> None:
-    told = problems(("cisco-gsr", {}), ("cisco-car", {}))
-    assert "r1: slotcar_platform: marks qbss by IP precedence, and such traffic comes to r2" in told
-    assert "goes by IP precedence: precedence 1 is served as ip-premium" in told
+    texts = problems(("cisco-gsr", {}), ("cisco-car", {}))
+    assert "r1: slotcar_platform: marks qbss by IP precedence, and such traffic comes to r2" in texts
+    assert "goes by IP precedence: precedence 1 is served as ip-premium" in texts
     assert problems(("cisco-gsr", in_domain("one")), ("cisco-car", in_domain("two"))) == "", "reset at the border"

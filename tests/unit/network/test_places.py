@@ -51,8 +51,8 @@ def test_a_wrong_capacity_is_told_with_its_place(tmp_path: Path) -> None:
     folder = with_host(tmp_path / "i", slotcar_cpu="many", slotcar_disks={"vdb": {"read": "400 Mbit/s"}})
     with pytest.raises(InvalidInput) as refusal:
         load_network(folder)
-    told = [f"{Path(one.file).name}:{one.line} {one.key}: {one.message}" for one in refusal.value.problems]
-    assert told == [
+    problems = [f"{Path(one.file).name}:{one.line} {one.key}: {one.message}" for one in refusal.value.problems]
+    assert problems == [
         "lbnl-premium.yml:1 lbnl-premium: slotcar_cpu: is no number of cores",
         "lbnl-premium.yml:3 lbnl-premium: slotcar_disks.vdb: is no bandwidth of a storage device",
     ]

@@ -41,21 +41,21 @@ def test_two_secrets_sign_both_while_one_takes_the_others_place(tmp_path: Path) 
 def test_what_is_no_secret_is_refused_and_never_told(held: str, tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_bytes(held.encode("latin-1"))
-    with pytest.raises(SecretUnusable) as found:
+    with pytest.raises(SecretUnusable) as raised:
         keys_at(f"file:{file}")
-    words = str(found.value)
+    words = str(raised.value)
     assert "openssl rand" in words
     assert "hush" not in words
     assert base64.b64encode(b"hush").decode()[:5] not in words
-    assert found.value.__cause__ is None
+    assert raised.value.__cause__ is None
 
 
 @pytest.mark.parametrize("place", [SECRET, "file:relative", "env:", "env:A B", "http://x", "file:", ""])
 def test_a_place_is_a_full_path_or_a_variable(place: str) -> None:
-    with pytest.raises(SecretUnusable) as found:
+    with pytest.raises(SecretUnusable) as raised:
         keys_at(place, {})
-    assert "say file:/FULL/PATH or env:NAME" in str(found.value)
-    assert SECRET not in str(found.value)
+    assert "say file:/FULL/PATH or env:NAME" in str(raised.value)
+    assert SECRET not in str(raised.value)
 
 
 def test_what_is_not_there_is_named_by_its_place() -> None:
@@ -90,10 +90,10 @@ def test_a_patient_backoff_stays_within_the_calendar() -> None:
     ],
 )  # fmt: skip
 def test_addresses_that_are_not_sent_to(url: str, words: str) -> None:
-    with pytest.raises(WrongUrl) as found:
+    with pytest.raises(WrongUrl) as raised:
         checked_url(url)
-    assert words in str(found.value)
-    assert "hush" not in str(found.value)
+    assert words in str(raised.value)
+    assert "hush" not in str(raised.value)
 
 
 @pytest.mark.parametrize("url", ["https://example.net", "http://127.0.0.1:9/x?y=z", "http://[::1]:80/"])

@@ -22,18 +22,18 @@ DIAMOND: Links = [(0, 1, 1, 1), (1, 3, 1, 1), (0, 2, 2, 2), (2, 3, 2, 2), (0, 3,
 
 
 def with_hosts(network: Network, first: str, last: str) -> Network:
-    hosts, found = {}, dict(network.devices)
+    hosts, devices = {}, dict(network.devices)
     for number, (name, router) in enumerate((("src", first), ("dst", last))):
         subnet = IPv4Network(f"10.0.{number}.0/24")
         port = Interface(
             id=InterfaceId(device=router, name="lan"), role=InterfaceRole.EDGE, capacity_bps=1, shares_ppm={},
             prefixes=(subnet,),
         )  # fmt: skip
-        device = found[router]
-        found[router] = device.model_copy(update={"interfaces": device.interfaces | {"lan": port}})
+        device = devices[router]
+        devices[router] = device.model_copy(update={"interfaces": device.interfaces | {"lan": port}})
         address = IPv4Address(f"10.0.{number}.2")
         hosts[name] = Host(name=name, domain="d", address=address, attached_to=port.id)
-    return network.model_copy(update={"devices": found, "hosts": hosts})
+    return network.model_copy(update={"devices": devices, "hosts": hosts})
 
 
 NETWORK = with_hosts(network_of(4, DIAMOND), "n0", "n3")
@@ -76,6 +76,6 @@ def test_routes_are_all_ways_of_routers_by_their_least_sums(links: Links) -> Non
     for cost, steps in all_ways(network, "n0", "n5", ()):
         way = ("n0", *(router for router, _ in steps))
         costs[way] = min(cost, costs.get(way, cost))
-    found = list(islice(topology_of(network).routes("n0", "n5"), 1000))
-    assert sorted(found) == sorted(costs)
-    assert [costs[way] for way in found] == sorted(costs.values())
+    routes = list(islice(topology_of(network).routes("n0", "n5"), 1000))
+    assert sorted(routes) == sorted(costs)
+    assert [costs[way] for way in routes] == sorted(costs.values())

@@ -62,12 +62,12 @@ def test_the_least_sum_and_among_equals_the_first_by_name(size: int, links: Link
     goal = f"n{size - 1}"
     closed = {f"n{index}" for index in avoided if index < size - 1}
     ways = [way for way in all_ways(network, "n0", goal, ()) if not closed & {device for device, _ in way[1]}]
-    found = topology_of(network).shortest("n0", goal, closed)
+    shortest = topology_of(network).shortest("n0", goal, closed)
     if not ways:
-        assert found is None
+        assert shortest is None
         return
-    assert found is not None
-    assert tuple((step[1], step[2].name) for step in found) == min(ways)[1]
+    assert shortest is not None
+    assert tuple((step[1], step[2].name) for step in shortest) == min(ways)[1]
 
 
 def test_a_host_is_where_its_entry_says_even_without_a_subnet() -> None:

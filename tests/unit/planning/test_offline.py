@@ -45,25 +45,25 @@ FIRST, SECOND = ({"name": name, "rate": "40 Mbit/s", "duration": "PT2H"} for nam
 
 
 def test_where_the_shortest_is_full_another_way_is_taken_and_told(narrow: Network, tmp_path: Path) -> None:
-    found = assumed(narrow, tmp_path, 3, FIRST, SECOND)
-    assert [geant(entry) for entry in found.entries] == [
+    plan = assumed(narrow, tmp_path, 3, FIRST, SECOND)
+    assert [geant(entry) for entry in plan.entries] == [
         ["geant-ch", "geant-it"],
         ["geant-ch", "geant-de", "geant-it"],
     ]
-    (note,) = found.notes
+    (note,) = plan.notes
     assert note.startswith("eo/second takes the path ")
     assert "geant-ch > geant-de > geant-it" in note
 
 
 def test_what_would_be_refused_is_told_and_taken_as_it_is(narrow: Network, tmp_path: Path) -> None:
-    found = assumed(narrow, tmp_path, 1, FIRST, SECOND)
-    assert [geant(entry) for entry in found.entries] == [["geant-ch", "geant-it"]] * 2
-    (note,) = found.notes
+    plan = assumed(narrow, tmp_path, 1, FIRST, SECOND)
+    assert [geant(entry) for entry in plan.entries] == [["geant-ch", "geant-it"]] * 2
+    (note,) = plan.notes
     assert note.startswith("eo/second would be refused beside the others")
 
 
 def test_a_volume_has_the_rates_that_admission_finds(narrow: Network, tmp_path: Path) -> None:
     volume = {"name": "bulk", "volume": "9 GB", "by": iso(T0 + timedelta(hours=2))}
-    found = assumed(narrow, tmp_path, 1, volume)
-    assert found.entries[0].reservation.slots
-    assert found.notes == ()
+    plan = assumed(narrow, tmp_path, 1, volume)
+    assert plan.entries[0].reservation.slots
+    assert plan.notes == ()

@@ -203,24 +203,25 @@ def test_linux_routers_leave_nothing_to_ask_under_the_lock() -> None:
 @st.composite
 def slots(draw: st.DrawFn) -> list[tuple[Window, ...]]:
     """Windows of several entries, each in order of time and apart."""
-    found = []
+    chosen = []
     for _ in range(draw(st.integers(1, 6))):
         edges = sorted(draw(st.lists(st.integers(0, 12), min_size=2, max_size=6, unique=True)))
         pairs = zip(edges[::2], edges[1::2], strict=False)
-        found.append(tuple(Window(at(start), at(end)) for start, end in pairs))
-    return found
+        chosen.append(tuple(Window(at(start), at(end)) for start, end in pairs))
+    return chosen
 
 
-@given(told=slots())
+@given(open_windows=slots())
 @examples(75, 300)
-def test_no_set_of_open_entries_is_missed(told: list[tuple[Window, ...]]) -> None:
+def test_no_set_of_open_entries_is_missed(open_windows: list[tuple[Window, ...]]) -> None:
     """Beside brute force over every minute."""
     (base,) = several("car", 1)
     entries = [
-        replace(base, number=number, reservation=base.reservation.over(windows)) for number, windows in enumerate(told)
+        replace(base, number=number, reservation=base.reservation.over(windows))
+        for number, windows in enumerate(open_windows)
     ]
     own, others = entries[0], entries[1:]
-    found = busiest(own, others)
+    busiest_sets = busiest(own, others)
     open_at = {
         minute: frozenset(
             one.number for one in others if any(window.contains(at(minute)) for window in one.reservation.windows)
@@ -229,8 +230,8 @@ def test_no_set_of_open_entries_is_missed(told: list[tuple[Window, ...]]) -> Non
         if any(window.contains(at(minute)) for window in own.reservation.windows)
     }
     for numbers in open_at.values():
-        assert not numbers or any(numbers <= other for _, other in found)
-    for instant, numbers in found:
+        assert not numbers or any(numbers <= other for _, other in busiest_sets)
+    for instant, numbers in busiest_sets:
         assert any(window.contains(instant) for window in own.reservation.windows)
         assert numbers == open_at[int((instant - T0).total_seconds() // 60)]
-        assert not any(numbers < other for _, other in found)
+        assert not any(numbers < other for _, other in busiest_sets)

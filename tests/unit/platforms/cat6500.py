@@ -118,11 +118,11 @@ class Catalyst:
         no, body = line.startswith("no "), line.removeprefix("no ")
         kind, name = body.rsplit(" ", 1)
         if body.startswith("mls qos map "):
-            found = re.fullmatch(r"mls qos map (dscp-cos|policed-dscp (?:normal|max)-burst) (\d+) to (\d+)", line)
-            refuse_unless(found, "not an entry of a map", line)
-            assert found is not None
-            refuse_unless(int(found[2]) < 64 and int(found[3]) < (8 if found[1] == "dscp-cos" else 64), "range", line)
-            self.state.maps[f"{found[1]} {found[2]}"] = int(found[3])
+            match = re.fullmatch(r"mls qos map (dscp-cos|policed-dscp (?:normal|max)-burst) (\d+) to (\d+)", line)
+            refuse_unless(match, "not an entry of a map", line)
+            assert match is not None
+            refuse_unless(int(match[2]) < 64 and int(match[3]) < (8 if match[1] == "dscp-cos" else 64), "range", line)
+            self.state.maps[f"{match[1]} {match[2]}"] = int(match[3])
         elif body.startswith("mls qos aggregate-policer "):
             self._policer(no, body.removeprefix("mls qos aggregate-policer "))
         elif kind == "interface":
@@ -167,11 +167,11 @@ class Catalyst:
             self.state.policers[name] = arguments
 
     def _meters(self, form: re.Pattern[str], arguments: str) -> bool:
-        found = form.fullmatch(arguments)
-        if found is None:
+        match = form.fullmatch(arguments)
+        if match is None:
             return False
-        rate, burst = int(found[1]), int(found[2])
-        most, peak = (int(found[3]), int(found[4] or rate)) if form is AGGREGATE else (burst, rate)
+        rate, burst = int(match[1]), int(match[2])
+        most, peak = (int(match[3]), int(match[4] or rate)) if form is AGGREGATE else (burst, rate)
         sizes = 1_000 <= burst <= most <= 31_250_000 and burst >= rate / 4_000
         return sizes and 32_000 <= rate <= peak <= 4_000_000_000
 
@@ -272,9 +272,9 @@ class Catalyst:
             return str(value) in words[3:]
         entries = (ENTRY.fullmatch(one) for one in self.state.acls[words[-1]] if one.startswith("permit "))
         return any(
-            all(want is None or want == has for want, has in zip(found.groups()[1:], packet, strict=False))
-            for found in entries
-            if found
+            all(want is None or want == has for want, has in zip(permit.groups()[1:], packet, strict=False))
+            for permit in entries
+            if permit
         )
 
     def text(self) -> str:

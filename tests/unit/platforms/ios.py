@@ -106,26 +106,26 @@ class Ios:
             refuse_unless(not no or port.weights, "no fair-queue there", line)
             port.weights = None if no else port.weights or dict(DEFAULTS)
         else:
-            found = re.fullmatch(r"fair-queue tos ([1-3]) weight (\d+)", line)
-            refuse_unless(found and port.weights, "not in interface mode", line)
-            assert found is not None
+            match = re.fullmatch(r"fair-queue tos ([1-3]) weight (\d+)", line)
+            refuse_unless(match and port.weights, "not in interface mode", line)
+            assert match is not None
             assert port.weights is not None
-            port.weights[int(found[1])] = int(found[2])
-            refuse_unless(sum(port.weights.values()) <= 99 and int(found[2]) >= 1, "weights are 99 at most", line)
+            port.weights[int(match[1])] = int(match[2])
+            refuse_unless(sum(port.weights.values()) <= 99 and int(match[2]) >= 1, "weights are 99 at most", line)
 
     def _car(self, port: Port, no: bool, body: str) -> None:
         if no:
             refuse_unless(body in port.car, "no such rate-limit", body)
             port.car.remove(body)
             return
-        found = CAR.fullmatch(body)
-        refuse_unless(found, "not a rate-limit", body)
-        assert found is not None
-        rate, normal, excess = (int(found[n]) for n in (3, 4, 5))
+        match = CAR.fullmatch(body)
+        refuse_unless(match, "not a rate-limit", body)
+        assert match is not None
+        rate, normal, excess = (int(match[n]) for n in (3, 4, 5))
         refuse_unless(rate % 8000 == 0 and 8000 <= rate <= 2_000_000_000, "a rate that CAR has not", body)
         refuse_unless(max(1000, rate / 2000) <= normal <= excess <= 512_000_000, "a burst that CAR has not", body)
-        lists: dict[int, object] = {**(self.state.rate_lists if found[1] else self.state.lists)}
-        refuse_unless(int(found[2]) in lists, "a list that is not there permits everything", body)
+        lists: dict[int, object] = {**(self.state.rate_lists if match[1] else self.state.lists)}
+        refuse_unless(int(match[2]) in lists, "a list that is not there permits everything", body)
         refuse_unless(body not in port.car, "there twice", body)
         port.car.append(body)
 

@@ -72,9 +72,9 @@ def _meaning(one: etree._Element) -> tuple[object, ...] | None:
     return _name(one), (one.text or "").strip(), in_turn, tuple(others), tuple(sorted(one.attrib.items()))
 
 
-def _apply(parent: etree._Element, told: etree._Element) -> None:
-    there = [one for one in parent if _name(one) == _name(told) and _key(one) == _key(told)]
-    operation, place = told.get(OPERATION, "merge"), told.get("insert")
+def _apply(parent: etree._Element, change: etree._Element) -> None:
+    there = [one for one in parent if _name(one) == _name(change) and _key(one) == _key(change)]
+    operation, place = change.get(OPERATION, "merge"), change.get("insert")
     assert len(there) <= 1
     assert operation in {"merge", "replace", "remove"}
     if operation == "remove" or operation == "replace":
@@ -82,18 +82,18 @@ def _apply(parent: etree._Element, told: etree._Element) -> None:
             parent.remove(one)
     if operation == "remove":
         return
-    if operation == "merge" and there and len(told):
-        for child in told:
+    if operation == "merge" and there and len(change):
+        for child in change:
             if _name(child) != "name" or len(child):
                 _apply(there[0], child)
         return
-    if operation == "merge" and len(told):
+    if operation == "merge" and len(change):
         # An entry that only leads to others.
-        fresh = etree.SubElement(parent, _name(told))
-        for child in told:
+        fresh = etree.SubElement(parent, _name(change))
+        for child in change:
             _apply(fresh, child)
         return
-    _put(parent, _plain(told), place)
+    _put(parent, _plain(change), place)
 
 
 def _put(parent: etree._Element, fresh: etree._Element, place: str | None) -> None:
@@ -104,11 +104,11 @@ def _put(parent: etree._Element, fresh: etree._Element, place: str | None) -> No
         parent.append(fresh)
 
 
-def _plain(told: etree._Element) -> etree._Element:
+def _plain(element: etree._Element) -> etree._Element:
     """A copy without namespaces, operations and places."""
-    fresh = etree.Element(_name(told))
-    fresh.text = told.text
-    for child in deepcopy(told):
+    fresh = etree.Element(_name(element))
+    fresh.text = element.text
+    for child in deepcopy(element):
         assert OPERATION not in child.attrib
         fresh.append(_plain(child))
     return fresh

@@ -79,7 +79,7 @@ class Kernel:
             self.roots_deleted.append(name)
             return
         refuse_unless(rest[:3] == ["root", "handle", "51c0:"], "Unknown place", line)
-        overhead, kind, *args = told_overhead(rest[3:])
+        overhead, kind, *args = overhead_of(rest[3:])
         refuse_unless(kind in ("htb", "hfsc", "ets"), "Unknown qdisc", line)
         if verb == "add":
             refuse_unless(not port.root, "Exclusivity flag on, cannot modify", line)
@@ -91,11 +91,11 @@ class Kernel:
 
     def _bands(self, port: Port, args: list[str], line: str) -> None:
         """The classes of ets come with it. What a change does not repeat is as if it had never been told."""
-        told = lists(args, ("bands", "strict", "quanta", "priomap"))
-        count, strict = int(told["bands"][0]), int(told.get("strict", ["0"])[0])
-        refuse_unless(count <= 16 and strict + len(told["quanta"]) == count, "Wrong number of quanta", line)
-        refuse_unless(all(int(band) < count for band in told["priomap"]), "Invalid band in priomap", line)
-        quanta = [""] * strict + [str(min(max(int(one), 256), 2**20)) for one in told["quanta"]]
+        options = lists(args, ("bands", "strict", "quanta", "priomap"))
+        count, strict = int(options["bands"][0]), int(options.get("strict", ["0"])[0])
+        refuse_unless(count <= 16 and strict + len(options["quanta"]) == count, "Wrong number of quanta", line)
+        refuse_unless(all(int(band) < count for band in options["priomap"]), "Invalid band in priomap", line)
+        quanta = [""] * strict + [str(min(max(int(one), 256), 2**20)) for one in options["quanta"]]
         port.classes = {f"51c0:{n:x}": {"parent": "", "quantum": quantum} for n, quantum in enumerate(quanta, 1)}
         port.leaves = {parent: leaf for parent, leaf in port.leaves.items() if parent in port.classes}
 
@@ -153,13 +153,13 @@ class Kernel:
 
     def _filter(self, verb: str, port: Port, name: str, rest: list[str], line: str) -> None:
         refuse_unless(port.clsact, "Parent Qdisc doesn't exist", line)
-        found = re.fullmatch(
+        match = re.fullmatch(
             r"(\w+) protocol ip pref (\d+)(?: handle (\w+) flower ?(.*?)(?: classid (\S+))?((?: action .*)?))?",
             " ".join(rest),
         )
-        refuse_unless(found, "Unknown filter", line)
-        assert found is not None
-        hook, preference, handle = found[1], int(found[2]), found[3]
+        refuse_unless(match, "Unknown filter", line)
+        assert match is not None
+        hook, preference, handle = match[1], int(match[2]), match[3]
         if handle is None:
             gone = [key for key in port.filters if key[:2] == (hook, preference)]
             refuse_unless(verb == "del" and gone, "No such file", line)
@@ -171,13 +171,13 @@ class Kernel:
         if verb == "del":
             del port.filters[key]
             return
-        actions = tuple(found[6].strip().removeprefix("action ").split(" action "))
+        actions = tuple(match[6].strip().removeprefix("action ").split(" action "))
         if verb == "add":
-            same = [k for k, one in port.filters.items() if k[:2] == key[:2] and one[0] == found[4]]
+            same = [k for k, one in port.filters.items() if k[:2] == key[:2] and one[0] == match[4]]
             refuse_unless(not same, "File exists (fl_ht_insert_unique)", line)
-        for steered in re.findall(r"priority (\S+)", found[6]):
+        for steered in re.findall(r"priority (\S+)", match[6]):
             refuse_unless(steered in port.classes, "leads to a class that is not there", line)
-        port.filters[key] = (found[4], found[5] or "", actions)
+        port.filters[key] = (match[4], match[5] or "", actions)
 
     # -- what tc prints ------------------------------------------------------------------------------------------------
 
@@ -192,11 +192,11 @@ class Kernel:
 def words(rest: list[str]) -> dict[str, str]:
     """`limit 30000b ecn` as a dictionary; words that stand alone are given themselves."""
     alone = {"setup", "grio", "ecn"}
-    found, rest = {}, list(rest)
+    options, rest = {}, list(rest)
     while rest:
         word = rest.pop(0)
-        found[word] = word if word in alone else rest.pop(0)
-    return found
+        options[word] = word if word in alone else rest.pop(0)
+    return options
 
 
 def bits(text: str) -> int:
@@ -207,7 +207,7 @@ def octets(text: str) -> int:
     return int(text.removesuffix("b"))
 
 
-def told_overhead(rest: list[str]) -> list[str]:
+def overhead_of(rest: list[str]) -> list[str]:
     """The size table's overhead, 0 where there is none, then what follows."""
     if rest[0] != "stab":
         return ["0", *rest]
@@ -217,27 +217,27 @@ def told_overhead(rest: list[str]) -> list[str]:
 
 def lists(rest: list[str], names: tuple[str, ...]) -> dict[str, list[str]]:
     """`bands 4 quanta 1 2 3` as a dictionary of lists."""
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for word in rest:
         if word in names:
             name = word
-            found[name] = []
+            values[name] = []
         else:
-            found[name].append(word)
-    return found
+            values[name].append(word)
+    return values
 
 
 def curves(rest: list[str]) -> dict[str, dict[str, str]]:
     """`rt m1 8bit d 1us m2 8bit ls m2 8bit` as dictionaries of their parts."""
-    found: dict[str, dict[str, str]] = {}
+    by_kind: dict[str, dict[str, str]] = {}
     words_ = iter(rest)
     for word in words_:
         if word in ("rt", "ls", "ul"):
             kind = word
-            found[kind] = {}
+            by_kind[kind] = {}
         else:
-            found[kind][word] = next(words_)
-    return found
+            by_kind[kind][word] = next(words_)
+    return by_kind
 
 
 def curve_text(curve: dict[str, str]) -> str:
@@ -259,9 +259,9 @@ def _root_options(port: Port) -> dict[str, Any]:
         return {"default": args[1].removeprefix("0x")}
     if kind != "ets":
         return {}
-    told = lists(args, ("bands", "strict", "quanta", "priomap"))
+    settings = lists(args, ("bands", "strict", "quanta", "priomap"))
     quanta = [int(one["quantum"]) for one in port.classes.values() if one["quantum"]]
-    options = {"bands": len(port.classes), "quanta": quanta, "priomap": [int(band) for band in told["priomap"]]}
+    options = {"bands": len(port.classes), "quanta": quanta, "priomap": [int(band) for band in settings["priomap"]]}
     return options | ({"strict": len(port.classes) - len(quanta)} if len(quanta) < len(port.classes) else {})
 
 
@@ -321,12 +321,12 @@ def _class_text(classid: str, args: dict[str, str], leaf: dict[str, Any] | None)
 
 
 def _hfsc_text(classid: str, args: dict[str, str], leaf: dict[str, Any] | None) -> str:
-    told = dict(args)
-    if told.get("rt") == told.get("ls"):
-        told["sc"] = told.pop("rt")
-        del told["ls"]
+    options = dict(args)
+    if options.get("rt") == options.get("ls"):
+        options["sc"] = options.pop("rt")
+        del options["ls"]
     text = f"class hfsc {classid} parent {args['parent']} " + (f"leaf {leaf['handle']} " if leaf else "")
-    return text + "".join(f"{kind} {told[kind]} " for kind in ("sc", "rt", "ls", "ul") if kind in told)
+    return text + "".join(f"{kind} {options[kind]} " for kind in ("sc", "rt", "ls", "ul") if kind in options)
 
 
 def _band_text(classid: str, args: dict[str, str], leaf: dict[str, Any] | None) -> str:
@@ -336,29 +336,29 @@ def _band_text(classid: str, args: dict[str, str], leaf: dict[str, Any] | None) 
 
 def _filter_text(packets: str, actions: tuple[str, ...]) -> Iterator[str]:
     yield "  eth_type ipv4"
-    told = iter(packets.split())
-    for key in told:
-        yield f"  {key} {next(told)}"
+    words = iter(packets.split())
+    for key in words:
+        yield f"  {key} {next(words)}"
     yield "  not_in_hw"
     for order, action in enumerate(actions, 1):
         yield from (f"\taction order {order}: {_action_text(action)}".splitlines())
 
 
 def _action_text(action: str) -> str:
-    if found := re.fullmatch(r"police rate (\d+)bit burst (\d+)b mtu 16Kb conform-exceed (\w+)/(\w+)", action):
-        rate = int(found[1])
-        verdicts = "/".join("pass" if word == "ok" else word for word in found.groups()[2:])
-        bucket = shown_bucket(rate, int(found[2]))
+    if match := re.fullmatch(r"police rate (\d+)bit burst (\d+)b mtu 16Kb conform-exceed (\w+)/(\w+)", action):
+        rate = int(match[1])
+        verdicts = "/".join("pass" if word == "ok" else word for word in match.groups()[2:])
+        bucket = shown_bucket(rate, int(match[2]))
         text = f" police 0x1 rate {rate_text(rate)} burst {bucket} mtu {size_text(16384)} action {verdicts}"
         return f"{text} overhead 0b \n\tref 1 bind 1 "
-    if found := re.fullmatch(r"pedit ex munge ip dsfield set (\w+) retain 0xfc pipe", action):
-        value = int(found[1], 16)
+    if match := re.fullmatch(r"pedit ex munge ip dsfield set (\w+) retain 0xfc pipe", action):
+        value = int(match[1], 16)
         key = f"at ipv4+0: val 00{value:02x}0000 mask ff03ffff"
         return f" pedit action pipe keys 1\n \t index 1 ref 1 bind 1\n\t key #0  {key}"
     if action == "csum ip4h":
         return "csum (iph) action pass\n\tindex 1 ref 1 bind 1"
     if action == "ok":
         return "gact action pass\n\t random type none pass val 0\n\t index 1 ref 1 bind 1"
-    if found := re.fullmatch(r"skbedit priority (\S+) pipe", action):
-        return f"skbedit  priority {found[1]} pipe\n\t index 1 ref 1 bind 1"
+    if match := re.fullmatch(r"skbedit priority (\S+) pipe", action):
+        return f"skbedit  priority {match[1]} pipe\n\t index 1 ref 1 bind 1"
     raise Refused(f'What is "{action}"?')

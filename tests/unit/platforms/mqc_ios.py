@@ -127,22 +127,24 @@ class MqcIos:
         return True
 
     def _numbered(self, no: bool, line: str) -> None:
-        found = NUMBERED.fullmatch(line.removeprefix("no "))
-        assert found is not None
-        number = found[1]
+        match = NUMBERED.fullmatch(line.removeprefix("no "))
+        assert match is not None
+        number = match[1]
         refuse_unless(100 <= int(number) <= 199 or 2000 <= int(number) <= 2699, "no extended list", line)
         refuse_unless(not self._policed(number), "a policy matches by the list in mid-change", line)
         if no:
             refuse_unless(number in self.state.lists, "no such list", line)
             del self.state.lists[number]  # whatever entry is said
         else:
-            self.state.lists.setdefault(number, []).append(found[2])
+            self.state.lists.setdefault(number, []).append(match[2])
 
     def _class_map(self, words: list[str], no: bool, line: str, depth: int) -> None:
         name = words[-1]
         if no:
             used = any(name in classes for classes in self.state.policies.values())
-            used = used or any(name in " ".join(told) for p in self.state.policies.values() for told in p.values())
+            used = used or any(
+                name in " ".join(statements) for p in self.state.policies.values() for statements in p.values()
+            )
             refuse_unless(name in self.state.maps and not used, "Class-map is being used", line)
             del self.state.maps[name]
             return
@@ -237,7 +239,7 @@ class MqcIos:
     def _groups_used(self) -> list[str]:
         ports = [one.split()[1] for lines in self.state.ports.values() for one in lines if one.startswith("tx-cos")]
         return ports + [
-            one.split()[-1] for head, told in self.state.sections.items() if head[0] == "s" for one in told
+            one.split()[-1] for head, statements in self.state.sections.items() if head[0] == "s" for one in statements
         ]
 
     def _lines(self, head: str, line: str, _: int) -> bool:
@@ -248,29 +250,29 @@ class MqcIos:
             "destination-slot",
         ):
             return False
-        told, key = self.state.sections[head], _setting(line.removeprefix("no "))
-        there = [one for one in told if _setting(one) == key]
+        statements, key = self.state.sections[head], _setting(line.removeprefix("no "))
+        there = [one for one in statements if _setting(one) == key]
         refuse_unless(there or not line.startswith("no "), "not there", line)
         for one in there:
-            told.remove(one)
+            statements.remove(one)
         if not line.startswith("no "):
-            told.append(line)
+            statements.append(line)
         return True
 
     def _port(self, name: str, line: str, _: int) -> bool:
         no, body = line.startswith("no "), line.removeprefix("no ")
-        told = self.state.ports[name]
+        statements = self.state.ports[name]
         if body.split()[0] not in ("service-policy", "tx-cos"):
             return False
         if no:
-            refuse_unless(body in told, "not attached", line)
-            told.remove(body)
+            refuse_unless(body in statements, "not attached", line)
+            statements.remove(body)
             return True
         key, target = body.rsplit(" ", 1)
         known = self.state.policies if key.startswith("service") else {g.split()[1] for g in self.state.sections}
         refuse_unless(target in known, "not configured", line)
-        refuse_unless(not [one for one in told if one.startswith(f"{key} ")], "another one is attached", line)
-        told.append(body)
+        refuse_unless(not [one for one in statements if one.startswith(f"{key} ")], "another one is attached", line)
+        statements.append(body)
         return True
 
     def _check_sums(self, line: str) -> None:
@@ -278,7 +280,7 @@ class MqcIos:
             shares = [
                 re.findall(r"(?:bandwidth|priority) percent (\d+)", "\n".join(body)) for body in classes.values()
             ]
-            refuse_unless(sum(int(one) for found in shares for one in found) <= 100, "more than 100 %", line)
+            refuse_unless(sum(int(one) for percents in shares for one in percents) <= 100, "more than 100 %", line)
             for body in classes.values():
                 limits = [int(one.split()[1]) for one in body if one.startswith("queue-limit ")]
                 highest = [int(one.split()[4]) for one in body if re.match("random-detect (dscp|precedence) ", one)]
@@ -340,15 +342,15 @@ class MqcIos:
             yield from ("!", f"interface {name}", " no ip address", *(f" {line}" for line in lines))
         yield "!"
         for name, entries in self.state.lists.items():
-            told = [_with_names(entry) for entry in entries]
+            named = [_with_names(entry) for entry in entries]
             if name.isdigit():
-                yield from (f"access-list {name} {entry}" for entry in told)
+                yield from (f"access-list {name} {entry}" for entry in named)
             else:
                 yield f"ip access-list extended {name}"
                 numbers = (
-                    (f"{10 * n} " for n in range(1, len(told) + 1)) if release == "16" else iter(lambda: "", None)
+                    (f"{10 * n} " for n in range(1, len(named) + 1)) if release == "16" else iter(lambda: "", None)
                 )
-                yield from (f" {number}{entry}" for number, entry in zip(numbers, told, strict=False))
+                yield from (f" {number}{entry}" for number, entry in zip(numbers, named, strict=False))
         yield "end"
 
 
@@ -374,7 +376,7 @@ def _permits(entry: list[str], packet: Packet) -> bool:
     ends = re.fullmatch(r"permit (\S+) host (\S+)(?: eq (\d+))? host (\S+)(?: eq (\d+))?", " ".join(entry))
     assert ends is not None
     mine = (packet.protocol, packet.source, str(packet.source_port), packet.destination, str(packet.destination_port))
-    return all(told is None or told == has for told, has in zip(ends.groups(), mine, strict=True))
+    return all(wanted is None or wanted == has for wanted, has in zip(ends.groups(), mine, strict=True))
 
 
 def _shown(line: str, release: str) -> Iterator[str]:

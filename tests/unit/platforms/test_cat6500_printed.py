@@ -54,7 +54,7 @@ def policed(text: str) -> dict[str, Policed]:
     """The policers of a configuration by the packets that they police, whatever the names of its objects."""
     lists: dict[str, str] = {}
     matches: dict[str, str] = {}
-    found: dict[str, Policed] = {}
+    policed: dict[str, Policed] = {}
     head = ""
     for line in (line.strip() for line in text.splitlines()):
         words = line.split()
@@ -69,8 +69,8 @@ def policed(text: str) -> dict[str, Policed]:
     for name, police in re.findall(r"class (\S+)\n +police (.*)", text):
         rate, normal, most, _, *conform, _, exceed = police.split()
         packets = lists[matches[name]]
-        found[packets] = Policed(packets, int(rate), (int(normal), int(most)), " ".join(conform), exceed)
-    return found
+        policed[packets] = Policed(packets, int(rate), (int(normal), int(most)), " ".join(conform), exceed)
+    return policed
 
 
 def test_the_printed_policers_are_rendered() -> None:

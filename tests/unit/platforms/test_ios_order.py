@@ -129,10 +129,10 @@ def test_a_numbered_list_is_written_while_no_policy_uses_it() -> None:
 
 def test_the_written_order_is_kept_where_it_means_something() -> None:
     owned = flows({2: FROM_SSH_TO_WEB, 4: TCP, 6: UDP})
-    f2, f4, f6, standing = owned.policies["SLOTCAR-IN-eth1"].classes
+    f2, f4, f6, reset = owned.policies["SLOTCAR-IN-eth1"].classes
     assert [one.flow for one in (f2, f4, f6)] == [2, 4, 6]
-    assert canonical((f6, f2, f4, standing), owned) == (f2, f4, f6, standing)
-    assert canonical((f4, f2, f6, standing), owned) == (f4, f2, f6, standing)
+    assert canonical((f6, f2, f4, reset), owned) == (f2, f4, f6, reset)
+    assert canonical((f4, f2, f6, reset), owned) == (f4, f2, f6, reset)
 
 
 def test_lighter_shares_are_told_first() -> None:

@@ -107,9 +107,9 @@ def test_the_order_of_terms_is_what_the_device_says(device: Device) -> None:
     turned = PREMIUM[:first] + PREMIUM[first:].replace("SLOTCAR-F2", "X", 1).replace("SLOTCAR-RESET", "SLOTCAR-F2", 1)
     turned = turned.replace("<name>X<", "<name>SLOTCAR-RESET<")
     assert first < last
-    found = running(data(turned), device)
-    assert found.text != PREMIUM
-    change = renderer_of(device).change(found, running(data(PREMIUM), device), device)
+    read = running(data(turned), device)
+    assert read.text != PREMIUM
+    change = renderer_of(device).change(read, running(data(PREMIUM), device), device)
     assert sum("operation" in line for line in change.apply) == 1
 
 
@@ -161,8 +161,8 @@ def test_an_operators_own_is_not_ours(device: Device) -> None:
 
 
 def test_an_input_filter_is_refused_and_the_option_is_named(device: Device) -> None:
-    told = refusal(junos(attached("ge-0/0/1", "<input><filter-name>EDGE-IN</filter-name></input>")), device)
-    assert told == (
+    words = refusal(junos(attached("ge-0/0/1", "<input><filter-name>EDGE-IN</filter-name></input>")), device)
+    assert words == (
         "north-edge ge-0/0/1.0: `filter input EDGE-IN` is in the way of Slotcar's; say"
         " `input_filter:ge-0/0/1.0: EDGE-IN` in slotcar_options and Slotcar's term is asked before it; or take it away,"
         " or leave this interface out of the inventory"
@@ -178,9 +178,9 @@ def test_an_input_filter_is_refused_and_the_option_is_named(device: Device) -> N
     ],
 )
 def test_filters_that_no_term_can_be_put_before_are_refused(inside: str, device: Device) -> None:
-    told = refusal(junos(attached("ge-0/0/1", inside)), device)
-    assert told.startswith("north-edge ge-0/0/1.0: `filter input A (input")
-    assert "input_filter" not in told
+    words = refusal(junos(attached("ge-0/0/1", inside)), device)
+    assert words.startswith("north-edge ge-0/0/1.0: `filter input A (input")
+    assert "input_filter" not in words
 
 
 def test_a_filter_on_the_way_out_or_elsewhere_is_none_of_our_business(device: Device) -> None:
@@ -218,8 +218,8 @@ def test_what_a_group_gives_an_interface_is_refused(device: Device) -> None:
     inner = attached("&lt;ge-*&gt;", "<input><filter-name>BACKBONE-IN</filter-name></input>", unit="&lt;*&gt;")
     group = f"<groups><name>BACKBONE</name>{inner}</groups>"
     assert running(junos(group), device).foreign == (), "it is applied nowhere"
-    told = refusal(junos(f"{group}<apply-groups>BACKBONE</apply-groups>"), device)
-    assert "`filter input BACKBONE-IN` of the group BACKBONE is in the way" in told
+    words = refusal(junos(f"{group}<apply-groups>BACKBONE</apply-groups>"), device)
+    assert "`filter input BACKBONE-IN` of the group BACKBONE is in the way" in words
 
 
 @pytest.mark.parametrize(
@@ -231,11 +231,11 @@ def test_what_a_group_gives_an_interface_is_refused(device: Device) -> None:
     ],
 )
 def test_queues_that_are_not_free_are_refused(inside: str, said: str, device: Device) -> None:
-    told = refusal(
+    words = refusal(
         junos(f"<class-of-service><forwarding-classes>{inside}</forwarding-classes></class-of-service>"), device
     )
-    assert said in told
-    assert told.endswith("choose other queues in slotcar_options, or free these")
+    assert said in words
+    assert words.endswith("choose other queues in slotcar_options, or free these")
 
 
 # -- a term in an operator's filter ------------------------------------------------------------------------------------
@@ -258,13 +258,13 @@ def test_the_term_stands_first_and_is_put_back_there(extending: Device) -> None:
         candidate.edit(change.apply)
 
     def terms() -> list[str]:
-        (found,) = [one for one in candidate.root.iter("filter") if one.findtext("name") == "EDGE-IN"]
-        return [str(one.findtext("name")) for one in found.iter("term")]
+        (filter_,) = [one for one in candidate.root.iter("filter") if one.findtext("name") == "EDGE-IN"]
+        return [str(one.findtext("name")) for one in filter_.iter("term")]
 
     push()
     assert terms() == ["SLOTCAR", "SPOOFED", "ALL"]
-    (found,) = [one for one in candidate.root.iter("filter") if one.findtext("name") == "EDGE-IN"]
-    found.append(found.find("term"))
+    (filter_,) = [one for one in candidate.root.iter("filter") if one.findtext("name") == "EDGE-IN"]
+    filter_.append(filter_.find("term"))
     assert terms() == ["SPOOFED", "ALL", "SLOTCAR"]
     assert running(candidate.reply, extending) != wanted(extending)
     push()
@@ -333,12 +333,12 @@ def test_a_filter_that_is_elsewhere_than_the_option_says_is_refused(
 def test_an_option_that_cannot_be_is_refused(name: str, options: dict[str, object], said: str | None) -> None:
     network = load_network(INVENTORY)
     device = network.devices[name]
-    asking = device.model_copy(update={"options": dict(device.options) | options})
+    configured = device.model_copy(update={"options": dict(device.options) | options})
     if said is None:
-        assert "<color-aware/>" in renderer_of(device).configuration(intents_at((), network)[name], asking).text
+        assert "<color-aware/>" in renderer_of(device).configuration(intents_at((), network)[name], configured).text
         return
     with pytest.raises(Unrenderable) as refused:
-        renderer_of(device).configuration(intents_at((), network)[name], asking)
+        renderer_of(device).configuration(intents_at((), network)[name], configured)
     assert said in str(refused.value)
 
 
@@ -376,12 +376,12 @@ def test_what_is_no_interface_of_junos_is_refused(name: str, device: Device) -> 
 def test_a_policer_and_a_scheduler_give_no_less_than_was_promised(device: Device) -> None:
     network = load_network(INVENTORY)
     intent = intents_at((), network)["north-edge"]
-    found = renderer_of(device).configuration(intent, device).text
+    text = renderer_of(device).configuration(intent, device).text
     for egress in intent.egress:
         for queue in egress.queues:
             if queue.service.value in ("ip-premium", "assured-rate"):
                 rate_bps = -(-egress.capacity_bps * queue.share_ppm // 1_000_000)
-                assert f"<rate>{rate_bps}</rate>" in found
+                assert f"<rate>{rate_bps}</rate>" in text
 
 
 def test_what_is_out_of_range_is_refused_with_both_numbers(device: Device) -> None:

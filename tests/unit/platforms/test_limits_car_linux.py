@@ -14,8 +14,8 @@ from tests.unit.platforms.worlds import entry, intents, network
 
 def a_flow(platform: str, **changes: int) -> tuple[QosIntent, Device]:
     where = network(platform)
-    found = next(intent for intent in intents(where, entry(where)).values() if intent.flows)
-    return replace(found, flows=(replace(found.flows[0], **changes),)), where.devices[found.device]
+    with_flows = next(intent for intent in intents(where, entry(where)).values() if intent.flows)
+    return replace(with_flows, flows=(replace(with_flows.flows[0], **changes),)), where.devices[with_flows.device]
 
 
 @pytest.mark.parametrize(

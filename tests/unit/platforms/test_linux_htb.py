@@ -30,19 +30,19 @@ def admitted(wanted: Egress, service: Service) -> int:
 
 @given(loads())
 def test_no_guarantee_is_less_than_what_is_admitted(wanted: Egress) -> None:
-    found = classes(wanted)
+    by_minor = classes(wanted)
     for minor, service in ((PREMIUM, Service.IP_PREMIUM), (ASSURED, Service.ASSURED_RATE), (QBSS, Service.QBSS)):
-        assert found[minor].rate_bps >= min(admitted(wanted, service), found["1"].rate_bps)
+        assert by_minor[minor].rate_bps >= min(admitted(wanted, service), by_minor["1"].rate_bps)
 
 
 @given(loads())
 def test_the_guarantees_are_the_links_class_together_which_is_less_than_the_line(wanted: Egress) -> None:
-    found = classes(wanted)
-    assert found["1"].rate_bps == found["1"].ceil_bps <= 0.99 * wanted.capacity_bps
-    promised = sum(found[minor].rate_bps for minor in (PREMIUM, ASSURED, BEST, QBSS))
+    by_minor = classes(wanted)
+    assert by_minor["1"].rate_bps == by_minor["1"].ceil_bps <= 0.99 * wanted.capacity_bps
+    promised = sum(by_minor[minor].rate_bps for minor in (PREMIUM, ASSURED, BEST, QBSS))
     rounding = 4 * max(numbers.grain_bps(wanted.capacity_bps), LEAST_RATE_BPS)
     reserved = sum(admitted(wanted, one) for one in Service if one is not Service.BEST_EFFORT)
-    assert promised <= max(found["1"].rate_bps, reserved) + rounding
+    assert promised <= max(by_minor["1"].rate_bps, reserved) + rounding
 
 
 @given(loads())
@@ -59,8 +59,8 @@ def test_a_queue_of_premium_drains(premium_bps: int) -> None:
 
 
 def test_nothing_admitted_takes_nothing_from_best_effort() -> None:
-    found = classes(egress(CAPACITY_BPS, 0, 0, (800_000, 150_000, 10_000)))
-    assert (found[PREMIUM].rate_bps, found[BEST].rate_bps) == (LEAST_RATE_BPS, 10_290_000)
+    by_minor = classes(egress(CAPACITY_BPS, 0, 0, (800_000, 150_000, 10_000)))
+    assert (by_minor[PREMIUM].rate_bps, by_minor[BEST].rate_bps) == (LEAST_RATE_BPS, 10_290_000)
 
 
 @given(loads())
@@ -70,5 +70,5 @@ def test_a_bucket_holds_two_milliseconds_of_its_rate_and_two_frames(wanted: Egre
 
 
 def test_a_bucket_at_the_labs_rates_is_no_more_than_a_few_frames() -> None:
-    found = classes(egress(CAPACITY_BPS, 6_437_500, 0, (800_000, 150_000, 10_000)))
-    assert {one.burst_bytes for one in found.values()} <= {3_200, 4_096}
+    by_minor = classes(egress(CAPACITY_BPS, 6_437_500, 0, (800_000, 150_000, 10_000)))
+    assert {one.burst_bytes for one in by_minor.values()} <= {3_200, 4_096}

@@ -41,8 +41,8 @@ def rendered(device: Device, capacity_bps: int = 100_000_000, **flow: int | Serv
 
 
 def test_an_interfaces_scheduler_stands_in_for_the_routers() -> None:
-    found = load_network(GOLDEN / "inventories" / "linux-tc-schedulers")
-    kinds = {f"{d.name} {name}": one.scheduler for d in found.devices.values() for name, one in d.interfaces.items()}
+    network = load_network(GOLDEN / "inventories" / "linux-tc-schedulers")
+    kinds = {f"{d.name} {name}": one.scheduler for d in network.devices.values() for name, one in d.interfaces.items()}
     assert kinds == {
         **{f"west eth{n}": Scheduler.HFSC for n in (1, 2, 3)},
         **{f"east eth{n}": Scheduler.ETS for n in (1, 2)},
@@ -205,23 +205,25 @@ def loads(draw: st.DrawFn) -> Egress:
 
 @given(loads())
 def test_each_band_has_its_guarantee_of_what_premium_leaves(wanted: Egress) -> None:
-    found = bands.round_of(wanted, "r1:eth1")
-    assert all(256 <= quantum <= 2**20 for quantum in found.quanta.values())
+    round_ = bands.round_of(wanted, "r1:eth1")
+    assert all(256 <= quantum <= 2**20 for quantum in round_.quanta.values())
     rates = {queue.service: queue.rate_bps for queue in wanted.queues}
     left_bps = sum(rates[one] for one in bands.ROBIN)
     for service in (ASSURED, QBSS):
-        assert found.quanta[service] * left_bps >= rates[service] * found.length, "promised: rounded up, never down"
+        assert round_.quanta[service] * left_bps >= rates[service] * round_.length, "promised: rounded up, never down"
     if rates[BEST] * 100 >= left_bps:
-        assert found.quanta[BEST] * 1_000 >= found.length * 9, "over-estimating leaves best effort 1 %, less a quantum"
+        assert round_.quanta[BEST] * 1_000 >= round_.length * 9, (
+            "over-estimating leaves best effort 1 %, less a quantum"
+        )
 
 
 def test_an_assured_rate_is_over_estimated_as_d73_found() -> None:
     """D7.3 §8.1.1: 2 % took 8.5 times its weight, 8 % took 3 times."""
     shares = (0, 300_000, 10_000)
     for promised_ppm, taken_ppm in ((20_000, 170_000), (80_000, 240_000)):
-        found = bands.round_of(egress(1_000_000_000, 0, promised_ppm * 1_000, shares), "r1:eth1")
-        assert found.quanta[ASSURED] == taken_ppm * bands.ROUND_BYTES // 1_000_000
-        assert found.quanta[QBSS] == bands.ROUND_BYTES // 100
+        round_ = bands.round_of(egress(1_000_000_000, 0, promised_ppm * 1_000, shares), "r1:eth1")
+        assert round_.quanta[ASSURED] == taken_ppm * bands.ROUND_BYTES // 1_000_000
+        assert round_.quanta[QBSS] == bands.ROUND_BYTES // 100
 
 
 def test_shares_that_leave_best_effort_nothing_are_refused_at_every_plan() -> None:
@@ -336,11 +338,11 @@ def test_ets_is_read_back_from_what_tc_prints() -> None:
 @pytest.mark.parametrize("scheduler", Scheduler)
 def test_an_operators_own_hfsc_is_left_alone(scheduler: Scheduler) -> None:
     device = one_interface(scheduler)
-    found = read(HFSC_PRINTED.replace("51c", "1"), NO_CLASSES, device)
-    assert (found.lines, found.foreign) == ((), ("eth1: the root qdisc hfsc 10:",))
+    read_back = read(HFSC_PRINTED.replace("51c", "1"), NO_CLASSES, device)
+    assert (read_back.lines, read_back.foreign) == ((), ("eth1: the root qdisc hfsc 10:",))
     wanted = renderer_of(device).configuration(replace(intents(network("linux-tc"))["r2"], egress=()), device)
-    assert renderer_of(device).change(found, wanted, device).apply is not None
+    assert renderer_of(device).change(read_back, wanted, device).apply is not None
     whole = intents(network("linux-tc"))["r2"]
     only = replace(whole, egress=whole.egress[:1], aggregates=(), untrusted=())
     with pytest.raises(Unrenderable, match="eth1 carries the root qdisc hfsc 10:, which is not Slotcar's"):
-        renderer_of(device).change(found, renderer_of(device).configuration(only, device), device)
+        renderer_of(device).change(read_back, renderer_of(device).configuration(only, device), device)

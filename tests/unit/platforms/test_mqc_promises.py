@@ -43,17 +43,17 @@ def rendered(
 
 def bodies(configuration: Configuration, policy: str) -> dict[str, list[str]]:
     """Lines of each class of a policy map."""
-    found: dict[str, list[str]] = {}
+    classes: dict[str, list[str]] = {}
     inside, name = False, ""
     for line in configuration.lines:
         if not line.startswith(" "):
             inside = line == f"policy-map {policy}"
         elif inside and line.startswith(" class "):
             name = line.split()[1]
-            found[name] = []
+            classes[name] = []
         elif inside:
-            found[name].append(line.strip())
-    return found
+            classes[name].append(line.strip())
+    return classes
 
 
 @given(one=worlds.reservations, platform=st.sampled_from(PLATFORMS))
@@ -65,14 +65,14 @@ def test_a_policer_passes_no_less_than_was_reserved(one: object, platform: str) 
         configuration = renderer_of(device).configuration(intent, device)
         for flow in intent.flows:
             (*_, line) = bodies(configuration, f"SLOTCAR-IN-{flow.interface.name}")[f"SLOTCAR-F{flow.number}"]
-            told = dict(zip(line.split()[1:], line.split()[2:], strict=False))
+            settings = dict(zip(line.split()[1:], line.split()[2:], strict=False))
             if flow.service in (Service.IP_PREMIUM, Service.ASSURED_RATE):
-                assert int(told["cir"]) >= flow.cir_bps
-                assert int(told["bc"]) >= flow.cbs_bytes
-                assert int(told["cir"]) < max(8_001, flow.cir_bps + 1)
-            if "pir" in told:
-                assert int(told["pir"]) >= flow.pir_bps
-                assert int(told["be"]) >= flow.pbs_bytes
+                assert int(settings["cir"]) >= flow.cir_bps
+                assert int(settings["bc"]) >= flow.cbs_bytes
+                assert int(settings["cir"]) < max(8_001, flow.cir_bps + 1)
+            if "pir" in settings:
+                assert int(settings["pir"]) >= flow.pir_bps
+                assert int(settings["be"]) >= flow.pbs_bytes
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
@@ -248,7 +248,7 @@ def test_a_shaped_share_is_no_less_than_that_of_the_capacity(capacity_bps: int) 
     device = device_of(network, "r2", shape="eth1, eth2")
     text = renderer_of(device).configuration(replace(intent, egress=(egress,)), device).text
     assert "shape average 50000000\n  service-policy SLOTCAR-OUT-eth1\n" in text
-    (percent,) = (int(told) for told in re.findall(r"priority percent (\d+)", text))
+    (percent,) = (int(match) for match in re.findall(r"priority percent (\d+)", text))
     assert percent * 50_000_000 >= 45 * capacity_bps
     assert "service-policy output SLOTCAR-SHAPE-eth1\n" in text
 

@@ -64,10 +64,10 @@ def test_a_reply_is_read_whatever_is_around_it(reply: str, device: Device) -> No
     ],
 )
 def test_what_a_device_says_otherwise_means_the_same(ours: str, theirs: str, device: Device) -> None:
-    told = "".join(line.strip() for line in PREMIUM.splitlines())
+    premium = "".join(line.strip() for line in PREMIUM.splitlines())
     ours = "".join(line.strip() for line in ours.splitlines())
-    assert ours in told
-    assert running(data(told.replace(ours, theirs)), device).text == PREMIUM
+    assert ours in premium
+    assert running(data(premium.replace(ours, theirs)), device).text == PREMIUM
 
 
 def test_the_second_bucket_of_two_rates_is_not_taken_for_an_addition(device: Device) -> None:
@@ -82,9 +82,9 @@ def test_the_order_of_classes_is_what_the_device_says(device: Device) -> None:
     ends = [n for n, line in enumerate(lines) if line == "      </class>" and n > start]
     first, rest = lines[start + 1 : ends[0] + 1], lines[ends[0] + 1 : ends[1] + 1]
     turned = [*lines[: start + 1], *rest, *first, *lines[ends[1] + 1 :]]
-    found = running(data("\n".join(turned)), device)
-    assert found.text != PREMIUM
-    change = renderer_of(device).change(found, running(data(PREMIUM), device), device)
+    read = running(data("\n".join(turned)), device)
+    assert read.text != PREMIUM
+    change = renderer_of(device).change(read, running(data(PREMIUM), device), device)
     assert sum("operation" in line for line in change.apply) == 1
 
 
@@ -143,17 +143,17 @@ def attached(name: str, way: str, policy: str) -> str:
 
 @pytest.mark.parametrize("way", ["input", "output"])
 def test_an_operators_policy_where_ours_would_go_is_refused(way: str, device: Device) -> None:
-    found = running(attached("0/1", way, "OPS"), device)
-    assert found.lines == ()
-    assert found.foreign == (f"GigabitEthernet0/1: `service-policy {way} OPS`",)
+    read = running(attached("0/1", way, "OPS"), device)
+    assert read.lines == ()
+    assert read.foreign == (f"GigabitEthernet0/1: `service-policy {way} OPS`",)
     with pytest.raises(Unrenderable, match=f"`service-policy {way} OPS` stands, which is not Slotcar's"):
-        renderer_of(device).change(found, running(data(PREMIUM), device), device)
+        renderer_of(device).change(read, running(data(PREMIUM), device), device)
 
 
 def test_an_operators_policy_elsewhere_is_none_of_our_business(device: Device) -> None:
-    found = running(attached("0/9", "input", "OPS"), device)
-    assert found.foreign == ()
-    assert renderer_of(device).change(found, running(data(PREMIUM), device), device).apply
+    read = running(attached("0/9", "input", "OPS"), device)
+    assert read.foreign == ()
+    assert renderer_of(device).change(read, running(data(PREMIUM), device), device).apply
 
 
 def test_names_that_only_contain_the_prefix_are_an_operators(device: Device) -> None:
@@ -176,9 +176,9 @@ def said(*lines: str) -> Ios:
 def test_a_colour_aware_policer_is_refused_in_words() -> None:
     network = load_network(RENDER / "inventories" / "cisco-iosxe-netconf")
     hub = network.devices["hub"]
-    asking = hub.model_copy(update={"options": dict(hub.options) | {"colour_aware": True}})
+    configured = hub.model_copy(update={"options": dict(hub.options) | {"colour_aware": True}})
     with pytest.raises(Unrenderable, match=r"hub: slotcar_options.colour_aware: .*no colour-aware policer"):
-        renderer_of(hub).configuration(intents_at((), network)["hub"], asking)
+        renderer_of(hub).configuration(intents_at((), network)["hub"], configured)
 
 
 @pytest.mark.parametrize("name", ["Serial0/0", "Port-channel1.100", "ATM1/0.1", "Wlan"])

@@ -16,13 +16,15 @@ FORBIDDEN = (nodes.BinExpr, nodes.Filter, nodes.Concat, nodes.Slice, nodes.Unary
 def computed(source: str) -> list[str]:
     tree = Environment(autoescape=False).parse(source)  # noqa: S701 - it is parsed only
     macros = {macro.name for macro in tree.find_all(nodes.Macro)}
-    found = [type(node).__name__ for node in tree.find_all(FORBIDDEN) if not isinstance(node, nodes.Not | nodes.And)]
-    found += [
+    forbidden = [
+        type(node).__name__ for node in tree.find_all(FORBIDDEN) if not isinstance(node, nodes.Not | nodes.And)
+    ]
+    forbidden += [
         f"call of {getattr(call.node, 'name', call.node)}"
         for call in tree.find_all(nodes.Call)
         if not (isinstance(call.node, nodes.Name) and call.node.name in macros)
     ]
-    return found
+    return forbidden
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))

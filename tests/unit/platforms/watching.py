@@ -76,8 +76,8 @@ def keeps_its_class(ios: MqcIos, flows: list[EdgeFlow]) -> None:
 
     def look(line: str) -> None:
         for flow in flows:
-            found = ios.class_of(flow.interface.name, packet_of(flow.match))
-            assert found == f"{PREFIX}F{flow.number}", f"{flow.label} is in {found} after `{line}`"
+            name = ios.class_of(flow.interface.name, packet_of(flow.match))
+            assert name == f"{PREFIX}F{flow.number}", f"{flow.label} is in {name} after `{line}`"
 
     ios.watch = look
 

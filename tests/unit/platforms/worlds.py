@@ -47,8 +47,8 @@ def entry(where: Network, number: int = 1, **changes: Any) -> Entry:
 
 
 def numbered(asked: Sequence[Reservation], where: Network, numbers: Sequence[int]) -> list[Entry]:
-    found = entries_of(asked, where, START)
-    return [replace(one, number=number) for one, number in zip(found, numbers, strict=True)]
+    entries = entries_of(asked, where, START)
+    return [replace(one, number=number) for one, number in zip(entries, numbers, strict=True)]
 
 
 def active(entries: Sequence[Entry]) -> list[Active]:

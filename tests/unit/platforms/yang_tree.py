@@ -74,9 +74,9 @@ def _key(one: etree._Element) -> str:
     return ""
 
 
-def _apply(parent: etree._Element, told: etree._Element) -> None:
-    there = [one for one in parent if one.tag == told.tag and _key(one) == _key(told)]
-    operation = told.get(OPERATION, "merge")
+def _apply(parent: etree._Element, change: etree._Element) -> None:
+    there = [one for one in parent if one.tag == change.tag and _key(one) == _key(change)]
+    operation = change.get(OPERATION, "merge")
     assert len(there) <= 1 or operation == "replace"
     assert operation in {"merge", "create", "replace", "remove"}
     if operation == "remove":
@@ -85,13 +85,13 @@ def _apply(parent: etree._Element, told: etree._Element) -> None:
         _prune(parent)
         return
     if operation == "create":
-        assert not there, f"data-exists: {told.tag} {_key(told)}"
-    if there and operation == "merge" and len(told):
-        for child in told:
+        assert not there, f"data-exists: {change.tag} {_key(change)}"
+    if there and operation == "merge" and len(change):
+        for child in change:
             _apply(there[0], child)
         _prune(there[0])
         return
-    fresh = deepcopy(told)
+    fresh = deepcopy(change)
     for one in fresh.iter():
         inner = one.attrib.pop(OPERATION, "merge")
         assert one is fresh or inner in {"merge", "create"}

@@ -38,9 +38,9 @@ CMS, ATLAS = configured("cms"), configured("atlas")
 def archive_of(folder: Path, *revisions: Mapping[str, tuple[ConfiguredReservation, ...]]) -> tuple[Archive, list[str]]:
     """An archive of these revisions, a minute apart: for each of its routers whom its configuration is for."""
     archive = Archive(folder)
-    for minute, told in enumerate(revisions):
+    for minute, configured in enumerate(revisions):
         at = T0 + timedelta(minutes=minute)
-        parts = {name: replace(STANDING.devices[name], reservations=some) for name, some in told.items()}
+        parts = {name: replace(STANDING.devices[name], reservations=some) for name, some in configured.items()}
         archive.write(Revision(f"{at:%Y%m%dT%H%M%S.%fZ}-{minute:08x}", at, parts))
     return archive, list(archive.revisions())
 
@@ -56,9 +56,13 @@ def test_what_is_wanted_says_whom_it_is_for() -> None:
 
 
 def test_routers_go_back_to_the_last_that_they_had_without_the_reservation(tmp_path: Path) -> None:
-    standing = dict.fromkeys(PATH, ())
+    unreserved = dict.fromkeys(PATH, ())
     archive, known = archive_of(
-        tmp_path, standing, dict.fromkeys(PATH, (CMS,)), dict.fromkeys(PATH, (CMS, ATLAS)), dict.fromkeys(PATH, (CMS,))
+        tmp_path,
+        unreserved,
+        dict.fromkeys(PATH, (CMS,)),
+        dict.fromkeys(PATH, (CMS, ATLAS)),
+        dict.fromkeys(PATH, (CMS,)),
     )
     history = history_of(archive)
     assert history.before(history.find("hep/cms")) == dict.fromkeys(PATH, Before(known[0]))

@@ -21,24 +21,24 @@ def starts(rule: str, start: str, zone: str = "UTC", duration: timedelta = HOUR)
 
 
 def test_the_wall_clock_is_kept_when_summer_time_begins() -> None:
-    found = starts("FREQ=DAILY;COUNT=3", "2027-03-27T22:00:00+01:00", "Europe/Zurich")
-    assert found == ["2027-03-27T21:00", "2027-03-28T20:00", "2027-03-29T20:00"]
+    instants = starts("FREQ=DAILY;COUNT=3", "2027-03-27T22:00:00+01:00", "Europe/Zurich")
+    assert instants == ["2027-03-27T21:00", "2027-03-28T20:00", "2027-03-29T20:00"]
 
 
 def test_an_offset_knows_no_summer_time() -> None:
-    found = starts("FREQ=DAILY;COUNT=3", "2027-03-27T22:00:00+01:00", "+01:00")
-    assert found == ["2027-03-27T21:00", "2027-03-28T21:00", "2027-03-29T21:00"]
+    instants = starts("FREQ=DAILY;COUNT=3", "2027-03-27T22:00:00+01:00", "+01:00")
+    assert instants == ["2027-03-27T21:00", "2027-03-28T21:00", "2027-03-29T21:00"]
 
 
 def test_an_hour_that_is_left_out_is_an_hour_later_on_the_clock() -> None:
-    found = starts("FREQ=DAILY;COUNT=3", "2027-03-27T02:30:00+01:00", "Europe/Zurich")
-    assert found == ["2027-03-27T01:30", "2027-03-28T01:30", "2027-03-29T00:30"]
+    instants = starts("FREQ=DAILY;COUNT=3", "2027-03-27T02:30:00+01:00", "Europe/Zurich")
+    assert instants == ["2027-03-27T01:30", "2027-03-28T01:30", "2027-03-29T00:30"]
 
 
 @pytest.mark.parametrize(("offset", "first"), [("+02:00", "2027-10-31T00:30"), ("+01:00", "2027-10-31T01:30")])
 def test_of_an_hour_that_comes_twice_the_start_is_the_written_one(offset: str, first: str) -> None:
-    found = starts("FREQ=DAILY;COUNT=2", f"2027-10-31T02:30:00{offset}", "Europe/Zurich")
-    assert found == [first, "2027-11-01T01:30"]
+    instants = starts("FREQ=DAILY;COUNT=2", f"2027-10-31T02:30:00{offset}", "Europe/Zurich")
+    assert instants == [first, "2027-11-01T01:30"]
 
 
 def test_the_start_is_an_occurrence_only_where_the_rule_has_it() -> None:
@@ -49,13 +49,13 @@ def test_the_start_is_an_occurrence_only_where_the_rule_has_it() -> None:
 
 
 def test_a_month_without_the_day_is_passed_over() -> None:
-    found = starts("FREQ=MONTHLY;COUNT=3", "2027-01-31T00:00:00Z")
-    assert found == ["2027-01-31T00:00", "2027-03-31T00:00", "2027-05-31T00:00"]
+    instants = starts("FREQ=MONTHLY;COUNT=3", "2027-01-31T00:00:00Z")
+    assert instants == ["2027-01-31T00:00", "2027-03-31T00:00", "2027-05-31T00:00"]
 
 
 def test_the_29th_of_february_comes_every_four_years() -> None:
-    found = starts("FREQ=YEARLY;COUNT=3", "2028-02-29T00:00:00Z")
-    assert found == ["2028-02-29T00:00", "2032-02-29T00:00", "2036-02-29T00:00"]
+    instants = starts("FREQ=YEARLY;COUNT=3", "2028-02-29T00:00:00Z")
+    assert instants == ["2028-02-29T00:00", "2032-02-29T00:00", "2036-02-29T00:00"]
 
 
 @pytest.mark.parametrize(

@@ -123,10 +123,10 @@ def test_the_playbooks_compare_from_the_folder_alone(tmp_path: Path) -> None:
     unmanaged = dict.fromkeys(REVISION.devices["r1"].commands, "qdisc noqueue 0: dev lo root refcnt 2\n" * 6)
     unmanaged[QDISCS] = "[]"
     assert compare(folder, "before.txt", unmanaged).equal
-    found = compare(folder, "after.txt", unmanaged)
-    assert not found.equal
-    assert found.apply == REVISION.devices["r1"].change.apply
-    assert found.difference.splitlines()[:2] == ["--- device", "+++ wanted"]
+    comparison = compare(folder, "after.txt", unmanaged)
+    assert not comparison.equal
+    assert comparison.apply == REVISION.devices["r1"].change.apply
+    assert comparison.difference.splitlines()[:2] == ["--- device", "+++ wanted"]
     assert compare(folder, "", unmanaged).equal
     empty = Configuration("r1", REVISION.devices["r1"].device.platform)
-    assert found.before == empty.text
+    assert comparison.before == empty.text

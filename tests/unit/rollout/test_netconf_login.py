@@ -9,7 +9,7 @@ from slotcar.rollout.netconf import netconf_login
 
 
 @pytest.mark.parametrize(
-    ("told", "port"),
+    ("variables", "port"),
     [
         ({}, 830),
         ({"ansible_port": 22}, 22),
@@ -18,8 +18,8 @@ from slotcar.rollout.netconf import netconf_login
         ({"slotcar_netconf_port": ""}, 830),
     ],
 )
-def test_the_port_is_netconfs_own_unless_another_is_told(told: dict[str, object], port: int) -> None:
-    login = netconf_login("r1", {"ansible_user": "ops", "ansible_password": "no-real-one", **told})
+def test_the_port_is_netconfs_own_unless_another_is_told(variables: dict[str, object], port: int) -> None:
+    login = netconf_login("r1", {"ansible_user": "ops", "ansible_password": "no-real-one", **variables})
     assert (login.host, login.port, login.user) == ("r1", port, "ops")
     assert "no-real-one" not in repr(login)
 

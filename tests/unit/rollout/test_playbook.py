@@ -27,12 +27,12 @@ time.sleep(60)
 
 
 def of_the_run(mark: str) -> list[psutil.Process]:
-    found = []
+    answers = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             if process.environ().get(OF_A_RUN) == mark:
-                found.append(process)
-    return found
+                answers.append(process)
+    return answers
 
 
 def test_a_run_that_is_ended_leaves_none_of_the_processes_that_it_was_just_starting() -> None:

@@ -50,9 +50,9 @@ def test_what_is_missing_is_said(text: str, words: str) -> None:
 def test_a_clock_is_off_by_what_is_certain(ahead_s: int, took_s: int, off_s: int) -> None:
     """It answered at some moment of the reading, in whole seconds."""
     asked = Asked(NOW_S, NOW_S + took_s)
-    told_us = linux(f"uid 0\nclock {NOW_S + took_s / 2 + ahead_s:.0f}\n", asked).clock_off_us
-    assert told_us is not None
-    assert abs(told_us / 1e6 - off_s) <= 1.5
+    off_us = linux(f"uid 0\nclock {NOW_S + took_s / 2 + ahead_s:.0f}\n", asked).clock_off_us
+    assert off_us is not None
+    assert abs(off_us / 1e6 - off_s) <= 1.5
 
 
 def test_an_ios_router_tells_its_clock() -> None:

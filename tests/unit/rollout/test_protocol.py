@@ -14,17 +14,17 @@ from tests.unit.rollout.protocol import AFTER, IN, Controller, Device, World, pr
 
 def reachable(start: World, until: Callable[[World], bool] = lambda _: False) -> dict[World, World | None]:
     """All states, each with the one that it was first reached from; no further than one of which `until` is true."""
-    found: dict[World, World | None] = {start: None}
+    before: dict[World, World | None] = {start: None}
     waiting = deque([start])
     while waiting:
         world = waiting.popleft()
         for later in world.next():
-            if later not in found:
-                found[later] = world
+            if later not in before:
+                before[later] = world
                 waiting.append(later)
                 if until(later):
-                    return found
-    return found
+                    return before
+    return before
 
 
 LOCKING, LOCKLESS = World(), World(devices=(Device(locks=False), Device(locks=False)))

@@ -50,9 +50,9 @@ def test_a_repair_names_what_is_active() -> None:
 
 def test_who_is_one_of_many_is_counted() -> None:
     many = [_configured(f"n{number:03}") for number in range(MOST_NAMED + 7)]
-    told = reservations_of_push([], many, AT)
-    assert len(told["starting"]) == MOST_NAMED
-    assert told["not_named"] == 7
+    listed = reservations_of_push([], many, AT)
+    assert len(listed["starting"]) == MOST_NAMED
+    assert listed["not_named"] == 7
 
 
 def test_what_an_older_slotcar_kept_has_no_instants() -> None:

@@ -392,11 +392,11 @@ def test_what_was_kept_before_is_forgotten(router: Router, tmp_path: Path) -> No
 
 def test_its_clock_is_told_against_this_machines(router: Router, tmp_path: Path) -> None:
     stage(router, folder_of(revision_of(), tmp_path))
-    told = clock(router, "r1")
+    answer = clock(router, "r1")
     uptime_s = float(Path("/proc/uptime").read_text().split()[0])
-    assert abs(told.boot_cs / 100 - (time.time() - uptime_s)) < 5
-    assert told.ahead_us is not None
-    assert abs(told.ahead_us) < 5_000_000
+    assert abs(answer.boot_cs / 100 - (time.time() - uptime_s)) < 5
+    assert answer.ahead_us is not None
+    assert abs(answer.ahead_us) < 5_000_000
 
 
 def test_a_router_without_the_tools_says_which(

@@ -40,15 +40,15 @@ def revision(name: str, before: object, after: object) -> Revision:
 @pytest.fixture
 def archive(tmp_path: Path) -> Archive:
     """First a slot until minute 10 and one until 20 come to the standing configuration, then one until 30."""
-    found = Archive(tmp_path)
+    archive = Archive(tmp_path)
     one, two, three = active(1, 10), active(2, 20), active(3, 30)
     for each in (
         revision("1", wanted()[ROUTER], wanted(one, two)[ROUTER]),
         revision("2", wanted(one, two)[ROUTER], wanted(one, two, three)[ROUTER]),
     ):
-        found.write(each)
-        found.keep_as_good(each)
-    return found
+        archive.write(each)
+        archive.keep_as_good(each)
+    return archive
 
 
 @pytest.mark.parametrize(

@@ -199,9 +199,9 @@ def test_two_changes_within_the_notice_are_held_against_what_was_in_force_before
 def test_a_hold_that_is_committed_late_begins_when_the_others_were_told() -> None:
     late = replace(entry(10, 0, 60, 8 * MBPS), change=Change(at(10)))
     one, beside = BackgroundShares(NETWORK)((late, background()), HOUR)
-    told = at(10) + timedelta(seconds=5)
-    assert [(slot.start, slot.end) for slot in one.reservation.slots] == [(told, at(60))]
-    assert rate_at(beside, told - MICROSECOND) == expected_bps(beside)
-    assert rate_at(beside, told) == expected_bps(beside, late)
+    noticed = at(10) + timedelta(seconds=5)
+    assert [(slot.start, slot.end) for slot in one.reservation.slots] == [(noticed, at(60))]
+    assert rate_at(beside, noticed - MICROSECOND) == expected_bps(beside)
+    assert rate_at(beside, noticed) == expected_bps(beside, late)
     in_time = replace(entry(10, 20, 60, 8 * MBPS), change=Change(at(10)))
     assert BackgroundShares(NETWORK)((in_time, background()), HOUR)[0] == in_time

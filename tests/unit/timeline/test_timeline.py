@@ -106,7 +106,7 @@ def test_a_cancelled_reservation_leaves_the_timeline_at_once() -> None:
 
 
 slots = st.tuples(st.integers(0, 40), st.integers(1, 20)).map(lambda one: (one[0], one[0] + one[1]))
-ledgers = st.lists(slots, max_size=8).map(lambda found: [entry(n, one) for n, one in enumerate(found, 1)])
+ledgers = st.lists(slots, max_size=8).map(lambda windows: [entry(n, one) for n, one in enumerate(windows, 1)])
 
 
 @given(ledgers, st.integers(-5, 70))

@@ -74,9 +74,9 @@ def test_the_kernel_takes_mark_pace_and_buffer_from_anybody() -> None:
         assert tcp.pacing_rate(sender) >= tcp.UNLIMITED
         tcp.buffer(sender, 1)
         assert sender.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) >= tcp.SMALLEST_BUFFER_BYTES
-        found = tcp.info(sender)
-        assert found.segment_bytes > 500
-        assert found.rtt_us > 0
-        assert found.window_segments > 0
-        assert found.retransmitted_segments == 0
+        info = tcp.info(sender)
+        assert info.segment_bytes > 500
+        assert info.rtt_us > 0
+        assert info.window_segments > 0
+        assert info.retransmitted_segments == 0
         assert not tcp.congestion_control(sender, "none-such")

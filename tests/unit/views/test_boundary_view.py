@@ -77,7 +77,7 @@ def event(number: int, kind: str, device: str, message: str = "") -> Event:
 
 
 @pytest.mark.parametrize(
-    ("told", "state", "message"),
+    ("events", "state", "message"),
     [
         ([], DeviceState.UNKNOWN, ""),
         ([event(1, "push.verified", "r1")], DeviceState.EQUAL, ""),
@@ -87,11 +87,11 @@ def event(number: int, kind: str, device: str, message: str = "") -> Event:
         ([event(1, "device.unadopted", "r1", "new")], DeviceState.WAITING, "new"),
     ],
 )  # fmt: skip
-def test_a_device_is_as_the_last_event_left_it(told: list[Event], state: DeviceState, message: str) -> None:
-    found = {one.device: one for one in known_states(NETWORK, told, None, at(60))}
-    assert set(found) == set(NETWORK.devices)
-    assert (found["r1"].state, found["r1"].message) == (state, message)
-    assert found["r2"].state is DeviceState.UNKNOWN
+def test_a_device_is_as_the_last_event_left_it(events: list[Event], state: DeviceState, message: str) -> None:
+    states = {one.device: one for one in known_states(NETWORK, events, None, at(60))}
+    assert set(states) == set(NETWORK.devices)
+    assert (states["r1"].state, states["r1"].message) == (state, message)
+    assert states["r2"].state is DeviceState.UNKNOWN
 
 
 @pytest.mark.parametrize(("minute", "state"), [(29, DeviceState.HELD), (30, DeviceState.UNKNOWN)])

@@ -37,14 +37,14 @@ def course(*taken: tuple[int, int, int], network: Network = NETWORK, window: Win
 
 
 def test_steps_are_those_of_the_reservations() -> None:
-    found = course((60, 120, 10), (90, 180, 20))
-    steps, rounded = found.steps()
+    one = course((60, 120, 10), (90, 180, 20))
+    steps, rounded = one.steps()
     assert not rounded
     assert [(step.reserved_bps // 10**6, step.free_bps // 10**6) for step in steps] == [
         (0, 40), (10, 30), (30, 10), (20, 20), (0, 40),
     ]  # fmt: skip
-    assert (found.peak_bps, found.free_bps) == (30_000_000, 10_000_000)
-    assert found.tightest == Window(at(90), at(120))
+    assert (one.peak_bps, one.free_bps) == (30_000_000, 10_000_000)
+    assert one.tightest == Window(at(90), at(120))
 
 
 def test_nothing_reserved_has_no_tightest_time() -> None:
@@ -55,25 +55,25 @@ def test_nothing_reserved_has_no_tightest_time() -> None:
 def test_nothing_is_free_of_an_sls_that_does_not_hold() -> None:
     agreement = NETWORK.sls[SLS.place].model_copy(update={"validity": Window(at(60), at(120))})
     network = NETWORK.model_copy(update={"sls": {**NETWORK.sls, SLS.place: agreement}})
-    found = course((90, 100, 10), network=network)
-    free = [(step.start_us, step.free_bps // 10**6) for step in found.steps()[0]]
+    one = course((90, 100, 10), network=network)
+    free = [(step.start_us, step.free_bps // 10**6) for step in one.steps()[0]]
     assert free == [
         (Window(at(minute), at(minute + 1)).start_us, rate)
         for minute, rate in ((0, 0), (60, 40), (90, 30), (100, 40), (120, 0))
     ]
-    assert found.free_bps == 0
-    assert found.tightest == Window(at(0), at(60))
+    assert one.free_bps == 0
+    assert one.tightest == Window(at(0), at(60))
 
 
 def test_rounded_steps_keep_the_highest_and_the_least() -> None:
     """A peak of a minute in a day, which every n-th step would miss."""
-    found = course(*((minute, minute + 1, 1 + minute % 7) for minute in range(0, 1400, 2)), (701, 702, 30))
-    steps, rounded = found.steps(24)
+    one = course(*((minute, minute + 1, 1 + minute % 7) for minute in range(0, 1400, 2)), (701, 702, 30))
+    steps, rounded = one.steps(24)
     assert rounded
     assert len(steps) == 24
     assert max(step.reserved_bps for step in steps) == 30_000_000
     assert min(step.free_bps for step in steps) == 10_000_000
-    assert course_document(found, NETWORK, points=24)["rounded"] is True
+    assert course_document(one, NETWORK, points=24)["rounded"] is True
 
 
 def test_what_is_past_is_not_kept() -> None:
@@ -101,5 +101,5 @@ def test_an_unknown_resource_is_refused_with_what_would_do(text: str) -> None:
 
 
 def test_times_are_of_utc() -> None:
-    found = course_document(course((60, 120, 10)), NETWORK, points=10)
-    assert [datetime.fromisoformat(step["at"]) for step in found["steps"]] == [T0, at(60), at(120)]
+    document = course_document(course((60, 120, 10)), NETWORK, points=10)
+    assert [datetime.fromisoformat(step["at"]) for step in document["steps"]] == [T0, at(60), at(120)]

@@ -26,17 +26,17 @@ ASKED = reservation("cms", 20_000_000, 10, 20, **ENDS)
 def test_every_number_has_its_arithmetic() -> None:
     asked = ASKED.model_copy(update={"protocol": Protocol.TCP, "rtt_us": 50_000, "packet_size_bytes": 1500})
     (entry,) = entries_of([asked], GARNET, T0)
-    found = explain(entry, [entry], GARNET, T0)
-    assert found.at == at(10)
-    policer, burst = (one for one in found.numbers if one.what in ("policer", "burst"))
+    explanation = explain(entry, [entry], GARNET, T0)
+    assert explanation.at == at(10)
+    policer, burst = (one for one in explanation.numbers if one.what in ("policer", "burst"))
     assert (policer.value, policer.place) == (20_547_946, "anl-7507-1:FastEthernet4/0/0")
     assert policer.formula.startswith("20 Mbit/s x 1500 / 1460: 40 bytes of IP and TCP headers")
     assert burst.value == -(-policer.value * 50_000 // 8_000_000)
-    links = [one for one in found.numbers if one.what == "link"]
+    links = [one for one in explanation.numbers if one.what == "link"]
     assert {one.place.partition(":")[0] for one in links} >= {"anl-7507-1", "esnet-7507"}
-    assert any("20552000 128425" in line for line in found.lines["anl-7507-1"]), "as the router is told it"
-    assert found.notes[0] == burst_warning(asked)
-    assert any("steps of 8 kbit/s" in note for note in found.notes)
+    assert any("20552000 128425" in line for line in explanation.lines["anl-7507-1"]), "as the router is told it"
+    assert explanation.notes[0] == burst_warning(asked)
+    assert any("steps of 8 kbit/s" in note for note in explanation.notes)
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ def test_what_a_platform_says_of_its_numbers_is_what_it_does() -> None:
 
 
 def test_what_is_taken_out_and_put_in_again_lapses_meanwhile() -> None:
-    told = (
+    commands = (
         "policy-map P", " no class A", " no class B", " class F", "  police 8000", " class B", "  set dscp 0", " class A",
         "no access-list 2602", "access-list 2602 permit ip any any", "policy-map Q", " no class A", "policy-map P",
         " class A",
     )  # fmt: skip
-    assert lapses_in(told) == (
+    assert lapses_in(commands) == (
         Lapse("class B of policy-map P", 3, 6),
         Lapse("class A of policy-map P", 2, 8),
         Lapse("access-list 2602", 9, 10),
@@ -81,11 +81,11 @@ def test_the_commands_of_a_boundary_are_those_of_a_push_and_equal_boundaries_are
 
 
 @pytest.mark.parametrize(
-    ("rate_bps", "protocol", "told"),
+    ("rate_bps", "protocol", "warned"),
     [(30_000_000, Protocol.TCP, False), (39_000_000, Protocol.TCP, True), (39_000_000, Protocol.UDP, False)],
 )
 def test_a_burst_that_the_device_cannot_hold_is_told_with_the_plan(
-    rate_bps: int, protocol: Protocol, *, told: bool
+    rate_bps: int, protocol: Protocol, *, warned: bool
 ) -> None:
     """Above 2 MB (GARA §5.1), where D7.3 §8.1.1 measured what one connection needs."""
     more = {"protocol": protocol, "rtt_us": 400_000, "packet_size_bytes": 1500}
@@ -93,4 +93,4 @@ def test_a_burst_that_the_device_cannot_hold_is_told_with_the_plan(
     (begins,) = transitions(entries, [at(10)], Differences(GARNET))
     notes = [note for one in begins.devices for note in one.approximations if "slotcar_burst_ceiling" in note]
     words = "anl-7507-1: hep/cms forward: one TCP connection of 400 ms needs a burst of 2.003 MB at 39 Mbit/s, and has 2 MB"
-    assert [note.partition(" (")[0] for note in notes] == ([words] if told else [])
+    assert [note.partition(" (")[0] for note in notes] == ([words] if warned else [])

@@ -32,11 +32,11 @@ def entry(number: int, *slots: tuple[int, int], devices: str = "r1 r2", **more: 
     return Entry(f"h{number}", number, State.COMMITTED, 1, asked, (path,), (), T0, T0, **more)
 
 
-def log(*told: tuple[str, int, str | None, dict[str, Any]]) -> list[Event]:
+def log(*records: tuple[str, int, str | None, dict[str, Any]]) -> list[Event]:
     """Kind, seconds from T0, device, details."""
     return [
         Event(number, T0 + timedelta(seconds=second), kind, None, device, details)
-        for number, (kind, second, device, details) in enumerate(told, 1)
+        for number, (kind, second, device, details) in enumerate(records, 1)
     ]
 
 
@@ -62,7 +62,7 @@ def test_what_starts_and_ends_is_named_with_the_devices_that_it_concerns() -> No
 
 def test_devices_go_from_staged_to_active_as_the_log_tells() -> None:
     boundary = {"at": iso(at(1)), "devices": ["r1", "r2"]}
-    told = log(
+    events = log(
         ("push.started", 40, "r1", {"revision": "rev", "activate_at": iso(at(1))}),
         ("boundary.staged", 45, None, boundary),
         ("push.armed", 46, "r1", {"revision": "rev", "id": "x", "until": iso(at(9))}),
@@ -71,33 +71,33 @@ def test_devices_go_from_staged_to_active_as_the_log_tells() -> None:
         ("boundary.active", 62, None, {"at": iso(at(1)), "devices": ["r2"], "lag_us": {"r2": 70_000}}),
     )
     entries = [entry(1, (1, 9))]
-    seen = [phases(one(timeline(entries, told[:count], WIDE, at(0)), at(1))) for count in range(7)]
+    seen = [phases(one(timeline(entries, events[:count], WIDE, at(0)), at(1))) for count in range(7)]
     assert seen == [
         {"r1": "planned", "r2": "planned"}, {"r1": "staged", "r2": "planned"}, {"r1": "staged", "r2": "staged"},
         {"r1": "armed", "r2": "staged"}, {"r1": "armed", "r2": "staged"}, {"r1": "active", "r2": "staged"},
         {"r1": "active", "r2": "active"},
     ]  # fmt: skip
-    item = one(timeline(entries, told, WIDE, at(2)), at(1))
+    item = one(timeline(entries, events, WIDE, at(2)), at(1))
     assert (item.phase, item.lag_us, item.skew_us) == (Phase.ACTIVE, 70_000, 50_000)
-    assert one(timeline(entries, told[:5], WIDE, at(2)), at(1)).phase is Phase.STAGED, "as far as the last device"
+    assert one(timeline(entries, events[:5], WIDE, at(2)), at(1)).phase is Phase.STAGED, "as far as the last device"
 
 
 def test_a_boundary_that_names_its_revision_is_armed() -> None:
-    told = log(("boundary.staged", 45, None, {"at": iso(at(1)), "devices": ["r1"], "revision": "rev"}))
-    assert phases(one(timeline([entry(1, (1, 9))], told, WIDE, at(0)), at(1))) == {"r1": "armed", "r2": "planned"}
+    events = log(("boundary.staged", 45, None, {"at": iso(at(1)), "devices": ["r1"], "revision": "rev"}))
+    assert phases(one(timeline([entry(1, (1, 9))], events, WIDE, at(0)), at(1))) == {"r1": "armed", "r2": "planned"}
 
 
 def test_a_failure_stays_until_it_is_made_good_and_says_why() -> None:
     failed = {"at": iso(at(1)), "devices": ["r1"], "message": "no route"}
-    told = log(
+    events = log(
         ("boundary.staged", 45, None, {"at": iso(at(1)), "devices": ["r1", "r2"]}),
         ("boundary.failed", 60, None, failed),
         ("push.started", 70, "r1", {"revision": "again", "activate_at": iso(at(1) + timedelta(seconds=10))}),
         ("push.verified", 75, "r1", {"revision": "again", "activate_at": iso(at(1) + timedelta(seconds=10))}),
     )
-    broken = one(timeline([entry(1, (1, 9))], told[:3], WIDE, at(2)), at(1))
+    broken = one(timeline([entry(1, (1, 9))], events[:3], WIDE, at(2)), at(1))
     assert (broken.phase, broken.devices[0].message) == (Phase.FAILED, "no route")
-    late = one(timeline([entry(1, (1, 9))], told, WIDE, at(2)), at(1)).devices[0]
+    late = one(timeline([entry(1, (1, 9))], events, WIDE, at(2)), at(1)).devices[0]
     assert (late.phase, late.lag_us) == (Phase.ACTIVE, None)
     assert late.message == "late, at 2027-03-01T12:01:15Z: no route"
 
@@ -119,16 +119,16 @@ def test_a_reservation_that_was_withheld_makes_its_start_fail_until_its_devices_
 
 def test_after_a_recovery_nothing_stays_armed_that_is_past_and_what_came_late_is_told() -> None:
     """A controller died after it had armed r1; the next one found r1 right, and pushed to r2 12 s late."""
-    told = log(
+    events = log(
         ("push.armed", 1, "r1", {"revision": "rev", "at": iso(at(1))}),
         ("controller.leading", 70, None, {}),
         ("push.verified", 72, "r2", {"revision": "late", "activate_at": iso(at(1) + timedelta(seconds=10))}),
         ("boundary.seen", 73, None, {"devices": ["r1"], "until": iso(at(1) + timedelta(seconds=10))}),
     )
     entries = [entry(1, (1, 2))]
-    before = timeline(entries, told[:2], WIDE, at(3))
+    before = timeline(entries, events[:2], WIDE, at(3))
     assert phases(one(before, at(1))) == {"r1": "armed", "r2": "unrecorded"}
-    items = timeline(entries, told, WIDE, at(3))
+    items = timeline(entries, events, WIDE, at(3))
     assert [(each.phase, each.lag_us, each.message) for each in one(items, at(1)).devices] == [
         (Phase.ACTIVE, None, "in place by 2027-03-01T12:01:13Z"),
         (Phase.ACTIVE, None, "in place by 2027-03-01T12:01:12Z"),
@@ -143,8 +143,8 @@ def test_after_a_recovery_nothing_stays_armed_that_is_past_and_what_came_late_is
 def test_a_router_that_a_boundary_does_not_change_is_in_place_when_the_others_are(
     kind: str, second: int, instant: dict[str, Any]
 ) -> None:
-    told = log((kind, second, "r1", instant | {"revision": "rev", "unchanged": ["r2"]}))
-    (item, later) = timeline([entry(1, (1, 2))], told, WIDE, at(3))
+    events = log((kind, second, "r1", instant | {"revision": "rev", "unchanged": ["r2"]}))
+    (item, later) = timeline([entry(1, (1, 2))], events, WIDE, at(3))
     assert phases(item) == {"r1": "active", "r2": "active"}
     assert phases(later) == {"r1": "unrecorded", "r2": "unrecorded"}
 
@@ -161,12 +161,12 @@ def test_what_was_withheld_is_in_place_by_a_push_only() -> None:
 
 
 def test_a_push_that_was_not_rolled_back_says_so() -> None:
-    told = log(
+    events = log(
         ("push.started", 50, "r1", {"revision": "rev", "activate_at": iso(at(1))}),
         ("push.failed", 61, "r1", {"revision": "rev", "message": "the device differs"}),
         ("push.not-rolled-back", 63, "r1", {"revision": "rev", "message": "unreachable"}),
     )
-    assert records_of(told)[at(1), "r1"].message == "not rolled back: unreachable"
+    assert records_of(events)[at(1), "r1"].message == "not rolled back: unreachable"
 
 
 def test_what_names_no_boundary_is_passed_over() -> None:
@@ -229,9 +229,9 @@ KINDS = ["boundary.staged", "push.started", "push.armed", "push.verified", "boun
 
 
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from(["r1", "r2"])), max_size=12))
-def test_once_active_only_a_failure_takes_it_back(told: list[tuple[str, str]]) -> None:
+def test_once_active_only_a_failure_takes_it_back(steps: list[tuple[str, str]]) -> None:
     details = {"at": iso(at(1)), "activate_at": iso(at(1)), "revision": "rev"}
-    events = log(*((kind, 61 + index, device, details) for index, (kind, device) in enumerate(told)))
+    events = log(*((kind, 61 + index, device, details) for index, (kind, device) in enumerate(steps)))
     for count in range(len(events)):
         before, after = records_of(events[:count]), records_of(events[: count + 1])
         for key, record in before.items():

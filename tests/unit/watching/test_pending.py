@@ -41,18 +41,18 @@ class Simulated:
     def tell(self, echo_s: float = 0.0) -> None:
         self.pending.note("r", "filter deleted on eth2", self.status.work.get("r", Work()), self.now_s, echo_s)
 
-    def push(self, ends_s: float, compared_s: float, told_s: float | None = None, echo_s: float = 0.0) -> None:
-        """A push from now to `ends_s`, which tells of itself a second after its beginning; and of something at `told_s`."""
+    def push(self, ends_s: float, compared_s: float, tells_s: float | None = None, echo_s: float = 0.0) -> None:
+        """A push from now to `ends_s`, which tells of itself a second after its beginning, and of more at `tells_s`."""
         before = self.status.begin_push(["r"], self.now_s)
         self.until(self.now_s + 1)
         self.tell(echo_s)
-        if told_s is not None and told_s < ends_s:
-            self.until(told_s)
+        if tells_s is not None and tells_s < ends_s:
+            self.until(tells_s)
             self.tell(echo_s)
         self.until(ends_s)
         self.status.end_push(before, ["r"], self.now_s, {"r": compared_s})
-        if told_s is not None and told_s >= ends_s:
-            self.until(told_s)
+        if tells_s is not None and tells_s >= ends_s:
+            self.until(tells_s)
             self.tell(echo_s)
 
 
@@ -113,13 +113,13 @@ def test_a_change_after_a_push_is_not_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    "told_s", [12.25, 14.75, 15.5], ids=["while compared", "before its end", "right after its end"]
+    "tells_s", [12.25, 14.75, 15.5], ids=["while compared", "before its end", "right after its end"]
 )
-def test_what_is_told_after_the_comparison_began_is_checked_once(told_s: float) -> None:
+def test_what_is_told_after_the_comparison_began_is_checked_once(tells_s: float) -> None:
     world = Simulated(now_s=10)
-    world.push(15, compared_s=12, told_s=told_s)
+    world.push(15, compared_s=12, tells_s=tells_s)
     world.until(200)
-    assert world.asked == [max(told_s + QUIET_S, 15 + TICK_S)]
+    assert world.asked == [max(tells_s + QUIET_S, 15 + TICK_S)]
 
 
 def test_a_push_that_was_compared_costs_no_check_where_nobody_else_changes_the_device() -> None:
@@ -129,10 +129,10 @@ def test_a_push_that_was_compared_costs_no_check_where_nobody_else_changes_the_d
     assert world.asked == []
 
 
-@pytest.mark.parametrize(("told_s", "asked"), [(12.75, 0), (13.25, 1)], ids=["an echo", "later than an echo"])
-def test_a_device_that_tells_late_has_a_second_for_what_the_push_did(told_s: float, asked: int) -> None:
+@pytest.mark.parametrize(("tells_s", "asked"), [(12.75, 0), (13.25, 1)], ids=["an echo", "later than an echo"])
+def test_a_device_that_tells_late_has_a_second_for_what_the_push_did(tells_s: float, asked: int) -> None:
     world = Simulated(now_s=10)
-    world.push(15, compared_s=12, told_s=told_s, echo_s=ECHO_S)
+    world.push(15, compared_s=12, tells_s=tells_s, echo_s=ECHO_S)
     world.until(200)
     assert len(world.asked) == asked
 
@@ -140,7 +140,7 @@ def test_a_device_that_tells_late_has_a_second_for_what_the_push_did(told_s: flo
 def test_a_confirming_check_that_finds_nothing_is_the_last() -> None:
     """The own echo came late: the reading after it finds what is wanted, and nothing is pushed."""
     world = Simulated(now_s=10)
-    world.push(15, compared_s=12, told_s=12.25)
+    world.push(15, compared_s=12, tells_s=12.25)
     while not world.asked:
         world.until(world.now_s + TICK_S)
     world.status.begin_reading(["r"], world.now_s)
@@ -150,7 +150,7 @@ def test_a_confirming_check_that_finds_nothing_is_the_last() -> None:
 
 def test_a_comparison_of_another_push_is_not_this_ones() -> None:
     world = Simulated(now_s=10)
-    world.push(15, compared_s=9, told_s=14.75)
+    world.push(15, compared_s=9, tells_s=14.75)
     world.until(200)
     assert world.asked == [], "nobody knows when it was compared"
 
@@ -167,9 +167,9 @@ def test_a_device_that_does_not_come_to_rest_is_checked_less_and_less() -> None:
     world.until(world.now_s + REST_S + LONGEST_INTERVAL_S)
     last = len(world.asked)
     world.tell()
-    told_s = world.now_s
-    world.until(told_s + 20)
-    assert world.asked[last:] == [told_s + QUIET_S], "after a rest it is checked as at first"
+    changed_s = world.now_s
+    world.until(changed_s + 20)
+    assert world.asked[last:] == [changed_s + QUIET_S], "after a rest it is checked as at first"
 
 
 class Actions:

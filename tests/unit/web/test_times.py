@@ -69,14 +69,14 @@ def test_times_are_of_the_sessions_zone(text: str, meant: datetime) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "is no time"), ("tomorrow", "is no time"), ("2027-07-01", "say `2027-07-01 00:00` for midnight"),
         ("now + lots", "after `now [+]`"), ("25:00", "is no time"), ("1000-01-01 00:00", "beyond the calendar"),
     ],
 )  # fmt: skip
-def test_what_is_no_time_is_told(text: str, told: str) -> None:
-    with pytest.raises(UnitError, match=told):
+def test_what_is_no_time_is_told(text: str, message: str) -> None:
+    with pytest.raises(UnitError, match=message):
         SUMMER.parse(text)
 
 

@@ -33,20 +33,20 @@ def pair(loaded_ms: Callable[[float], float], unloaded_ms: Callable[[float], flo
 @pytest.mark.parametrize("machine_ms", [0.5, 40.0])
 @pytest.mark.parametrize("figure", [MEDIAN, HIGH])
 def test_what_the_machine_adds_to_both_is_not_the_loads(figure: Figure, machine_ms: float) -> None:
-    found = added([pair(lambda one: 3 + machine_ms + one, lambda one: machine_ms + one)], figure)
-    assert found is not None
-    assert found.value == pytest.approx(3, abs=0.2)
-    assert found.low <= 3.1
-    assert found.high >= 2.9
-    assert AT_MOST_5.judge_added(found).verdict is Verdict.AS_THE_PAPER
+    row = added([pair(lambda one: 3 + machine_ms + one, lambda one: machine_ms + one)], figure)
+    assert row is not None
+    assert row.value == pytest.approx(3, abs=0.2)
+    assert row.low <= 3.1
+    assert row.high >= 2.9
+    assert AT_MOST_5.judge_added(row).verdict is Verdict.AS_THE_PAPER
 
 
 def test_a_load_that_adds_too_much_differs() -> None:
-    found = added([pair(lambda one: 9 + one, lambda one: one)], MEDIAN)
-    row = AT_MOST_5.judge_added(found, note="reserved 9.5 ms")
+    added_ms = added([pair(lambda one: 9 + one, lambda one: one)], MEDIAN)
+    row = AT_MOST_5.judge_added(added_ms, note="reserved 9.5 ms")
     assert row.verdict is Verdict.DIFFERS
     assert row.note.startswith("reserved 9.5 ms; 95 % between ")
-    assert AT_MOST_5.judge_added(found, fit=False).verdict is Verdict.NOT_SHOWN
+    assert AT_MOST_5.judge_added(added_ms, fit=False).verdict is Verdict.NOT_SHOWN
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_the_95th_percentile_is_a_value_that_was_measured() -> None:
 
 def test_what_one_load_adds_less_what_another_does() -> None:
     more, less = pair(lambda one: 8 + one, lambda one: one), pair(lambda one: 6 + one, lambda one: one)
-    found = added([more], MEDIAN, beside=[less])
-    assert found is not None
-    assert found.value == pytest.approx(2, abs=0.3)
+    row = added([more], MEDIAN, beside=[less])
+    assert row is not None
+    assert row.value == pytest.approx(2, abs=0.3)
 
 
 def test_too_few_seconds_say_nothing() -> None:
@@ -115,7 +115,7 @@ def _bench(*, smoke: bool = False) -> Bench:
 
 
 def test_slots_are_repeated_until_they_show_it_and_no_longer() -> None:
-    assert _bench().until_shown(0, lambda number: number, lambda found: len(found) == 3) == [0, 1, 2]
+    assert _bench().until_shown(0, lambda number: number, lambda counted: len(counted) == 3) == [0, 1, 2]
     assert _bench().until_shown(0, lambda number: number, lambda _: False) == [0, 1, 2, 3]
     assert _bench(smoke=True).until_shown(0, lambda number: number, lambda _: False) == [0]
 
@@ -139,5 +139,5 @@ def test_a_repeated_reservation_has_another_name_and_starts_as_soon_as_can_be(tm
     copy = _sooner(file, tmp_path, repeat=2)
     before, after = (yaml.safe_load(one.read_text())["reservations"] for one in (file, copy))
     assert [one["name"] for one in after] == [f"{one['name']}-again-2" for one in before]
-    assert [int(found) for found in STARTS.findall(copy.read_text())] == [32, 51, 70, 89]
+    assert [int(number) for number in STARTS.findall(copy.read_text())] == [32, 51, 70, 89]
     assert [{**one, "name": "", "start": ""} for one in after] == [{**one, "name": "", "start": ""} for one in before]

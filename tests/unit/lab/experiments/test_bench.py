@@ -22,7 +22,7 @@ def made(lab: object = None, controller: object = None) -> Bench:
 
 def test_what_is_over_is_not_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench.time, "sleep", lambda seconds: None)
-    now, told = datetime.now(UTC), []
+    now, commands = datetime.now(UTC), []
 
     def entry(handle: str, *ends_in_s: float) -> dict[str, Any]:
         windows = [{"end": (now + timedelta(seconds=one)).isoformat()} for one in ends_in_s]
@@ -31,11 +31,11 @@ def test_what_is_over_is_not_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     items = [entry("over", -1), entry("nearly", 1), entry("open", 60), entry("again", -1, 60)]
     controller = SimpleNamespace(
         get=lambda path: {"items": items},
-        slotcar=lambda *words: told.append(words),
+        slotcar=lambda *words: commands.append(words),
         wait_settled=lambda seconds: None,
     )
     made(controller=controller).clear()
-    assert told == [("cancel", "open", "--yes"), ("cancel", "again", "--yes")]
+    assert commands == [("cancel", "open", "--yes"), ("cancel", "again", "--yes")]
 
 
 @pytest.mark.parametrize(

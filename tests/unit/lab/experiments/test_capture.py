@@ -54,8 +54,8 @@ def packets(numbers: Sequence[int], since_us: int = 0) -> list[Packet]:
 
 
 def test_departures_meet_their_arrivals_by_number() -> None:
-    found = stamps(packets([1, 2, 3], 100), packets([3, 1, 1, 9], 1_000), offset_us=50)
-    assert found == (Stamp(1, 50, 951), Stamp(1, 50, 952), Stamp(2, 51, None), Stamp(3, 52, 950))
+    stamped = stamps(packets([1, 2, 3], 100), packets([3, 1, 1, 9], 1_000), offset_us=50)
+    assert stamped == (Stamp(1, 50, 951), Stamp(1, 50, 952), Stamp(2, 51, None), Stamp(3, 52, 950))
 
 
 def test_identifications_are_counted_on_beyond_sixteen_bits() -> None:

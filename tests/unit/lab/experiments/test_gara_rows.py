@@ -43,10 +43,10 @@ REDUCTIONS, LOST = gara.NO_LOSS.figure, gara.FOREGROUND_LOSS.figure
 
 
 def test_what_is_sent_as_it_was_told_and_arrives_is_as_promised() -> None:
-    found = verdicts(STEADY, FOREGROUNDS, 7, 0)
-    assert found[REDUCTIONS][0] is Verdict.AS_PROMISED
-    assert "7 in the whole run not sent, for the sender was late" in found[REDUCTIONS][1]
-    assert found[LOST][0] is Verdict.AS_THE_PAPER
+    rows = verdicts(STEADY, FOREGROUNDS, 7, 0)
+    assert rows[REDUCTIONS][0] is Verdict.AS_PROMISED
+    assert "7 in the whole run not sent, for the sender was late" in rows[REDUCTIONS][1]
+    assert rows[LOST][0] is Verdict.AS_THE_PAPER
 
 
 def test_what_the_routers_lose_of_a_sender_that_kept_to_its_rate_differs() -> None:
@@ -66,8 +66,8 @@ def test_what_a_starved_sender_loses_by_catching_up_is_not_shown() -> None:
 
 def test_a_foreground_that_was_not_sent_as_asked_shows_nothing_of_its_loss_alone() -> None:
     starved = stream(steady(0.8 * FOREGROUND_PS, 50.0, 70.0))
-    found = verdicts(STEADY, starved)
-    verdict, note = found[LOST]
+    rows = verdicts(STEADY, starved)
+    verdict, note = rows[LOST]
     assert verdict is Verdict.NOT_SHOWN
     assert "the sender of first was starved: it sent 80 % of what it was to" in note
-    assert found[REDUCTIONS][0] is Verdict.AS_PROMISED
+    assert rows[REDUCTIONS][0] is Verdict.AS_PROMISED

@@ -105,20 +105,20 @@ def test_a_transfer_that_is_not_done_by_its_deadline_is_counted_late() -> None:
 
 def test_the_background_is_found_at_which_a_method_reserves_so_much() -> None:
     asked = arrivals(60, load_of(ONE_TCP), 7)
-    found = background_at(TWO, 18.0, asked)
-    assert simulated(TWO, found, asked).reserved_percent == pytest.approx(18.0, abs=0.2)
+    rates = background_at(TWO, 18.0, asked)
+    assert simulated(TWO, rates, asked).reserved_percent == pytest.approx(18.0, abs=0.2)
     with pytest.raises(ValueError, match="reserves 3"):
         background_at(ONE, 10.0, asked)
 
 
 def test_the_experiment_says_its_figures_whichever_way_they_lie() -> None:
-    told: list[str] = []
-    found = nict_share.simulate(told.append, smoke=True)
-    share, saved, in_time = found.rows
+    printed: list[str] = []
+    results = nict_share.simulate(printed.append, smoke=True)
+    share, saved, in_time = results.rows
     assert share.ours is not None
     assert (share.verdict is Verdict.DIFFERS) == (share.ours > 8.0)
     assert saved.verdict is Verdict.AS_THE_PAPER
     assert in_time.unit == "transfers"
-    (plot,) = found.plots
+    (plot,) = results.plots
     assert {len(one.x) for one in plot.curves} == {len(one.y) for one in plot.curves} == {6}
-    assert "one TCP 32.9 %" in told[0]
+    assert "one TCP 32.9 %" in printed[0]

@@ -35,11 +35,11 @@ class Labs:
 
 @pytest.fixture
 def labs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Labs:
-    found = Labs()
+    labs = Labs()
     monkeypatch.setenv("SLOTCAR_STATE_DIR", str(tmp_path))
-    monkeypatch.setattr(running, "bench", found.bench)
+    monkeypatch.setattr(running, "bench", labs.bench)
     monkeypatch.setattr(running, "show", lambda result: None)
-    return found
+    return labs
 
 
 def ran(
@@ -63,8 +63,8 @@ def ran(
 
 
 def test_those_of_one_inventory_share_a_lab_and_keep_their_order(labs: Labs, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = ran(monkeypatch, ["emerge-1", "qbss-1", "emerge-4", "qbss-2"])
-    assert list(found.results) == ["emerge-1", "qbss-1", "emerge-4", "qbss-2"]
+    used = ran(monkeypatch, ["emerge-1", "qbss-1", "emerge-4", "qbss-2"])
+    assert list(used.results) == ["emerge-1", "qbss-1", "emerge-4", "qbss-2"]
     assert len(labs.brought_up) == 2
 
 
@@ -72,9 +72,9 @@ def test_those_of_one_inventory_share_a_lab_and_keep_their_order(labs: Labs, mon
 def test_one_that_fails_is_told_and_the_others_run(
     error: Exception, labs: Labs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = ran(monkeypatch, ["emerge-1", "emerge-3", "emerge-4"], failing="emerge-3", error=error)
-    assert list(found.results) == ["emerge-1", "emerge-4"]
-    assert found.failures == {"emerge-3": "no room"}
+    used = ran(monkeypatch, ["emerge-1", "emerge-3", "emerge-4"], failing="emerge-3", error=error)
+    assert list(used.results) == ["emerge-1", "emerge-4"]
+    assert used.failures == {"emerge-3": "no room"}
     assert len(labs.brought_up) == 2
 
 

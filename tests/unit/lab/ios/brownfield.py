@@ -95,7 +95,7 @@ def router(platform: str = "cisco-car", text: str = BROWNFIELD) -> Configuration
     return configuration
 
 
-def told(configuration: Configuration, *lines: str) -> list[str]:
+def entered(configuration: Configuration, *lines: str) -> list[str]:
     """Applies lines from the top; gives the message or the kind of each refusal, `""` where a line was taken."""
     cursor = configuration.cursor()
     answers = [configuration.apply(cursor, line) for line in lines]

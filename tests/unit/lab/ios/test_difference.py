@@ -10,7 +10,7 @@ from slotcar_lab.ios import difference
 from slotcar_lab.ios.configuration import Configuration
 from slotcar_lab.ios.grammar import load
 from slotcar_lab.ios.tree import Node
-from tests.unit.lab.ios.brownfield import BROWNFIELD, router, told
+from tests.unit.lab.ios.brownfield import BROWNFIELD, entered, router
 
 PORTS = ["interface FastEthernet4/0/0", "interface ATM1/0/0", "interface Loopback0"]
 ACLS = [f"access-list {n} permit ip host 10.0.0.{n % 7} any" for n in (100, 101, 2600, 2601)]
@@ -140,7 +140,7 @@ def ways(draw: st.DrawFn) -> tuple[str, list[str], list[str]]:
 def after(platform: str, lines: list[str]) -> Configuration:
     """Where a router comes to by lines, those that it refuses left aside."""
     configuration = router(platform)
-    told(configuration, *lines)
+    entered(configuration, *lines)
     return configuration
 
 
@@ -177,7 +177,7 @@ def test_replacing_arrives_and_on_itself_does_nothing(way: tuple[str, list[str],
     read.load(wanted.text().splitlines())
     assert difference.commands(wanted, read) == []
     for _ in range(5):
-        told(now, *difference.flat(difference.commands(now, read)))
+        entered(now, *difference.flat(difference.commands(now, read)))
     assert difference.commands(now, read) == []
     assert lines_of(now) == lines_of(wanted)
 
@@ -194,7 +194,7 @@ def test_a_difference_is_shown_exactly_where_there_is_one(way: tuple[str, list[s
 def test_the_difference_stands_under_its_section() -> None:
     now = router()
     wanted = now.copy()
-    told(wanted, "interface ATM1/0/0", "ip address 10.7.0.1 255.255.255.0", "no snmp-server community fake RO")
+    entered(wanted, "interface ATM1/0/0", "ip address 10.7.0.1 255.255.255.0", "no snmp-server community fake RO")
     assert difference.contextual(now, wanted) == [
         "!Contextual Config Diffs:",
         "interface ATM1/0/0",

@@ -8,7 +8,7 @@ import pytest
 
 from slotcar_lab.ios.configuration import Configuration
 from slotcar_lab.ios.grammar import load
-from tests.unit.lab.ios.brownfield import told
+from tests.unit.lab.ios.brownfield import entered
 from tests.unit.lab.ios.test_difference import lines_of
 from tests.unit.lab.ios.test_grammar import GOLDENS, platform_of
 
@@ -35,6 +35,6 @@ def test_a_change_and_its_undo_are_taken_and_lead_back(path: Path) -> None:
     steps = []
     for suffix in (".undo", ".change", ".undo", ".change"):
         lines = path.with_suffix(suffix).read_text().splitlines()
-        assert [pair for pair in zip(lines, told(configuration, *lines), strict=True) if pair[1]] == []
+        assert [pair for pair in zip(lines, entered(configuration, *lines), strict=True) if pair[1]] == []
         steps.append(lines_of(configuration))
     assert steps[0] == steps[2] != steps[1] == steps[3]

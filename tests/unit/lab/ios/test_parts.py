@@ -36,8 +36,8 @@ OUTPUT = "hostname r\ninterface ATM1/0\n shutdown\ninterface ATM2/0\n mtu 9000\n
     ],
 )
 def test_a_pattern_takes_what_it_says_and_spells_it_out(pattern: str, line: str, words: str | None) -> None:
-    found = compile_pattern(pattern, {}, ("ATM",)).match(Attempt(line.split()))
-    assert (" ".join(found.words) if found else None) == words
+    matched = compile_pattern(pattern, {}, ("ATM",)).match(Attempt(line.split()))
+    assert (" ".join(matched.words) if matched else None) == words
 
 
 @pytest.mark.parametrize("text", ["a [b", "a {b|c", "a ]", "$none", "<n:unknown>"])

@@ -56,8 +56,8 @@ def test_the_mean_is_of_what_arrived() -> None:
 
 def test_of_copies_the_first_to_arrive_counts_whatever_order_they_are_told_in() -> None:
     copies = [Stamp(7, 1_000, 1_900), Stamp(7, 1_000, 1_400), Stamp(7, 1_000, None), Stamp(7, 1_000, 1_500)]
-    for told in (copies, copies[::-1]):
-        (packet,) = delay.one_way(told, 10_000)
+    for stamps in (copies, copies[::-1]):
+        (packet,) = delay.one_way(stamps, 10_000)
         assert packet.delay_us == 400
         assert packet.received_us == 1_400
 

@@ -22,9 +22,9 @@ def test_what_arrived_in_the_interval_is_its_rate() -> None:
 
 
 def test_a_series_has_every_interval_and_no_rest() -> None:
-    found = throughput.series(SAMPLE, 1_000, 0, 110_000, 50_000)
-    assert [(interval.start_us, interval.received_packets) for interval in found] == [(0, 2), (50_000, 2)]
-    assert found[0].received_bps == 2 * 8_000 * 20
+    series = throughput.series(SAMPLE, 1_000, 0, 110_000, 50_000)
+    assert [(interval.start_us, interval.received_packets) for interval in series] == [(0, 2), (50_000, 2)]
+    assert series[0].received_bps == 2 * 8_000 * 20
 
 
 def test_empty_intervals_are_told() -> None:

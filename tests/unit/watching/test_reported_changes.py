@@ -43,9 +43,9 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "told"), LINES, ids=[line[:40] for line, _ in LINES])
-def test_a_line_of_tc_monitor(line: str, told: str | None) -> None:
-    assert tc_events.change_in(line, INTERFACES) == told
+@pytest.mark.parametrize(("line", "change"), LINES, ids=[line[:40] for line, _ in LINES])
+def test_a_line_of_tc_monitor(line: str, change: str | None) -> None:
+    assert tc_events.change_in(line, INTERFACES) == change
 
 
 def notification(body: str) -> Any:
@@ -86,8 +86,8 @@ NOTIFICATIONS = {
 
 @pytest.mark.parametrize("case", NOTIFICATIONS)
 def test_a_notification(case: str) -> None:
-    body, told = NOTIFICATIONS[case]
-    assert config_changes.change_in(notification(body)) == told
+    body, change = NOTIFICATIONS[case]
+    assert config_changes.change_in(notification(body)) == change
 
 
 ADDRESSES = Addresses({"10.0.0.1": "north", "10.0.0.2": "south", "10.0.0.9": None}, frozenset({"north", "south"}))
@@ -127,14 +127,14 @@ DATAGRAMS = {
 
 @pytest.mark.parametrize("case", DATAGRAMS)
 def test_a_datagram(case: str) -> None:
-    said, source, told = DATAGRAMS[case]
+    said, source, change = DATAGRAMS[case]
     datagram = said if isinstance(said, bytes) else str(said).encode()
-    assert syslog.change_in(datagram, str(source), ADDRESSES) == told
+    assert syslog.change_in(datagram, str(source), ADDRESSES) == change
 
 
 def test_what_a_datagram_says_is_one_short_line() -> None:
-    told = syslog.change_in(f"%SYS-5-CONFIG_I: {'x' * 900}\x1b[31m".encode(), "10.0.0.1", ADDRESSES)
-    assert told is not None
-    assert len(told[1]) == 120
+    change = syslog.change_in(f"%SYS-5-CONFIG_I: {'x' * 900}\x1b[31m".encode(), "10.0.0.1", ADDRESSES)
+    assert change is not None
+    assert len(change[1]) == 120
     steering = syslog.change_in(b"%SYS-5-CONFIG_I: by \x1b[31m", "10.0.0.1", ADDRESSES)
     assert steering == ("north", "%SYS-5-CONFIG_I: by \ufffd[31m")
