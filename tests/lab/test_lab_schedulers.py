@@ -68,9 +68,9 @@ class Router:
     def premium_packets(self) -> int:
         """How many have left by premium's queue towards the other site."""
         shown = self.lab.check(ROUTER, ["tc", "-s", "qdisc", "show", "dev", "eth1"])
-        found = re.search(r"qdisc bfifo 51c1: .*\n Sent \d+ bytes (\d+) pkt", shown)
-        assert found, shown
-        return int(found[1])
+        match = re.search(r"qdisc bfifo 51c1: .*\n Sent \d+ bytes (\d+) pkt", shown)
+        assert match, shown
+        return int(match[1])
 
 
 @pytest.fixture(scope="module")

@@ -194,15 +194,15 @@ def body(name: str = "cms", **more: Any) -> Body:
 def live(client: httpx.Client) -> list[Body]:
     """Everything that takes a place."""
     wanted = {"state": ["held", "awaiting-approval", "committed"], "limit": "1000"}
-    found: list[Body] = client.get("/v1/reservations", params=wanted).json()["items"]
-    return found
+    items: list[Body] = client.get("/v1/reservations", params=wanted).json()["items"]
+    return items
 
 
 def created(client: httpx.Client, name: str = "cms", hold: str | None = None, **more: Any) -> Body:
     answer = client.post("/v1/reservations", json=body(name, **more), params={"hold": hold} if hold else {})
     assert answer.status_code == 201, answer.text
-    found: Body = answer.json()
-    return found
+    document: Body = answer.json()
+    return document
 
 
 def at(entry: Body, verb: str = "") -> str:
@@ -218,10 +218,10 @@ def slotted(reservation: dict[str, Any], **changes: object) -> dict[str, Any]:
 def problem(answer: httpx.Response, status: int, kind: str) -> Body:
     """The problem details of a refused request, which must be what RFC 9457 and this API's document say."""
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
-    found: Body = answer.json()
-    assert found["type"] == f"urn:slotcar:problem:{kind}"
-    assert found["status"] == status
-    assert found["instance"] == answer.request.url.path
-    assert found["title"]
-    assert found["detail"]
-    return found
+    document: Body = answer.json()
+    assert document["type"] == f"urn:slotcar:problem:{kind}"
+    assert document["status"] == status
+    assert document["instance"] == answer.request.url.path
+    assert document["title"]
+    assert document["detail"]
+    return document

@@ -198,11 +198,11 @@ def test_without_a_token_nobody_is_an_operator(as_: As, tmp_path: Any) -> None:
     ops = as_("ops", Role.OPERATOR)
     assert ops.get("/v1/reservations").status_code == 200
     revoke_token(tmp_path / "tokens.json", "ops")
-    found = problem(ops.get("/v1/reservations"), 401, "unauthenticated")
-    assert "slotcar token create" in found["detail"]
+    document = problem(ops.get("/v1/reservations"), 401, "unauthenticated")
+    assert "slotcar token create" in document["detail"]
     (tmp_path / "tokens.json").unlink()
-    found = problem(httpx.get(f"{ops.base_url}/v1/reservations"), 401, "unauthenticated")
-    assert "slotcar token create" in found["detail"]
+    document = problem(httpx.get(f"{ops.base_url}/v1/reservations"), 401, "unauthenticated")
+    assert "slotcar token create" in document["detail"]
 
 
 def test_a_token_that_is_wrong_is_refused_by_an_open_controller_too(serve: Serve) -> None:

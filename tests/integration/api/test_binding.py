@@ -44,9 +44,9 @@ def world(
     state_dir, running = tmp_path_factory.mktemp("binding"), Running()
     settings = Settings(state_dir=state_dir, inventory=GARNET)
     with copied(server_url, migrated) as url, open_ledger(url, state_dir) as ledger:
-        found = World(str(running.start(ledger, with_cores(network), settings).base_url), settings.tokens_path)
-        yield found
-        for client in (found.operator, found.hep, found.astro):
+        made = World(str(running.start(ledger, with_cores(network), settings).base_url), settings.tokens_path)
+        yield made
+        for client in (made.operator, made.hep, made.astro):
             client.close()
         running.stop()
 
@@ -85,9 +85,9 @@ def test_an_owner_binds_only_where_it_is_named_and_only_its_accounts(
 ) -> None:
     group = cores(bind, host)
     for path, sent in (("/v1/groups", group), ("/v1/groups?hold=PT5M", group), ("/v1/plans", file(group))):
-        found = problem(world.hep.post(path, json=sent), 403, "bind-not-allowed")
-        assert words in found["detail"]
-        assert "an operator may bind others" in found["detail"]
+        document = problem(world.hep.post(path, json=sent), 403, "bind-not-allowed")
+        assert words in document["detail"]
+        assert "an operator may bind others" in document["detail"]
     answer = world.operator.post("/v1/groups", json=group)
     assert answer.status_code == 201, answer.text
     assert accounts_of(answer.json()) == ["*"]
@@ -96,8 +96,8 @@ def test_an_owner_binds_only_where_it_is_named_and_only_its_accounts(
 
 def test_an_owner_without_an_account_binds_nothing_and_reserves_all_the_same(world: World) -> None:
     group = cores({"process": 4711}, owner="astro")
-    found = problem(world.astro.post("/v1/groups", json=group), 403, "bind-not-allowed")
-    assert "gives owner astro no account of lbnl-premium (slotcar_host_accounts)" in found["detail"]
+    document = problem(world.astro.post("/v1/groups", json=group), 403, "bind-not-allowed")
+    assert "gives owner astro no account of lbnl-premium (slotcar_host_accounts)" in document["detail"]
     answer = world.astro.post("/v1/groups", json=cores(None, OPEN, owner="astro"))
     assert answer.status_code == 201, answer.text
     assert accounts_of(answer.json()) == []
@@ -121,8 +121,8 @@ def test_what_is_bound_is_bound_with_its_owners_accounts(world: World, bind: Bod
 )  # fmt: skip
 def test_nobody_binds_what_is_the_machines_own(world: World, bind: Body) -> None:
     for client in (world.hep, world.operator):
-        found = problem(client.post("/v1/groups", json=cores(bind)), 422, "invalid-input")
-        assert "members[0].cpu.bind" in str(found)
+        document = problem(client.post("/v1/groups", json=cores(bind)), 422, "invalid-input")
+        assert "members[0].cpu.bind" in str(document)
         problem(client.post("/v1/plans", json=file(cores(bind))), 422, "invalid-input")
 
 

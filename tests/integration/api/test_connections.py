@@ -97,9 +97,8 @@ def test_a_reader_who_takes_nothing_is_ended(serve: Serve) -> None:
         own, server = one.getsockname(), one.getpeername()
 
         def is_served() -> bool:
-            return any(
-                (found.laddr, found.raddr) == (server, own) for found in psutil.Process().net_connections("tcp4")
-            )
+            connections = psutil.Process().net_connections("tcp4")
+            return any((each.laddr, each.raddr) == (server, own) for each in connections)
 
         wait_for(is_served, "the connection to be accepted")
         wait_for(lambda: not is_served(), "the connection to be given up")

@@ -58,12 +58,12 @@ def tokens(
     A stream that opens would never end, so none may be: each reader is told that there are too many.
     """
     folder, running, moment = tmp_path_factory.mktemp("contract"), Running(), datetime.now(UTC)
-    found = {role.value: create_token(folder / "tokens.json", role.value, role, "hep", moment) for role in Role}
+    secrets_ = {role.value: create_token(folder / "tokens.json", role.value, role, "hep", moment) for role in Role}
     with copied(server_url, migrated) as url, open_ledger(url, folder) as ledger:
         client = running.start(
             ledger, network, Settings(state_dir=Path(folder), inventory=GARNET), streams=Streams(each=0)
         )
-        yield {**found, "address": str(client.base_url)}
+        yield {**secrets_, "address": str(client.base_url)}
         running.stop()
 
 

@@ -24,8 +24,8 @@ def volume(name: str, size: str = HALF, hours: int = 1, **more: object) -> Body:
 def reserved(api: httpx.Client, name: str, size: str = HALF, hours: int = 1, **more: object) -> Body:
     answer = api.post("/v1/reservations", json=volume(name, size, hours, **more))
     assert answer.status_code == 201, answer.text
-    found: Body = answer.json()
-    return found
+    document: Body = answer.json()
+    return document
 
 
 def test_a_volume_gets_a_profile_and_both_are_told(api: httpx.Client) -> None:
@@ -45,12 +45,12 @@ def test_a_volume_gets_a_profile_and_both_are_told(api: httpx.Client) -> None:
 
 def test_a_refusal_has_the_numbers_of_a_transfer(api: httpx.Client) -> None:
     created(api, rate="35 Mbit/s", duration="PT1H")
-    found = problem(api.post("/v1/reservations", json=volume("bulk")), 409, "refused")
-    numbers = found["refusal"]["transfer"]
+    document = problem(api.post("/v1/reservations", json=volume("bulk")), 409, "refused")
+    numbers = document["refusal"]["transfer"]
     assert numbers["asked_bytes"] == 9_000_000_000
     assert 0 < numbers["most_bytes"] < 9_000_000_000
     assert numbers["tightest"] == "if:anl-7507-1:ATM1/0/0:out:ip-premium"
-    assert found["refusal"]["highest_rate_bps"] is None
+    assert document["refusal"]["highest_rate_bps"] is None
     most = reserved(api, "most", f"{numbers['most_bytes']} B")
     api.post(at(most, "cancel")).raise_for_status()
     by = numbers["earliest_deadline"]
@@ -68,20 +68,20 @@ def test_a_refusal_has_the_numbers_of_a_transfer(api: httpx.Client) -> None:
 )
 def test_bad_input_names_its_key(api: httpx.Client, wrong: Body, key: str, words: str) -> None:
     asked = {name: value for name, value in (volume("bulk") | wrong).items() if value is not None}
-    found = problem(api.post("/v1/reservations", json=asked), 422, "invalid-input")
-    assert [one["key"] for one in found["errors"]] == [key]
-    assert words in found["errors"][0]["message"]
+    document = problem(api.post("/v1/reservations", json=asked), 422, "invalid-input")
+    assert [one["key"] for one in document["errors"]] == [key]
+    assert words in document["errors"][0]["message"]
 
 
 def test_progress_is_reported_by_its_owner_and_nobody_else(as_: As) -> None:
     owner, other = (as_(name, Role.REQUESTER, name) for name in ("hep", "eo"))
     entry = reserved(owner, "bulk", owner=None)
     problem(other.post(at(entry, "progress"), json={"remaining": "1 GB"}), 404, "unknown-reservation")
-    told = owner.post(at(entry, "progress"), json={"remaining": "4.5 GB"}).json()
-    assert told["progress"] | {"at": ""} == {
+    document = owner.post(at(entry, "progress"), json={"remaining": "4.5 GB"}).json()
+    assert document["progress"] | {"at": ""} == {
         "remaining_bytes": 4_500_000_000, "at": "", "needed_bps": 10_000_000, "missing_bytes": 0
     }  # fmt: skip
-    assert [one["forward_bps"] for one in told["reservation"]["slots"]] == [10_000_000]
+    assert [one["forward_bps"] for one in document["reservation"]["slots"]] == [10_000_000]
     grows = problem(owner.post(at(entry, "progress"), json={"remaining": "5 GB"}), 409, "not-possible")
     assert "5 GB of hep/bulk cannot remain" in grows["detail"]
     problem(owner.post(at(entry, "progress"), json={"remaining": "5"}), 422, "invalid-input")

@@ -16,11 +16,11 @@ TEXT = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 def test_the_transfer_tool_runs(api: httpx.Client) -> None:
     program = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)[0]
     assert "http://127.0.0.1:8470" in program
-    found: dict[str, object] = {}
-    exec(compile(program.replace("http://127.0.0.1:8470", str(api.base_url)), "api.md", "exec"), found)
-    reservation = api.get(str(found["mine"])).json()
+    names: dict[str, object] = {}
+    exec(compile(program.replace("http://127.0.0.1:8470", str(api.base_url)), "api.md", "exec"), names)
+    reservation = api.get(str(names["mine"])).json()
     assert (reservation["state"], reservation["version"]) == ("cancelled", 3)
-    assert reservation["reservation"]["rate_bps"] == int(str(found["highest_bps"])) // 2
+    assert reservation["reservation"]["rate_bps"] == int(str(names["highest_bps"])) // 2
 
 
 def test_every_operation_is_named() -> None:
@@ -33,5 +33,7 @@ def test_every_operation_is_named() -> None:
 
 
 def test_every_status_is_named() -> None:
-    told = {int(one) for row in re.findall(r"^\| ([0-9, ]+) \|", TEXT, re.MULTILINE) for one in row.split(", ")}
-    assert told == {status for statuses in ERRORS.values() for status in statuses} | {405, 408, 421}
+    statuses_named = {
+        int(one) for row in re.findall(r"^\| ([0-9, ]+) \|", TEXT, re.MULTILINE) for one in row.split(", ")
+    }
+    assert statuses_named == {status for statuses in ERRORS.values() for status in statuses} | {405, 408, 421}

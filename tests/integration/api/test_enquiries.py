@@ -27,15 +27,15 @@ OPERATOR = Caller(name="ops", role=Role.OPERATOR)
 def asked(api: httpx.Client, **more: Any) -> dict[str, Any]:
     answer = api.post("/v1/enquiries", json=body(name=None, owner=None, rate=None, **more))
     assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    document: dict[str, Any] = answer.json()
+    return document
 
 
 def addable(api: httpx.Client, entry: dict[str, Any]) -> dict[str, Any]:
     answer = api.get(at(entry, "addable"))
     assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
+    document: dict[str, Any] = answer.json()
+    return document
 
 
 def hour(number: int) -> str:

@@ -76,14 +76,14 @@ def pages(api: httpx.Client, asked: Body, lines: int) -> Iterator[Body]:
 
 def diffs(plans: list[Body]) -> dict[tuple[str, str], list[str]]:
     """By boundary and device all lines of its diff, which must come in their order."""
-    found: dict[tuple[str, str], list[str]] = {}
+    lines: dict[tuple[str, str], list[str]] = {}
     for plan in plans:
         for boundary in plan["boundaries"]:
             for one in boundary["devices"]:
-                before = found.setdefault((boundary["at"], one["device"]), [])
+                before = lines.setdefault((boundary["at"], one["device"]), [])
                 assert one["first_line"] == len(before)
                 before += one["diff"]
-    return found
+    return lines
 
 
 @pytest.mark.parametrize("lines", [7, 40])

@@ -29,16 +29,16 @@ DASHBOARD = ROOT / "deploy" / "grafana" / "dashboards" / "slotcar.json"
 RUNBOOK = ROOT / "docs" / "howto" / "boundaries.md"
 T = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 #: Series name -> labels -> value.
-Told = dict[str, dict[tuple[tuple[str, str], ...], float]]
+Figures = dict[str, dict[tuple[tuple[str, str], ...], float]]
 
 
-def told_by(api: httpx.Client) -> Told:
-    found: Told = {}
+def figures_of(api: httpx.Client) -> Figures:
+    figures: Figures = {}
     for family in text_string_to_metric_families(api.get("/metrics").raise_for_status().text):
-        found.setdefault(family.name + ("_total" if family.type == "counter" else ""), {})
+        figures.setdefault(family.name + ("_total" if family.type == "counter" else ""), {})
         for sample in family.samples:
-            found.setdefault(sample.name, {})[tuple(sorted(sample.labels.items()))] = sample.value
-    return found
+            figures.setdefault(sample.name, {})[tuple(sorted(sample.labels.items()))] = sample.value
+    return figures
 
 
 def record(ledger: Ledger, kind: str, second: float, device: str | None = None, **details: Any) -> None:
@@ -66,43 +66,43 @@ def an_evening(ledger: Ledger) -> None:
 
 def test_boundaries_and_pushes_are_measured_from_the_log_once(serve: Serve, ledger: Ledger) -> None:
     api = serve()
-    before = told_by(api)
+    before = figures_of(api)
     assert before["slotcar_boundary_activation_lag_seconds_count"][()] == 0
     assert before["slotcar_device_drifts_total"][(("device", "esnet-7507"),)] == 0, "there from the beginning"
     assert not any(name.endswith("_created") for name in before)
     an_evening(ledger)
     for _ in range(2):
-        told = told_by(api)
-        assert told["slotcar_boundary_activation_lag_seconds_count"][()] == 2
-        assert told["slotcar_boundary_activation_lag_seconds_sum"][()] == pytest.approx(0.34)
-        assert told["slotcar_boundary_activation_lag_seconds_bucket"][(("le", "0.025"),)] == 1
-        assert told["slotcar_boundary_skew_seconds_sum"][()] == pytest.approx(0.3)
+        figures = figures_of(api)
+        assert figures["slotcar_boundary_activation_lag_seconds_count"][()] == 2
+        assert figures["slotcar_boundary_activation_lag_seconds_sum"][()] == pytest.approx(0.34)
+        assert figures["slotcar_boundary_activation_lag_seconds_bucket"][(("le", "0.025"),)] == 1
+        assert figures["slotcar_boundary_skew_seconds_sum"][()] == pytest.approx(0.3)
         # One waited for its boundary until T and took 4 s from there; the other was begun at once and took 6 s.
-        assert told["slotcar_push_duration_seconds_count"][()] == 2
-        assert told["slotcar_push_duration_seconds_sum"][()] == pytest.approx(4 + 6)
+        assert figures["slotcar_push_duration_seconds_count"][()] == 2
+        assert figures["slotcar_push_duration_seconds_sum"][()] == pytest.approx(4 + 6)
         for name in ("push_failures", "failures", "rollback_failures"):
-            assert told[f"slotcar_device_{name}_total"][(("device", "anl-7507-1"),)] == 1
-        assert told["slotcar_device_drifts_total"][(("device", "esnet-7507"),)] == 1
+            assert figures[f"slotcar_device_{name}_total"][(("device", "anl-7507-1"),)] == 1
+        assert figures["slotcar_device_drifts_total"][(("device", "esnet-7507"),)] == 1
         for name in ("boundary_failures", "reservations_withheld", "leadership_changes"):
-            assert told[f"slotcar_{name}_total"][()] == 1
-        verified = told["slotcar_device_verified_timestamp_seconds"]
+            assert figures[f"slotcar_{name}_total"][()] == 1
+        verified = figures["slotcar_device_verified_timestamp_seconds"]
         assert verified[(("device", "anl-7507-1"),)] == T.timestamp() + 4
-        armed = told["slotcar_device_armed_until_timestamp_seconds"]
+        armed = figures["slotcar_device_armed_until_timestamp_seconds"]
         assert armed[(("device", "esnet-7507"),)] == T.timestamp() + 7200
 
 
 @pytest.mark.slow
 def test_a_controller_that_starts_knows_what_was_armed_before_it(serve: Serve, ledger: Ledger) -> None:
     an_evening(ledger)
-    told = told_by(serve())
-    assert told["slotcar_device_armed_until_timestamp_seconds"][(("device", "esnet-7507"),)] == T.timestamp() + 7200
-    assert told["slotcar_boundary_failures_total"][()] == 0, "it counts from its start on"
+    figures = figures_of(serve())
+    assert figures["slotcar_device_armed_until_timestamp_seconds"][(("device", "esnet-7507"),)] == T.timestamp() + 7200
+    assert figures["slotcar_boundary_failures_total"][()] == 0, "it counts from its start on"
 
 
 def test_what_was_recorded_before_the_first_scrape_is_counted(serve: Serve, ledger: Ledger) -> None:
     api = serve()
     ledger.append_event("boundary.failed", datetime.now(UTC), details={"at": iso(T), "devices": ["anl-7507-1"]})
-    assert told_by(api)["slotcar_boundary_failures_total"][()] == 1
+    assert figures_of(api)["slotcar_boundary_failures_total"][()] == 1
 
 
 def test_who_leads_and_what_waits_is_told(serve: Serve, ledger: Ledger, tmp_path: Path) -> None:
@@ -115,15 +115,15 @@ def test_who_leads_and_what_waits_is_told(serve: Serve, ledger: Ledger, tmp_path
         label = (("webhook", hook),)
         tell(ledger, "r-a", "r-b")
         with dispatching(ledger):
-            wait_for(lambda: told_by(api)["slotcar_webhook_dead_letters"].get(label) == 2, "both to be given up")
+            wait_for(lambda: figures_of(api)["slotcar_webhook_dead_letters"].get(label) == 2, "both to be given up")
         tell(ledger, "r-a")
         ledger.webhooks.queue(T)
-    told = told_by(api)
-    assert (told["slotcar_leading"][()], told["slotcar_devices_in_trouble"][()]) == (1, 1)
-    assert told["slotcar_next_boundary_seconds"][()] == T.timestamp()
-    assert told["slotcar_webhook_waiting"][label] == 1
-    assert told["slotcar_webhook_oldest_waiting_timestamp_seconds"][label] == T.timestamp()
-    assert told["slotcar_ledger_up"][()] == 1
+    figures = figures_of(api)
+    assert (figures["slotcar_leading"][()], figures["slotcar_devices_in_trouble"][()]) == (1, 1)
+    assert figures["slotcar_next_boundary_seconds"][()] == T.timestamp()
+    assert figures["slotcar_webhook_waiting"][label] == 1
+    assert figures["slotcar_webhook_oldest_waiting_timestamp_seconds"][label] == T.timestamp()
+    assert figures["slotcar_ledger_up"][()] == 1
 
 
 def test_who_tells_of_changes_is_told(serve: Serve) -> None:
@@ -132,10 +132,10 @@ def test_who_tells_of_changes_is_told(serve: Serve) -> None:
     watch.devices["anl-7507-2"] = DeviceWatch(WatchState.BROKEN, "tc monitor", T, "Connection refused")
     watch.changes["anl-7507-1"] = 3
     api = serve(how={"loop": LoopStatus(leading=True), "watch": watch})
-    told = told_by(api)
-    states = {dict(labels)["state"]: count for labels, count in told["slotcar_watched_devices"].items() if count}
+    figures = figures_of(api)
+    states = {dict(labels)["state"]: count for labels, count in figures["slotcar_watched_devices"].items() if count}
     assert states == {"watching": 1, "broken": 1}
-    assert told["slotcar_device_changes_told_total"][(("device", "anl-7507-1"),)] == 3
+    assert figures["slotcar_device_changes_told_total"][(("device", "anl-7507-1"),)] == 3
     checks = {one["name"]: one["message"] for one in api.get("/readyz").json()["checks"]}
     assert checks["watch"] == "1 of 2 devices tells of changes, 1 broken"
     assert checks["watch anl-7507-2"] == "tc monitor: Connection refused"
@@ -148,28 +148,30 @@ def test_who_tells_of_changes_is_told(serve: Serve) -> None:
 
 @pytest.mark.slow
 def test_no_more_links_are_told_than_prometheus_should_keep(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not any("_link" in name for name in told_by(serve())), "who scrapes has no token: an operator says so first"
+    assert not any("_link" in name for name in figures_of(serve())), (
+        "who scrapes has no token: an operator says so first"
+    )
     api = serve(link_metrics=True)
-    told = told_by(api)
-    series = told["slotcar_link_reserved_bits_per_second"]
+    figures = figures_of(api)
+    series = figures["slotcar_link_reserved_bits_per_second"]
     assert (
         set(series)
-        == set(told["slotcar_link_capacity_bits_per_second"])
-        == set(told["slotcar_link_free_bits_per_second"])
+        == set(figures["slotcar_link_capacity_bits_per_second"])
+        == set(figures["slotcar_link_free_bits_per_second"])
     )
     resources = {dict(labels)["resource"] for labels in series}
     assert len(resources) == len(series) > 5
     assert not any(":in:" in name for name in resources)
     assert not any(name.startswith("if:anl-7507-1:Ethernet") for name in resources), "towards end systems"
-    assert told["slotcar_links_left_out"][()] == 0
+    assert figures["slotcar_links_left_out"][()] == 0
     monkeypatch.setattr(metrics, "MOST_LINKS", 4)
-    few = told_by(api)
+    few = figures_of(api)
     assert len(few["slotcar_link_reserved_bits_per_second"]) == 4
     assert few["slotcar_links_left_out"][()] == len(series) - 4
 
 
 @pytest.fixture
-def everything(serve: Serve, ledger: Ledger, tmp_path: Path) -> Told:
+def everything(serve: Serve, ledger: Ledger, tmp_path: Path) -> Figures:
     """What a controller tells to which everything happened that it has a figure for."""
     secret = tmp_path / "secret"
     secret.write_text(SECRET)
@@ -177,34 +179,34 @@ def everything(serve: Serve, ledger: Ledger, tmp_path: Path) -> Told:
     api = serve(how={"loop": LoopStatus(leading=True, next_boundary=T), "watch": watch}, link_metrics=True)
     api.post("/v1/webhooks", json={"url": "http://127.0.0.1:9/", "secret": f"file:{secret}"}).raise_for_status()
     created(api)
-    told_by(api)
+    figures_of(api)
     an_evening(ledger)
     ledger.webhooks.queue(T)
-    told = told_by(api)
+    figures = figures_of(api)
     # Prometheus makes it of every scrape.
-    told["up"] = {(("instance", "controller-a:8470"), ("job", "slotcar")): 1}
-    return told
+    figures["up"] = {(("instance", "controller-a:8470"), ("job", "slotcar")): 1}
+    return figures
 
 
-def labels_of(told: Told, name: str) -> set[str]:
-    return {label for series in told[name] for label, _ in series}
+def labels_of(figures: Figures, name: str) -> set[str]:
+    return {label for series in figures[name] for label, _ in series}
 
 
 #: Their series are of what the loop has done, of which there is nothing here.
 OF_THE_LOOP = {"slotcar_devices", "slotcar_device_clock_ahead_seconds"}
 
 
-def faults(expression: str, template: str, told: Told) -> Iterator[str]:
+def faults(expression: str, template: str, figures: Figures) -> Iterator[str]:
     """What an expression and the text beside it ask for that is not told."""
     names = set(re.findall(r"\b(?:slotcar_\w+|up)\b", expression))
     if not names:
         yield f"{expression} asks for nothing"
     known: set[str] = set()
     for name in names:
-        if name not in told:
+        if name not in figures:
             yield f"{name} is not told"
         else:
-            known |= labels_of(told, name)
+            known |= labels_of(figures, name)
     kept = {word.strip() for words in re.findall(r"\bby \(([^)]*)\)", expression) for word in words.split(",")}
     matched = set(re.findall(r"[{,]\s*(\w+)\s*=", expression))
     if not names & OF_THE_LOOP:
@@ -214,7 +216,7 @@ def faults(expression: str, template: str, told: Told) -> Iterator[str]:
     yield from (f"{label} is shown and not kept" for label in shown - allowed - {"phase"})
 
 
-def test_alert_rules_ask_for_what_is_told(everything: Told) -> None:
+def test_alert_rules_ask_for_what_is_told(everything: Figures) -> None:
     rules = [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
     assert len({rule["alert"] for rule in rules}) == len(rules) >= 10
     headings = {
@@ -230,7 +232,7 @@ def test_alert_rules_ask_for_what_is_told(everything: Told) -> None:
         assert heading in headings, rule["alert"]
 
 
-def test_the_dashboard_asks_for_what_is_told(everything: Told) -> None:
+def test_the_dashboard_asks_for_what_is_told(everything: Figures) -> None:
     panels = json.loads(DASHBOARD.read_text())["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels)
     targets = [target for panel in panels for target in panel["targets"]]
@@ -238,12 +240,12 @@ def test_the_dashboard_asks_for_what_is_told(everything: Told) -> None:
     annotations = json.loads(DASHBOARD.read_text())["annotations"]["list"]
     assert {one["name"] for one in annotations} == {"Boundaries", "Failed boundaries"}
     targets += [{"expr": one["expr"], "legendFormat": ""} for one in annotations]
-    found = [fault for one in targets for fault in faults(one["expr"], one["legendFormat"], everything)]
-    assert found == []
+    faults_ = [fault for one in targets for fault in faults(one["expr"], one["legendFormat"], everything)]
+    assert faults_ == []
 
 
 @pytest.mark.slow
-def test_the_check_sees_what_is_not_told(everything: Told) -> None:
+def test_the_check_sees_what_is_not_told(everything: Figures) -> None:
     assert list(faults("slotcar_speed > 1", "", everything)) == ["slotcar_speed is not told"]
     assert list(faults("sum by (who) (slotcar_leading)", "", everything))
     assert list(faults("max by (device) (slotcar_device_drifts_total)", "{{ $labels.webhook }}", everything))
@@ -257,7 +259,7 @@ def test_prometheus_reads_the_rules_where_compose_puts_them() -> None:
     assert ROOT / mounted[str(Path(pattern).parent)] == RULES.parent
 
 
-def test_units_and_counters_are_named_as_prometheus_wants(everything: Told) -> None:
+def test_units_and_counters_are_named_as_prometheus_wants(everything: Figures) -> None:
     for name in everything:
         assert re.fullmatch(r"up|slotcar_[a-z_]+", name), name
         assert not re.search(r"_(ms|us|minutes|bits)\b", name), name

@@ -25,9 +25,9 @@ def test_without_a_token_an_open_api_says_that_it_is_an_operators(api: httpx.Cli
 
 
 def test_endpoints_are_those_of_the_inventory(api: httpx.Client, network: Network) -> None:
-    found = api.get("/v1/endpoints").json()
-    assert [one["name"] for one in found["hosts"]] == sorted(network.hosts)
-    assert {"prefix": "10.20.11.0/24", "domain": "anl"} in found["networks"]
+    document = api.get("/v1/endpoints").json()
+    assert [one["name"] for one in document["hosts"]] == sorted(network.hosts)
+    assert {"prefix": "10.20.11.0/24", "domain": "anl"} in document["networks"]
 
 
 def test_endpoints_of_others_are_not_offered(network: Network) -> None:
@@ -50,9 +50,9 @@ def test_limits_say_what_is_in_use_of_the_quotas(serve: Serve) -> None:
     api = serve(owner_quotas={"hep": {"reservations": 3, "volume": "100 GB"}}, approval_rate_bps="20 Mbit/s")
     created(api)
     created(api, "held", hold="PT5M", destination="lbnl-premium:5009", rate="1 Mbit/s")
-    found = api.get("/v1/limits", params={"owner": "hep"}).json()
-    assert (found["owner"], found["approval_rate_bps"], found["hold_s"]) == ("hep", 20_000_000, 900)
-    assert {one["what"]: (one["limit"], one["in_use"]) for one in found["quotas"]} == {
+    document = api.get("/v1/limits", params={"owner": "hep"}).json()
+    assert (document["owner"], document["approval_rate_bps"], document["hold_s"]) == ("hep", 20_000_000, 900)
+    assert {one["what"]: (one["limit"], one["in_use"]) for one in document["quotas"]} == {
         "reservations": (3, 2), "windows": (None, 2), "holds": (None, 1), "volume": (800 * 10**9, 79_200_000_000),
     }  # fmt: skip
 

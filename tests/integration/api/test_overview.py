@@ -29,13 +29,13 @@ def test_a_resource_over_a_day(serve: Serve) -> None:
     api = serve()
     entry = created(api)
     window = {"from": iso(START - timedelta(minutes=30)), "until": iso(START + timedelta(hours=4))}
-    found = api.get("/v1/resources", params={"resource": SLS, "points": 100, **window}).json()["items"][0]
+    item = api.get("/v1/resources", params={"resource": SLS, "points": 100, **window}).json()["items"][0]
     amount = next(one["rate_bps"] for one in entry["demands"] if one["resource"] == SLS)
-    assert [(step["reserved_bps"], step["free_bps"]) for step in found["steps"]] == [
+    assert [(step["reserved_bps"], step["free_bps"]) for step in item["steps"]] == [
         (0, 45_000_000), (amount, 45_000_000 - amount), (0, 45_000_000),
     ]  # fmt: skip
-    assert (found["reserved_bps"], found["free_bps"], found["rounded"]) == (amount, 45_000_000 - amount, False)
-    assert found["tightest"] == {"start": iso(START), "end": iso(START + timedelta(hours=2))}
+    assert (item["reserved_bps"], item["free_bps"], item["rounded"]) == (amount, 45_000_000 - amount, False)
+    assert item["tightest"] == {"start": iso(START), "end": iso(START + timedelta(hours=2))}
     assert api.get("/v1/resources", params={"resource": SLS, "points": 1, **window}).json()["items"][0]["rounded"]
 
 
@@ -80,9 +80,9 @@ def test_reservations_are_searched_and_counted(serve: Serve) -> None:
     entries = [created(api, f"run-{n}", **more, destination=f"lbnl-premium:{5000 + n}") for n in range(3)]
     created(api, "sure_run", rate="1 Mbit/s", destination="lbnl-premium:5010")
     params = {"search": "HEP/RUN-", "counted": True, "newest": True, "limit": 3}
-    found = api.get("/v1/reservations", params=params).json()
+    document = api.get("/v1/reservations", params=params).json()
     # Words are found by their beginnings, wherever they stand.
-    assert ([one["reservation"]["name"] for one in found["items"]], found["count"]) == (
+    assert ([one["reservation"]["name"] for one in document["items"]], document["count"]) == (
         ["sure_run", "run-2", "run-1"],
         4,
     )
@@ -94,8 +94,8 @@ def test_reservations_are_searched_and_counted(serve: Serve) -> None:
         ("ure", set()), (entries[0]["handle"][:8], set()), ("%", set()), ("'", set()),
         ("zz & run", set()), ("\u00b2", set()),
     ):  # fmt: skip
-        found = api.get("/v1/reservations", params={"search": said}).json()
-        assert ({one["reservation"]["name"] for one in found["items"]}, found["count"]) == (names, None)
+        document = api.get("/v1/reservations", params={"search": said}).json()
+        assert ({one["reservation"]["name"] for one in document["items"]}, document["count"]) == (names, None)
 
 
 @pytest.mark.slow
@@ -108,8 +108,8 @@ def test_boundaries_are_counted_in_order(serve: Serve) -> None:
     ]
     created(api, "two", schedule=schedule, rate=None, start=None, duration=None, destination="lbnl-premium:5002")
     created(api, "held", hold="PT5M", rate="1 Mbit/s", destination="lbnl-premium:5003")
-    found = api.get("/v1/boundaries").json()
-    assert [(one["at"], one["starting"], one["ending"], one["changing"]) for one in found["items"]] == [
+    document = api.get("/v1/boundaries").json()
+    assert [(one["at"], one["starting"], one["ending"], one["changing"]) for one in document["items"]] == [
         (iso(START), 2, 0, 0),
         (iso(START + timedelta(hours=1)), 0, 0, 1),
         (iso(START + timedelta(hours=2)), 0, 1, 0),
@@ -122,17 +122,17 @@ def test_boundaries_are_counted_in_order(serve: Serve) -> None:
         since = page["next"]
         if since is None:
             break
-    assert seen == found["items"]
+    assert seen == document["items"]
 
 
 def test_a_boundary_has_its_devices_and_one_diff(serve: Serve) -> None:
     api = serve()
     created(api)
-    found = api.get(f"/v1/boundaries/{iso(START)}").json()
-    assert found["item"]["starting"] == ["hep/cms"]
-    devices = {one["device"] for one in found["item"]["devices"]}
+    document = api.get(f"/v1/boundaries/{iso(START)}").json()
+    assert document["item"]["starting"] == ["hep/cms"]
+    devices = {one["device"] for one in document["item"]["devices"]}
     assert devices == {"anl-7507-1", "anl-7507-2", "esnet-7507", "lbnl-7507"}
-    lines = {line for group in found["groups"] for hunk in group["hunks"] for line in hunk["lines"]}
+    lines = {line for group in document["groups"] for hunk in group["hunks"] for line in hunk["lines"]}
     assert any("slotcar hep/cms forward" in line for line in lines)
     nothing = api.get(f"/v1/boundaries/{iso(START + timedelta(minutes=1))}").json()
     assert (nothing["item"], nothing["groups"]) == (None, [])

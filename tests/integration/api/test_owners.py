@@ -70,13 +70,13 @@ def test_events_are_paged_the_newest_first_and_between_two_times(api: httpx.Clie
         created(api, f"n{number}", rate="1 Mbit/s", destination=f"lbnl-premium:61{number:02}") for number in range(5)
     ]
     wanted: dict[str, Any] = {"newest": "true", "limit": 2, "from": before, "kind": "reservation.committed"}
-    found, after = [], 0
+    handles, after = [], 0
     while page := api.get("/v1/events", params=wanted | {"after": after}).json():
         if not page["items"]:
             break
-        found += [one["handle"] for one in page["items"]]
+        handles += [one["handle"] for one in page["items"]]
         after = page["next"]
-    assert found == [one["handle"] for one in names][::-1]
+    assert handles == [one["handle"] for one in names][::-1]
     assert api.get("/v1/events", params={"until": before, "from": before}).json()["items"] == []
     answer = api.get("/v1/events", params={"newest": "true"}, headers={"Accept": "text/event-stream"})
     assert "newest: is nothing for a stream" in problem(answer, 422, "invalid-input")["detail"]
@@ -99,8 +99,8 @@ def test_reservations_are_listed_the_newest_first_and_between_two_times(api: htt
     "path", ["/v1/reservations", "/v1/events", "/v1/events/stream", "/v1/timeline", "/v1/webhooks", "/v1/controller"]
 )
 def test_a_parameter_that_is_not_known_is_an_error_everywhere(api: httpx.Client, path: str) -> None:
-    found = problem(api.get(path, params={"nmae": "cms"}), 422, "invalid-input")
-    assert found["errors"][0]["key"] == "nmae"
+    document = problem(api.get(path, params={"nmae": "cms"}), 422, "invalid-input")
+    assert document["errors"][0]["key"] == "nmae"
 
 
 def test_an_owner_follows_its_own(hep: httpx.Client, astro: httpx.Client) -> None:
@@ -159,12 +159,12 @@ def test_a_timeline_comes_in_pages(hep: httpx.Client) -> None:
     asked: dict[str, Any] = {"until": iso(START + timedelta(days=10))}
     whole = hep.get("/v1/timeline", params=asked).json()
     assert (len(whole["items"]), whole["next"]) == (18, None)
-    found: list[Any] = []
+    items: list[Any] = []
     for _ in range(4):
         page = hep.get("/v1/timeline", params=asked | {"limit": 5}).json()
-        found += page["items"]
+        items += page["items"]
         asked["from"] = page["next"]
-    assert (found, page["next"]) == (whole["items"], None)
+    assert (items, page["next"]) == (whole["items"], None)
 
 
 def test_a_requesters_timeline_reads_so_many_reservations_and_no_more(
@@ -173,8 +173,8 @@ def test_a_requesters_timeline_reads_so_many_reservations_and_no_more(
     monkeypatch.setattr(looking, "MOST_ENTRIES", 2)
     for number in range(3):
         created(hep, f"one-{number}", destination=f"lbnl-premium:{6000 + number}", rate="1 Mbit/s")
-    told = problem(hep.get("/v1/timeline"), 422, "invalid-input")["detail"]
-    assert "until: there are more than 2 reservations in this time; ask for a shorter time" in told
+    detail = problem(hep.get("/v1/timeline"), 422, "invalid-input")["detail"]
+    assert "until: there are more than 2 reservations in this time; ask for a shorter time" in detail
     assert hep.get("/v1/timeline", params={"until": iso(START - timedelta(minutes=1))}).json() == NOTHING
     assert len(as_("ops", Role.OPERATOR).get("/v1/timeline").json()["items"]) == 2
 

@@ -62,9 +62,9 @@ def applied(broker: Broker, *reservations: dict[str, Any], of_set: str = "mine")
 
 
 def entry_named(broker: Broker, name: str) -> Entry:
-    found = [one for one in broker.ledger.list(Filter(states=[State.COMMITTED])) if one.reservation.name == name]
-    assert len(found) == 1
-    return found[0]
+    entries = [one for one in broker.ledger.list(Filter(states=[State.COMMITTED])) if one.reservation.name == name]
+    assert len(entries) == 1
+    return entries[0]
 
 
 def refuses(broker: Broker, plan: Plan, *words: str) -> None:

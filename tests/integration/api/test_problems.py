@@ -17,8 +17,8 @@ JSON = {"Content-Type": "application/json"}
 @pytest.mark.parametrize("verb", ["", "commit", "cancel"])
 def test_an_unknown_handle_is_not_found(api: httpx.Client, handle: str, verb: str) -> None:
     answer = api.post(f"/v1/reservations/{handle}/{verb}") if verb else api.get(f"/v1/reservations/{handle}")
-    found = answer.json()
-    assert (answer.status_code, found["type"]) == (404, "urn:slotcar:problem:unknown-reservation")
+    document = answer.json()
+    assert (answer.status_code, document["type"]) == (404, "urn:slotcar:problem:unknown-reservation")
 
 
 def test_what_is_nowhere_and_a_method_that_is_not_known_are_problems_too(api: httpx.Client) -> None:
@@ -30,8 +30,8 @@ def test_what_is_nowhere_and_a_method_that_is_not_known_are_problems_too(api: ht
 
 def test_every_wrong_key_is_listed_with_what_would_be_right(api: httpx.Client) -> None:
     wrong = body(rate="36", protocol="sctp", bandwidth="1 Mbit/s", source=None)
-    found = problem(api.post("/v1/reservations", json=wrong), 422, "invalid-input")
-    errors = {one["key"]: one for one in found["errors"]}
+    document = problem(api.post("/v1/reservations", json=wrong), 422, "invalid-input")
+    errors = {one["key"]: one for one in document["errors"]}
     assert set(errors) == {"rate", "protocol", "bandwidth", "source"}
     assert (errors["rate"]["value"], errors["rate"]["hint"].split(" say ")[0]) == ("36", "did you mean `36 Mbit/s`?")
     assert "did you mean `rate`?" in errors["bandwidth"]["hint"]
@@ -41,8 +41,8 @@ def test_every_wrong_key_is_listed_with_what_would_be_right(api: httpx.Client) -
 
 def test_wrong_keys_of_a_file_are_named_by_their_place_in_it(api: httpx.Client) -> None:
     file = {"version": 1, "reservations": [body(), body("b", rate="fast")]}
-    found = problem(api.post("/v1/plans", json=file), 422, "invalid-input")
-    assert [one["key"] for one in found["errors"]] == ["reservations[1].rate"]
+    document = problem(api.post("/v1/plans", json=file), 422, "invalid-input")
+    assert [one["key"] for one in document["errors"]] == ["reservations[1].rate"]
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,10 @@ def test_a_wrong_parameter_is_named(api: httpx.Client, path: str, key: str) -> N
 
 
 def test_an_unknown_parameter_is_told_with_those_that_are_known(api: httpx.Client) -> None:
-    found = problem(api.get("/v1/reservations?nmae=cms"), 422, "invalid-input")
+    document = problem(api.get("/v1/reservations?nmae=cms"), 422, "invalid-input")
     assert (
         "the parameters are owner, name, state, label, from, until, search, newest, counted, after, limit"
-        in found["detail"]
+        in document["detail"]
     )
     entry = created(api)
     assert "takes no parameters" in problem(api.post(at(entry, "cancel?force=1")), 422, "invalid-input")["detail"]
@@ -117,8 +117,8 @@ def test_defaults_are_checked_though_every_reservation_has_its_own(api: httpx.Cl
         ({"end": "2030-01-01T00:00:00Z", "duration": "PT1H"}, "end"),
     ):  # fmt: skip
         file = {"version": 1, "defaults": defaults, "reservations": [body(rtt="1 ms", labels={})]}
-        found = problem(api.post("/v1/plans", json=file), 422, "invalid-input")
-        assert [one["key"] for one in found["errors"]] == [f"defaults.{key}"]
+        document = problem(api.post("/v1/plans", json=file), 422, "invalid-input")
+        assert [one["key"] for one in document["errors"]] == [f"defaults.{key}"]
 
 
 def test_a_wrong_hold_is_named(api: httpx.Client) -> None:
@@ -196,14 +196,14 @@ def test_texts_that_the_ledger_cannot_keep_are_wrong_and_no_fault(api: httpx.Cli
         problem(api.post("/v1/plans", content=file, headers=JSON), 422, "invalid-input")
     for key in ("name", "owner", "source", "via", "rate", "start", "recurrence", "service"):
         wrong = body() | {key: [text] if key == "via" else text}
-        found = problem(api.post("/v1/reservations", content=json.dumps(wrong), headers=JSON), 422, "invalid-input")
-        assert key in {one["key"] for one in found["errors"]}
+        document = problem(api.post("/v1/reservations", content=json.dumps(wrong), headers=JSON), 422, "invalid-input")
+        assert key in {one["key"] for one in document["errors"]}
 
 
 @pytest.mark.parametrize("text", ["line\u2028break\u0085", "tab\tand\nline"])
 def test_a_label_is_one_line(api: httpx.Client, text: str) -> None:
-    found = problem(api.post("/v1/reservations", json=body(labels={"note": text})), 422, "invalid-input")
-    assert "one line each" in found["detail"]
+    document = problem(api.post("/v1/reservations", json=body(labels={"note": text})), 422, "invalid-input")
+    assert "one line each" in document["detail"]
 
 
 @pytest.mark.parametrize("text", ["Zürich – 東京", "🚄 on time", "a: b # c", "'\"{{ x }}"])
@@ -215,8 +215,8 @@ def test_labels_keep_every_letter_on_both_ways_in(api: httpx.Client, text: str) 
 
 
 def test_there_is_no_path_to_what_is_not_in_the_network(api: httpx.Client) -> None:
-    found = problem(api.post("/v1/reservations", json=body(destination="nowhere")), 422, "no-path")
-    assert "nowhere" in found["detail"]
+    document = problem(api.post("/v1/reservations", json=body(destination="nowhere")), 422, "no-path")
+    assert "nowhere" in document["detail"]
 
 
 def _broken(plan: dict[str, Any], **step: Any) -> dict[str, Any]:
@@ -288,18 +288,18 @@ def test_many_wrong_keys_are_counted_and_not_all_told(api: httpx.Client) -> None
     """The answer stays small whatever is sent: the first of them are named, and how many more there are."""
     wrong = body() | {f"key-{number}": 1 for number in range(60_000)}
     answer = api.post("/v1/reservations", json=wrong)
-    found = problem(answer, 422, "invalid-input")
-    assert "59950 more keys" in found["detail"]
+    document = problem(answer, 422, "invalid-input")
+    assert "59950 more keys" in document["detail"]
     assert len(answer.content) < 50_000
     file = {"version": 1, "reservations": [{"name": str(number)} for number in range(5_000)]}
     answer = api.post("/v1/plans", json=file)
-    found = problem(answer, 422, "invalid-input")
-    assert len(found["errors"]) == 100
-    assert "more problems" in found["detail"]
+    document = problem(answer, 422, "invalid-input")
+    assert len(document["errors"]) == 100
+    assert "more problems" in document["detail"]
     assert len(answer.content) < 50_000
     answer = api.post(at(created(api), "bind"), json=dict.fromkeys(map(str, range(60_000))), headers={"If-Match": "*"})
-    found = problem(answer, 422, "invalid-input")
-    assert (len(found["errors"]), len(answer.content) < 50_000) == (100, True)
+    document = problem(answer, 422, "invalid-input")
+    assert (len(document["errors"]), len(answer.content) < 50_000) == (100, True)
 
 
 @pytest.mark.parametrize(

@@ -84,8 +84,8 @@ def world(running_world: World) -> Iterator[World]:
 def patched(client: httpx.Client, entry: Body, **change: str) -> Body:
     answer = client.patch(at(entry), json=change, headers={"If-Match": f'"{entry["version"]}"'})
     assert answer.status_code == 200, answer.text
-    found: Body = answer.json()
-    return found
+    document: Body = answer.json()
+    return document
 
 
 def applied(client: httpx.Client, *reservations: Body) -> list[Body]:
@@ -101,8 +101,8 @@ def applied(client: httpx.Client, *reservations: Body) -> list[Body]:
 def approved(world: World, entry: Body) -> Body:
     answer = world.operator.post(at(entry, "approve"), headers={"If-Match": f'"{entry["version"]}"'})
     assert answer.status_code == 200, answer.text
-    found: Body = answer.json()
-    return found
+    document: Body = answer.json()
+    return document
 
 
 # -- the gate ------------------------------------------------------------------------------------------------------
@@ -265,8 +265,8 @@ def test_an_owner_has_no_more_than_its_quota(
     hold = {"hold": second["hold"]} if "hold" in second else {}
     more = {key: value for key, value in second.items() if key != "hold"}
     asked = body("more", owner="few", destination="lbnl-premium:5002", **more)
-    found = problem(world.operator.post("/v1/reservations", json=asked, params=hold), 409, "quota-exceeded")
-    quota = found["quota"]
+    document = problem(world.operator.post("/v1/reservations", json=asked, params=hold), 409, "quota-exceeded")
+    quota = document["quota"]
     assert (quota["what"], quota["limit"], quota["in_use"], quota["asked"]) == numbers
     assert len(live(world.operator)) == 1
 
@@ -302,9 +302,9 @@ SPECIFIC = {"source": "anl-premium:4000", "destination": "lbnl-premium:5001", "r
 )
 def test_another_owners_packets_cannot_be_taken(world: World, theirs: dict[str, str]) -> None:
     created(world.hep, "secret-name")
-    found = problem(world.astro.post("/v1/reservations", json=body(owner=None, **theirs)), 409, "flow-taken")
-    assert "another owner's reservation" in found["detail"]
-    assert not any(word in found["detail"] for word in ("secret-name", "hep", "r-", "Z"))
+    document = problem(world.astro.post("/v1/reservations", json=body(owner=None, **theirs)), 409, "flow-taken")
+    assert "another owner's reservation" in document["detail"]
+    assert not any(word in document["detail"] for word in ("secret-name", "hep", "r-", "Z"))
     named = world.operator.post("/v1/reservations", json=body(owner="astro", **theirs))
     assert "the reservation hep/secret-name" in problem(named, 409, "flow-taken")["detail"]
 
@@ -397,8 +397,8 @@ def test_an_end_system_is_its_owners_by_name_and_by_address_whichever_way_in(wor
             asked = body("taken", owner="astro", destination=f"{host}:6001")
             for hold in ({}, {"hold": "PT5M"}):
                 answer = client.post("/v1/reservations", json=asked, params=hold)
-                found = problem(answer, 403, "endpoint-not-allowed")
-                assert f"does not let owner astro reserve from or to {host}" in found["detail"]
+                document = problem(answer, 403, "endpoint-not-allowed")
+                assert f"does not let owner astro reserve from or to {host}" in document["detail"]
             file = {"version": 1, "reservations": [asked]}
             problem(client.post("/v1/plans", json=file), 403, "endpoint-not-allowed")
         back = body("taken", owner="astro", source=host, destination="anl-premium")

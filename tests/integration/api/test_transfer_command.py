@@ -52,8 +52,8 @@ class Asked:
         return end_of(self.start(*options, **more), code)
 
     def entries(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.api.get("/v1/reservations").json()["items"]
-        return found
+        items: list[dict[str, Any]] = self.api.get("/v1/reservations").json()["items"]
+        return items
 
     def reserved(self) -> dict[str, Any]:
         """The reservation, once there is one."""

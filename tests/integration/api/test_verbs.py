@@ -38,14 +38,14 @@ def test_the_owner_is_the_callers_where_none_is_stated(api: httpx.Client) -> Non
 def test_what_does_not_fit_is_refused_with_numbers_and_nothing_is_held(api: httpx.Client) -> None:
     first = created(api, rate=LARGE)
     refused = api.post("/v1/reservations", json=body("atlas", rate=LARGE))
-    found = problem(refused, 409, "refused")
-    shortfall = next(one for one in found["refusal"]["shortfalls"] if one["resource"] == "sls:anl-esnet-ip-premium")
+    document = problem(refused, 409, "refused")
+    shortfall = next(one for one in document["refusal"]["shortfalls"] if one["resource"] == "sls:anl-esnet-ip-premium")
     assert shortfall["capacity_bps"] == 45_000_000
     assert shortfall["requested_bps"] > shortfall["free_bps"] > 0
     assert first["reservation"]["windows"][0]["end"] == shortfall["window"]["end"]
-    assert found["refusal"]["nearest_window"]["start"] == shortfall["window"]["end"]
-    highest = found["refusal"]["highest_rate_bps"]
-    assert format_rate(highest) in found["detail"]
+    assert document["refusal"]["nearest_window"]["start"] == shortfall["window"]["end"]
+    highest = document["refusal"]["highest_rate_bps"]
+    assert format_rate(highest) in document["detail"]
     assert [entry["reservation"]["name"] for entry in live(api)] == ["cms"]
     assert created(api, "atlas", rate=f"{highest} bit/s")["state"] == "committed"
     problem(api.post("/v1/reservations", json=body("one-bit-more", rate="1 kbit/s")), 409, "refused")
@@ -208,8 +208,8 @@ def test_a_list_is_of_one_name_where_one_is_asked_for(api: httpx.Client) -> None
     for owner, name, port in (("hep", "cms", 5001), ("hep", "atlas", 5001), ("astro", "cms", 5002)):
         created(api, name, owner=owner, destination=f"lbnl-premium:{port}", rate="1 Mbit/s")
     live = {"state": "committed", "name": "cms"}
-    found = api.get("/v1/reservations", params=live).json()["items"]
-    assert [one["reservation"]["owner"] for one in found] == ["hep", "astro"]
+    items = api.get("/v1/reservations", params=live).json()["items"]
+    assert [one["reservation"]["owner"] for one in items] == ["hep", "astro"]
     (one,) = api.get("/v1/reservations", params={**live, "owner": "astro"}).json()["items"]
     assert (one["reservation"]["owner"], one["reservation"]["name"]) == ("astro", "cms")
     assert api.get("/v1/reservations", params={"name": "cm"}).json()["items"] == []
@@ -250,17 +250,22 @@ def test_the_timeline_tells_how_far_each_device_got(serve: Serve, ledger: Ledger
 
 
 def test_a_controller_that_only_answers_leads_nothing(api: httpx.Client) -> None:
-    found = api.get("/v1/controller").json()
-    assert (found["reconciles"], found["leading"], found["phases"], found["next_boundary"]) == (False, False, {}, None)
+    document = api.get("/v1/controller").json()
+    assert (document["reconciles"], document["leading"], document["phases"], document["next_boundary"]) == (
+        False,
+        False,
+        {},
+        None,
+    )
 
 
 def test_a_wanted_configuration_holds_the_flow_in_its_slot_and_not_before(api: httpx.Client) -> None:
     window = created(api)["reservation"]["windows"][0]
 
     def lines(when: str) -> list[str]:
-        found = api.get("/v1/configurations", params={"at": when, "device": "anl-7507-1"}).json()["items"]
-        assert [(one["device"], one["platform"], one["at"]) for one in found] == [("anl-7507-1", "cisco-car", when)]
-        return [line for line in found[0]["lines"] if "10.20.11.2" in line]
+        items = api.get("/v1/configurations", params={"at": when, "device": "anl-7507-1"}).json()["items"]
+        assert [(one["device"], one["platform"], one["at"]) for one in items] == [("anl-7507-1", "cisco-car", when)]
+        return [line for line in items[0]["lines"] if "10.20.11.2" in line]
 
     assert lines(window["start"])
     assert not lines(window["end"])
@@ -277,7 +282,7 @@ def test_a_devices_difference_says_why_the_device_cannot_be_read(
     api = serve(inventory=ROOT / "inventories" / "lab")
     answer = api.get("/v1/devices/anl-edge/difference")
     assert answer.status_code == 200
-    found = answer.json()
-    assert (found["device"], found["state"], found["diff"]) == ("anl-edge", "failed", [])
-    assert "Connection refused" in found["message"]
+    document = answer.json()
+    assert (document["device"], document["state"], document["diff"]) == ("anl-edge", "failed", [])
+    assert "Connection refused" in document["message"]
     problem(api.get("/v1/devices/nowhere/difference"), 404, "unknown-device")

@@ -74,9 +74,9 @@ def boundary(serve: Serve, ledger: Ledger) -> tuple[httpx.Client, str]:
 def test_a_pipe_gets_a_line_each_time_and_ctrl_c_ends_it(boundary: tuple[httpx.Client, str]) -> None:
     api, at = boundary
     with watching(api.base_url, subprocess.PIPE) as process:
-        told = line_with(process, "next boundary")
-        assert f"next boundary {at} (in " in told
-        assert "+hep/cms; devices: 1 armed, 2 planned, 1 staged" in told
+        line = line_with(process, "next boundary")
+        assert f"next boundary {at} (in " in line
+        assert "+hep/cms; devices: 1 armed, 2 planned, 1 staged" in line
         assert line_with(process, "next boundary")
         assert interrupted(process) == (0, "")
 

@@ -60,9 +60,9 @@ def test_what_is_wrong_is_named(serve: Serve, secret_file: Path) -> None:
         ({"secret": SECRET}, "not the secret itself"),
         ({"secret": "file:/nowhere/at/all"}, "cannot be read"),
     ):
-        found = problem(api.post("/v1/webhooks", json=good | change), 422, "invalid-input")
-        assert words in found["detail"]
-        assert SECRET not in json.dumps(found)
+        document = problem(api.post("/v1/webhooks", json=good | change), 422, "invalid-input")
+        assert words in document["detail"]
+        assert SECRET not in json.dumps(document)
     assert problem(api.post("/v1/webhooks", json=good | {"retries": 3}), 422, "invalid-input")["errors"]
     assert api.get("/v1/webhooks").json() == {"items": []}
     hook = api.post("/v1/webhooks", json=good).json()["id"]

@@ -33,10 +33,10 @@ def findings(offline: Cli, world: CiscoWorld, *devices: str, code: int = 0) -> d
 
 def test_routers_that_answer_are_ready_and_stay_as_they_are(offline: Cli, world: CiscoWorld, tmp_path: Path) -> None:
     before = world.running()
-    found = findings(offline, world, NAME, OTHER)
+    results = findings(offline, world, NAME, OTHER)
     for name in (NAME, OTHER):
-        assert found[name, "answers"]["result"] == "ok"
-        assert found[name, "configuration"]["result"] == "ok"
+        assert results[name, "answers"]["result"] == "ok"
+        assert results[name, "configuration"]["result"] == "ok"
     assert world.running() == before
     assert not (tmp_path / "state" / "revisions").exists()
 
@@ -44,11 +44,11 @@ def test_routers_that_answer_are_ready_and_stay_as_they_are(offline: Cli, world:
 def test_a_router_without_an_answer_is_one_and_the_others_are_still_read(offline: Cli, world: CiscoWorld) -> None:
     world.routers[NAME].fault(WrongPassword())
     try:
-        found = findings(offline, world, NAME, OTHER, code=1)
+        results = findings(offline, world, NAME, OTHER, code=1)
     finally:
         world.routers[NAME].heal()
-    assert found[OTHER, "answers"]["result"] == "ok"
-    assert {one["result"] for (name, _), one in found.items() if name == NAME} == {"obstacle"}
+    assert results[OTHER, "answers"]["result"] == "ok"
+    assert {one["result"] for (name, _), one in results.items() if name == NAME} == {"obstacle"}
 
 
 def test_files_and_devices_are_two_things(offline: Cli, tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ def test_a_plan_needs_no_database_and_shows_each_routers_diff(offline: Cli, rese
     assert "dst_port 5001" not in done.out
     assert "1 to create" in done.out.splitlines()[-1]
     assert "dst_port 5001" in offline("plan", file, "--offline", "--diff").out
-    told = offline("plan", file, "--offline", "--commands", "--format", "json").data
-    devices = [device for boundary in told["boundaries"] for device in boundary["devices"]]
+    plan = offline("plan", file, "--offline", "--commands", "--format", "json").data
+    devices = [device for boundary in plan["boundaries"] for device in boundary["devices"]]
     assert all(device["commands"] for device in devices)
     assert any("dst_port 5001" in line for line in devices[1]["commands"])
 

@@ -22,11 +22,11 @@ def applied(cli: Cli, reservations: Write) -> Cli:
 
 
 def test_boundaries_are_told_with_their_devices(applied: Cli) -> None:
-    found = applied("timeline", *FROM, "--format", "json").data
-    assert [(one["at"], one["starting"], one["ending"], one["phase"]) for one in found] == [
+    items = applied("timeline", *FROM, "--format", "json").data
+    assert [(one["at"], one["starting"], one["ending"], one["phase"]) for one in items] == [
         (START, ["hep/atlas", "hep/cms"], [], "planned"), (END, [], ["hep/cms"], "planned")
     ]  # fmt: skip
-    devices = [one["device"] for one in found[0]["devices"]]
+    devices = [one["device"] for one in items[0]["devices"]]
     assert "anl-edge" in devices
     table = applied("timeline", *FROM).out.splitlines()
     assert "planned: anl-border anl-edge" in table[1]

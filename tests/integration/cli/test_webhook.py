@@ -58,8 +58,8 @@ def test_from_a_secret_to_dead_letters_and_back(
 
 
 def dead(ledger: Ledger, hook: str) -> int:
-    found = ledger.webhooks.backlogs().get(hook)
-    return found.dead if found else 0
+    backlog = ledger.webhooks.backlogs().get(hook)
+    return backlog.dead if backlog else 0
 
 
 def test_wrong_uses_are_named(cli: Cli, secret_file: Path, tmp_path: Path) -> None:
@@ -93,11 +93,11 @@ def test_what_the_document_tells_to_do(cli: Cli, tmp_path: Path, monkeypatch: py
 
 def test_the_documents_receiver_knows_our_signature(cli: Cli, secret_file: Path) -> None:
     program = re.findall(r"^```python\n(.*?)^```$", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)[0]
-    found: dict[str, Callable[..., bool]] = {}
-    exec(compile(program, "webhooks.md", "exec"), found)
+    names: dict[str, Callable[..., bool]] = {}
+    exec(compile(program, "webhooks.md", "exec"), names)
     with Receiver() as receiver:
         hook = json.loads(cli("webhook", "add", receiver.url, "--secret-file", secret_file, "-f", "json").out)["id"]
         assert cli("webhook", "test", hook).code == 0
     (got,) = receiver.got
-    assert found["is_ours"](got.headers, got.body, SECRET)
-    assert not found["is_ours"](got.headers, got.body + b" ", SECRET)
+    assert names["is_ours"](got.headers, got.body, SECRET)
+    assert not names["is_ours"](got.headers, got.body + b" ", SECRET)

@@ -141,13 +141,15 @@ def test_the_services_start_as_the_compose_file_says(stack: Stack) -> None:
 
 def check_dashboard(metrics: str) -> None:
     """Every figure that the dashboard draws is one that the controller tells, but those of the loop, which is off here."""
-    told = set(re.findall(r"^# TYPE (\S+)", metrics, re.MULTILINE)) | set(re.findall(r"^(\w+)", metrics, re.MULTILINE))
+    exported = set(re.findall(r"^# TYPE (\S+)", metrics, re.MULTILINE)) | set(
+        re.findall(r"^(\w+)", metrics, re.MULTILINE)
+    )
     of_the_loop = set(re.findall(r'"(slotcar_\w+)"', (ROOT / "controller/slotcar/api/metrics.py").read_text()))
     dashboard = (ROOT / "deploy/grafana/dashboards/slotcar.json").read_text()
     drawn = set(re.findall(r"slotcar_\w+", " ".join(re.findall(r'"expr": "(.*)"', dashboard))))
     assert len(drawn) >= 6
-    assert {name for name in drawn if name not in told} <= of_the_loop | {f"{name}_total" for name in of_the_loop}
-    assert {"slotcar_ledger_up", "slotcar_reservations", "slotcar_ledger_events_total"} <= drawn & told | {
+    assert {name for name in drawn if name not in exported} <= of_the_loop | {f"{name}_total" for name in of_the_loop}
+    assert {"slotcar_ledger_up", "slotcar_reservations", "slotcar_ledger_events_total"} <= drawn & exported | {
         "slotcar_reservations"  # no series before the first reservation
     }
 

@@ -38,8 +38,8 @@ class Managed:
     """A router with an event manager, and revisions for it."""
 
     def __init__(self, routers: Routers, folder: Path) -> None:
-        found = load_network(RENDER / "inventories" / "cisco-mqc").devices[NAME]
-        self.device = found.model_copy(update={"options": {**found.options, eem.EEM: True}})
+        device = load_network(RENDER / "inventories" / "cisco-mqc").devices[NAME]
+        self.device = device.model_copy(update={"options": {**device.options, eem.EEM: True}})
         self.router: Router = routers.add(NAME, "cisco-mqc", startup(self.device) + OPERATORS)
         self.archive = Archive(folder / "state")
         self.known_hosts = folder / "known_hosts"

@@ -45,9 +45,9 @@ def test_a_push_replaces_what_is_armed_and_the_same_again_touches_nothing(manage
     assert (outcome.error, outcome.changed) == ("", True), "armed anew, though the configuration is the same"
     assert managed.armed() == program.id
     assert len(managed.own_files()) == 1
-    told = len(managed.router.history)
+    before = len(managed.router.history)
     assert managed.push(again).changed is False
-    assert len(managed.router.history) == told
+    assert len(managed.router.history) == before
     ended, _ = managed.revision(managed.standing.after)
     assert managed.push(ended).error == ""
     assert (managed.armed(), managed.own_files()) == (NO_PROGRAM, [])
@@ -126,11 +126,11 @@ def test_a_rollback_does_not_open_a_slot_again_that_has_ended_meanwhile(managed:
     assert managed.push(order).error == ""
     assert managed.router.wait_for(lambda router: router.fired)
     assert managed.owned() == managed.standing.after
-    told = len(managed.router.history)
+    before = len(managed.router.history)
     assert managed.take(PushStep.RESTORE, order, target="before.txt").error == ""
     assert (managed.owned(), managed.armed()) == (managed.standing.after, program.ids[1])
     assert managed.due() == [pytest.approx(last.timestamp(), abs=0.001)]
-    given = [one.line for one in managed.router.history[told:]]
+    given = [one.line for one in managed.router.history[before:]]
     assert given
     assert not [line for line in given if "class-map" in line or "policy-map" in line], "not for a moment"
 
@@ -186,8 +186,8 @@ def test_a_revert_timer_is_not_asked_for_where_it_would_take_a_step_back(
     order, _ = managed.revision(managed.premium.after, (later(ends_in_s), managed.standing.after))
     before = len(managed.router.commands)
     assert managed.push(order).error == ""
-    told = [line for _, _, line in managed.router.commands[before:]]
-    assert any("revert timer" in line for line in told) is asked
+    commands = [line for _, _, line in managed.router.commands[before:]]
+    assert any("revert timer" in line for line in commands) is asked
 
 
 @pytest.mark.slow
@@ -198,8 +198,8 @@ def test_a_countdown_is_counted_from_when_it_is_told(managed: Managed) -> None:
     managed.router.fault(Slow(100))
     assert managed.push(order).error == ""
     managed.router.heal()
-    (told,) = (one for one in managed.router.history if one.line.startswith("event timer countdown time 4"))
-    due = told.at_ns / 1e9 + float(told.line.split()[4])
+    (countdown,) = (one for one in managed.router.history if one.line.startswith("event timer countdown time 4"))
+    due = countdown.at_ns / 1e9 + float(countdown.line.split()[4])
     assert due == pytest.approx(end.timestamp(), abs=0.6), "more than ten lines stand before it"
 
 
@@ -232,10 +232,10 @@ def test_a_router_that_cannot_be_armed_is_not_changed(managed: Managed, fault: A
 @pytest.mark.slow
 def test_an_operators_own_quiet_prompts_stay(managed: Managed) -> None:
     assert managed.router.configure("file prompt quiet") == []
-    standing = managed.router.running_text()
+    configured = managed.router.running_text()
     managed.push(managed.revision(managed.premium.after, (later(3), managed.standing.after))[0])
     assert managed.router.wait_for(lambda router: router.fired)
-    assert managed.router.running_text() == standing
+    assert managed.router.running_text() == configured
 
 
 def test_a_missing_step_is_no_programs_name() -> None:

@@ -71,7 +71,7 @@ class Doomed:
 @pytest.mark.slow
 def test_a_slot_ends_on_the_router_at_its_instant_with_the_controller_killed(managed: Managed) -> None:
     controller = Doomed(_DiesAfter, managed)
-    standing, end = managed.router.running_text(), later(6)
+    configured, end = managed.router.running_text(), later(6)
     order, program = managed.revision(managed.premium.after, (end, managed.standing.after))
     controller.does(order)
     assert managed.owned() == managed.premium.after
@@ -81,7 +81,7 @@ def test_a_slot_ends_on_the_router_at_its_instant_with_the_controller_killed(man
     (fired,) = managed.router.fired
     assert fired.ended
     assert fired.at_ns / 1e9 >= end.timestamp() - 0.01, "a countdown has milliseconds"
-    assert managed.router.running_text() == standing, "byte for byte, the operator's own applet with it"
+    assert managed.router.running_text() == configured, "byte for byte, the operator's own applet with it"
     assert managed.own_files() == []
 
 
@@ -91,7 +91,7 @@ def test_an_open_slot_ends_whenever_the_controller_that_takes_it_away_is_killed(
     managed: Managed, kind: type[SshTransport]
 ) -> None:
     controller = Doomed(kind, managed)
-    standing, end = managed.router.running_text(), later(9)
+    configured, end = managed.router.running_text(), later(9)
     assert managed.push(managed.revision(managed.premium.after, (end, managed.standing.after))[0]).error == ""
     cancelled, program = managed.revision(managed.standing.after)
     assert program.id == NO_PROGRAM
@@ -99,19 +99,19 @@ def test_an_open_slot_ends_whenever_the_controller_that_takes_it_away_is_killed(
     assert managed.owned() == (managed.premium if kind is _DiesBefore else managed.standing).after
     assert managed.due() == [pytest.approx(end.timestamp(), abs=0.001)]
     assert managed.router.wait_for(lambda router: router.fired)
-    assert (managed.router.running_text(), managed.own_files()) == (standing, [])
+    assert (managed.router.running_text(), managed.own_files()) == (configured, [])
 
 
 @pytest.mark.slow
 def test_a_slot_ends_whose_beginning_was_being_taken_back_by_a_controller_that_was_killed(managed: Managed) -> None:
     controller = Doomed(_DiesBefore, managed)
-    standing, end = managed.router.running_text(), later(9)
+    configured, end = managed.router.running_text(), later(9)
     order, _ = managed.revision(managed.premium.after, (end, managed.standing.after))
     assert managed.push(order).error == ""
     controller.does(replace(order, target="before.txt"))
     assert managed.owned() == managed.premium.after
     assert managed.router.wait_for(lambda router: router.fired)
-    assert (managed.router.running_text(), managed.own_files()) == (standing, [])
+    assert (managed.router.running_text(), managed.own_files()) == (configured, [])
 
 
 @pytest.mark.slow
@@ -131,8 +131,8 @@ def test_who_dies_while_arming_leaves_ends_without_starts_and_is_seen(managed: M
     order, program = managed.revision(managed.standing.after, *steps)
     managed.router.fault(RefuseLine(r"^event manager applet slotcar-step-1-2"))
     assert "Invalid input" in managed.push(order).error
-    told = [one.line for one in managed.router.history if one.line.startswith("event manager applet slotcar")]
-    assert [line.split()[3][:16] for line in told] == ["slotcar-step-2-2", "slotcar-step-1-2"], "the last step first"
+    lines = [one.line for one in managed.router.history if one.line.startswith("event manager applet slotcar")]
+    assert [line.split()[3][:16] for line in lines] == ["slotcar-step-2-2", "slotcar-step-1-2"], "the last step first"
     managed.router.heal()
     assert managed.armed() == NO_PROGRAM, "who lives tidies"
     again, _ = managed.revision(managed.standing.after, *steps)

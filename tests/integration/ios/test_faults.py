@@ -95,8 +95,8 @@ def test_prompts_carets_and_help(router: Router) -> None:
         assert await at.type("terminal length 0") == f"terminal length 0\n{NAME}#"
         assert (await at.type("conf t")).endswith(f"\n{cut}(config)#")
         assert (await at.type("interface ATM1/0/0")).endswith(f"\n{cut}(config-if)#")
-        told = await at.type("rate-limit input 8001 1 1")
-        *_, caret, error, _, prompt = told.split("\n")
+        printed = await at.type("rate-limit input 8001 1 1")
+        *_, caret, error, _, prompt = printed.split("\n")
         assert error == "% Invalid input detected at '^' marker."
         assert caret.index("^") == len(prompt) + len("rate-limit input ")
         assert "% Incomplete command." in await at.type("rate-limit input")

@@ -44,7 +44,7 @@ def book(ledger: Ledger) -> Ledger:
     return ledger
 
 
-def asking(
+def request_for(
     name: str, witness: Witness | None = None, start: int = 0, end: int = 60, **more: object
 ) -> AdmissionRequest:
     ask = route(reservation(name, 8_000, start, end), NETWORK)
@@ -55,7 +55,7 @@ def asking(
 def admit(
     book: Ledger, name: str, witness: Witness | None = None, start: int = 0, end: int = 60, **more: object
 ) -> Entry:
-    answer = book.admit(asking(name, witness, start, end, **more), T0)
+    answer = book.admit(request_for(name, witness, start, end, **more), T0)
     assert isinstance(answer, Entry)
     return answer
 
@@ -85,7 +85,7 @@ def test_what_it_refuses_is_not_written(book: Ledger) -> None:
     admit(book, "there")
     sequence, events = book.sequence(), book.last_event()
     with pytest.raises(TooMany, match="new would be beside 1 others"):
-        book.admit(asking("new", Witness(most=0)), T0)
+        book.admit(request_for("new", Witness(most=0)), T0)
     assert (book.sequence(), book.last_event()) == (sequence, events)
     assert [one.reservation.name for one in book.list(Filter())] == ["there"]
     admit(book, "new", Witness(most=1))
@@ -100,7 +100,7 @@ def test_a_change_is_not_beside_what_it_was(book: Ledger) -> None:
     with pytest.raises(TooMany):
         book.rebind(entry.handle, reservation("a", 8_000, 10, 70), T0, actor="tester", condition=witness.condition)
     with pytest.raises(TooMany):
-        book.admit(asking("a", witness, 10, 80, replaces=entry.handle), T0)
+        book.admit(request_for("a", witness, 10, 80, replaces=entry.handle), T0)
     kept = book.get(entry.handle)
     assert kept is not None
     assert (kept.version, kept.reservation.windows[0].end) == (3, T0 + timedelta(minutes=70))
@@ -111,13 +111,13 @@ def test_a_plans_steps_are_beside_what_the_whole_plan_leaves(book: Ledger) -> No
     a, b = admit(book, "a", start=0, end=30), admit(book, "b", start=30, end=60)
     one, two = Witness(most=0), Witness(most=0)
     steps = [
-        asking("a", one, 30, 60, replaces=a.handle),
-        asking("b", two, 0, 30, replaces=b.handle),
+        request_for("a", one, 30, 60, replaces=a.handle),
+        request_for("b", two, 0, 30, replaces=b.handle),
     ]
     book.apply(steps, T0, actor="tester")
     assert (one.asked, two.asked) == ([[]], [[]])
     with pytest.raises(TooMany):
-        book.apply([asking(name, one) for name in "cd"], T0, actor="tester")
+        book.apply([request_for(name, one) for name in "cd"], T0, actor="tester")
     assert [entry.reservation.name for entry in book.list(Filter())] == ["a", "b"]
 
 
@@ -126,7 +126,7 @@ def test_those_that_ask_at_once_cannot_both_be_the_last(book: Ledger) -> None:
 
     def ask(number: int) -> bool:
         try:
-            return isinstance(book.admit(asking(f"n{number}", Witness(most=4)), T0), Entry)
+            return isinstance(book.admit(request_for(f"n{number}", Witness(most=4)), T0), Entry)
         except TooMany:
             return False
 

@@ -194,11 +194,11 @@ def end(folder: Path, how: str) -> psutil.Process:
     if how == "kill":
         server.wait(10)
     else:
-        wait_for(lambda: told_to_stop(folder), "the server to hear it")
+        wait_for(lambda: is_stopping(folder), "the server to hear it")
     return server
 
 
-def told_to_stop(folder: Path) -> bool:
+def is_stopping(folder: Path) -> bool:
     file = folder / "postmaster.pid"
     return not file.exists() or "stopping" in file.read_text()
 

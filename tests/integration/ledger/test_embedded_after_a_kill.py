@@ -29,11 +29,11 @@ def controller(state_dir: Path) -> Controller:
 
 def servers(state_dir: Path) -> list[psutil.Process]:
     """Those of PostgreSQL that work on this folder; a server's children have other command lines."""
-    found = []
+    processes = []
     for process in psutil.process_iter(["name", "cmdline"]):
         if process.info["name"] == "postgres" and str(state_dir / "postgres") in (process.info["cmdline"] or ()):
-            found.append(process)
-    return found
+            processes.append(process)
+    return processes
 
 
 @pytest.mark.slow

@@ -156,9 +156,9 @@ def test_a_claim_is_for_the_owners_of_its_host(ledger: Ledger) -> None:
 
 def listed(ledger: Ledger, **how: Any) -> list[str]:
     """Names of the groups."""
-    found = ledger.groups(GroupFilter(**how))
-    assert all({one.group for one in members} == {members[0].group} for members in found)
-    return [one.reservation.together.group for one, *_ in found if one.reservation.together]
+    groups = ledger.groups(GroupFilter(**how))
+    assert all({one.group for one in members} == {members[0].group} for members in groups)
+    return [one.reservation.together.group for one, *_ in groups if one.reservation.together]
 
 
 def test_groups_are_listed_whole_in_the_order_of_their_first_members(ledger: Ledger) -> None:

@@ -316,7 +316,7 @@ def test_few_are_sorted_and_many_gone_through_with_the_same_outcome(
     sorted_few = [book.list(wanted) for wanted in asked]
     monkeypatch.setattr(queries, "MOST_SORTED", 0)
     assert [book.list(wanted) for wanted in asked] == sorted_few
-    assert {len(found) for found in sorted_few} == {0, 1, 2, 3}
+    assert {len(entries) for entries in sorted_few} == {0, 1, 2, 3}
     cancelled = book.list(Filter(states=[State.CANCELLED], newest=True, limit=10))
     assert [entry.reservation.name for entry in cancelled] == ["a-6", "a-3", "a-0"]
 

@@ -100,5 +100,5 @@ def check_tables(book: Ledger) -> None:
     book.set_terms(Terms(dict.fromkeys(RESOURCES, mover.CAPACITY_BPS), {}))
     live = book.list(Filter(states=OCCUPYING, limit=10_000))
     window = Window(T0, at(mover.MINUTES))
-    found, _ = book.ask(lambda tables: {name: tables.peak(name, window) for name in RESOURCES}, T0)
-    assert found == dict.fromkeys(RESOURCES, 0) | peaks(live)
+    highest, _ = book.ask(lambda tables: {name: tables.peak(name, window) for name in RESOURCES}, T0)
+    assert highest == dict.fromkeys(RESOURCES, 0) | peaks(live)

@@ -30,33 +30,33 @@ def behind(book: Ledger) -> tuple[Entry, Entry]:
     """A transfer that has moved nothing in half of its time beside a fixed one, and lacks a half; and the fixed one."""
     entry = admit(book, transfer("bulk", HOUR_BYTES, 60))
     fixed = admit(book, reservation("fixed", 50, 30, 60))
-    told = book.report(entry.handle, HOUR_BYTES, at(30), actor="hep")
-    assert told.progress == Progress(HOUR_BYTES, at(30), 80, HOUR_BYTES // 2)
-    return told, fixed
+    reported = book.report(entry.handle, HOUR_BYTES, at(30), actor="hep")
+    assert reported.progress == Progress(HOUR_BYTES, at(30), 80, HOUR_BYTES // 2)
+    return reported, fixed
 
 
 def test_what_is_behind_takes_what_comes_free(book: Ledger) -> None:
-    told, fixed = behind(book)
-    assert book.replan(told.handle, at(32)) is None, "nothing more is free"
-    assert kinds(book, told.handle)[-1] == "behind"
+    reported, fixed = behind(book)
+    assert book.replan(reported.handle, at(32)) is None, "nothing more is free"
+    assert kinds(book, reported.handle)[-1] == "behind"
     book.transition(fixed.handle, State.CANCELLED, at(35), actor="tester")
-    after = book.replan(told.handle, at(35))
+    after = book.replan(reported.handle, at(35))
     assert after is not None
-    assert after.version == told.version + 1
+    assert after.version == reported.version + 1
     rest = HOUR_BYTES - 5 * MINUTE_BYTES
     assert steps(after) == [(0, 35, 40), (35, 60, 80)]
     assert after.progress == Progress(HOUR_BYTES, at(30), -(-rest * 8 // 1500), rest - 25 * 2 * MINUTE_BYTES)
     assert free(book, 36, 60) == [0, 0, 0]
-    assert kinds(book, told.handle)[-1] == "replanned", "less is missing than was told: it is not said again"
-    (event,) = book.events(handle=told.handle, kinds=["reservation.replanned"])
+    assert kinds(book, reported.handle)[-1] == "replanned", "less is missing than was told: it is not said again"
+    (event,) = book.events(handle=reported.handle, kinds=["reservation.replanned"])
     assert event.details["remaining_bytes"] == rest
 
 
 def test_others_move_for_what_is_behind(book: Ledger) -> None:
-    told, fixed = behind(book)
+    reported, fixed = behind(book)
     late = admit(book, transfer("late", 10 * MINUTE_BYTES, 180, 35, shape="earliest"), 31)
     book.transition(fixed.handle, State.CANCELLED, at(35), actor="tester")
-    assert book.replan(told.handle, at(35)) is not None
+    assert book.replan(reported.handle, at(35)) is not None
     moved = book.get(late.handle)
     assert moved is not None
     assert free(book, 40, 60) == [0, 0, 0]
@@ -67,34 +67,34 @@ def test_what_is_as_planned_is_left_alone(book: Ledger) -> None:
     entry = admit(book, transfer("bulk", HOUR_BYTES, 60))
     for minute in (0, 20, 59):
         assert not is_off(entry, at(minute)), "nothing was reported"
-    told = book.report(entry.handle, HOUR_BYTES // 2, at(30), actor="hep")
+    reported = book.report(entry.handle, HOUR_BYTES // 2, at(30), actor="hep")
     for minute in (31, 45, 59, 60, 70):
-        assert book.replan(told.handle, at(minute)) is None
-    assert remaining_bytes(told, at(45)) == HOUR_BYTES // 4
+        assert book.replan(reported.handle, at(minute)) is None
+    assert remaining_bytes(reported, at(45)) == HOUR_BYTES // 4
     sequence = book.sequence()
-    assert book.replan(told.handle, at(40)) is None
+    assert book.replan(reported.handle, at(40)) is None
     assert book.sequence() == sequence
 
 
 def test_a_report_after_it_counts_from_what_was_reported(book: Ledger) -> None:
     """What is supposed meanwhile is not held against the owner."""
-    told, fixed = behind(book)
+    reported, fixed = behind(book)
     book.transition(fixed.handle, State.CANCELLED, at(35), actor="tester")
-    assert book.replan(told.handle, at(35)) is not None
-    assert book.report(told.handle, HOUR_BYTES, at(40), actor="hep").progress is not None
+    assert book.replan(reported.handle, at(35)) is not None
+    assert book.report(reported.handle, HOUR_BYTES, at(40), actor="hep").progress is not None
 
 
 def test_the_leader_looks_at_all_once_in_a_period(book: Ledger) -> None:
-    told, fixed = behind(book)
+    reported, fixed = behind(book)
     replanning = Replanning(book, timedelta(minutes=1))
-    assert replanning.look([told], at(32)) == at(33)
+    assert replanning.look([reported], at(32)) == at(33)
     book.transition(fixed.handle, State.CANCELLED, at(32), actor="tester")
-    replanning.look([told], at(32) + timedelta(seconds=30))
-    assert book.get(told.handle) == told
-    assert replanning.look([told], at(33)) == at(34)
-    changed = book.get(told.handle)
+    replanning.look([reported], at(32) + timedelta(seconds=30))
+    assert book.get(reported.handle) == reported
+    assert replanning.look([reported], at(33)) == at(34)
+    changed = book.get(reported.handle)
     assert changed is not None
-    assert changed.version == told.version + 1
+    assert changed.version == reported.version + 1
     replanning.clock_was_set()
     assert replanning.look([changed], T0) == at(1)
 
@@ -103,12 +103,12 @@ def test_a_turn_spends_a_bounded_time_with_it(book: Ledger) -> None:
     """The rest is done in the next turn, which follows at once."""
     entries = [admit(book, transfer(name, HOUR_BYTES // 4, 60)) for name in ("one", "two", "three")]
     admit(book, reservation("fixed", 60, 30, 60))
-    told = [book.report(one.handle, HOUR_BYTES // 4, at(30), actor="hep") for one in entries]
+    reported = [book.report(one.handle, HOUR_BYTES // 4, at(30), actor="hep") for one in entries]
     seconds = iter(range(0, 100, 2))
     replanning = Replanning(book, timedelta(minutes=1), monotonic=lambda: float(next(seconds)))
-    off = sum(is_off(one, at(31)) for one in told)
+    off = sum(is_off(one, at(31)) for one in reported)
     assert off > 1
-    answers = [replanning.look(told, at(31)) for _ in range(off + 1)]
+    answers = [replanning.look(reported, at(31)) for _ in range(off + 1)]
     assert answers == [at(31)] * (off - 1) + [at(32)] * 2, "one in each turn, since each takes two seconds"
 
 
@@ -130,12 +130,12 @@ def test_nothing_is_exceeded_and_all_that_is_free_is_asked_for(
     for entry in book.live_between(T0):  # of an example before
         book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
     before = free(book, minute, 60)  # of an example whose minute was later, the past stays
-    found = [book.admit(asked(transfer(f"t{n}", volume, by)), T0) for n, (volume, by, _) in enumerate(transfers)]
+    answers = [book.admit(asked(transfer(f"t{n}", volume, by)), T0) for n, (volume, by, _) in enumerate(transfers)]
     fixed = [
         book.admit(asked(reservation(f"f{n}", rate, start, start + length)), T0)
         for n, (rate, start, length) in enumerate(others)
     ]
-    live = [(one, share) for one, (_, _, share) in zip(found, transfers, strict=True) if isinstance(one, Entry)]
+    live = [(one, share) for one, (_, _, share) in zip(answers, transfers, strict=True) if isinstance(one, Entry)]
     for entry, share in live:
         known = book.get(entry.handle)
         assert known is not None

@@ -39,7 +39,7 @@ def two(database_url: str, tmp_path: Path) -> Iterator[tuple[Ledger, Ledger]]:
         yield one, other
 
 
-def asking(name: str, owner: str, start: int, rate_bps: int = 8_000, **more: object) -> AdmissionRequest:
+def request_for(name: str, owner: str, start: int, rate_bps: int = 8_000, **more: object) -> AdmissionRequest:
     ask = route(reservation(name, rate_bps, start, start + 10, owner=owner, **more), NETWORK)
     return AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="tester")
 
@@ -64,9 +64,9 @@ def test_two_controllers_never_give_one_flow_to_two_owners(two: tuple[Ledger, Le
     for number in range(ROUNDS):
         start = 10 * number
         answers = together(
-            lambda start=start: one.admit(asking(f"a{start}", "hep", start), T0),
-            lambda start=start: one.admit(asking(f"b{start}", "astro", start), T0),
-            lambda start=start: other.admit(asking(f"c{start}", "bio", start), T0),
+            lambda start=start: one.admit(request_for(f"a{start}", "hep", start), T0),
+            lambda start=start: one.admit(request_for(f"b{start}", "astro", start), T0),
+            lambda start=start: other.admit(request_for(f"c{start}", "bio", start), T0),
         )
         assert sorted(type(answer).__name__ for answer in answers) == ["Entry", "FlowTaken", "FlowTaken"]
     live = one.list(Filter(states=[State.COMMITTED], limit=1000))
@@ -75,7 +75,7 @@ def test_two_controllers_never_give_one_flow_to_two_owners(two: tuple[Ledger, Le
 
 def test_two_controllers_never_exceed_a_quota_together(two: tuple[Ledger, Ledger]) -> None:
     calls = [
-        lambda ledger=ledger, number=number: ledger.admit(asking(f"n{number}", "few", 0), T0)
+        lambda ledger=ledger, number=number: ledger.admit(request_for(f"n{number}", "few", 0), T0)
         for number in range(4)
         for ledger in [two[number % 2]]
     ]
@@ -86,9 +86,9 @@ def test_two_controllers_never_exceed_a_quota_together(two: tuple[Ledger, Ledger
 def test_a_change_that_waits_is_kept_by_another_controller_too(two: tuple[Ledger, Ledger]) -> None:
     """Room for both forms, in tables that follow the log and in tables that are loaded from it."""
     one, other = two
-    entry = one.admit(asking("a", "hep", 0), T0)
+    entry = one.admit(request_for("a", "hep", 0), T0)
     assert isinstance(entry, Entry)
-    raised = one.admit(replace(asking("a", "hep", 0, 2_000_000), replaces=entry.handle), T0)
+    raised = one.admit(replace(request_for("a", "hep", 0, 2_000_000), replaces=entry.handle), T0)
     assert isinstance(raised, Entry)
     assert (raised.state, raised.reservation.constant_rate_bps) == (State.COMMITTED, 8_000)
     assert other.get(entry.handle) == raised
@@ -105,7 +105,7 @@ def test_a_longer_slot_that_nobody_approved_gives_its_room_back_when_the_old_one
     two: tuple[Ledger, Ledger],
 ) -> None:
     one, _ = two
-    entry = one.admit(asking("a", "hep", 0, 2_000_000), T0)
+    entry = one.admit(request_for("a", "hep", 0, 2_000_000), T0)
     assert isinstance(entry, Entry)
     entry = one.approve(entry.handle, T0, actor="ops", expected_version=1)
     ask = route(reservation("a", 2_000_000, 0, 60), NETWORK)

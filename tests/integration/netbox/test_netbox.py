@@ -69,8 +69,8 @@ class NetBox:
         return done.stdout if code == 0 else done.stderr
 
     def network(self, inventory: Path) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.run("-c", _DUMP, str(inventory)))
-        return found
+        answer: dict[str, Any] = json.loads(self.run("-c", _DUMP, str(inventory)))
+        return answer
 
     def close(self) -> None:
         self._server.shutdown()
@@ -86,8 +86,8 @@ def netbox(tmp_path: Path) -> Iterator[NetBox]:
 
 def answer_of(netbox: NetBox, part: str) -> list[dict[str, Any]]:
     (address,) = [one for one in netbox.answers if part in one]
-    found: list[dict[str, Any]] = netbox.answers[address]["results"]
-    return found
+    results: list[dict[str, Any]] = netbox.answers[address]["results"]
+    return results
 
 
 def test_the_network_is_the_one_that_is_written_by_hand(netbox: NetBox) -> None:

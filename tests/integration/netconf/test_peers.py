@@ -61,10 +61,10 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """The server is as able as before; its greeting is read as that of one which is less."""
     has = Session.has
 
-    def told(*features: Feature) -> None:
+    def hide(*features: Feature) -> None:
         monkeypatch.setattr(Session, "has", lambda self, feature: feature not in features and has(self, feature))
 
-    return told
+    return hide
 
 
 @pytest.mark.slow
@@ -202,10 +202,10 @@ def test_a_secret_is_in_no_answer_and_no_log(peer: Peer, caplog: pytest.LogCaptu
     order = Order(DeviceFolder(peer.revision(peer.case("standing")) / peer.device.name))
     for key_file in (peer.login.key_file, None):
         login = replace(peer.login, password=SECRET, key_file=key_file)
-        told = Job(peer.device.name, order, partial(NetconfTransport, peer.device.name, login))
-        outcome = fan_out(PushStep.STAGE, [told])[peer.device.name]
+        job = Job(peer.device.name, order, partial(NetconfTransport, peer.device.name, login))
+        outcome = fan_out(PushStep.STAGE, [job])[peer.device.name]
         assert outcome.unreachable is (key_file is None)
-        assert SECRET not in f"{outcome} {told}"
+        assert SECRET not in f"{outcome} {job}"
     assert "does not let" in outcome.error
     assert SECRET not in caplog.text
     assert caplog.text

@@ -35,8 +35,8 @@ def inventory(peers: Mapping[str, Peer], tmp_path: Path) -> Path:
     folder = tmp_path / "inventory"
     folder.mkdir()
     common = {"slotcar_platform": "cisco-iosxe-netconf", "ansible_password": SECRET}
-    told = {name: peer.server.variables | common for name, peer in peers.items()}
-    (folder / "hosts.yml").write_text(yaml.safe_dump({"all": {"children": {"domains": {"hosts": told}}}}))
+    variables = {name: peer.server.variables | common for name, peer in peers.items()}
+    (folder / "hosts.yml").write_text(yaml.safe_dump({"all": {"children": {"domains": {"hosts": variables}}}}))
     return folder
 
 
