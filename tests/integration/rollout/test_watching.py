@@ -149,12 +149,12 @@ def somebody_changes_it_after_the_comparison(
     """What a push made is taken away after the push was compared and before it ends."""
     filter_ = ("dev", "eth2", "ingress", "protocol", "ip", "pref", "20813")
     before = loop.begin_push([ROUTER], time.monotonic())
-    before = watcher.status.changes[ROUTER]
+    reported = watcher.status.changes[ROUTER]
     router.tc("filter", "add", *filter_, *mirror)
-    wait_for(lambda: watcher.status.changes[ROUTER] > before, "the push's own change to be told")
-    compared_s, before = time.monotonic(), watcher.status.changes[ROUTER]
+    wait_for(lambda: watcher.status.changes[ROUTER] > reported, "the push's own change to be told")
+    compared_s, reported = time.monotonic(), watcher.status.changes[ROUTER]
     router.tc("filter", "del", *filter_)
-    wait_for(lambda: watcher.status.changes[ROUTER] > before, "the other change to be told")
+    wait_for(lambda: watcher.status.changes[ROUTER] > reported, "the other change to be told")
     loop.end_push(before, [ROUTER], time.monotonic(), {ROUTER: compared_s})
 
 
@@ -176,7 +176,7 @@ def test_a_change_on_a_linux_router_is_told_and_the_leader_asked(
 
         # What the leader itself does meanwhile is told, and not asked for.
         before = loop.begin_push([ROUTER], time.monotonic())
-        before = watcher.status.changes[ROUTER]
+        reported = watcher.status.changes[ROUTER]
         mirror = (
             "u32",
             "match",
@@ -192,13 +192,13 @@ def test_a_change_on_a_linux_router_is_told_and_the_leader_asked(
             "eth3",
         )
         router.tc("filter", "add", "dev", "eth2", "ingress", "protocol", "ip", "pref", "20813", *mirror)
-        wait_for(lambda: watcher.status.changes[ROUTER] > before, "the leader's own change to be told")
+        wait_for(lambda: watcher.status.changes[ROUTER] > reported, "the leader's own change to be told")
         loop.end_push(before, [ROUTER], time.monotonic())
         # A filter of somebody else's is nobody's business here.
-        before = watcher.status.changes[ROUTER]
+        reported = watcher.status.changes[ROUTER]
         router.tc("filter", "add", "dev", "eth2", "ingress", "protocol", "ip", "pref", "100", *mirror)
         time.sleep(LONGEST_WAIT_S)
-        assert (len(asked(ledger)), watcher.status.changes[ROUTER]) == (1, before)
+        assert (len(asked(ledger)), watcher.status.changes[ROUTER]) == (1, reported)
 
         router.tc("filter", "del", "dev", "eth2", "ingress", "protocol", "ip", "pref", "20813")
         wait_for(lambda: len(asked(ledger)) == 2, "the leader to be asked again")
