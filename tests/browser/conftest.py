@@ -62,8 +62,8 @@ class Tab:
         answer = session.send(
             "Runtime.evaluate", {"expression": expression, "awaitPromise": True, "returnByValue": True}
         )
-        found: list[str] = answer["result"]["value"]
-        return found
+        values: list[str] = answer["result"]["value"]
+        return values
 
     @property
     def width(self) -> int:

@@ -30,12 +30,12 @@ def test_a_boundary_is_watched_without_touching_a_key(site: Site, sign_in: SignI
     tab.page.wait_for_selector(LIVE)
     assert "planned" in tab.page.inner_text("#boundary")
     devices = ["anl-7507-1", "anl-7507-2", "esnet-7507", "lbnl-7507"]
-    told = {"at": START.isoformat(), "devices": devices}
+    boundary = {"at": START.isoformat(), "devices": devices}
     for kind, more, word in (
         ("boundary.staged", {}, "staged"), ("boundary.staged", {"revision": "r-1"}, "armed"),
         ("boundary.active", {"lag_us": dict.fromkeys(devices, 1500)}, "active"),
     ):  # fmt: skip
-        site.broker.ledger.append_event(kind, datetime.now(UTC), details=told | more)
+        site.broker.ledger.append_event(kind, datetime.now(UTC), details=boundary | more)
         tab.page.wait_for_selector(f"#boundary .big .mark:has-text('{word}')")
     assert "0.002 s" in tab.page.inner_text("#boundary")
     assert tab.complaints == []

@@ -98,9 +98,9 @@ class Controllers:
 
 @pytest.fixture(scope="session")
 def controllers(lab: Lab, state_dir: Path) -> Iterator[Controllers]:
-    found = Controllers(state_dir)
-    yield found
-    found.stop()
+    controllers = Controllers(state_dir)
+    yield controllers
+    controllers.stop()
 
 
 @pytest.fixture

@@ -43,8 +43,8 @@ def armed_ahead(
 
 def push_s(controller: Controller) -> float:
     """How long the last push took."""
-    told = {event["kind"]: datetime.fromisoformat(event["at"]) for event in controller.events()}
-    return max(0.0, (told["push.verified"] - told["push.started"]).total_seconds())
+    instants = {event["kind"]: datetime.fromisoformat(event["at"]) for event in controller.events()}
+    return max(0.0, (instants["push.verified"] - instants["push.started"]).total_seconds())
 
 
 def _decided(controller: Controller, lab: Lab, start: datetime, latest: datetime) -> bool:

@@ -26,7 +26,7 @@ def test_a_push_is_rolled_back_and_the_routers_are_freed_without_slotcar(
 ) -> None:
     environment = os.environ | {"SLOTCAR_STATE_DIR": str(state_dir), "SLOTCAR_INVENTORY": str(INVENTORY)}
     slotcar("push", "--yes", environment=environment)
-    standing = snapshots(lab)
+    unreserved = snapshots(lab)
     slotcar("create", "--name", "open", *FLOW, "--rate", "10 Mbit/s", "--duration", "1 h", environment=environment)
     slotcar("push", "--yes", environment=environment)
     assert "dst_port 5001" in policed(lab)
@@ -42,7 +42,7 @@ def test_a_push_is_rolled_back_and_the_routers_are_freed_without_slotcar(
         )
 
     play("rollback", "-e", f"slotcar_revision={revision}")
-    assert snapshots(lab) == standing
+    assert snapshots(lab) == unreserved
     play("emergency_rollback")
     assert "dst_port 5001" in policed(lab), "what was known to be good"
     play("emergency_rollback", "-e", "slotcar_emergency_to=unmanaged")
@@ -50,4 +50,4 @@ def test_a_push_is_rolled_back_and_the_routers_are_freed_without_slotcar(
 
     slotcar("cancel", "collection/open", "--yes", environment=environment)
     slotcar("push", "--yes", environment=environment)
-    assert snapshots(lab) == standing
+    assert snapshots(lab) == unreserved

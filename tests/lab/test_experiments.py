@@ -32,10 +32,10 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     assert not list(Path(os.fspath(state_dir)).glob("lab/lab.json")), "the lab is gone"
 
 
-def configured(found: Result) -> str:
+def configured(result: Result) -> str:
     """What the edge was told of the flow."""
-    (line,) = [line for line in found.configuration["evl"] if "ingress protocol ip pref 20813" in line]
-    assert any(" htb prio 0 " in line for line in found.configuration["aruba"])
+    (line,) = [line for line in result.configuration["evl"] if "ingress protocol ip pref 20813" in line]
+    assert any(" htb prio 0 " in line for line in result.configuration["aruba"])
     return line
 
 
@@ -48,38 +48,40 @@ def shown(ready: Bench, experiment: Experiment, *figures: str) -> Result:
     for attempt in range(ATTEMPTS):
         if attempt:
             ready.clear()
-        found = experiment.run(ready)
-        verdicts = {row.figure: row.verdict for row in found.rows if row.figure in figures}
+        result = experiment.run(ready)
+        verdicts = {row.figure: row.verdict for row in result.rows if row.figure in figures}
         assert verdicts.keys() == set(figures)
         if Verdict.NOT_SHOWN not in verdicts.values():
             break
     else:
-        pytest.skip(f"too busy to show it {ATTEMPTS} times: {found.explanation}")
-    assert set(verdicts.values()) <= {Verdict.AS_THE_PAPER, Verdict.AS_PROMISED}, f"{found.rows}\n{found.explanation}"
-    return found
+        pytest.skip(f"too busy to show it {ATTEMPTS} times: {result.explanation}")
+    assert set(verdicts.values()) <= {Verdict.AS_THE_PAPER, Verdict.AS_PROMISED}, (
+        f"{result.rows}\n{result.explanation}"
+    )
+    return result
 
 
 def test_a_foreground_loses_less_with_its_reservation_than_congested(ready: Bench) -> None:
-    found = shown(
+    rows = shown(
         ready, emerge_1.EXPERIMENT,
         "bandwidth of the foreground, congested", "latency, congested", "packet loss, congested",
         "packet loss, reserved",
     )  # fmt: skip
     # 6.25 Mb/s of payload in packets of 1428 bytes: 1400 of payload each (GARA §5.1).
-    assert "dst_port 5001 action police rate 6375Kbit" in configured(found).replace("6375000bit", "6375Kbit")
-    assert [plot.slug for plot in found.plots] == ["bandwidth", "latency", "loss"]
-    assert all(plot.curves[0].x for plot in found.plots)
+    assert "dst_port 5001 action police rate 6375Kbit" in configured(rows).replace("6375000bit", "6375Kbit")
+    assert [plot.slug for plot in rows.plots] == ["bandwidth", "latency", "loss"]
+    assert all(plot.curves[0].x for plot in rows.plots)
 
 
 @pytest.mark.slow  # in short: the case above
 def test_what_a_foreground_gains_and_a_background_loses_is_told(ready: Bench) -> None:
-    found = shown(ready, emerge_3.EXPERIMENT, "least recovery of a foreground")
-    assert "dst_port 5001 action police rate 3825000bit" in configured(found)
-    assert all(row.ours is not None for row in found.rows)
+    rows = shown(ready, emerge_3.EXPERIMENT, "least recovery of a foreground")
+    assert "dst_port 5001 action police rate 3825000bit" in configured(rows)
+    assert all(row.ours is not None for row in rows.rows)
 
 
 @pytest.mark.slow  # in short: the first case
 def test_an_avatar_is_policed_to_its_thousand_bits(ready: Bench) -> None:
-    found = shown(ready, emerge_4.EXPERIMENT, "latency of the avatar, congested", "loss of the avatar, reserved")
-    assert "dst_port 5001 action police rate 8000bit" in configured(found)
-    assert [plot.slug for plot in found.plots] == ["latency", "delays", "jitter"]
+    rows = shown(ready, emerge_4.EXPERIMENT, "latency of the avatar, congested", "loss of the avatar, reserved")
+    assert "dst_port 5001 action police rate 8000bit" in configured(rows)
+    assert [plot.slug for plot in rows.plots] == ["latency", "delays", "jitter"]

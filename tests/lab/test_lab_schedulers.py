@@ -83,9 +83,9 @@ def test_a_scheduler_is_made_changed_and_undone_as_told(
     lab: Lab, network: Network, bare: str, scheduler: Scheduler
 ) -> None:
     router = Router.chosen(lab, network, scheduler)
-    standing, unmanage = router.become(router.read(), router.configuration())
+    unreserved, unmanage = router.become(router.read(), router.configuration())
     try:
-        premium, end = router.become(standing, router.configuration(rate_bps=8_000_000))
+        premium, end = router.become(unreserved, router.configuration(rate_bps=8_000_000))
         send = f"for n in {{1..{PACKETS}}}; do echo $n >/dev/udp/10.10.21.2/5401; done"
         lab.check("anl-premium", ["bash", "-c", send])
         wait_for(lambda: router.premium_packets() == PACKETS, "the flow's packets in premium's queue")
@@ -94,7 +94,7 @@ def test_a_scheduler_is_made_changed_and_undone_as_told(
         router.run(back)
         assert router.read().lines == premium.lines
         router.run(end)
-        assert router.read().lines == standing.lines
+        assert router.read().lines == unreserved.lines
     finally:
         router.run(unmanage)
     assert snapshot(lab, ROUTER) == bare
@@ -105,8 +105,8 @@ def test_a_router_goes_from_one_scheduler_to_another_and_back(lab: Lab, network:
     running, undos = [routers[0].read()], []
     try:
         for router in routers:
-            found, undo = router.become(running[-1], router.configuration(rate_bps=8_000_000))
-            running.append(found)
+            read, undo = router.become(running[-1], router.configuration(rate_bps=8_000_000))
+            running.append(read)
             undos.append(undo)
         while len(undos) > 1:
             routers[0].run(undos.pop())

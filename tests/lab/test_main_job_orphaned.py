@@ -88,8 +88,8 @@ def die_in_a_slot(lab: Lab, state_dir: Path, controller: Controller, name: str) 
     pull_the_plug(state_dir / "postgres")
 
 
-def without_numbers(found: dict[str, str]) -> dict[str, str]:
-    return {router: unnumbered(text) for router, text in found.items()}
+def without_numbers(texts: dict[str, str]) -> dict[str, str]:
+    return {router: unnumbered(text) for router, text in texts.items()}
 
 
 def emergency(state_dir: Path, *more: str) -> None:

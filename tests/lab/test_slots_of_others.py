@@ -81,8 +81,8 @@ def test_a_flow_that_stays_loses_no_packet_and_no_order_at_boundaries_of_others(
 
 def acted_at(controller: Controller, first: datetime, last: datetime) -> set[str]:
     """The boundaries from `first` to `last` at which routers acted, by their own account."""
-    told = [event["details"]["at"] for event in controller.events() if event["kind"] == "boundary.active"]
-    return {at for at in told if first <= datetime.fromisoformat(at) < last}
+    instants = [event["details"]["at"] for event in controller.events() if event["kind"] == "boundary.active"]
+    return {at for at in instants if first <= datetime.fromisoformat(at) < last}
 
 
 def test_a_slot_ends_in_its_traffic_though_controller_and_database_died_in_it(

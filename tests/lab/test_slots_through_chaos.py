@@ -79,8 +79,8 @@ def played(stage: Stage, history: Sequence[Action]) -> Outcome:
 def stretched(history: Sequence[Action], pace: float) -> list[Action]:
     """The same at another pace: the instants, and the seconds in what is said."""
 
-    def longer(found: re.Match[str]) -> str:
-        return str(round(pace * int(found[0])))
+    def longer(match: re.Match[str]) -> str:
+        return str(round(pace * int(match[0])))
 
     def words(action: Action) -> dict[str, str]:
         slower = {key: re.sub(r"\d+(?= s$)", longer, value) for key, value in action.words.items()}

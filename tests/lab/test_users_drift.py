@@ -71,7 +71,7 @@ def test_drift_and_rollback_by_hand(lab: Lab, state_dir: Path, alone: None) -> N
         return slotcar(*arguments, environment=environment, code=code)
 
     run("push", "--yes")
-    standing = snapshots(lab)
+    unreserved = snapshots(lab)
     assert "as wanted" in run("drift")
     run("create", "--name", "hand", *FLOW, "--rate", "10 Mbit/s", "--duration", "1 h")
     run("push", "--yes")
@@ -79,14 +79,14 @@ def test_drift_and_rollback_by_hand(lab: Lab, state_dir: Path, alone: None) -> N
     revisions = [one["revision"] for one in json.loads(run("rollback", "--list", "--format", "json"))]
     lab.check("anl-edge", ["tc", "filter", "del", *FILTER])
 
-    found = run("drift", "--device", "anl-edge", code=7)
-    assert "drifted" in found
-    assert "1 line missing or changed, 0 that should not be there" in found
+    printed = run("drift", "--device", "anl-edge", code=7)
+    assert "drifted" in printed
+    assert "1 line missing or changed, 0 that should not be there" in printed
     run("drift", "--repair", "--yes")
     assert "dst_port 5001" in policed(lab)
 
     run("rollback", "--to", "baseline", "--yes")
-    assert snapshots(lab) == standing
+    assert snapshots(lab) == unreserved
     run("rollback", "--to", revisions[-1], "--device", "anl-edge", "--yes")
     assert "dst_port 5001" in policed(lab)
     run("rollback", "--to", "baseline", "--yes")

@@ -70,8 +70,8 @@ def change_by_hand(server: Server) -> None:
         policies = (
             f'<native xmlns="{NATIVE}"><policy><policy-map xmlns="{POLICY}"><name/></policy-map></policy></native>'
         )
-        found = session.do("get_config", source="running", filter=("subtree", policies)).data_ele
-        name = next(one.text for one in found.iter(f"{{{POLICY}}}name") if one.text.lower().startswith("slotcar"))
+        element = session.do("get_config", source="running", filter=("subtree", policies)).data_ele
+        name = next(one.text for one in element.iter(f"{{{POLICY}}}name") if one.text.lower().startswith("slotcar"))
         edit = (
             f'<config xmlns="{BASE}"><native xmlns="{NATIVE}"><policy>'
             f'<policy-map xmlns="{POLICY}" xmlns:nc="{BASE}" nc:operation="delete"><name>{name}</name></policy-map>'
@@ -109,11 +109,11 @@ def test_a_change_by_hand_is_told_checked_and_mended_and_own_pushes_are_not(
         controller.wait_settled()
         time.sleep(LONGEST_WAIT_S + ECHO_S)
         assert asked(controller) == []
-        standing = site.running()
+        unreserved = site.running()
 
         change_by_hand(server)
-        assert site.running() != standing
-        wait_for(lambda: site.running() == standing, "the peer to be mended")
+        assert site.running() != unreserved
+        wait_for(lambda: site.running() == unreserved, "the peer to be mended")
         controller.wait_settled()
         assert drifted(controller) == [PEER]
         assert len(asked(controller)) == 1

@@ -83,8 +83,8 @@ def reserve(controller: Controller, name: str, start: str, duration: str, rate: 
 
 
 def events(controller: Controller, *kinds: str) -> list[dict[str, Any]]:
-    found = controller.get("/v1/events?limit=1000")["items"]
-    return [event for event in found if event["kind"] in kinds]
+    events_ = controller.get("/v1/events?limit=1000")["items"]
+    return [event for event in events_ if event["kind"] in kinds]
 
 
 def carries(router: Router, what: str = "eq 5001") -> bool:
@@ -101,8 +101,8 @@ def armed_on(router: Router) -> str:
 
 def boundaries(controller: Controller) -> list[dict[str, Any]]:
     """Of the timeline, with their phases."""
-    found: list[dict[str, Any]] = controller.get("/v1/timeline")["items"]
-    return found
+    items: list[dict[str, Any]] = controller.get("/v1/timeline")["items"]
+    return items
 
 
 @pytest.mark.slow
@@ -152,8 +152,8 @@ def test_what_the_routers_did_is_seen_and_told_and_is_no_drift(armed: Armed) -> 
         active = events(controller, "boundary.active")
         assert [set(one["details"]["devices"]) for one in active] == [set(ARMED)] * 2
         assert all(one["details"]["revision"] for one in active)
-        told = controller.slotcar("timeline", "--format", "json")
-        assert told.count('"phase": "active"') >= 4, told
+        shown = controller.slotcar("timeline", "--format", "json")
+        assert shown.count('"phase": "active"') >= 4, shown
         for router in (first, last):
             assert [one.ended for one in router.fired] == [True, True]
 
@@ -198,9 +198,9 @@ def test_a_router_that_restarts_in_a_slot_is_found_and_armed_again(armed: Armed)
         first.reload()
         wait_for(lambda: bool(events(controller, "device.drifted")), "the loss to be seen")
         wait_for(lambda: carries(first) and armed_on(first) == had, "the slot and its end")
-        told = events(controller, "device.drifted")
-        assert {one["device"] for one in told} == {FIRST}
-        assert told[0]["details"]["message"] == "its configuration differs"
+        drifts = events(controller, "device.drifted")
+        assert {one["device"] for one in drifts} == {FIRST}
+        assert drifts[0]["details"]["message"] == "its configuration differs"
 
 
 @pytest.mark.slow
@@ -213,9 +213,9 @@ def test_a_wrong_clock_is_named_and_changes_no_instant(armed: Armed) -> None:
         wait_for(lambda: controller.armed() >= set(ARMED), "the boundary to be armed")
         (entry,) = controller.get("/v1/reservations?state=committed")["items"]
         at = datetime.fromisoformat(entry["reservation"]["windows"][0]["start"]).timestamp()
-        told = events(controller, "device.clock-off")
-        assert {one["device"] for one in told} == {FIRST}
-        assert -9_000_000 < told[0]["details"]["ahead_us"] < -5_000_000
+        clocks = events(controller, "device.clock-off")
+        assert {one["device"] for one in clocks} == {FIRST}
+        assert -9_000_000 < clocks[0]["details"]["ahead_us"] < -5_000_000
         wait_for(fired(first), "the slot to begin")
         wait_for(fired(last), "the slot to begin at the other end")
         for router in (first, last):
@@ -227,7 +227,7 @@ def test_a_rollback_gives_back_what_was_armed(armed: Armed) -> None:
     """Pushes of the controller's own classes, without its loop: what they arm, read back and roll back."""
     world, first = armed.world, armed.world.routers[FIRST]
     world.push()
-    standing = world.running()
+    unreserved = world.running()
     entries = flow_until(world, 600)
     assert set(world.push(entries).changed) == set(ARMED)
     with_flow, had = world.running(), armed_on(first)
@@ -248,7 +248,7 @@ def test_a_rollback_gives_back_what_was_armed(armed: Armed) -> None:
 
     assert world.push(entries).revision == ""
     world.pusher.roll_back(world.pusher.archive.revisions()[1])
-    assert world.running() == standing
+    assert world.running() == unreserved
 
 
 def without_delays(texts: dict[str, str]) -> dict[str, list[str]]:

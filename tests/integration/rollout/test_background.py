@@ -74,18 +74,18 @@ def test_background_falls_for_a_foreground_after_its_notice_and_comes_back(world
         background = broker.create(bulk, OPERATOR, datetime.now(UTC))
         wait_for(lambda: len(policed_bps(world)) == 1, "the background's policer")
         (alone_bps,) = policed_bps(world)
-        ((_, since, told_bps),) = rates(ledger, background.handle)
+        ((_, since, announced_bps),) = rates(ledger, background.handle)
         assert since >= bulk.start
-        assert told_bps < alone_bps < 1.1 * told_bps  # headers counted
+        assert announced_bps < alone_bps < 1.1 * announced_bps  # headers counted
 
         now = datetime.now(UTC)
         (talk,) = load_text(FOREGROUND, "talk.yml", now)
         foreground = broker.create(talk, OPERATOR, now)
         wait_for(lambda: len(policed_bps(world)) == 2, "both policers")
-        told_at, from_then, lower_bps = rates(ledger, background.handle)[-1]
-        assert lower_bps < told_bps
+        announced_at, from_then, lower_bps = rates(ledger, background.handle)[-1]
+        assert lower_bps < announced_bps
         assert from_then - foreground.created_at == timedelta(seconds=5)
-        assert told_at < from_then - timedelta(seconds=2)
+        assert announced_at < from_then - timedelta(seconds=2)
         assert datetime.now(UTC) >= from_then
         assert min(policed_bps(world)) < alone_bps
 
@@ -96,7 +96,7 @@ def test_background_falls_for_a_foreground_after_its_notice_and_comes_back(world
 
         broker.cancel(foreground.handle, OPERATOR, datetime.now(UTC))
         wait_for(lambda: policed_bps(world) == [alone_bps], "the background to have all again")
-        assert rates(ledger, background.handle)[-1][2] == told_bps
+        assert rates(ledger, background.handle)[-1][2] == announced_bps
         broker.cancel(background.handle, OPERATOR, datetime.now(UTC))
         wait_for(lambda: policed_bps(world) == [], "the routers to be as they were")
         wait_for(settled(loop), "the loop to rest")

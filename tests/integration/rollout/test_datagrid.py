@@ -30,7 +30,7 @@ def test_a_reservation_over_catalysts_and_gsrs(tmp_path: Path) -> None:
         assert platforms >= {"cisco-cat6500", "cisco-gsr"}
         operators = world.running()
         assert set(world.push().changed) == set(world.wanted()), "the standing configuration, on every managed router"
-        standing = world.running()
+        unreserved = world.running()
         assert world.push().changed == ()
 
         assert EDGE in world.push(flow_of(world, 10_000_000)).changed
@@ -48,6 +48,6 @@ def test_a_reservation_over_catalysts_and_gsrs(tmp_path: Path) -> None:
         assert world.read()[EDGE].configuration == wanted
 
         world.push()
-        assert world.running() == standing
+        assert world.running() == unreserved
         world.pusher.roll_back(world.pusher.archive.revisions()[0])
         assert world.running() == operators

@@ -26,8 +26,8 @@ def test_each_push_names_its_reservations(armed: Armed) -> None:
         reserve(controller, "open", "now", "10 min")
         wait_for(lambda: carries(first) and controller.settled(), "the slot")
         (started,) = (one for one in controller.get("/v1/timeline")["items"] if one["starting"])
-        told = push_lines(controller)[-1]
-        assert told.startswith(f"for {started['at'][:19]}Z (+test/open) on "), told
+        line = push_lines(controller)[-1]
+        assert line.startswith(f"for {started['at'][:19]}Z (+test/open) on "), line
 
         first.reload()
         controller.slotcar("drift", "--repair", "--yes")
@@ -37,5 +37,5 @@ def test_each_push_names_its_reservations(armed: Armed) -> None:
 
         controller.slotcar("cancel", "test/open", "--yes", "--reason", "beam lost")
         wait_for(lambda: not carries(first) and controller.settled(), "the flow's end")
-        told = push_lines(controller)[-1]
-        assert told.startswith("(-test/open) on "), told
+        line = push_lines(controller)[-1]
+        assert line.startswith("(-test/open) on "), line

@@ -73,7 +73,7 @@ def test_a_router_is_taken_back_while_a_controller_leads_and_stays_until_it_is_r
     with leading(world, ledger) as (loop, failures):
         view = Overview(Broker(ledger, world.network, world.settings))  # sets the terms of the ledger
         wait_for(settled(loop), "the routers to have what is wanted")
-        standing = running(world)
+        unreserved = running(world)
         reserve(view, 5001)
         wait_for(lambda: "5001" in world.running()[ONE], "the slot to be active")
         wait_for(settled(loop), "the routers to have it")
@@ -81,9 +81,9 @@ def test_a_router_is_taken_back_while_a_controller_leads_and_stays_until_it_is_r
 
         revision = view.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC))
         assert revision
-        assert running(world)[ONE] == standing[ONE]
+        assert running(world)[ONE] == unreserved[ONE]
         assert "rolled back to baseline; held by ops until it is released" in looked_at(ledger)
-        assert running(world) == others | {ONE: standing[ONE]}, "the leader looked, and left it and the others alone"
+        assert running(world) == others | {ONE: unreserved[ONE]}, "the leader looked, and left it and the others alone"
         state = next(one for one in view.device_states(OPERATOR, loop.status, datetime.now(UTC)) if one.device == ONE)
         assert (state.state, "held by ops" in state.message) == (DeviceState.HELD, True)
         known = view.device_states(OPERATOR, None, datetime.now(UTC))
@@ -91,14 +91,14 @@ def test_a_router_is_taken_back_while_a_controller_leads_and_stays_until_it_is_r
 
         reserve(view, 5002)
         assert "held by ops" in looked_at(ledger)
-        assert running(world) == others | {ONE: standing[ONE]}, "what crosses it is active nowhere"
+        assert running(world) == others | {ONE: unreserved[ONE]}, "what crosses it is active nowhere"
         assert [one["devices"] for one in events(ledger, "push.withheld")] == [[ONE]]
         assert view.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC)) == "", "it has that already, and is held"
         assert failures == []
     with leading(world, ledger) as (loop, _):
         wait_for(lambda: ONE in loop.status.troubles, "the next leader to know of it")
         assert "held by ops" in looked_at(ledger)
-        assert running(world)[ONE] == standing[ONE]
+        assert running(world)[ONE] == unreserved[ONE]
 
         for name, value in (
             ("STATE_DIR", world.settings.state_dir), ("INVENTORY", world.inventory), ("DATABASE_URL", database_url),

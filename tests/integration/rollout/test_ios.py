@@ -67,8 +67,8 @@ def test_a_rollback_is_a_revision_and_can_be_rolled_back(garnet: Garnet) -> None
     world.push((one,))
     with_flow = world.running()
     world.pusher.roll_back(archive.revisions()[-1], [FIRST])
-    told = history_of(archive)
-    assert (list(told.now(FIRST)), list(told.now(LAST))) == ([], [one.handle])
+    history = history_of(archive)
+    assert (list(history.now(FIRST)), list(history.now(LAST))) == ([], [one.handle])
     assert world.running()[FIRST] == garnet.standing[FIRST] != with_flow[FIRST]
     world.pusher.roll_back(archive.revisions()[-1])
     assert world.running() == with_flow
@@ -175,10 +175,10 @@ def test_a_router_that_cannot_be_logged_in_to_is_known_before_anything_is_touche
     else:
         router.change_host_key()
         words = f"is not the one that is known; if it was changed on purpose, put the new one into {known_hosts}"
-    found = world.pusher.read(sorted(world.routers))
-    assert set(found.failures) == {LAST}
-    assert words in found.failures[LAST].message
-    assert router.password not in str(found)
+    readings = world.pusher.read(sorted(world.routers))
+    assert set(readings.failures) == {LAST}
+    assert words in readings.failures[LAST].message
+    assert router.password not in str(readings)
     assert world.running() == garnet.standing
     if fault == "dead":
         router.revive()
@@ -230,11 +230,11 @@ def test_both_transports_on_routers_with_and_without_revert_timers(
         )
         before = world.running()
         world.push()
-        standing = world.running()
+        unreserved = world.running()
         assert world.push(flow_of(world)).changed == (FIRST, LAST)
         assert [router.pending for router in world.routers.values()] == [None] * len(world.routers), "confirmed"
         world.push()
-        assert world.running() == standing
+        assert world.running() == unreserved
         world.pusher.roll_back(world.pusher.archive.revisions()[0])
         assert world.running() == before
 
@@ -247,7 +247,7 @@ def test_a_router_takes_an_unconfirmed_change_back_by_itself(tmp_path: Path) -> 
             routers, tmp_path, ROOT / "inventories" / "garnet", platform="cisco-mqc", archive=True, minute_s=1.5
         )
         world.push()
-        standing = world.running()
+        unreserved = world.running()
         last = world.routers[LAST]
         last.fault(DropOnCopy(after=True))
 
@@ -264,7 +264,7 @@ def test_a_router_takes_an_unconfirmed_change_back_by_itself(tmp_path: Path) -> 
         locking.join()
         assert not failed.value.rolled_back
         assert last.wait_for(lambda router: router.reverted)
-        assert world.running() == standing
+        assert world.running() == unreserved
 
 
 @pytest.mark.slow
@@ -287,13 +287,13 @@ def test_a_reservation_is_taken_from_its_routers_with_the_archive_alone(
     with_one, latest = world.running(), world.pusher.archive.revisions()[-1]
     world.push((one, two))
 
-    told = rollback("--reservation", one.handle, "--device", FIRST, "--yes")
-    assert f"this also takes away hep/atlas on {FIRST}\n" in told
+    answer = rollback("--reservation", one.handle, "--device", FIRST, "--yes")
+    assert f"this also takes away hep/atlas on {FIRST}\n" in answer
     assert world.running()[FIRST] == garnet.standing[FIRST]
     kept = sorted(file.name.partition("Z-")[2] for file in world.pusher.archive.unrecorded.iterdir())
     assert f"{FIRST}.json" in kept, "for the audit log, once there is a ledger again"
-    told = rollback("--to", latest, "--reservation", "hep/cms", "--yes")
-    assert f"this also takes away hep/atlas on {LAST}\n" in told
+    answer = rollback("--to", latest, "--reservation", "hep/cms", "--yes")
+    assert f"this also takes away hep/atlas on {LAST}\n" in answer
     assert world.running() == with_one
     assert "this also" not in rollback("--reservation", "hep/cms", "--yes")
     assert world.running() == garnet.standing
@@ -383,9 +383,9 @@ def test_a_slot_that_has_ended_does_not_come_back_by_a_reservations_or_a_times_r
     done = operator("rollback", "--to", both, "--yes")
     assert done.code == 0, done
     assert f"note: hep/cms stays open beyond its end, {iso(past.one.reservation.end)}, unless" in done.err
-    found = world.running()[FIRST]
-    assert " eq 5001" in found
-    assert " eq 5002" not in found
+    text = world.running()[FIRST]
+    assert " eq 5001" in text
+    assert " eq 5002" not in text
 
 
 @pytest.mark.slow

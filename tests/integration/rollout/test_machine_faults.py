@@ -35,9 +35,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CiscoWorld]:
     """GARNET with an event manager on one router, which a leader of a lost ledger has been at."""
     with Routers() as routers:
         folder = tmp_path_factory.mktemp("faults")
-        found = CiscoWorld(routers, folder, ROOT / "inventories" / "garnet", platform="cisco-mqc", eem=[EDGE])
-        assert found.routers[EDGE].configure(fence_line(2041)) == []
-        yield found
+        world = CiscoWorld(routers, folder, ROOT / "inventories" / "garnet", platform="cisco-mqc", eem=[EDGE])
+        assert world.routers[EDGE].configure(fence_line(2041)) == []
+        yield world
 
 
 @contextmanager
@@ -168,8 +168,8 @@ def test_a_clock_that_is_set_back_is_told_and_nobody_sleeps_by_it(world: CiscoWo
         wait_for(settled(loop), "the routers to have what is wanted")
         off[0] = -timedelta(seconds=20)
         wait_for(lambda: bool(events(ledger, "controller.clock-set")), "it to be told")
-        (told,) = events(ledger, "controller.clock-set")
-        assert told["by_s"] == pytest.approx(-20, abs=1)
+        (event,) = events(ledger, "controller.clock-set")
+        assert event["by_s"] == pytest.approx(-20, abs=1)
         ledger.append_event("test.wakes", datetime.now(UTC))
         wait_for(settled(loop), "all to be looked at again")
     assert failures == []
@@ -189,8 +189,8 @@ def test_whose_clock_is_not_the_database_s_leads_no_more_until_it_is(
         wait_for(lambda: not loop.status.leading, "it to give up the lead")
         wait_for(lambda: "the database's" in loop.status.error, "it to be told why")
         assert ("3,600 s ahead of" if hours > 0 else "3,600 s behind") in loop.status.error
-        (told,) = events(ledger, "controller.clock-off")
-        assert told["ahead_of_database_us"] == pytest.approx(hours * 3_600_000_000, abs=5_000_000)
+        (event,) = events(ledger, "controller.clock-off")
+        assert event["ahead_of_database_us"] == pytest.approx(hours * 3_600_000_000, abs=5_000_000)
         with led_by_another(ledger):
             wait_for(lambda: not loop.status.error, "it to follow, without an error of its own")
         off[0] = timedelta()
@@ -201,7 +201,7 @@ def test_whose_clock_is_not_the_database_s_leads_no_more_until_it_is(
 
 
 def test_a_part_that_fails_is_begun_again_and_told_once_for_each_reason() -> None:
-    stopping, told, runs = threading.Event(), [], []
+    stopping, said, runs = threading.Event(), [], []
 
     def run(_stopping: threading.Event) -> None:
         runs.append(1)
@@ -210,27 +210,27 @@ def test_a_part_that_fails_is_begun_again_and_told_once_for_each_reason() -> Non
             return
         raise ValueError("first" if len(runs) < 3 else "second")
 
-    keep_running("loop", run, stopping, lambda part, why: told.append((part, why)), 0.01)
-    assert told == [("loop", "ValueError: first"), ("loop", "ValueError: second")]
+    keep_running("loop", run, stopping, lambda part, why: said.append((part, why)), 0.01)
+    assert said == [("loop", "ValueError: first"), ("loop", "ValueError: second")]
 
     def exhausted(_stopping: threading.Event) -> None:
         raise MemoryError
 
     stopping.clear()
     with pytest.raises(MemoryError):
-        keep_running("loop", exhausted, stopping, lambda part, why: told.append((part, why)))
+        keep_running("loop", exhausted, stopping, lambda part, why: said.append((part, why)))
 
 
 def test_two_readings_at_a_time_do_not_touch_each_other(world: CiscoWorld) -> None:
     """The loop's, a request's and a command's."""
     names = sorted(world.routers)
-    found: list[set[str]] = []
+    open_sets: list[set[str]] = []
     threads = [
-        threading.Thread(target=lambda: found.append(set(world.pusher.read(names).by_device))) for _ in range(2)
+        threading.Thread(target=lambda: open_sets.append(set(world.pusher.read(names).by_device))) for _ in range(2)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(120)
-    assert found == [set(names)] * 2
+    assert open_sets == [set(names)] * 2
     assert list((world.settings.state_dir / "reading").iterdir()) == []

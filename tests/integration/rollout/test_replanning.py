@@ -53,16 +53,16 @@ def test_the_leader_gives_what_came_free_to_who_is_behind(world: CiscoWorld, led
         fixed = made("rest", 5002, rate=f"{highest_bps} bit/s", duration="2 h", start="now")
         wait_for(lambda: len(policed_bps(world)) == 2, "both policers")
         wait_for(lambda: datetime.now(UTC) > bulk.created_at + timedelta(seconds=5), "some of the volume to be due")
-        told = broker.report(bulk.handle, VOLUME_BYTES, OPERATOR, datetime.now(UTC))
-        assert told.progress is not None
-        assert told.progress.missing_bytes > 0
+        reported = broker.report(bulk.handle, VOLUME_BYTES, OPERATOR, datetime.now(UTC))
+        assert reported.progress is not None
+        assert reported.progress.missing_bytes > 0
         before_bps = max(policed_bps(world))
         broker.cancel(fixed.handle, OPERATOR, datetime.now(UTC))
         wait_for(lambda: bool(ledger.events(kinds=["reservation.replanned"])), "the transfer to be planned again")
         after = broker.status(bulk.handle, OPERATOR)
         assert after.progress is not None
-        assert after.progress.missing_bytes < told.progress.missing_bytes
-        assert after.progress.at == told.progress.at
+        assert after.progress.missing_bytes < reported.progress.missing_bytes
+        assert after.progress.at == reported.progress.at
         wait_for(lambda: policed_bps(world) != [] and policed_bps(world)[0] > before_bps, "the edge to police at more")
         broker.cancel(bulk.handle, OPERATOR, datetime.now(UTC))
         wait_for(lambda: policed_bps(world) == [], "the routers to be as they were")

@@ -50,9 +50,9 @@ class Site:
             one.mkdir()
 
     def controller(self, **settings: str) -> Controller:
-        found = Controller(self.state, self.world.inventory, TMPDIR=str(self.temporary), **settings)
-        self.environment = found.environment
-        return found
+        controller = Controller(self.state, self.world.inventory, TMPDIR=str(self.temporary), **settings)
+        self.environment = controller.environment
+        return controller
 
     def reserve(self, controller: Controller, name: str) -> None:
         self.lines_before = len(self.world.routers[LAST].history)
@@ -62,15 +62,15 @@ class Site:
 
     def processes(self) -> list[str]:
         """All that still runs for this state folder: Ansible, its workers, ssh, the database."""
-        found = []
+        left = []
         for process in psutil.process_iter():
             try:
                 own = process.environ().get("SLOTCAR_STATE_DIR") == str(self.state)
                 if own and process.status() != psutil.STATUS_ZOMBIE and process.pid != os.getpid():
-                    found.append(" ".join(process.cmdline()))
+                    left.append(" ".join(process.cmdline()))
             except psutil.Error:
                 continue
-        return found
+        return left
 
     def check_nothing_is_left(self) -> None:
         wait_for(lambda: not self.processes(), "what it started to end", 10)

@@ -61,13 +61,13 @@ class Router:
 
     def monitors(self) -> list[psutil.Process]:
         """The `tc monitor`s that run in it."""
-        found = []
+        processes = []
         for process in psutil.process_iter(["cmdline"]):
             if process.info["cmdline"] == ["tc", "monitor"]:
                 with suppress(OSError):
                     if namespace(process.pid) == namespace(self.holder.pid):
-                        found.append(process)
-        return found
+                        processes.append(process)
+        return processes
 
 
 def namespace(process: int) -> str:

@@ -39,8 +39,8 @@ def told(book: Ledger) -> list[str]:
     return [event.kind for event in book.events(limit=100) if event.kind.startswith("push.")]
 
 
-def handles(found: tuple[Active, ...]) -> list[str]:
-    return [one.entry.reservation.name for one in found]
+def handles(active: tuple[Active, ...]) -> list[str]:
+    return [one.entry.reservation.name for one in active]
 
 
 @pytest.mark.parametrize("policy", IfUnready)

@@ -12,7 +12,7 @@ from tests.integration.web.conftest import Site
 
 def read(client: httpx.Client, after: int, count: int, **headers: str) -> list[tuple[int, dict[str, object]]]:
     """The first `count` events after a number."""
-    found: list[tuple[int, dict[str, object]]] = []
+    events: list[tuple[int, dict[str, object]]] = []
     with client.stream("GET", f"/live?after={after}", headers=headers) as answer:
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/event-stream")
@@ -21,10 +21,10 @@ def read(client: httpx.Client, after: int, count: int, **headers: str) -> list[t
             if line.startswith("id: "):
                 number = int(line[4:])
             elif line.startswith("data: ") and number:
-                found.append((number, json.loads(line[6:])))
-                if len(found) == count:
-                    return found
-    return found
+                events.append((number, json.loads(line[6:])))
+                if len(events) == count:
+                    return events
+    return events
 
 
 def test_what_happened_after_the_page_was_made_is_told(site: Site) -> None:
@@ -32,10 +32,10 @@ def test_what_happened_after_the_page_was_made_is_told(site: Site) -> None:
     page = operator.get("/").text
     assert 'data-sequence="0"' in page
     entries = [site.reserve(f"n{n}", rate="1 Mbit/s", destination=f"lbnl-premium:{5000 + n}") for n in range(3)]
-    told = read(operator, 0, 3)
-    assert [number for number, _ in told] == [1, 2, 3]
-    assert [one["handle"] for _, one in told] == [entry.handle for entry in entries]
-    assert {tuple(sorted(one)) for _, one in told} == {("device", "handle", "kind")}, "no HTML and no details"
+    events = read(operator, 0, 3)
+    assert [number for number, _ in events] == [1, 2, 3]
+    assert [one["handle"] for _, one in events] == [entry.handle for entry in entries]
+    assert {tuple(sorted(one)) for _, one in events} == {("device", "handle", "kind")}, "no HTML and no details"
     assert read(operator, 0, 1, **{"Last-Event-ID": "2"})[0][0] == 3
 
 

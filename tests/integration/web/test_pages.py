@@ -57,15 +57,15 @@ def test_the_table_of_pages_is_true(site: Site) -> None:
             form |= {"device": "anl-7507-1", "to": "baseline"}
             given = {"data": form} if method == "POST" else {}
             answer = clients[who].request(method, filled(path, mine), **given)
-            told = (method, path, who, answer.status_code, answer.text[:200])
+            answered = (method, path, who, answer.status_code, answer.text[:200])
             if cell == "sign-in":
-                assert answer.status_code == 303, told
-                assert answer.headers["location"].startswith("/sign-in"), told
+                assert answer.status_code == 303, answered
+                assert answer.headers["location"].startswith("/sign-in"), answered
             elif cell.startswith("yes"):
                 unknown = answer.status_code == 404 and "nowhere" in answer.text
-                assert answer.status_code in DONE or unknown, told
+                assert answer.status_code in DONE or unknown, answered
             else:
-                assert answer.status_code == int(cell), told
+                assert answer.status_code == int(cell), answered
 
 
 def test_others_reservations_are_not_there(site: Site) -> None:
@@ -270,12 +270,12 @@ def test_each_page_takes_a_fixed_number_of_statements(site: Site) -> None:
     operator = site.signed_in("operator")
 
     def counted() -> dict[str, int]:
-        found = {}
+        sizes = {}
         for path in PAGES_COUNTED:
             with statements_of(site.broker.ledger) as sent:
                 assert operator.get(path).status_code == 200
-            found[path] = len(sent)
-        return found
+            sizes[path] = len(sent)
+        return sizes
 
     for number in range(2):
         site.reserve(f"n{number}", rate="100 kbit/s", destination=f"lbnl-premium:{5000 + number}")

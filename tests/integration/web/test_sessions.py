@@ -32,10 +32,10 @@ def test_a_session_stands_for_its_token(sessions: Sessions, token: str, tmp_path
     assert sessions.sign_in("slotcar_wrong", NOW) is None
     session_id = sessions.sign_in(token, NOW, "Europe/Zurich")
     assert session_id is not None
-    found = sessions.find(session_id, NOW)
-    assert found is not None
-    assert (found.caller.name, found.caller.role, found.caller.owner) == ("cms", Role.REQUESTER, "hep")
-    assert found.session.zone == "Europe/Zurich"
+    signed = sessions.find(session_id, NOW)
+    assert signed is not None
+    assert (signed.caller.name, signed.caller.role, signed.caller.owner) == ("cms", Role.REQUESTER, "hep")
+    assert signed.session.zone == "Europe/Zurich"
     assert sessions.find(session_id + "x", NOW) is None
     revoke_token(tmp_path / "tokens.json", "cms")
     create_token(tmp_path / "tokens.json", "cms", Role.OPERATOR, "hep", NOW)
