@@ -62,26 +62,26 @@ def shown(ready: Bench, experiment: Experiment, *figures: str) -> Result:
 
 
 def test_a_foreground_loses_less_with_its_reservation_than_congested(ready: Bench) -> None:
-    rows = shown(
+    result = shown(
         ready, emerge_1.EXPERIMENT,
         "bandwidth of the foreground, congested", "latency, congested", "packet loss, congested",
         "packet loss, reserved",
     )  # fmt: skip
     # 6.25 Mb/s of payload in packets of 1428 bytes: 1400 of payload each (GARA §5.1).
-    assert "dst_port 5001 action police rate 6375Kbit" in configured(rows).replace("6375000bit", "6375Kbit")
-    assert [plot.slug for plot in rows.plots] == ["bandwidth", "latency", "loss"]
-    assert all(plot.curves[0].x for plot in rows.plots)
+    assert "dst_port 5001 action police rate 6375Kbit" in configured(result).replace("6375000bit", "6375Kbit")
+    assert [plot.slug for plot in result.plots] == ["bandwidth", "latency", "loss"]
+    assert all(plot.curves[0].x for plot in result.plots)
 
 
 @pytest.mark.slow  # in short: the case above
 def test_what_a_foreground_gains_and_a_background_loses_is_told(ready: Bench) -> None:
-    rows = shown(ready, emerge_3.EXPERIMENT, "least recovery of a foreground")
-    assert "dst_port 5001 action police rate 3825000bit" in configured(rows)
-    assert all(row.ours is not None for row in rows.rows)
+    result = shown(ready, emerge_3.EXPERIMENT, "least recovery of a foreground")
+    assert "dst_port 5001 action police rate 3825000bit" in configured(result)
+    assert all(row.ours is not None for row in result.rows)
 
 
 @pytest.mark.slow  # in short: the first case
 def test_an_avatar_is_policed_to_its_thousand_bits(ready: Bench) -> None:
-    rows = shown(ready, emerge_4.EXPERIMENT, "latency of the avatar, congested", "loss of the avatar, reserved")
-    assert "dst_port 5001 action police rate 8000bit" in configured(rows)
-    assert [plot.slug for plot in rows.plots] == ["latency", "delays", "jitter"]
+    result = shown(ready, emerge_4.EXPERIMENT, "latency of the avatar, congested", "loss of the avatar, reserved")
+    assert "dst_port 5001 action police rate 8000bit" in configured(result)
+    assert [plot.slug for plot in result.plots] == ["latency", "delays", "jitter"]
