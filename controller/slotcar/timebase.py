@@ -130,7 +130,7 @@ class ClockWatch:
     _offset: timedelta | None = field(default=None)
 
     def set_by(self) -> timedelta:
-        """How far the clock was set since `accept`, ahead or (below zero) back; zero where it was not."""
+        """How far the clock was set since `accept`: ahead, or back (below zero); zero where it was not set."""
         offset = self._offset_now()
         if self._offset is None or abs(offset - self._offset) < CLOCK_SET:
             self._offset = offset

@@ -133,7 +133,7 @@ def _resources(request: Transfer | FixedRequest) -> set[ResourceId]:
 
 
 def _span_us(request: Transfer | FixedRequest) -> tuple[int, int]:
-    """From its first moment to its last."""
+    """The span of a request from the start of its first window to the end of its last."""
     windows = request.windows if isinstance(request, FixedRequest) else (request.window,)
     return windows[0].start_us, windows[-1].end_us
 
@@ -304,7 +304,7 @@ class _Plan:
         return Room(exact[-1] if asked else (), moved)
 
     def _movables(self, component: Sequence[PlacedTransfer]) -> dict[str, Movable]:
-        """By handle, what the frozen part of a profile leaves to be moved."""
+        """What the frozen part of each profile leaves to be moved, by handle."""
         movables = {}
         for one in component:
             volume_bytes = -((microbits(self._parts(one)[0]) - _promised(one)) // MICROBITS_PER_BYTE)

@@ -160,7 +160,7 @@ class SlotTables:
 
     @property
     def floor_us(self) -> int:
-        """Before this time nothing is kept: it counts as free, and adds and removals pass it by."""
+        """The time before which nothing is kept: that past counts as free, and adds and removals do not touch it."""
         return int(self._state.head[kernels.FLOOR])
 
     def prune(self, before: datetime) -> None:

@@ -148,7 +148,7 @@ def _serve(pipe: Connection, workplace: Workplace) -> None:
 
 @contextmanager
 def _limited_memory(most_bytes: int) -> Iterator[None]:
-    """No more than so much beside what the process has now; a `MemoryError` beyond."""
+    """Limits the memory that the process may take beside what it has now; beyond that it gets a `MemoryError`."""
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     allowed = _data_bytes() + most_bytes
     resource.setrlimit(resource.RLIMIT_DATA, (allowed if hard == resource.RLIM_INFINITY else min(allowed, hard), hard))

@@ -70,7 +70,7 @@ class _Worker:
         return answered
 
     def end(self) -> None:
-        """At once: it keeps nothing, and the database ends what it was asked."""
+        """Ends the process at once: it keeps nothing, and the database ends its queries."""
         with suppress(OSError):
             self._process.kill()
         self._process.wait()

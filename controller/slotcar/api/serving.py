@@ -137,7 +137,7 @@ def _syslog_socket(settings: Settings) -> AbstractContextManager[socket.socket |
 def _watcher(
     settings: Settings, network: Network, ledger: Ledger, syslog: socket.socket | None, loop: LoopStatus
 ) -> Watcher | None:
-    """None where no device is to tell of changes."""
+    """The watcher; None where no device is to report changes."""
     if not settings.watch and syslog is None:
         return None
     inventory, vault = settings.need_inventory(), settings.vault_password_file

@@ -101,7 +101,7 @@ class Files(Requests):
         return self._request(routed, caller, replaces=step.handle)
 
     def _as_planned(self, step: PlanStep, reservation: Reservation) -> RoutedReservation:
-        """On the very path of the plan, which may have been written by anybody.
+        """The reservation on the very path of the plan, which may have been written by anybody.
 
         Raises:
             StalePlan: it is none of those that a reservation may take here. EndpointNotAllowed.

@@ -178,7 +178,7 @@ class Requests(Looking):
     def _admit_on_one(
         self, routed: RoutedReservation, caller: Caller, now: datetime, present: Sequence[Path], **how: Any
     ) -> Entry | Refused:
-        """On the shortest path, which most requests find free; other ways are only looked for where it is not."""
+        """Admits on the shortest path, which is free for most requests; other paths are only looked for where it is not."""
         asked, capacities = routed.reservation, self.ledger.terms.capacities
         if not present and never_fits(routed, capacities, now) is None:
             answer = self.ledger.admit(self._request(routed, caller, moves=False, **how), now)

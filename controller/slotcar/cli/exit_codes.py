@@ -31,6 +31,6 @@ class ExitCode(IntEnum):
 
 
 def markdown_table() -> str:
-    """All of them, for the reference."""
+    """All exit codes as a table, for the reference."""
     rows = [f"| {code.value} | {code.meaning} |" for code in ExitCode]
     return "\n".join(["**Exit codes**:", "", "| code | meaning |", "|---|---|", *rows])

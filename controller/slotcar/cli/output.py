@@ -36,7 +36,7 @@ def be_verbose(wanted: bool) -> None:
 
 
 def others_short() -> str | None:
-    """For `Refused.explain`: in which words what is short besides the tightest is counted; None where all is shown."""
+    """The words in which `Refused.explain` counts the shortfalls besides the tightest; None where all are shown."""
     return None if _verbose else "and {} more; --verbose shows all"
 
 

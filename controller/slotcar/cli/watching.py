@@ -81,7 +81,7 @@ def look(slotcar: Slotcar) -> Picture:
 
 
 def line(picture: Picture) -> str:
-    """All of it in one line, for a log."""
+    """The picture in one line, for a log."""
     from slotcar.timebase import iso
 
     stamp = iso(picture.at.replace(microsecond=0))
@@ -154,7 +154,7 @@ def _devices(picture: Picture) -> str:
 
 
 def _phases(picture: Picture) -> Counter[str]:
-    """By the loop of the controller that leads; else by what the log says of the next boundary."""
+    """The phases by the loop of the controller that leads; else by what the log says of the next boundary."""
     assert picture.controller is not None
     if picture.controller["phases"]:
         return Counter(picture.controller["phases"].values())

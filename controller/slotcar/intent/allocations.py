@@ -9,7 +9,7 @@ from slotcar.managers import Allocation, manager_of, request_of
 
 
 def allocations_of(active: Iterable[Active]) -> dict[str, list[Allocation]]:
-    """By place. Of a kind whose manager is not installed any more nothing is asked of the place."""
+    """The allocations of each place. For a kind whose manager is not installed any more a place gets none."""
     allocations: dict[str, list[Allocation]] = {}
     for one in active:
         claim = one.entry.reservation.claim

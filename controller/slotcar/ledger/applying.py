@@ -31,15 +31,15 @@ class Basis(Protocol):
         """The live entries that the plan speaks of as one set."""
 
     def changed(self, live: Mapping[Key, Entry | None], of_set: Collection[Key]) -> Sequence[str]:
-        """Before anything is done. `live`: what there is of `keys`; `of_set`: keys of what the set has."""
+        """What differs before anything is done. `live`: the live entries of `keys`; `of_set`: the keys that the set has."""
 
     def otherwise(self, entries: Mapping[Key, Entry], moved: Collection[str]) -> Sequence[str]:
-        """After it. `entries`: what came of each request; `moved`: handles of others that made room."""
+        """What differs afterwards. `entries`: the entry of each request; `moved`: handles of others that made room."""
 
 
 @dataclass(frozen=True)
 class ApplyPlan(Operation[tuple[Entry, ...]]):
-    """All changes of a plan or none: what is cancelled or changed gives back first, then everything is decided in order."""
+    """All changes of a plan or none: cancelled and changed entries give back first, then requests are decided in order."""
 
     cancellations: tuple[Cancellation, ...]
     requests: tuple[AdmissionRequest, ...]

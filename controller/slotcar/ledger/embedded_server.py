@@ -177,7 +177,7 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
         _remove_short_folder(info.socket_dir)
 
     def _run(self, command: str, *arguments: str) -> None:
-        """As the account that the server runs as, without any of root's groups.
+        """Runs a command as the server's account, without any of root's groups.
 
         Raises:
             RuntimeError: it failed; with the last line that it wrote.

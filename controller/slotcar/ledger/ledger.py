@@ -242,7 +242,7 @@ class Ledger:
         return self._writer.submit(Expire(now, ended)) if due else ()
 
     def on_group(self, operation: OnGroup) -> tuple[Entry, ...]:
-        """All members of the group after it, by number.
+        """Does an operation on a group; all its members afterwards, by number.
 
         Raises:
             UnknownHandle, ForbiddenTransition, RefusedByPolicy.

@@ -237,7 +237,7 @@ class Admit(Operation[Entry | Refused]):
 
 @dataclass(frozen=True)
 class Move(Operation[Entry]):
-    """From one state to another; what no longer occupies its place gives it back."""
+    """Moves an entry from one state to another; an entry that no longer occupies its place gives it back."""
 
     handle: str
     to: State

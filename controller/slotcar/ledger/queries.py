@@ -110,7 +110,7 @@ def _one(connection: Connection, statement: Select[Any]) -> Entry | None:
 
 
 def entries(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
-    """By number, at most `limit`.
+    """Entries by number, at most `limit`.
 
     Few that are asked for are found by their own index and sorted, many by going through the numbers. Which of the two it
     is cannot be left to the planner, which reckons with an average owner, label or state and with even spreading: it went
@@ -169,7 +169,7 @@ def conditions_of(wanted: Filter, *, ordered: bool = False) -> list[ColumnElemen
 
 
 def _searched(text: str) -> ColumnElement[bool]:
-    """By the index `entry_words`; what may be a handle is looked for as one, too."""
+    """The condition of a search by the index `entry_words`; a word that may be a handle is looked for as one, too."""
     words = _NO_WORD.sub(" ", text.lower()).split()
     asked = func.to_tsquery(literal_column("'simple'"), " & ".join(f"'{word}':*" for word in words))
     named = _WORDS.bool_op("@@")(asked) if words else false()

@@ -71,7 +71,7 @@ class SessionStore:
             connection.execute(delete(schema.web_session).where(_session.id_sha256 == id_sha256))
 
     def end_all(self, token_name: str) -> int:
-        """How many there were."""
+        """Ends all sessions of a token; how many there were."""
         with database.answering(), self.engine.begin() as connection:
             return connection.execute(delete(schema.web_session).where(_session.token_name == token_name)).rowcount
 

@@ -106,7 +106,7 @@ class WebhookStore:
             connection.execute(schema.webhook.delete().where(_hook.id == webhook_id))
 
     def backlogs(self) -> dict[str, Backlog]:
-        """By webhook; one that nothing waits for is left out."""
+        """What waits, by webhook; a webhook for which nothing waits is left out."""
         alive = _waiting.dead_at.is_(None)
         statement = select(
             _waiting.webhook,
@@ -163,7 +163,7 @@ class WebhookStore:
     def failed(
         self, webhook_id: str, sequence: int, attempts: int, next_at: datetime | None, now: datetime, why: str
     ) -> None:
-        """To be tried again at `next_at`; given up where that is None."""
+        """Notes a failed delivery: it is tried again at `next_at`, and given up where that is None."""
         with database.answering(), self._engine.begin() as connection:
             again = {"next_at": next_at} if next_at is not None else {"dead_at": now}
             waits = _one(schema.webhook_delivery.update(), webhook_id, sequence)

@@ -22,7 +22,7 @@ class BadManager(SlotcarError):
 
 @cache
 def managers() -> Mapping[str, ResourceManager]:
-    """By kind.
+    """The installed resource managers, by kind.
 
     Raises:
         BadManager: one cannot be loaded, or is none; or two have the same kind.
@@ -59,5 +59,5 @@ def request_of(kind: str, document: Mapping[str, Any]) -> Request | None:
 
 
 def manager_of(kind: str) -> ResourceManager | None:
-    """None where no package is installed that manages the kind."""
+    """The manager of a kind; None where no installed package manages it."""
     return managers().get(kind)

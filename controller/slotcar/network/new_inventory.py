@@ -54,7 +54,7 @@ class NewHost:
 
 @dataclass(frozen=True, slots=True)
 class NewInventory:
-    """All that is asked for. `domain` is one administrative domain; more are written by hand."""
+    """The answers from which a first inventory is made. `domain` is one administrative domain; more are written by hand."""
 
     domain: str
     devices: Sequence[NewDevice]
@@ -211,7 +211,7 @@ def _interface(text: str) -> NewInterface | None:
 
 
 def _text(value: str) -> str:
-    """As YAML writes it, quoted where it must be."""
+    """A text as YAML writes it, quoted where it must be."""
     return yaml.safe_dump(value, default_flow_style=True, width=1000).removesuffix("\n").removesuffix("...").strip()
 
 

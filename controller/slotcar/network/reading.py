@@ -174,7 +174,7 @@ def _environment(scratch: str) -> dict[str, str]:
 
 
 def _absolute(path: Path) -> Path:
-    """As Ansible makes paths absolute: `..` taken out, links left alone."""
+    """An absolute path as Ansible makes it: `..` taken out, links left alone."""
     return Path(os.path.normpath(path.absolute()))
 
 

@@ -20,7 +20,7 @@ class Backoff:
     attempts: int = 18
 
     def wait(self, attempts: int, chance: float) -> timedelta | None:
-        """After so many attempts that failed; None to give up. `chance` is in [0, 1)."""
+        """The wait after so many failed attempts; None to give up. `chance` is in [0, 1)."""
         if attempts >= self.attempts:
             return None
         full = min(self.longest, self.first * int(2 ** min(attempts - 1, MOST_DOUBLINGS)))

@@ -78,6 +78,6 @@ def entries_of(
 
 
 def _granted(reservations: Sequence[Reservation], network: Network) -> tuple[Reservation, ...]:
-    """Who has the inventory is its operator."""
+    """Grants as to an operator: whoever has the inventory is its operator."""
     owners = endpoint_owners(network)
     return tuple(owners.granted(one, operator=True) for one in reservations)

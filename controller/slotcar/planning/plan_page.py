@@ -19,7 +19,7 @@ AT_ONCE = "now"
 
 @dataclass(frozen=True, slots=True)
 class PageStart:
-    """Where a page begins: at a boundary, there at a device (empty: the first), there at a line of its diff.
+    """Where a page begins: a boundary, a device of it (empty: the first), and a line of that device's diff.
 
     Attributes:
         at: the boundary; None for what changes at once.

@@ -50,7 +50,7 @@ def route(reservation: Reservation, network: Network, paths: Sequence[Path] | No
 
 
 def _paths(reservation: Reservation, network: Network) -> tuple[Path, ...]:
-    """None of a claim."""
+    """The paths of a reservation; a claim has none."""
     return tuple(find_paths(reservation, network)) if reservation.claim is None else ()
 
 
@@ -82,5 +82,5 @@ def hops_of(paths: Sequence[Path]) -> tuple[tuple[Hop, ...], ...]:
 def routed_ways(
     reservation: Reservation, network: Network, most: int, present: Sequence[Path] = ()
 ) -> tuple[RoutedReservation, ...]:
-    """As `ways`, each with its demands."""
+    """The choices of `ways`, each with its demands."""
     return tuple(route(reservation, network, paths) for paths in ways(reservation, network, most, present))

@@ -57,7 +57,7 @@ def require_valid(reservation: Reservation, file: str = "request") -> Reservatio
 
 
 def problems_of(reservation: Reservation) -> Iterator[Wrong]:
-    """All that is wrong with it."""
+    """Everything that is wrong with the reservation."""
     for key, end in (("source", reservation.source), ("destination", reservation.destination)):
         yield from _endpoint(key, end)
     least = least_packet_bytes(reservation.protocol)

@@ -201,7 +201,7 @@ class _Group:
         return {**defaults, **{one: value for one, value in asked.items() if one in FLOW_KEYS}}
 
     def _claim(self, key: str, kind: str, asked: Mapping[str, Any]) -> Claim | None:
-        """None where it is wrong, which was said."""
+        """The claim; None where it is wrong, which was noted."""
         model = managers()[kind].request
         try:
             request = model.model_validate(dict(asked))

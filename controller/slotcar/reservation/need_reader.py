@@ -41,7 +41,7 @@ class NeedReader(SlotReader):
     """Reads `volume`, `by`, `start`, `at_most`, `at_least`, `shape` and `direction`."""
 
     def amounts(self, service: Service | None) -> Amounts | None:
-        """None where anything is wrong, which was said."""
+        """The amounts; None where anything is wrong, which was noted."""
         for key in _OTHER_WAYS:
             if self._given(key):
                 self.wrong(key, "does not go with a volume", self.data[key], "leave it out: admission finds the rates")
@@ -80,7 +80,7 @@ class NeedReader(SlotReader):
         return self.unit("volume", with_unit(parse_size_bytes, "GB"))
 
     def _start(self) -> datetime | None:
-        """None for at once."""
+        """The start; None for at once."""
         return None if self._at_once else self.unit("start", self._time)
 
     @property

@@ -61,7 +61,7 @@ class SlotReader(Keys):
     relative: bool = False
 
     def amounts(self, service: Service | None) -> Amounts | None:
-        """None where anything is wrong, which was said."""
+        """The amounts; None where anything is wrong, which was noted."""
         stated = self.field("direction", Reservation.model_fields["direction"])
         reserved = (service is None or service in RESERVED_SERVICES) and not self._given("share")
         self._refuse_rates_of_a_share(service)
@@ -139,7 +139,7 @@ class SlotReader(Keys):
         return Direction(value) if value in list(Direction) else Direction.FORWARD
 
     def _direction(self, stated: Direction, slots: Sequence[Slot]) -> Direction:
-        """As stated, or as the rates say."""
+        """The direction as stated, or as the rates have it."""
         if self._given("direction"):
             return stated
         ways = [way for way in Direction.BOTH.ways if any(slot.rate_bps(way) for slot in slots)]

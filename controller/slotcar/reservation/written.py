@@ -228,7 +228,7 @@ _TIME_OF_DAY = Annotated[str, WithJsonSchema(_text("^[0-9]{1,2}:[0-9]{2}$"))]
 
 
 class WrittenTimes(BaseModel):
-    """When one slot is."""
+    """The keys that say when one slot is."""
 
     start: Time = Field(
         description="`now`, `now + 20 min`, or a time with its zone.",

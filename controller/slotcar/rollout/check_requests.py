@@ -37,7 +37,7 @@ def answer_to(ledger: Ledger, asked: int) -> Event | None:
 
 
 def wait_for_answer(ledger: Ledger, asked: int, patience_s: float) -> Event | None:
-    """As `answer_to`, once there is one; None where there is none in time. A leader that waits for a boundary answers after
+    """The answer, once there is one; None where there is none in time. A leader that waits for a boundary answers after
     it.
     """
     deadline = time.monotonic() + patience_s

@@ -22,7 +22,7 @@ class Clocks:
 
 
 def judge(ahead_us: Mapping[str, int], limit_us: int = LIMIT_US) -> Clocks:
-    """Who is off, by how far each router's clock is ahead of the controller's.
+    """Whose clock is wrong, judged by how far each router's clock is ahead of the controller's.
 
     Where more than half of three or more routers agree with each other within the limit and not with the controller, it
     is the controller that is wrong. Two against one is no majority among routers that one bad time server feeds.

@@ -32,7 +32,7 @@ class Rendering:
     _last: dict[str, tuple[QosIntent, Configuration]] = field(default_factory=dict)
 
     def __call__(self, intents: Mapping[str, QosIntent]) -> tuple[dict[str, Configuration], dict[str, str]]:
-        """By device its configuration, and of those that have none the reason."""
+        """Each device's configuration, and for those without one the reason."""
         configurations: dict[str, Configuration] = {}
         unrenderable: dict[str, str] = {}
         for name, intent in intents.items():
@@ -63,7 +63,7 @@ class Configuring:
         self._rendering = Rendering(self.network)
 
     def __call__(self, active: Sequence[Active], at: datetime) -> tuple[dict[str, Configuration], dict[str, str]]:
-        """By device its configuration, and of those that have none the reason."""
+        """Each device's configuration, and for those without one the reason."""
         known = self._known
         by_number = {one.entry.number: one for one in active}
         if known is None:

@@ -87,7 +87,7 @@ def text_of(lines: Iterable[str]) -> str:
 
 
 def revision_name(revision: Revision) -> str:
-    """As a Linux router calls the folder that it keeps of a revision."""
+    """The name that a Linux router gives the folder that it keeps of a revision."""
     return f"rev-{revision.id}"
 
 
@@ -141,13 +141,13 @@ class DeviceFolder:
     # -- written with the revision -------------------------------------------------------------------------------------
 
     def write_questions(self, device: Device, commands: Sequence[str]) -> None:
-        """All that a reading needs."""
+        """Writes all that a reading needs."""
         make_private_folder(self.path)
         self._write(DEVICE, device.model_dump_json())
         self._write(COMMANDS, json.dumps(list(commands)))
 
     def write_revision(self, part: DeviceRevision, revision: Revision) -> None:
-        """All but what comes from the archive's earlier revisions (`write_replaced`, `write_ends`)."""
+        """Writes the revision, without what comes from the archive's earlier ones (`write_replaced`, `write_ends`)."""
         self.write_questions(part.device, part.commands)
         change, program = part.change, part.program
         self.write_lines({BEFORE: change.before.lines, AFTER: change.after.lines})
@@ -186,11 +186,11 @@ class DeviceFolder:
         (self.path / f"{READING}.part").replace(self.path / READING)
 
     def write_compared(self, began_s: float) -> None:
-        """When the reading began that a push was compared by, in seconds of this machine's monotonic clock."""
+        """Writes when the reading began that a push was compared by, in seconds of this machine's monotonic clock."""
         self._write(COMPARED, json.dumps({"began_s": began_s}))
 
     def write_clock(self, ahead_us: int | None) -> None:
-        """None where the device does not say."""
+        """Writes how far the device's clock is ahead; None where the device does not say."""
         self._write(CLOCK, json.dumps({"ahead_us": ahead_us}))
 
     def write_applets_before(self, applets: Sequence[Applet]) -> None:
@@ -214,7 +214,7 @@ class DeviceFolder:
         return self._read(PROGRAM, StagedProgram)
 
     def replaced_program(self) -> ReplacedProgram | None:
-        """None where the archive does not know what was armed."""
+        """The program that was armed before; None where the archive does not know it."""
         return self._read(REPLACED, ReplacedProgram) if self.has(REPLACED) else None
 
     def slot_ends(self, side: str) -> tuple[float, ...] | None:
@@ -226,7 +226,7 @@ class DeviceFolder:
         return () if nothing_reserved or not self._text(side).strip() else None
 
     def reservations(self) -> tuple[ConfiguredReservation, ...]:
-        """None of them where an older Slotcar wrote the folder."""
+        """The reservations of the revision; none where an older Slotcar wrote the folder."""
         return self._read(RESERVATIONS, tuple[ConfiguredReservation, ...]) if self.has(RESERVATIONS) else ()
 
     def stage_script(self) -> str:
@@ -236,15 +236,15 @@ class DeviceFolder:
         return self._read(READING, dict[str, str])
 
     def clock_ahead_us(self) -> int | None:
-        """None where the device did not say, or was never asked."""
+        """How far the device's clock was ahead; None where the device did not say, or was never asked."""
         return self._read(CLOCK, dict[str, int | None]).get("ahead_us") if self.has(CLOCK) else None
 
     def compared_s(self) -> float | None:
-        """None where the device was not compared yet."""
+        """When the device was compared; None where it was not compared yet."""
         return self._read(COMPARED, dict[str, float]).get("began_s") if self.has(COMPARED) else None
 
     def applets_before(self) -> tuple[Applet, ...] | None:
-        """None where the device never took the revision."""
+        """The applets that were armed before; None where the device never took the revision."""
         return self._read(APPLETS_BEFORE, tuple[Applet, ...]) if self.has(APPLETS_BEFORE) else None
 
     def _write(self, file: str, text: str) -> None:

@@ -45,7 +45,7 @@ class Hold:
 
     @property
     def details(self) -> dict[str, str]:
-        """As its event has them."""
+        """The details of the hold's event."""
         said = {"actor": self.actor, "message": self.reason, "until": self.until.isoformat() if self.until else ""}
         return {key: value for key, value in said.items() if value}
 

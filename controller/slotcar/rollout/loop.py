@@ -113,7 +113,7 @@ class ReconcileLoop:
                 self.status.leading = self.status.settled = False
 
     def read_again(self) -> None:
-        """At the next turn every device is read, whatever it was last seen to have."""
+        """Has every device read at the next turn, whatever it was last seen to have."""
         self._pushing.states.doubt()
 
     def _lead(self, lease: Lease, stopping: threading.Event) -> None:

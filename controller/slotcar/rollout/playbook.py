@@ -291,7 +291,7 @@ def _note(event: Mapping[str, Any], result: PlaybookResult, on_task: Callable[[s
 
 
 def _failures_of_many(data: Mapping[str, Any]) -> Mapping[str, str]:
-    """By device, of a task that serves many devices at once (`slotcar_fanout`)."""
+    """The failures of each device, out of a task that serves many at once (`slotcar_fanout`)."""
     failures = data.get("res", {}).get("failures") if str(data.get("task_action", "")).startswith("slotcar_") else None
     return failures if isinstance(failures, dict) else {}
 

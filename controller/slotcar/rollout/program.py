@@ -83,7 +83,7 @@ def wanted_with_programs(
 def _steps(
     now: Mapping[str, Configuration], boundaries: Sequence[Boundary], configure: Configure
 ) -> dict[str, list[_Due]]:
-    """By device, each boundary at which its configuration changes, with the configuration from then on."""
+    """For each device the boundaries at which its configuration changes, with the configuration from then on."""
     last = dict(now)
     steps: dict[str, list[_Due]] = {name: [] for name in now}
     for boundary in boundaries:

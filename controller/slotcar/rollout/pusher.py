@@ -75,7 +75,7 @@ class Pusher:
             return _readings(devices, folder, result)
 
     def probe(self, names: Sequence[str]) -> tuple[Readings, Mapping[str, Probe]]:
-        """As `read`, with what each device that answered says of its rights and its clock. Changes nothing."""
+        """Reads as `read` does, and also each answering device's rights and clock. Changes nothing."""
         if not names:
             return Readings({}, {}), {}
         devices = [self.devices[name] for name in names]

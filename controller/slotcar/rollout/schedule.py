@@ -158,7 +158,7 @@ def wake_at(
 
 
 def lead_now(pace: Pace, progress: Progress) -> timedelta:
-    """As set, or longer where the last turns took longer: what is staged must be staged before its boundary."""
+    """The lead as set, or longer where the last turns took longer: a change must be staged before its boundary."""
     return max([pace.lead, *(took + took / 2 + QUIET for took in progress.turns)])
 
 
@@ -183,7 +183,7 @@ def _postponed(
 
 
 def _quiet(pace: Pace, progress: Progress) -> timedelta:
-    """So shortly before an armed boundary nothing else is pushed: the fastest push would meet it, and be taken back."""
+    """How long before an armed boundary nothing else is pushed: the fastest push would meet it, and be taken back."""
     return min(max(QUIET, min(progress.pushes)), MOST_POSTPONED) if pace.all_act and progress.pushes else QUIET
 
 

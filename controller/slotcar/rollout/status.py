@@ -87,7 +87,7 @@ class LoopStatus:
 
     @property
     def checked_at(self) -> datetime | None:
-        """As of when all devices are known to have had what was wanted; None before the first of their readings."""
+        """When the device was read whose last reading is oldest; None before any was read."""
         return min(list(self.read_at.values()), default=None)
 
 

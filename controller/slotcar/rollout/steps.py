@@ -87,7 +87,7 @@ async def stage(transport: Transport, order: Order) -> Outcome:
 
 
 async def stage_and_keep_answers(transport: Transport, order: Order) -> Answers | None:
-    """None of a device that checks itself: it was not asked.
+    """Stages, and keeps the answers of the reading; None for a device that checks itself, as it was not asked.
 
     Raises:
         DeviceError: it was changed since it was read, or it takes no change.

@@ -109,7 +109,7 @@ class Ingress:
         return sorted(classes, key=lambda one: places[one.name])
 
     def class_maps(self, how: str, used: Collection[str]) -> list[ClassMap]:
-        """Those of the standing classes that are used."""
+        """The class maps of the standing classes that are used."""
         return [
             ClassMap(name, how, (Match(field=self.best_effort.field, points=tuple(points)),))
             for name, points in self.points.items()

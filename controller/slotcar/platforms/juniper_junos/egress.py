@@ -123,7 +123,7 @@ class _Output:
         return rate_bps
 
     def _schedulers(self) -> Iterator[tuple[str, Scheduler]]:
-        """By forwarding class."""
+        """The schedulers, by forwarding class."""
         rates = self._rates()
         control_bps = -(-self._egress.capacity_bps * self._options.network_control_percent // 100)
         control = self._options.network_control_class
@@ -187,5 +187,5 @@ def schedules_units(device: Device, port: str) -> bool:
 
 
 def _buffer_us(queue: Queue, rate_bps: int) -> int:
-    """As long as a full queue takes at its own rate, cut to what Junos takes."""
+    """The time that a full queue takes at its own rate, cut to what Junos accepts."""
     return min(BUFFER_US.ceiling, max(BUFFER_US.floor, -(-queue.queue_bytes * 8_000_000 // rate_bps)))

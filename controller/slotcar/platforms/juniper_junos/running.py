@@ -141,7 +141,7 @@ def name_in(node: Node) -> str:
 
 
 def _said(node: Node) -> Node:
-    """As Slotcar says it: numbers without k, m and g, code points by number, protocols by name."""
+    """An element's text in Slotcar's form: numbers without k, m and g, code points by number, protocols by name."""
     text = _WORDS.get(node.name, {}).get(node.text, node.text)
     if node.name in _NUMBERS and (number := _NUMBER.match(text)):
         text = str(int(number[1]) * _UNITS[number[2]])

@@ -40,7 +40,7 @@ MOST_FLOWS = 2**31
 
 
 def objects_of(intent: QosIntent, device: Device) -> tuple[tuple[TcObject, ...], tuple[str, ...]]:
-    """All objects, in the order in which they can be made, and in words what they do otherwise than wanted.
+    """All objects in the order in which they can be made, and in words where they differ from the intent.
 
     Raises:
         Unrenderable: a name or a number that the kernel has no room for.
@@ -72,7 +72,7 @@ def _check_name(interface: Interface) -> None:
 
 
 def _classifiers(interface: Interface) -> Iterator[Filter]:
-    """By code point into the class; an assured rate's colour becomes the drop profile."""
+    """Filters that lead each code point into its class; an assured rate's colour becomes the drop profile."""
     minors = MINORS[interface.scheduler]
     chosen = [(DSCP[Service.IP_PREMIUM], minors[Service.IP_PREMIUM], "")]
     chosen += [(dscp, minors[Service.ASSURED_RATE], f":{n}") for n, dscp in enumerate(ASSURED_DSCPS, 1)]

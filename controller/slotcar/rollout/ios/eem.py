@@ -72,7 +72,7 @@ class Registered:
 
     @classmethod
     def of(cls, running: str) -> Registered:
-        """From the answer to `SHOW`, or from a whole running configuration."""
+        """Reads the answer to `SHOW`, or a whole running configuration."""
         text = running.replace("\r", "")
         registered = [
             Armed(one[1], int(one[2]), int(one[3]), one[4], _instant(one[5]))

@@ -114,7 +114,7 @@ class EventManager:
         return True
 
     async def leave(self, folder: DeviceFolder) -> None:
-        """After the change: takes away what was armed for what was before it.
+        """After the change: takes away the program of the earlier configuration.
 
         Raises:
             DeviceError: a later leader was here, or a step was taken meanwhile: whatever it opened has its end among them.

@@ -45,7 +45,7 @@ def again(command: str) -> str:
 
 
 def fence_word(fence: int | None) -> str:
-    """As `device.sh` takes it."""
+    """The fence as a word of `device.sh`."""
     return "-" if fence is None else str(fence)
 
 
