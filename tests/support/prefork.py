@@ -65,8 +65,12 @@ class Command:
                 self.returncode = int(self._server.recv(64))
             except (TimeoutError, BlockingIOError) as error:
                 raise subprocess.TimeoutExpired(f"slotcar (process {self.pid})", timeout or 0) from error
-            self._server.close()
+            self.close()
         return self.returncode
+
+    def close(self) -> None:
+        """Its status is not to be had any more, where nobody waited for it."""
+        self._server.close()
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
@@ -90,6 +94,8 @@ def run(
         except subprocess.TimeoutExpired:
             command.kill()
             raise
+        finally:
+            command.close()
         texts = [(stream.seek(0), stream.read().decode())[1] for stream in (out, err)]
     return subprocess.CompletedProcess(argv, code, *texts)
 
