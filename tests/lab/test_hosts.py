@@ -19,6 +19,8 @@ from tests.support.controllers import Controller, wait_for
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
 CGROUPS = "/sys/fs/cgroup"
+#: The greatest number that a process can have; none has it here.
+GONE = 4_194_303
 #: Until a slot that is asked for begins, and until it ends, on an emulated kernel.
 LONG_S = 300.0
 
@@ -54,6 +56,12 @@ def test_a_host_gives_its_cores_and_takes_them_back_with_the_controller_dead(
         wait_for(
             lambda: of_kernel(lab, f"cat {slice_}/cgroup.procs").split() == [pid], "the process in its slice", LONG_S
         )
+        # A process that is gone fails its own group's member, and nothing of the others' on the host.
+        wait_for(
+            lambda: failed_parts(controller) == [f"process:{GONE}"], "the bind that failed to be recorded", LONG_S
+        )
+        slices = of_kernel(lab, f"ls -d {CGROUPS}/slotcar/g-*").split()
+        assert len(slices) == 2
         limit = f"cat {CGROUPS}/slotcar-rest/cpu.max"
         wait_for(
             lambda: of_kernel(lab, limit).split()[:1] not in ([], ["max"]), "the others to have a ceiling", LONG_S
@@ -74,8 +82,18 @@ def _reserve(controller: Controller, folder: Path, pid: str) -> dict[str, Any]:
         {"name": "line", "network": flow | {"rate": "1 Mbit/s"}},
         {"name": "cores", "cpu": {"host": "lbnl-premium", "percent": "50 %", "bind": {"process": int(pid)}}},
     ]
-    group = {"name": "tonight", "owner": "test", "start": "now + 90 s", "duration": "60 s", "members": members}
-    (folder / "group.yml").write_text(yaml.safe_dump({"version": 1, "together": [group]}))
-    (answer,) = json.loads(controller.slotcar("reserve", str(folder / "group.yml"), "-f", "json"))
+    gone = {"name": "cores", "cpu": {"host": "lbnl-premium", "percent": "10 %", "bind": {"process": GONE}}}
+    window = {"owner": "test", "start": "now + 90 s", "duration": "60 s"}
+    groups = [
+        {"name": "tonight", **window, "members": members},
+        {"name": "gone", **window, "on_failure": "report", "members": [gone]},
+    ]
+    (folder / "group.yml").write_text(yaml.safe_dump({"version": 1, "together": groups}))
+    answers = json.loads(controller.slotcar("reserve", str(folder / "group.yml"), "-f", "json"))
+    answer = next(one for one in answers if one["name"] == "tonight")
     assert isinstance(answer, dict)
     return answer
+
+
+def failed_parts(controller: Controller) -> list[str]:
+    return [one["details"]["part"] for one in controller.events() if one["kind"] == "group.member-failed"]

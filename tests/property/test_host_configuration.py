@@ -10,6 +10,7 @@ from slotcar.network.model import Device
 from slotcar.platforms.allocations import Allocations, allocation_of, line_of, read_allocations, split_change
 from slotcar.platforms.allocations import change_lines as changed_allocations
 from slotcar.platforms.linux_host.objects import HostObjects, Slice, change_lines, objects_of, read_lines
+from slotcar.platforms.model import RefusedPart
 from tests.support.examples import examples
 
 DEVICE = Device(
@@ -69,6 +70,9 @@ def test_a_hosts_change_leads_there_and_its_undo_back(
     assert applied(new, change_lines(new, old)) == old
     assert change_lines(old, old) == ()
     assert read_lines(old.lines()) == old
+    refused = read_lines([*old.lines(), "refused g-one process:4711/mover this host has no process 4711"])
+    assert refused == old  # told, and no difference that a push could mend
+    assert refused.refused == (RefusedPart("g-one", "process:4711", "this host has no process 4711"),)
 
 
 @given(allocations(), allocations())

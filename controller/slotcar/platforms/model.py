@@ -28,6 +28,21 @@ class Objects(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class RefusedPart:
+    """A part of a configuration that a device did not do, while it did the rest.
+
+    Attributes:
+        handle: of the group, or of the reservation, that it is for.
+        part: as the request's manager writes it, such as `process:4711`.
+        reason: the device's words.
+    """
+
+    handle: str
+    part: str
+    reason: str
+
+
 @dataclass(frozen=True)
 class Configuration:
     """The part of a device's configuration that Slotcar owns.
@@ -38,7 +53,8 @@ class Configuration:
     no part of the configuration and takes no part in comparing; `change` keeps clear of it. `approximations` say in words
     what the platform does otherwise than the intent wants, and by how much. Where that costs a promise, a renderer
     approximates only if the operator allowed it, by `slotcar_options.approximate` or by the choice of a platform or a
-    scheduler that does so by its nature, else it refuses.
+    scheduler that does so by its nature, else it refuses. `refused` are parts that a read-back device has been given and
+    did not do; all else is in force.
     """
 
     device: str
@@ -46,6 +62,7 @@ class Configuration:
     objects: Objects | None = field(default=None, compare=False, repr=False)
     foreign: tuple[str, ...] = field(default=(), compare=False)
     approximations: tuple[str, ...] = field(default=(), compare=False)
+    refused: tuple[RefusedPart, ...] = field(default=(), compare=False)
 
     @cached_property
     def lines(self) -> tuple[str, ...]:

@@ -233,6 +233,7 @@ class Pushing:
                 self.health.set_aside(failure.device, failure.message, self.clock())
             unknown = set(readings.by_device) - self.states.last_seen.keys()
             self._observer.look_at(readings.by_device, targets, unchanged)
+            self._look_at_refused(readings.by_device)
             if readings.failures:
                 return Attempt.FAILED if failures else Attempt.OUTDATED
             targets = afresh() if afresh else targets
@@ -274,6 +275,12 @@ class Pushing:
         return tuple(
             name for name, one in wanted.items() if name not in targets and self.states.is_verified(name, one)
         )
+
+    def _look_at_refused(self, readings: Mapping[str, Reading]) -> None:
+        refused = {name: one.configuration.refused for name, one in readings.items() if one.configuration.refused}
+        if refused:
+            now = self.clock()
+            self.withholding.record_refused(active_at(self.ledger.live_between(now), now), refused, now)
 
     def _wait_to_be_adopted(self, readings: Mapping[str, Reading], targets: Mapping[str, Wanted]) -> bool:
         """Whether there is a device among them that must."""

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -13,13 +13,18 @@ import structlog
 
 from slotcar.ledger import Ledger
 from slotcar.ledger.groups import CancelGroup
-from slotcar.ledger.model import State
+from slotcar.ledger.model import Event, State
 from slotcar.ledger.queries import EventFilter
+from slotcar.managers import manager_of, request_of
+from slotcar.platforms.model import RefusedPart
 from slotcar.timeline import Active
 from slotcar.vocabulary import IfUnready, OnFailure
 
 log = structlog.get_logger("slotcar.withholding")
 ACTOR = "slotcar"
+MEMBER_FAILED = "group.member-failed"
+#: Of one reservation; a request binds one thing.
+MOST_REFUSED = 100
 
 
 @dataclass(slots=True)
@@ -90,11 +95,42 @@ class Withholding:
         if together is None or group is None or current is None or current.state is not State.COMMITTED:
             return
         member = f"{one.entry.reservation.name} could not be given at its slot's start on {', '.join(stuck)}"
-        self._record_once("group.member-failed", handle, stuck, now, f"{member}: {together.on_failure.value}")
-        if together.on_failure is OnFailure.END_ALL:
+        self._record_once(MEMBER_FAILED, handle, stuck, now, f"{member}: {together.on_failure.value}")
+        self._follow(one, group, together.on_failure, member, now)
+
+    def record_refused(
+        self, active: Sequence[Active], refused: Mapping[str, Sequence[RefusedPart]], now: datetime
+    ) -> None:
+        """What devices did not do of a member, such as a bind to a process that is gone: all else of them is in force, so
+        the member alone has failed, once.
+
+        Args:
+            refused: by device, as it was read.
+        """
+        for one, part in refused_of(active, refused):
+            handle, together, group = one.entry.handle, one.entry.reservation.together, one.entry.group
+            current = self.ledger.get(handle)
+            if current is None or current.state is not State.COMMITTED:
+                continue
+            device = one.entry.reservation.claim.place if one.entry.reservation.claim else ""
+            reason = f"{one.entry.reservation.name} was given without {part.part} on {device}: {part.reason}"
+            kind = MEMBER_FAILED if together else "push.degraded"
+            if any(event.details.get("part") == part.part for event in self._events(kind, handle)):
+                continue
+            message = f"{reason}: {together.on_failure.value}" if together else reason
+            details = {"devices": [device], "part": part.part, "message": message}
+            self.ledger.append_event(kind, now, handle=handle, details=details)
+            if together is not None and group is not None:
+                self._follow(one, group, together.on_failure, reason, now)
+
+    def _events(self, kind: str, handle: str) -> Sequence[Event]:
+        return self.ledger.events_of(EventFilter(kinds=(kind,), handle=handle), None, MOST_REFUSED)
+
+    def _follow(self, one: Active, group: str, on_failure: OnFailure, member: str, now: datetime) -> None:
+        if on_failure is OnFailure.END_ALL:
             self.ledger.on_group(CancelGroup(now, group, ACTOR, member))
-        elif together.on_failure is OnFailure.GO_ON:
-            self.ledger.transition(handle, State.CANCELLED, now, actor=ACTOR, reason=member)
+        elif on_failure is OnFailure.GO_ON:
+            self.ledger.transition(one.entry.handle, State.CANCELLED, now, actor=ACTOR, reason=member)
 
     def _refuse(self, one: Active, stuck: list[str], now: datetime) -> None:
         current = self.ledger.get(one.entry.handle)
@@ -113,3 +149,18 @@ class Withholding:
     def _release(self, handle: str, now: datetime) -> None:
         if self._recorded.pop(handle, None):
             self.ledger.append_event("push.released", now, handle=handle)
+
+
+def refused_of(
+    active: Iterable[Active], refused: Mapping[str, Sequence[RefusedPart]]
+) -> Iterator[tuple[Active, RefusedPart]]:
+    """The reservations whose parts these are."""
+    for one in active:
+        claim = one.entry.reservation.claim
+        manager = manager_of(claim.kind) if claim else None
+        request = request_of(claim.kind, claim.request) if claim else None
+        if claim is None or manager is None or request is None:
+            continue
+        for part in refused.get(claim.place, ()):
+            if part.handle in (one.entry.group, one.entry.handle) and part.part == manager.bound(request):
+                yield one, part

@@ -11,7 +11,8 @@
 #   slice del ID                   its processes go back to where they were
 #   weight ID WEIGHT               its part of the cores, against the other reservations
 #   bind ID WHAT, unbind ID WHAT   the processes of `unit:NAME`, `user:NAME` or `process:NUMBER` belong to it; with
-#                                  `/ACCOUNT,ACCOUNT` behind, only where they are all of these accounts (ADR 48)
+#                                  `/ACCOUNT,ACCOUNT` behind, only where they are all of these accounts (ADR 48). What may
+#                                  not be bound is noted, and `show` says why: the others get their cores all the same
 #   reserve MILLICORES             all that is in no reservation gets at most the other cores; 0: as many as before
 #   disk NAME WAY BYTES_PER_S      it gets at most this of a disk, `read` or `write`; 0: as much as before
 set -u
@@ -23,8 +24,8 @@ top=$root/slotcar
 rest=$root/slotcar-rest
 # Who reads waits for who changes: a step of many lines takes a busy machine seconds.
 lock=/run/slotcar-cgroups.lock
-# No machine works with nothing: what is left over gets this at the least, in thousandths of a core.
-LEAST=50
+# All others get this at the least, in thousandths of a core: ssh, Ansible and what ends the slot are among them.
+LEAST=250
 PERIOD_US=100000
 
 fail() {
@@ -85,7 +86,7 @@ leave() {
     { echo "-$one" >"$root/cgroup.subtree_control"; } 2>/dev/null
   done
   # Its own files by their names, and never a folder with all that is in it.
-  rm -f "$state/controllers" "$state/reserved" "$state"/before.* "$state"/disk.* "$state"/*.bind "$state"/*.origin
+  rm -f "$state/controllers" "$state/reserved" "$state"/before.* "$state"/disk.* "$state"/*.bind "$state"/*.origin "$state"/*.refused
   rmdir "$state" 2>/dev/null
 }
 
@@ -164,7 +165,7 @@ slice() {
     return
   fi
   [ ! -d "$top/$2" ] || send_back "$2" || return 1
-  rm -f "$state/$2.bind" "$state/$2.origin"
+  rm -f "$state/$2.bind" "$state/$2.origin" "$state/$2.refused"
   rmdir "$top" 2>/dev/null
   leave
 }
@@ -267,6 +268,13 @@ processes() {
 }
 
 bind() {
+  [ -d "$top/$1" ] || { fail "there is no slice $1 to bind $2 to"; return 1; }
+  why=$(move "$1" "$2" 2>&1 >/dev/null) || echo "$2 $(echo "$why" | tr '\n' ' ')" >>"$state/$1.refused"
+  echo "$2" >>"$state/$1.bind"
+}
+
+# The processes of $2 go to the slice $1.
+move() {
   listed=$(processes "$2") || return 1
   read_accounts "$2"
   for pid in $listed; do
@@ -284,12 +292,16 @@ bind() {
       fail "this host has no process $pid" || return 1
     fi
   done
-  echo "$2" >>"$state/$1.bind"
 }
 
 unbind() {
   { grep -vxF "$2" "$state/$1.bind" >"$state/$1.bind.new"; } 2>/dev/null
   mv "$state/$1.bind.new" "$state/$1.bind"
+  [ -e "$state/$1.refused" ] || return 0
+  while read -r what why; do
+    [ "$what" = "$2" ] || echo "$what $why"
+  done <"$state/$1.refused" >"$state/$1.refused.new"
+  mv "$state/$1.refused.new" "$state/$1.refused"
 }
 
 do_line() {
@@ -356,6 +368,7 @@ show() {
       words="$words bind=$what"
     done
     echo "$words"
+    [ ! -e "$state/${one##*/}.refused" ] || sed "s/^/refused ${one##*/} /" "$state/${one##*/}.refused"
   done
   show_rest
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from slotcar.managers import Allocation
 from slotcar.network.model import Device
-from slotcar.platforms.model import Unreadable
+from slotcar.platforms.model import RefusedPart, Unreadable
 from slotcar.reservation.model import ANY_ACCOUNT
 
 #: cgroup v2's.
@@ -40,11 +40,13 @@ class HostObjects:
     slices: by id.
     reserved: thousandths of cores that all others must leave.
     disks: bytes a second that all others get at most, by `DISK:WAY`, ascending.
+    refused: binds that the host did not do when it was asked; no lines of the configuration.
     """
 
     slices: tuple[Slice, ...] = ()
     reserved: int = 0
     disks: tuple[tuple[str, int], ...] = field(default=())
+    refused: tuple[RefusedPart, ...] = field(default=(), compare=False)
 
     def lines(self) -> tuple[str, ...]:
         reserved = (f"rest reserved={self.reserved}",) if self.reserved else ()
@@ -96,6 +98,7 @@ def read_lines(lines: Iterable[str]) -> HostObjects:
     slices: list[Slice] = []
     reserved = 0
     disks: dict[str, int] = {}
+    refused: list[RefusedPart] = []
     for line in lines:
         kind, *words = line.split()
         try:
@@ -107,6 +110,8 @@ def read_lines(lines: Iterable[str]) -> HostObjects:
                 )
             elif kind == "rest" and words[0].startswith("reserved="):
                 reserved = int(words[0].partition("=")[2])
+            elif kind == "refused":
+                refused.append(RefusedPart(words[0], words[1].partition("/")[0], " ".join(words[2:])))
             elif kind == "rest":
                 name, _, amount = words[0].rpartition("=")
                 disks[name] = int(amount)
@@ -114,7 +119,7 @@ def read_lines(lines: Iterable[str]) -> HostObjects:
                 raise ValueError(kind)
         except (ValueError, IndexError, StopIteration) as error:
             raise Unreadable(f"`{line}` is no line of a host's configuration") from error
-    return HostObjects(tuple(sorted(slices)), reserved, tuple(sorted(disks.items())))
+    return HostObjects(tuple(sorted(slices)), reserved, tuple(sorted(disks.items())), tuple(sorted(refused)))
 
 
 def change_lines(before: HostObjects, after: HostObjects) -> tuple[str, ...]:

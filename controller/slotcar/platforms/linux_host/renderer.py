@@ -35,7 +35,8 @@ class LinuxHost:
         return (_show(),)
 
     def stored(self, lines: Sequence[str], device: Device) -> Configuration:
-        return Configuration(device.name, self.platform, read_lines(lines))
+        objects = read_lines(lines)
+        return Configuration(device.name, self.platform, objects, refused=objects.refused)
 
     def running(self, outputs: Mapping[str, str], device: Device) -> Configuration:
         """
