@@ -39,15 +39,15 @@ class Troubles:
     """Why there are no events for now, each said once until one comes."""
 
     def __init__(self) -> None:
-        self.said: set[str] = set()
+        self._said: set[str] = set()
 
     def tell(self, words: str) -> None:
-        if words not in self.said:
-            self.said.add(words)
+        if words not in self._said:
+            self._said.add(words)
             complain(words)
 
     def over(self) -> None:
-        self.said.clear()
+        self._said.clear()
 
 
 class Printer:

@@ -107,12 +107,11 @@ class Withholding:
         Args:
             refused: by device, as it was read.
         """
-        for one, part in refused_of(active, refused):
+        for one, device, part in refused_of(active, refused):
             handle, together, group = one.entry.handle, one.entry.reservation.together, one.entry.group
             current = self.ledger.get(handle)
             if current is None or current.state is not State.COMMITTED:
                 continue
-            device = one.entry.reservation.claim.place if one.entry.reservation.claim else ""
             reason = f"{one.entry.reservation.name} was given without {part.part} on {device}: {part.reason}"
             kind = MEMBER_FAILED if together else "push.degraded"
             if any(event.details.get("part") == part.part for event in self._events(kind, handle)):
@@ -153,8 +152,8 @@ class Withholding:
 
 def refused_of(
     active: Iterable[Active], refused: Mapping[str, Sequence[RefusedPart]]
-) -> Iterator[tuple[Active, RefusedPart]]:
-    """The reservations whose parts these are."""
+) -> Iterator[tuple[Active, str, RefusedPart]]:
+    """The reservations that asked for refused parts, each with the device and the part."""
     for one in active:
         claim = one.entry.reservation.claim
         manager = manager_of(claim.kind) if claim else None
@@ -163,4 +162,4 @@ def refused_of(
             continue
         for part in refused.get(claim.place, ()):
             if part.handle in (one.entry.group, one.entry.handle) and part.part == manager.bound(request):
-                yield one, part
+                yield one, claim.place, part
