@@ -29,6 +29,11 @@ def program_version() -> str:
         return "unknown"
 
 
+def program() -> str:
+    """What this end is, for who hears of it: name and version."""
+    return f"slotcar-transfer {program_version()}"
+
+
 def hello(**keys: Any) -> dict[str, Any]:
     return {"protocol": PROTOCOL, "version": program_version(), **keys}
 
@@ -115,9 +120,10 @@ class Keeper:
     def __init__(
         self, caller: Caller, session: str, base_port: int | None, steering: Steering,
         attach: Callable[[str, Channel], None], fail: Callable[[BaseException], None],
+        announce: Callable[[Channel], None] = lambda _channel: None,
     ) -> None:  # fmt: skip
         self._caller, self._session, self._base_port, self._steering = caller, session, base_port, steering
-        self._attach, self._fail = attach, fail
+        self._attach, self._fail, self._announce = attach, fail, announce
         self._over = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -149,5 +155,6 @@ class Keeper:
                 with suppress(Exception):
                     self._fail(error)
                 return
+            self._announce(channel)
             self._attach(lane, channel)
             return

@@ -78,6 +78,13 @@ def copy(
     ] = False,
     give_up: Annotated[int, typer.Option("--give-up-after", help="seconds without a byte", min=1)] = 3600,
     checksum: Annotated[str | None, typer.Option("--checksum", help="ALGORITHM:HEX, of a file from a server")] = None,
+    scitag: Annotated[
+        str | None,
+        typer.Option("--scitag", help="EXPERIMENT:ACTIVITY, numbers of SciTags: announces the connections by UDP"),
+    ] = None,
+    firefly_to: Annotated[
+        list[str] | None, typer.Option("--firefly-to", help="HOST[:PORT] that is told as well; may be said again")
+    ] = None,
     context: Annotated[str | None, typer.Option("--context", help="of `slotcar context`: which controller")] = None,
     via: Annotated[
         str | None, typer.Option("--via", help="`rclone`: it moves a folder between two of its remotes")
@@ -89,6 +96,7 @@ def copy(
     home: Home = None,
 ) -> None:
     """Move a file or a folder, by a deadline where --by says one. Ends with 0 in time, 9 late, 3 not admitted."""
+    from slotcar_transfer.fireflies import collector_of, scitag_of
     from slotcar_transfer.places import deadline_of, location_of, rate_of
     from slotcar_transfer.reporting import Display
     from slotcar_transfer.stopping import stopped_by_signals
@@ -99,9 +107,14 @@ def copy(
         options = Options(
             by=deadline, service=service, owner=owner, here=here, additional=additional, rtt=rtt, checksum=checksum,
             at_most_bps=None if at_most is None else rate_of(at_most), stop_at_deadline=stop_at_deadline,
-            give_up_s=give_up, labels=_labels(label or ()),
+            give_up_s=give_up, labels=_labels(label or ()), scitag=None if scitag is None else scitag_of(scitag),
+            collectors=tuple(map(collector_of, firefly_to or ())),
             slotcar=None if deadline is None else opened.enter_context(_controller(context)),
         )  # fmt: skip
+        if scitag is None and firefly_to:
+            raise TransferError("--firefly-to needs --scitag: whose connections these are")
+        if scitag is not None and via is not None:
+            raise TransferError(f"--scitag announces no connections of {via}: it makes its own")
         display = Display()
         if via is not None:
             result = _via(via, source, destination, (sender, receiver), options, display)

@@ -25,6 +25,7 @@ import blake3
 
 from slotcar_transfer.blocks import Blocks, Loaded
 from slotcar_transfer.errors import Broken, Changed, Damaged, NotAllowed, TransferError
+from slotcar_transfer.fireflies import SciTag
 from slotcar_transfer.lanes import wanted_lanes
 from slotcar_transfer.manifest import Block, File, block_bytes_in, checked_path
 from slotcar_transfer.moving import Job
@@ -70,7 +71,7 @@ def fetch(job: Job, url: str, tree: Tree, destination: str, checksum: str | None
     Raises:
         Broken: the server went away. Changed, Damaged, NotAllowed, TransferError: it was not done.
     """
-    resource, address = probe(url)
+    resource, address = probe(url, job.scitag)
     job.server = (resource.url.hostname or "", resource.port, address)
     file = File(checked_path(resource.name), resource.size_bytes, resource.mtime_ns, 0o644)
     place = place_of(tree, destination, file.path)
@@ -99,7 +100,7 @@ def fetch(job: Job, url: str, tree: Tree, destination: str, checksum: str | None
         store.close(keep)
 
 
-def probe(url: str) -> tuple[Resource, str]:
+def probe(url: str, tag: SciTag | None = None) -> tuple[Resource, str]:
     """What the server says of the file, after its redirections, and this end's address on the way.
 
     Raises:
@@ -115,7 +116,7 @@ def probe(url: str) -> tuple[Resource, str]:
         try:
             # One byte and not HEAD: a pre-signed address is for GET only, and this shows that ranges are served.
             connection.request(
-                "GET", _target(split), headers={"Range": "bytes=0-0", **_always(split), **_WANTED_DIGESTS}
+                "GET", _target(split), headers={"Range": "bytes=0-0", **_always(split, tag), **_WANTED_DIGESTS}
             )
             answer = connection.getresponse()
             address = connection.sock.getsockname()[0] if connection.sock else ""
@@ -247,7 +248,8 @@ class _Fetching:
         span = f"bytes={first.offset}-{last.offset + last.length - 1}"
         same = {"If-Match": self._resource.tag} if self._resource.tag.startswith('"') else {}
         url = self._resource.url
-        connection.request("GET", _target(url), headers={"Range": span, **_always(url), **same})
+        headers = {"Range": span, **_always(url, self._job.scitag), **same}
+        connection.request("GET", _target(url), headers=headers)
         answer = connection.getresponse()
         self._check(answer, first.offset)
         offset, end = first.offset, last.offset + last.length
@@ -305,13 +307,16 @@ def _target(url: SplitResult) -> str:
     return (url.path or "/") + (f"?{url.query}" if url.query else "")
 
 
-def _always(url: SplitResult) -> dict[str, str]:
-    """Nothing may be compressed on the way; a token or a password out of the environment, as `.netrc` would have it."""
+def _always(url: SplitResult, tag: SciTag | None) -> dict[str, str]:
+    """Nothing may be compressed on the way; a token out of the environment, as `.netrc` would have it. With its SciTag a
+    server announces by itself what it sends."""
     headers = {"Accept-Encoding": "identity", "User-Agent": "slotcar-transfer"}
     if token := os.environ.get("SLOTCAR_TRANSFER_BEARER_TOKEN"):
         if url.scheme != "https":
             raise NotAllowed("a bearer token is sent over https only")
         headers["Authorization"] = f"Bearer {token}"
+    if tag is not None:
+        headers["SciTag"] = tag.header
     return headers
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from slotcar_transfer.calling import Caller, Keeper
 from slotcar_transfer.counting import Count
 from slotcar_transfer.errors import TransferError
+from slotcar_transfer.fireflies import Fireflies, SciTag
 from slotcar_transfer.identity import Identity
 from slotcar_transfer.lanes import Steering, Ticker
 from slotcar_transfer.manifest import block_bytes_in, listed
@@ -28,6 +30,7 @@ class Job:
         base_port: of the end that connects, for the base connection.
         seconds: until the deadline, as it was begun; it gives the size of blocks.
         current: ends the present try with an error.
+        fireflies: announces the connections; the one that sends for a relay announces its own, to the other end alone.
     """
 
     identity: Identity
@@ -40,6 +43,16 @@ class Job:
     #: Of an HTTP server: its name, its port, and this end's address on the way to it.
     server: tuple[str, int, str] | None = None
     current: Callable[[BaseException], None] | None = None
+    fireflies: Fireflies | None = None
+
+    @property
+    def scitag(self) -> SciTag | None:
+        return None if self.fireflies is None else self.fireflies.tag
+
+    def announce(self, channel: Channel, *, sends: bool) -> None:
+        """Says whose a connection for blocks is, where that is to be said."""
+        if self.fireflies is not None:
+            channel.before_close = self.fireflies.begin(channel.socket, sends=sends)
 
     def stop(self, error: BaseException) -> None:
         """Ends the present try with that error."""
@@ -64,7 +77,10 @@ def push(job: Job, source: Path, caller: Caller, destination: str) -> dict[str, 
     sender = Sender(
         control, source, files, block_bytes, job.steering, job.count, lambda lane: keeper.lost(lane), begun=begun
     )
-    keeper = Keeper(caller, answer["session"], job.base_port, job.steering, sender.attach, sender.fail)
+    keeper = Keeper(
+        caller, answer["session"], job.base_port, job.steering, sender.attach, sender.fail,
+        partial(job.announce, sends=True),
+    )  # fmt: skip
     job.current = sender.fail
     try:
         return sender.run()
@@ -96,7 +112,10 @@ def pull(job: Job, caller: Caller, source: str, tree: Tree, destination: str) ->
     receiver = Receiver(
         control, tree, Wanted(destination, job.name), job.count, lambda lane: keeper.lost(lane), begun=begun
     )
-    keeper = Keeper(caller, answer["session"], job.base_port, job.steering, receiver.attach, receiver.fail)
+    keeper = Keeper(
+        caller, answer["session"], job.base_port, job.steering, receiver.attach, receiver.fail,
+        partial(job.announce, sends=False),
+    )  # fmt: skip
     job.current = receiver.fail
     ticker = Ticker(lambda: steer() if steered else None)
     try:
@@ -116,7 +135,7 @@ def relay(job: Job, caller: Caller, source: str, peer: str, destination: str) ->
     """
     control, _ = caller.call(
         verb="relay", source=source, peer=peer, destination=destination, seconds=job.seconds,
-        base_port=job.base_port,
+        base_port=job.base_port, scitag=None if job.scitag is None else astuple(job.scitag),
     )  # fmt: skip
     failed: list[BaseException] = []
     steered: list[dict[str, object]] = []

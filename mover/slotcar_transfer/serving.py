@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from slotcar_transfer.calling import Caller, check_version, free_port, hello
+from slotcar_transfer.calling import Caller, check_version, free_port, hello, program
 from slotcar_transfer.counting import Count
 from slotcar_transfer.errors import BadName, Broken, NotAllowed, Stopped, TransferError, WrongPeer
+from slotcar_transfer.fireflies import Fireflies, scitag_of
 from slotcar_transfer.identity import Identity
 from slotcar_transfer.lanes import Steering, Ticker
 from slotcar_transfer.manifest import block_bytes_in, checked_path, listed
@@ -204,7 +205,7 @@ class Server:
         port = message.get("base_port")
         base_port = port if isinstance(port, int) else None
         name = f"{channel.peer} {source}"
-        job = Job(self._identity, name, base_port=base_port, seconds=_seconds(message))
+        job = Job(self._identity, name, base_port=base_port, seconds=_seconds(message), fireflies=_fireflies(message))
 
         def ready(_control: Channel | None) -> None:
             channel.send_message({"count": job.count.document(), "begun": True})
@@ -264,6 +265,13 @@ def _relative(path: str) -> str:
 def _seconds(message: dict[str, Any]) -> float | None:
     seconds = message.get("seconds")
     return float(seconds) if isinstance(seconds, int | float) else None
+
+
+def _fireflies(message: dict[str, Any]) -> Fireflies | None:
+    match message.get("scitag"):
+        case [int(experiment), int(activity)]:
+            return Fireflies(scitag_of(f"{experiment}:{activity}"), program())
+    return None
 
 
 def _quietly(channel: Channel, message: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ UNLIMITED = (1 << 32) - 1
 SMALLEST_BUFFER_BYTES, LARGEST_BUFFER_BYTES = 64 << 10, 64 << 20
 #: TCP and IPv4 headers without options, as admission counts them (GARA §5.1).
 COUNTED_HEADERS_BYTES = 40
-_INFO = struct.Struct("8B24I3Q")
+_INFO = struct.Struct("8B24I4Q")
 
 
 class Lane(NamedTuple):
@@ -41,6 +41,7 @@ class TcpInfo:
     unacknowledged_segments: int
     retransmitted_segments: int
     acknowledged_bytes: int
+    received_bytes: int
 
 
 def info(connection: socket.socket) -> TcpInfo:
@@ -53,6 +54,7 @@ def info(connection: socket.socket) -> TcpInfo:
     return TcpInfo(
         rtt_us=numbers[15], rtt_variation_us=numbers[16], segment_bytes=numbers[2], window_segments=numbers[18],
         unacknowledged_segments=numbers[4], retransmitted_segments=numbers[23], acknowledged_bytes=numbers[26],
+        received_bytes=numbers[27],
     )  # fmt: skip
 
 

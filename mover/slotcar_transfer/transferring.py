@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from slotcar_client import Slotcar, SlotcarError
-from slotcar_transfer.calling import Caller, free_port
+from slotcar_transfer.calling import Caller, free_port, program
 from slotcar_transfer.counting import Count
 from slotcar_transfer.errors import Broken, Late, Stopped, TransferError, size_text
+from slotcar_transfer.fireflies import Fireflies, SciTag
 from slotcar_transfer.http_source import fetch
 from slotcar_transfer.identity import Identity
 from slotcar_transfer.moving import Job, pull, push, relay
@@ -44,6 +45,7 @@ class Options:
         stop_at_deadline: gives up at the deadline instead of going on late.
         give_up_s: without any byte for so long while the other end is away.
         checksum: of a file that comes from an HTTP server, `ALGORITHM:HEX`.
+        scitag: whose it is, announced to the other end and to the collectors, host and port.
     """
 
     by: datetime | None = None
@@ -60,6 +62,8 @@ class Options:
     report_s: float | None = None
     labels: dict[str, str] = field(default_factory=dict)
     checksum: str | None = None
+    scitag: SciTag | None = None
+    collectors: tuple[tuple[str, int], ...] = ()
 
 
 class Transfer:
@@ -75,7 +79,9 @@ class Transfer:
         self._source, self._destination = source, destination
         self._identity, self._options, self._display = identity, options, display
         name = hashlib.sha256(f"{_absolute(source)} {_absolute(destination)}".encode()).hexdigest()[:16]
-        self._job = Job(identity, name, ready=self._ready)
+        tag = options.scitag
+        fireflies = None if tag is None else Fireflies(tag, program(), options.collectors)
+        self._job = Job(identity, name, ready=self._ready, fireflies=fireflies)
         self._job.steering.additional, self._job.steering.controlled = options.additional, options.controlled
         self._meter = Meter(self._job.count, self._job.steering, options.by)
         self._begun, self._began = datetime.now(UTC), time.monotonic()

@@ -13,6 +13,7 @@ import ssl
 import struct
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
@@ -61,6 +62,7 @@ class Channel:
 
     Attributes:
         peer: the other end's name among the known ones, or its certificate's subject.
+        before_close: is called when it is about to be closed by this end, perhaps more than once.
 
     Raises (every method):
         Broken: the connection is over.
@@ -71,6 +73,7 @@ class Channel:
     def __init__(self, connection: ssl.SSLSocket, peer: str = "") -> None:
         self.socket = connection
         self.peer = peer
+        self.before_close: Callable[[], None] = lambda: None
         connection.setblocking(False)
         _keep_alive(connection)
         self._ssl = threading.Lock()
@@ -148,6 +151,7 @@ class Channel:
     def close(self, abort: bool = False) -> None:
         """Wakes whoever waits for it. `abort`: without waiting for what was sent, so that the port is free at once."""
         self._over = True
+        self.before_close()
         with suppress(OSError):
             if abort:
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -23,6 +23,7 @@ import pytest
 from slotcar_lab import control, requirements
 from slotcar_transfer import http_source
 from slotcar_transfer.errors import Broken, Changed, Damaged, NotAllowed, TransferError
+from slotcar_transfer.fireflies import Fireflies, SciTag
 from slotcar_transfer.http_source import fetch
 from slotcar_transfer.identity import Identity
 from slotcar_transfer.lanes import Steering
@@ -59,8 +60,11 @@ class Site:
         fill(self.root, {"big": SIZE, "small": 5, "empty": 0})
         self.into.mkdir()
 
-    def fetch(self, url: str, checksum: str | None = None, both: bool = True, destination: str = "") -> Job:
-        job = Job(Identity(self.folder / "home"), "job", Steering(BOTH if both else None))
+    def fetch(
+        self, url: str, checksum: str | None = None, both: bool = True, destination: str = "",
+        fireflies: Fireflies | None = None,
+    ) -> Job:  # fmt: skip
+        job = Job(Identity(self.folder / "home"), "job", Steering(BOTH if both else None), fireflies=fireflies)
         tree = Tree(self.into)
         try:
             fetch(job, url, tree, destination, checksum)
@@ -203,10 +207,12 @@ class Odd(http.server.BaseHTTPRequestHandler):
     body, tag, ranges, digest = b"", '"1"', True, ""
     after: Callable[[int], bool]
     requests = 0
+    scitags: set[str | None]
 
     def do_GET(self) -> None:
         kind = type(self)
         kind.requests += 1
+        kind.scitags.add(self.headers.get("SciTag"))
         if not kind.after(kind.requests):
             self.connection.close()
             self.close_connection = True
@@ -230,7 +236,9 @@ class Odd(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def odd(site: Site) -> Iterator[tuple[str, type[Odd]]]:
     kind = type(
-        "OneOdd", (Odd,), {"body": (site.root / "big").read_bytes(), "after": staticmethod(lambda _number: True)}
+        "OneOdd",
+        (Odd,),
+        {"body": (site.root / "big").read_bytes(), "after": staticmethod(lambda _number: True), "scitags": set()},
     )
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
         server.daemon_threads = True
@@ -240,6 +248,14 @@ def odd(site: Site) -> Iterator[tuple[str, type[Odd]]]:
         yield f"http://127.0.0.1:{server.server_address[1]}/big", kind
         server.shutdown()
         thread.join()
+
+
+def test_a_server_is_told_whose_it_is_with_each_request(site: Site, odd: tuple[str, type[Odd]]) -> None:
+    site.fetch(odd[0])
+    assert odd[1].scitags == {None}
+    odd[1].scitags.clear()
+    site.fetch(odd[0], destination="again/", fireflies=Fireflies(SciTag(2, 11), "slotcar-transfer 1"))
+    assert odd[1].scitags == {"139"}
 
 
 def test_a_server_without_ranges(site: Site, odd: tuple[str, type[Odd]]) -> None:
