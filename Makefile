@@ -96,7 +96,7 @@ collection: setup
 
 # The site of the documentation in site/, in an environment of its own; a link that leads nowhere is an error.
 site:
-	@python3 -m venv dist/.site && dist/.site/bin/pip install --quiet --disable-pip-version-check -r requirements/site.in
+	@python3 -m venv dist/.site && dist/.site/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/site.txt
 	@NO_MKDOCS_2_WARNING=1 dist/.site/bin/mkdocs build --strict --quiet
 
 # What requirements/runtime.txt installs, as CycloneDX; cyclonedx-bom is not pinned with the rest, for it runs beside it.
@@ -118,6 +118,8 @@ lock:
 	  -c requirements/dev.txt $(OF_RUNTIME) -o requirements/lab.txt requirements/lab.in
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
 	  -c requirements/dev.txt $(OF_BOTH) -o requirements/transfer.txt requirements/transfer.in
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header -q \
+	  -o requirements/site.txt requirements/site.in
 
 clean:
 	rm -rf .venv build client/build mover/build lab/build dist site *.egg-info */*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -20,7 +20,8 @@ def test_the_site_builds_and_can_be_searched(tmp_path: Path) -> None:
     programs = tmp_path / "venv" / "bin"
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
     pip = [str(programs / "pip"), "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "-r", str(ROOT / "requirements" / "site.in")], check=True, capture_output=True)
+    pinned = ["--require-hashes", "-r", str(ROOT / "requirements" / "site.txt")]
+    subprocess.run([*pip, *pinned], check=True, capture_output=True)
     built = subprocess.run(
         [str(programs / "mkdocs"), "build", "--strict", "-f", str(ROOT / "mkdocs.yml"), "-d", str(tmp_path / "site")],
         env=bare_environment(tmp_path), capture_output=True, text=True, check=False,
