@@ -108,17 +108,20 @@ def _ask(
     device: Callable[[str], object], link: Callable[[str], object], host: Callable[[str], object], user: str
 ) -> tuple[list[str], list[str], list[str], str]:
     """What a person at the terminal says; an empty line ends each list."""
+    from slotcar.network.new_inventory import HOST, LINK
+
     devices = list(_answers("Router, as NAME=PLATFORM@ADDRESS (edge-a=linux-tc@192.0.2.1)", device, least=1))
     user = user or typer.prompt("Whom Ansible logs in as there", default="root", err=True)
-    links = list(_answers("Link, as edge-a:eth1 10.0.0.1/30, edge-b:eth1 10.0.0.2/30, 1 Gbit/s", link))
-    hosts = list(_answers("End system, as alice 10.1.0.2, edge-a:eth2 10.1.0.1/24, 1 Gbit/s", host))
+    links = list(_answers(f"Link, as {LINK}", link))
+    hosts = list(_answers(f"End system, as {HOST}", host))
     return devices, links, hosts, user
 
 
 def _answers(question: str, check: Callable[[str], object], least: int = 0) -> Iterator[str]:
     given = 0
     while True:
-        words = f"{question}; empty for none" if not given else "The next; empty when done"
+        first = question if least else f"{question}; empty for none"
+        words = first if not given else "The next; empty when done"
         answer = str(typer.prompt(words, default=NOTHING_MORE, show_default=False, err=True)).strip()
         if answer == NOTHING_MORE:
             if given >= least:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv4Interface
 
 import yaml
 
 from slotcar.problems import InvalidInput, Problem
 from slotcar.registry import FOLDERS, TransportKind, facts_of
+from slotcar.units import UnitError, parse_rate_bps
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _ADDRESS = re.compile(r"(?P<host>[^@:\s]+)(:(?P<port>\d+))?")
+#: As an option, and as an answer.
+LINK = "edge-a:eth1 10.0.0.1/30, edge-b:eth1 10.0.0.2/30, 1 Gbit/s"
+HOST = "alice 10.1.0.2, edge-a:eth2 10.1.0.1/24, 1 Gbit/s"
 #: What a share is proposed for where none is said.
 SHARES = {"ip-premium": "40 %", "assured-rate": "30 %", "qbss": "1 %"}
 
@@ -66,34 +71,52 @@ class NewInventory:
 
 
 def parse_device(text: str) -> NewDevice:
-    """`NAME=PLATFORM` or `NAME=PLATFORM@ADDRESS[:PORT]`."""
+    """`NAME=PLATFORM` or `NAME=PLATFORM@ADDRESS[:PORT]`.
+
+    Raises:
+        InvalidInput: it is not, or there is no such platform.
+    """
     name, equals, rest = text.partition("=")
     platform, at, address = rest.partition("@")
     match = _ADDRESS.fullmatch(address) if at else None
     if not (equals and _NAME.fullmatch(name.strip()) and platform.strip()) or (at and match is None):
         raise _wrong("--device", text, "NAME=PLATFORM@ADDRESS, such as edge-a=linux-tc@192.0.2.1")
+    if platform.strip() not in FOLDERS:
+        raise _wrong("--device", platform.strip(), f"one of the platforms: {', '.join(sorted(FOLDERS))}")
     where = (match["host"], int(match["port"] or 0)) if match else ("", 0)
     return NewDevice(name.strip(), platform.strip(), *where)
 
 
 def parse_link(text: str) -> NewLink:
-    """`DEVICE:INTERFACE ADDRESS/LENGTH, DEVICE:INTERFACE ADDRESS/LENGTH, RATE`."""
+    """`DEVICE:INTERFACE ADDRESS/LENGTH, DEVICE:INTERFACE ADDRESS/LENGTH, RATE`.
+
+    Raises:
+        InvalidInput: it is not; also where an address or the rate is none.
+    """
     parts = [part.strip() for part in text.split(",")]
     ends = [_interface(part) for part in parts[:2]]
     if len(parts) != 3 or len(ends) != 2 or None in ends:
-        raise _wrong("--link", text, "edge-a:eth1 10.0.0.1/30, edge-b:eth1 10.0.0.2/30, 1 Gbit/s")
+        raise _wrong("--link", text, LINK)
     first, second = (one for one in ends if one is not None)
-    return NewLink((first, second), parts[2])
+    return NewLink((first, second), _rate("--link", parts[2]))
 
 
 def parse_host(text: str) -> NewHost:
-    """`NAME ADDRESS, DEVICE:INTERFACE ADDRESS/LENGTH, RATE`."""
+    """`NAME ADDRESS, DEVICE:INTERFACE ADDRESS/LENGTH, RATE`.
+
+    Raises:
+        InvalidInput: it is not; also where an address or the rate is none.
+    """
     parts = [part.strip() for part in text.split(",")]
     words = parts[0].split()
     behind = _interface(parts[1]) if len(parts) == 3 else None
     if behind is None or len(words) != 2:
-        raise _wrong("--host", text, "alice 10.1.0.2, edge-a:eth2 10.1.0.1/24, 1 Gbit/s")
-    return NewHost(words[0], words[1], behind, parts[2])
+        raise _wrong("--host", text, HOST)
+    try:
+        address = str(IPv4Address(words[1]))
+    except ValueError:
+        raise _wrong("--host", words[1], f"an IPv4 address, as in {HOST}") from None
+    return NewHost(words[0], address, behind, _rate("--host", parts[2]))
 
 
 def parse_pair(option: str, text: str, example: str) -> tuple[str, str]:
@@ -108,18 +131,39 @@ def files_of(new: NewInventory) -> dict[str, str]:
     """Path below the inventory's folder -> text.
 
     Raises:
-        InvalidInput: a link or an end system names a device that is none of these.
+        InvalidInput: a link or an end system names a device that is none of these, or something is said twice.
     """
     names = [device.name for device in new.devices]
     ends = [end for link in new.links for end in link.ends] + [host.behind for host in new.hosts]
     unknown = sorted({end.device for end in ends} - set(names))
     if unknown:
         raise _wrong("--link, --host", ", ".join(unknown), f"one of the devices: {', '.join(names)}")
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise _wrong("--device", ", ".join(twice), "each device once")
+    _check_interfaces(new)
     return {
         "hosts.yml": _hosts(new),
         "group_vars/domains.yml": _common(new),
         **{f"host_vars/{device.name}.yml": _device(device, new) for device in new.devices},
     }
+
+
+def _check_interfaces(new: NewInventory) -> None:
+    """
+    Raises:
+        InvalidInput: two links have an interface in common, or what is said of one interface differs.
+    """
+    said = {(end.device, end.name): (end.address, link.rate) for link in new.links for end in link.ends}
+    if len(said) < 2 * len(new.links):
+        ends = [f"{end.device}:{end.name}" for link in new.links for end in link.ends]
+        twice = sorted({end for end in ends if ends.count(end) > 1})
+        raise _wrong("--link", ", ".join(twice), "another interface for each link")
+    for host in new.hosts:
+        of_host = (host.behind.address, host.rate)
+        before = said.setdefault((host.behind.device, host.behind.name), of_host)
+        if before != of_host:
+            where = f"{host.behind.device}:{host.behind.name}"
+            raise _wrong("--host", f"{where} {', '.join(of_host)}", f"the same as before: {where} {', '.join(before)}")
 
 
 def _hosts(new: NewInventory) -> str:
@@ -207,7 +251,24 @@ def _interface_lines(end: NewInterface, rate: str, *more: str) -> list[str]:
 def _interface(text: str) -> NewInterface | None:
     words = text.split()
     device, colon, name = words[0].partition(":") if words else ("", "", "")
-    return NewInterface(device, name, words[1]) if len(words) == 2 and device and colon and name else None
+    if len(words) != 2 or not (device and colon and name):
+        return None
+    try:
+        address = IPv4Interface(words[1])
+    except ValueError:
+        address = None
+    if address is None or "/" not in words[1]:
+        raise _wrong("--link, --host", words[1], "an IPv4 address with its prefix length, such as 10.0.0.1/30")
+    return NewInterface(device, name, words[1])
+
+
+def _rate(option: str, text: str) -> str:
+    """The text of a rate as it was said."""
+    try:
+        parse_rate_bps(text)
+    except UnitError as error:
+        raise InvalidInput([Problem(option, 0, "", error.message, text, error.hint)]) from error
+    return text
 
 
 def _text(value: str) -> str:

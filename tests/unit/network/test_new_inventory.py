@@ -100,6 +100,25 @@ def test_the_command_writes_it_once(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["inventory"]
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--device", "edge-a=linux"], "one of the platforms: "),
+        (["--device", "edge-a=linux-tc", "--device", "edge-a=linux-tc"], "each device once"),
+        (["--link", LINK.replace("Mbit/s", "Mb")], "say Mbit/s for megabits"),
+        (["--link", LINK.replace("/30", "")], "with its prefix length"),
+        (["--link", LINK, "--link", LINK], "another interface for each link"),
+        (["--host", HOST.replace("10.1.0.2", "10.1.0.x")], "an IPv4 address"),
+        (["--host", HOST, "--host", HOST.replace("1 Gbit/s", "2 Gbit/s")], "the same as before: edge-a:eth2"),
+    ],
+)
+def test_a_mistake_is_said_and_nothing_is_written(tmp_path: Path, options: list[str], words: str) -> None:
+    devices = [] if "--device" in options else ["--device", "edge-a=linux-tc", "--device", "edge-b=linux-tc"]
+    done = CliRunner().invoke(app, ["init", str(tmp_path / "inventory"), *devices, *options])
+    assert words in str(done.exception)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_nothing_is_written_where_the_network_is_none(tmp_path: Path) -> None:
     folder = tmp_path / "inventory"
     done = CliRunner().invoke(app, ["init", str(folder), *OPTIONS, "--share", "ip-premium=140 %"])
