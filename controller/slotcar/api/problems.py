@@ -36,6 +36,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (UnitError, 422, "invalid-input", "The request is wrong"),
     (NoPath, 422, "no-path", "There is no path"),
     (policy_errors.EndpointNotAllowed, 403, "endpoint-not-allowed", "The owner may not use this endpoint"),
+    (policy_errors.HostNotGiven, 403, "host-not-given", "An operator gives what this host has"),
     (policy_errors.BindNotAllowed, 403, "bind-not-allowed", "The owner may not bind these processes"),
     (policy_errors.BeyondHorizon, 422, "beyond-horizon", "It ends later than reservations may"),
     (policy_errors.FlowTaken, 409, "flow-taken", "Another owner has these packets"),

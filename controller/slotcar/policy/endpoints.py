@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv4Network
 from slotcar.managers import manager_of, request_of
 from slotcar.network.model import Network
 from slotcar.path.model import Path
-from slotcar.policy.errors import BindNotAllowed, EndpointNotAllowed
+from slotcar.policy.errors import BindNotAllowed, EndpointNotAllowed, HostNotGiven
 from slotcar.reservation.model import ANY_ACCOUNT, Claim, Reservation
 
 
@@ -33,16 +33,12 @@ class EndpointOwners:
         """
         Raises:
             EndpointNotAllowed: the reservation's owner may not use one of its two ends, named or said as an address; or
-            the host whose cores or disks it claims. BindNotAllowed: see `_check_bound`.
+            the host whose cores or disks it claims. HostNotGiven: see `_check_claimed`. BindNotAllowed: see `_check_bound`.
         """
         self._check_bound(reservation)
+        self._check_claimed(reservation)
         if not self.hosts and not self.prefixes:
             return
-        claim = reservation.claim
-        if claim is not None and (of_host := self.addresses.get(claim.place)) is not None:
-            owners = self.of(of_host)
-            if owners is not None and reservation.owner not in owners:
-                raise EndpointNotAllowed("/".join(reservation.key), reservation.owner, claim.place)
         for path in paths:
             for host, address in ((path.source, path.source_address), (path.destination, path.destination_address)):
                 owners = self.of(IPv4Address(address))
@@ -50,19 +46,39 @@ class EndpointOwners:
                     raise EndpointNotAllowed("/".join(reservation.key), reservation.owner, host)
 
     def granted(self, reservation: Reservation, *, operator: bool) -> Reservation:
-        """The reservation with the accounts whose processes it may bind, by who asks; what it said of them is not heard."""
+        """The reservation with the accounts whose processes it may bind, by who asks; what it said of them is not heard.
+        That an operator asked is kept with every claim: see `_check_claimed`."""
         claim = reservation.claim
         if claim is None:
             return reservation
         accounts: tuple[str, ...] = ()
-        if bound_by(claim):
-            accounts = (ANY_ACCOUNT,) if operator else self._accounts_of(reservation.owner, claim.place)
+        if operator:
+            accounts = (ANY_ACCOUNT,)
+        elif bound_by(claim):
+            accounts = self._accounts_of(reservation.owner, claim.place)
         if claim.accounts == accounts:
             return reservation
         return reservation.model_copy(update={"claim": claim.model_copy(update={"accounts": accounts})})
 
     def _accounts_of(self, owner: str, host: str) -> tuple[str, ...]:
         return self.accounts.get(host, {}).get(owner, ())
+
+    def _check_claimed(self, reservation: Reservation) -> None:
+        """Cores and disks of an end system that names no owners are an operator's to give: all else on it makes room.
+
+        Raises:
+            EndpointNotAllowed: the end system, or its network, names other owners. HostNotGiven: neither names any, and no
+            operator asked.
+        """
+        claim = reservation.claim
+        address = self.addresses.get(claim.place) if claim is not None else None
+        if claim is None or address is None:
+            return
+        owners = self.of(address)
+        if owners is None and ANY_ACCOUNT not in claim.accounts:
+            raise HostNotGiven("/".join(reservation.key), reservation.owner, claim.place)
+        if owners is not None and reservation.owner not in owners:
+            raise EndpointNotAllowed("/".join(reservation.key), reservation.owner, claim.place)
 
     def _check_bound(self, reservation: Reservation) -> None:
         """

@@ -21,6 +21,16 @@ class EndpointNotAllowed(RefusedByPolicy):
         super().__init__(f"{reservation}: the inventory does not let owner {owner} reserve from or to {host}")
 
 
+class HostNotGiven(RefusedByPolicy):
+    """The inventory names no owners of the host, so that only an operator gives its cores and disks (ADR 51)."""
+
+    def __init__(self, reservation: str, owner: str, host: str) -> None:
+        super().__init__(
+            f"{reservation}: the inventory names no owners of {host}, and what it has is an operator's to give; name owner"
+            f" {owner} there (slotcar_owners), or let an operator reserve it"
+        )
+
+
 class BindNotAllowed(RefusedByPolicy):
     """The owner may not bind these processes of the host to what it reserves there (`slotcar_host_accounts`)."""
 

@@ -98,10 +98,26 @@ def test_an_owner_without_an_account_binds_nothing_and_reserves_all_the_same(wor
     group = cores({"process": 4711}, owner="astro")
     document = problem(world.astro.post("/v1/groups", json=group), 403, "bind-not-allowed")
     assert "gives owner astro no account of lbnl-premium (slotcar_host_accounts)" in document["detail"]
-    answer = world.astro.post("/v1/groups", json=cores(None, OPEN, owner="astro"))
+    answer = world.astro.post("/v1/groups", json=cores(None, owner="astro"))
     assert answer.status_code == 201, answer.text
     assert accounts_of(answer.json()) == []
     given_back(world.astro, answer.json())
+
+
+def test_what_a_host_has_that_names_nobody_is_an_operators_to_give(world: World) -> None:
+    """ADR 51: whichever way a requester asks, and whatever it says that it was granted."""
+    group = cores(None, OPEN)
+    for path, sent in (("/v1/groups", group), ("/v1/groups?hold=PT5M", group), ("/v1/plans", file(group))):
+        document = problem(world.hep.post(path, json=sent), 403, "host-not-given")
+        assert "name owner hep there (slotcar_owners)" in document["detail"]
+    plan = world.operator.post("/v1/plans", json=file(group)).json()
+    problem(world.hep.post("/v1/applies", json=plan), 403, "host-not-given")
+    held = world.operator.post("/v1/groups?hold=PT5M", json=group)
+    assert held.status_code == 201, held.text
+    assert accounts_of(held.json()) == ["*"]
+    handle = held.json()["handle"]
+    assert world.hep.post(f"/v1/groups/{handle}/commit").status_code == 200, "what an operator gave is its owner's"
+    given_back(world.hep, held.json())
 
 
 @pytest.mark.parametrize("bind", [{"user": "dtn"}, {"unit": "mover.service"}, {"process": 4711}])
