@@ -31,6 +31,7 @@ def site(lab: Lab, state_dir: Path, tmp_path: Path) -> Iterator[MixedSite]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_four_families_begin_and_end_at_the_same_boundary(
     lab: Lab, alone: None, site: MixedSite, tmp_path: Path
 ) -> None:
@@ -41,10 +42,12 @@ def test_four_families_begin_and_end_at_the_same_boundary(
     state_dir.mkdir()
     with Controller(state_dir, site.inventory, SLOTCAR_STAGE_LEAD="50 s") as controller:
         controller.wait_settled()
-        start, end = begin_together(controller, FLOWS, after_s=100, lasts_s=60)
+        start, end = begin_together(controller, FLOWS, after_s=150, lasts_s=60)
         acting = set(lab.topology.routers) | {ACTS}  # a Linux router on the way polices each flow, too
         everybody = acting | {HELD, PEER}
-        wait_for(lambda: set().union(*controller.devices_of("boundary.active", start)) == everybody, "the start")
+        wait_for(
+            lambda: set().union(*controller.devices_of("boundary.active", start)) == everybody, "the start", 240.0
+        )
         assert controller.devices_of("boundary.staged", start) == [acting, {HELD, PEER}], "armed, and held"
         assert "dst_port 5001" in flow()
         edge, held = (site.routers[name] for name in (ACTS, HELD))

@@ -11,6 +11,7 @@ from slotcar.settings import Settings
 from tests.integration.cli.conftest import ROOT
 from tests.support.command_line import Cli
 from tests.support.documents import Command, steps
+from tests.support.transfers import GIVEN_BACK
 
 PAGE = ROOT / "docs" / "howto" / "deadline.md"
 
@@ -29,7 +30,8 @@ def test_its_commands_run_and_a_transfer_moves(cli: Cli) -> None:
     assert len(ended) >= 8
     moved = cli("events", "--kind", "reservation.moved", "--format", "json").data
     assert [event["details"]["name"] for event in moved] == ["run-7"]
-    assert cli("status", "hep/run-7").out.count("state    ended") == 1
+    # Cancelled, where all of the page was done before the second in which its slot began.
+    assert re.findall(r"state    (\w+)", cli("status", "hep/run-7").out)[0] in GIVEN_BACK
 
 
 def test_the_settings_that_it_names_are_there() -> None:

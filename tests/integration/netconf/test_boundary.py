@@ -31,6 +31,7 @@ def site(tmp_path: Path) -> Iterator[MixedSite]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_all_families_begin_and_end_at_the_same_boundary(site: MixedSite, tmp_path: Path, database_url: str) -> None:
     with open_ledger(database_url, tmp_path, migrate=True):
         state_dir = tmp_path / "controller"
@@ -39,10 +40,11 @@ def test_all_families_begin_and_end_at_the_same_boundary(site: MixedSite, tmp_pa
     with Controller(state_dir, site.inventory, **more) as controller:
         controller.wait_settled()
         before = site.running()
-        start, _ = begin_together(controller, FLOWS, after_s=80, lasts_s=45)
+        start, _ = begin_together(controller, FLOWS, after_s=130, lasts_s=45)
         wait_for(
             lambda: set().union(*controller.devices_of("boundary.active", start)) == {ACTS, HELD, PEER},
             "the start to be told",
+            240.0,
         )
         assert controller.devices_of("boundary.staged", start) == [{ACTS}, {HELD, PEER}], "armed, and held"
         assert all("5001" in text or "5002" in text for text in site.running().values())
