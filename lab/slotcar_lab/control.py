@@ -117,6 +117,10 @@ class Lab:
         argv = (program.name, *arguments)
         return client.start(self.address, self._known(node), argv, stdin=stdin, python=program.read_text())
 
+    def inside(self, path: Path) -> str:
+        """Where a node finds a file of this machine: a guest has a `/tmp` and a `/run` of its own."""
+        return f"{machine.INSIDE}{path}" if self.backend is Backend.GUEST else str(path)
+
     def clock_offset(self) -> client.Offset:
         """How far the lab's clock is ahead of this machine's, measured now; the same kernel has none."""
         return client.Offset(0, 0) if self.backend is Backend.NAMESPACES else self.address.measure_offset()

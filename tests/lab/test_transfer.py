@@ -59,21 +59,26 @@ def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
         yield made
 
 
-def mover(home: str, *words: str) -> list[str]:
+def python(lab: Lab) -> str:
+    """This one, where a node of the lab finds it."""
+    return lab.inside(Path(sys.executable))
+
+
+def mover(lab: Lab, home: str, *words: str) -> list[str]:
     environment = {
-        "PYTHONPATH": f"{ROOT / 'mover'}:{ROOT / 'client'}", "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONPATH": f"{lab.inside(ROOT / 'mover')}:{lab.inside(ROOT / 'client')}", "PYTHONDONTWRITEBYTECODE": "1",
         "SLOTCAR_TRANSFER_HOME": home, "SLOTCAR_API": f"http://127.0.0.1:{API_PORT}",
     }  # fmt: skip
     said = [f"{name}={value}" for name, value in environment.items()]
-    return ["env", *said, sys.executable, "-m", "slotcar_transfer", *words]
+    return ["env", *said, python(lab), "-m", "slotcar_transfer", *words]
 
 
 def acquaint(lab: Lab, folder: str) -> None:
     """Each end makes its key, and knows the other one's."""
     ends = {node: f"{folder}/{node}" for node in (SOURCE, SINK)}
-    keys = {node: lab.check(node, mover(home, "key", "--name", node), 180) for node, home in ends.items()}
-    lab.check(SOURCE, mover(ends[SOURCE], "trust", SINK, "-", "--address", SINK_ADDRESS), 180, keys[SINK])
-    lab.check(SINK, mover(ends[SINK], "trust", SOURCE, "-"), 180, keys[SOURCE])
+    keys = {node: lab.check(node, mover(lab, home, "key", "--name", node), 180) for node, home in ends.items()}
+    lab.check(SOURCE, mover(lab, ends[SOURCE], "trust", SINK, "-", "--address", SINK_ADDRESS), 180, keys[SINK])
+    lab.check(SINK, mover(lab, ends[SINK], "trust", SOURCE, "-"), 180, keys[SOURCE])
 
 
 @contextmanager
@@ -104,7 +109,9 @@ def digest(lab: Lab, folder: str) -> str:
 def moved(bench: Bench, folder: str) -> tuple[int, list[dict[str, Any]]]:
     """The exit status of the command, and what it said."""
     by = ("--by", f"now + {BY_S} s", "--service", "assured-rate", "--owner", "nict", "--here", SOURCE)
-    with bench.lab.popen(SOURCE, mover(f"{folder}/{SOURCE}", f"{folder}/run", f"{SINK}:run", *by)) as command:
+    with bench.lab.popen(
+        SOURCE, mover(bench.lab, f"{folder}/{SOURCE}", f"{folder}/run", f"{SINK}:run", *by)
+    ) as command:
         code = command.wait(BY_S + 300)
         assert command.stderr == "", command.stderr[-2000:]
         return code, [json.loads(line) for line in command.stdout.splitlines()]
@@ -131,9 +138,9 @@ def shown(documents: list[dict[str, Any]]) -> str:
 def test_a_thousand_files_and_a_large_one_arrive_by_their_deadline_on_a_full_link(ready: Bench) -> None:
     lab, folder = ready.lab, "/tmp/transfer"  # noqa: S108 - of the lab's hosts
     lab.check(SOURCE, ["mkdir", "-p", f"{folder}/into"])
-    lab.check(SOURCE, [sys.executable, "-c", FILL, f"{folder}/run", str(FILES), str(LARGE_BYTES)], 180)
+    lab.check(SOURCE, [python(lab), "-c", FILL, f"{folder}/run", str(FILES), str(LARGE_BYTES)], 180)
     acquaint(lab, folder)
-    serving = lab.popen(SINK, mover(f"{folder}/{SINK}", "serve", f"{folder}/into", "--address", SINK_ADDRESS))
+    serving = lab.popen(SINK, mover(lab, f"{folder}/{SINK}", "serve", f"{folder}/into", "--address", SINK_ADDRESS))
     full_bps = LINK_BPS * PAYLOAD_BYTES // LINE_BYTES
     with serving, controller_at_the_source(ready, folder):
         wait_for(lambda: said(serving, "serves"), "the receiver", 180)

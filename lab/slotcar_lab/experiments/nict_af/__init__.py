@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slotcar_lab.client import LabProcess
+from slotcar_lab.control import Lab
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.bench import Bench, Udp, wait_until
 from slotcar_lab.experiments.experiment import Experiment, Findings
@@ -89,7 +90,7 @@ def measure(bench: Bench) -> Findings:
     configuration = bench.configuration(slot.start + 1.0)
     folder = f"/tmp/nict-af-{int(time.time())}"  # noqa: S108 - of the lab's host
     bench.lab.check(SINK, ["mkdir", "-p", folder])
-    serving = bench.lab.popen(SINK, _python("serve", folder, SINK_ADDRESS, str(PORT)))
+    serving = bench.lab.popen(SINK, _python(bench.lab, "serve", folder, SINK_ADDRESS, str(PORT)))
     runs: dict[tuple[str, float], Ran] = {}
     try:
         _ready(serving)
@@ -111,7 +112,8 @@ def _run(bench: Bench, folder: str, method: str, load: float) -> Ran:
         flow = Udp("source-b", "sink-b", 6001, rate_bps, PAYLOAD_BYTES)
         background = bench.udp_for(flow, duration_s + SETTLE_S + 8)
     sender = bench.lab.popen(
-        SOURCE, _python("send", folder, method, str(COMMITTED_BPS), str(IN_PROFILE), str(duration_s + SETTLE_S))
+        SOURCE,
+        _python(bench.lab, "send", folder, method, str(COMMITTED_BPS), str(IN_PROFILE), str(duration_s + SETTLE_S)),
     )
     if sender.wait(READY_S + duration_s):
         raise LabError(f"{method} at a load of {load:.0%}: {sender.stderr.strip()[-500:]}")
@@ -153,9 +155,9 @@ def _plot(runs: Runs) -> Plot:
     return Plot("base", title, "background, % of the link", "payload of TCP, Mb/s", tuple(curves))
 
 
-def _python(*words: str) -> list[str]:
-    path = f"PYTHONPATH={ROOT / 'mover'}:{ROOT / 'client'}"
-    return ["env", path, "PYTHONDONTWRITEBYTECODE=1", sys.executable, str(SCRIPT), *words]
+def _python(lab: Lab, *words: str) -> list[str]:
+    path = f"PYTHONPATH={lab.inside(ROOT / 'mover')}:{lab.inside(ROOT / 'client')}"
+    return ["env", path, "PYTHONDONTWRITEBYTECODE=1", lab.inside(Path(sys.executable)), lab.inside(SCRIPT), *words]
 
 
 def _ready(process: LabProcess) -> None:
