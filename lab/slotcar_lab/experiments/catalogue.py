@@ -10,6 +10,7 @@ from slotcar_lab.experiments.experiment import Experiment
 NAMES = (
     "gara-4",
     "gara-5",
+    "gara-6",
     "emerge-1",
     "emerge-2",
     "emerge-3",

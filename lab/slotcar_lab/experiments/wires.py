@@ -13,6 +13,8 @@ from slotcar_lab.topology import End, Kind, Link, Node, Topology, port_base
 def topology_of(network: Network) -> Topology:
     """Routers, hosts and wires as the inventory has them; a router's management port is the base's next, by name.
 
+    A host whose cores or disks may be reserved is a device too, and no router.
+
     The wire between two routers has the line rate that they state as capacity. A host's wire has no rate of its own:
     it stands for a LAN that is faster than the bottleneck.
 
@@ -21,13 +23,18 @@ def topology_of(network: Network) -> Topology:
     """
     routers = [
         Node(name=name, kind=Kind.ROUTER, domain=network.devices[name].domain, management_port=port)
-        for port, name in enumerate(sorted(network.devices), start=port_base() + 1)
+        for port, name in enumerate(routers_of(network), start=port_base() + 1)
     ]
     hosts = [
         Node(name=host.name, kind=Kind.HOST, domain=host.domain)
         for host in sorted(network.hosts.values(), key=lambda one: one.name)
     ]
     return Topology(nodes=(*routers, *hosts), links=(*_between_routers(network), *_to_hosts(network)))
+
+
+def routers_of(network: Network) -> list[str]:
+    """The devices that forward packets, by name."""
+    return sorted(name for name, device in network.devices.items() if device.interfaces)
 
 
 def _between_routers(network: Network) -> Iterator[Link]:
