@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_address
+from typing import Any
 
 from slotcar_transfer import tcp
 from slotcar_transfer.errors import TransferError
@@ -86,7 +87,9 @@ class Fireflies:
         self, tag: SciTag, application: str, collectors: Sequence[tuple[str, int]] = (),
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:  # fmt: skip
-        self.tag, self.collectors = tag, tuple(collectors)
+        self.tag = tag
+        # Looked up once: a name server that is slow would hold up each connection that begins or ends.
+        self._collectors = [place for one in collectors if (place := _looked_up(*one)) is not None]
         self._application, self._clock = application, clock
 
     def begin(self, connection: socket.socket, *, sends: bool) -> Callable[[], None]:
@@ -128,11 +131,20 @@ class Fireflies:
             firefly["usage"] = usage
         name = self._application.partition(" ")[0]
         packet = f"{PRIORITY} {now} {socket.gethostname()} {name} - firefly-json - {json.dumps(firefly)}".encode()
-        for host, port in ((peer, PORT), *self.collectors):
+        for place in (_looked_up(peer, PORT), *self._collectors):
             with suppress(OSError):
-                family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
-                with socket.socket(family, socket.SOCK_DGRAM) as out:
-                    out.sendto(packet, place)
+                if place is not None:
+                    with socket.socket(place[0], socket.SOCK_DGRAM) as out:
+                        out.sendto(packet, place[1])
+
+
+def _looked_up(host: str, port: int) -> tuple[int, Any] | None:
+    """The family and the address of a socket; None for a host that nobody knows."""
+    try:
+        family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+    except OSError:
+        return None
+    return family, place
 
 
 def _flow(connection: socket.socket, sends: bool) -> dict[str, object]:
