@@ -133,6 +133,20 @@ class LabProcess:
         assert self.returncode is not None
         return self.returncode
 
+    def wait_said(self, word: str, timeout_s: float) -> str:
+        """Standard output, once the word is in it.
+
+        Raises:
+            LabError: the command ends without it, or does not say it in time; says what it wrote.
+        """
+        until = time.monotonic() + timeout_s
+        while word not in self.stdout:
+            if self._ended.is_set() or time.monotonic() > until:
+                why = self._failure or self.stderr.strip()[-500:]
+                raise LabError(f"{' '.join(self.argv)} did not start: {why}")
+            time.sleep(0.1)
+        return self.stdout
+
     def write(self, data: bytes) -> None:
         """Give the command input; nothing at all closes its standard input."""
         wire.send(self._connection, wire.STDIN, data)

@@ -78,7 +78,7 @@ def measure(bench: Bench) -> Findings:
     receiving = bench.lab.start_python("receiver", SCRIPT, "receive", ADDRESS, str(PORT), str(NS_PER_BYTE))
     started = [receiving]
     try:
-        pid = int(_first(receiving)["pid"])
+        pid = json.loads(receiving.wait_said("\n", READY_S).splitlines()[0])["pid"]
         since = time.time() + times.lead_s
         network, cores = _reserve(bench, pid, since, times)
         bench.arm(network, since - 2.0)
@@ -89,7 +89,7 @@ def measure(bench: Bench) -> Findings:
         competing = bench.udp(COMPETING, since + times.end)
         wait_until(since + times.load)
         started.append(bench.lab.start_python("receiver", SCRIPT, "load", str(LOAD)))
-        _first(started[-1])
+        started[-1].wait_said("\n", READY_S)
         wait_until(since + times.end)
         competing.wait(30.0)
         samples = _samples(receiving, offset_s)
@@ -117,21 +117,6 @@ def _reserve(bench: Bench, pid: int, since: float, times: Times) -> tuple[Slot, 
 def _window(slot: Slot) -> dict[str, Any]:
     start = datetime.fromtimestamp(slot.start, UTC).replace(microsecond=0)
     return {"start": start.isoformat(), "duration": f"{int(slot.end - slot.start)} s"}
-
-
-def _first(process: LabProcess) -> dict[str, Any]:
-    """What a program says when it is ready.
-
-    Raises:
-        LabError: it does not; says what it wrote.
-    """
-    until = time.monotonic() + READY_S
-    while "\n" not in process.stdout:
-        if process.poll() is not None or time.monotonic() > until:
-            raise LabError(f"{' '.join(process.argv)} did not start: {process.stderr.strip()[-500:]}")
-        time.sleep(0.1)
-    said: dict[str, Any] = json.loads(process.stdout.splitlines()[0])
-    return said
 
 
 def _samples(receiving: LabProcess, offset_s: float) -> tuple[Sample, ...]:

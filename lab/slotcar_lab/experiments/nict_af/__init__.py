@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from slotcar_lab.client import LabProcess
 from slotcar_lab.control import Lab
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.bench import Bench, Udp, wait_until
@@ -93,7 +92,7 @@ def measure(bench: Bench) -> Findings:
     serving = bench.lab.popen(SINK, _python(bench.lab, "serve", folder, SINK_ADDRESS, str(PORT)))
     runs: dict[tuple[str, float], Ran] = {}
     try:
-        _ready(serving)
+        serving.wait_said("ready", READY_S)
         for load in SMOKE_LOADS if bench.smoke else LOADS:
             for method in METHODS:
                 runs[method, load] = one = _run(bench, folder, method, load)
@@ -158,14 +157,6 @@ def _plot(runs: Runs) -> Plot:
 def _python(lab: Lab, *words: str) -> list[str]:
     path = f"PYTHONPATH={lab.inside(ROOT / 'mover')}:{lab.inside(ROOT / 'client')}"
     return ["env", path, "PYTHONDONTWRITEBYTECODE=1", lab.inside(Path(sys.executable)), lab.inside(SCRIPT), *words]
-
-
-def _ready(process: LabProcess) -> None:
-    until = time.monotonic() + READY_S
-    while "ready" not in process.stdout:
-        if process.poll() is not None or time.monotonic() > until:
-            raise LabError(f"the receiver did not start: {process.stderr.strip()[-500:]}")
-        time.sleep(0.2)
 
 
 EXPERIMENT = Experiment(
