@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +13,6 @@ from sqlalchemy import (
     CompoundSelect,
     Connection,
     Select,
-    false,
     func,
     literal_column,
     or_,
@@ -23,7 +21,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from slotcar.ledger import rows, schema
+from slotcar.ledger import rows, schema, searching
 from slotcar.ledger.known_entries import KnownEntries
 from slotcar.ledger.model import OCCUPYING, Entry, Event, State
 from slotcar.ledger.reading import READ_USAGE
@@ -32,6 +30,8 @@ from slotcar.timebase import to_us
 
 #: So many rows are sorted rather than found in their order.
 MOST_SORTED = 1_000
+#: A search goes through so many numbers before it asks the index.
+WALKED = 5_000
 _LIVE = tuple(state.value for state in OCCUPYING)
 _entry, _event = schema.entry.c, schema.event.c
 # Literals and not parameters: so the few that wait are found by their partial index.
@@ -40,15 +40,8 @@ _WAITS = literal_column(
     Boolean,
 )
 
-# The expression of the index `entry_words`, by the letter. PostgreSQL's own text search and not trigrams, which its
-# contributed modules bring: the embedded server has none.
-_WORDS: ColumnElement[Any] = literal_column(
-    "to_tsvector('simple', translate(owner || ' ' || name, '-_./:@', '      '))"
-)
 # Of the index `entry_labels`, which those without labels are not in.
 _LABELLED = literal_column("(labels <> '{}')", Boolean)
-_NO_WORD = re.compile(r"[^\w]|_")
-_HANDLE = re.compile("r-[0-9a-z]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +52,7 @@ class Filter:
         label: `(key, value)`; an empty value asks for the key alone.
         since, until: entries that end after the one and begin before the other (first start, last end).
         waits: only those of which something waits for approval: themselves, or a change of them.
-        search: beginnings of words of the owner and the name, all of them, in whichever case; or a whole handle.
+        search: words of the owner and the name, all of them, in whichever case, the last perhaps unfinished; or a handle.
         newest: the latest numbers first.
         after: the number of the last entry of the page before; 0 for the first page.
     """
@@ -121,12 +114,34 @@ def entries(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
     if not conditions:
         entry_rows = connection.execute(_in_order(rows.SELECT_ENTRY, wanted))
         return tuple(rows.entry_from_row(row) for row in entry_rows)
+    if wanted.search and len(page := _of_the_next(connection, wanted)) == wanted.limit:
+        return page
     few = select(_entry.number).where(*conditions).limit(MOST_SORTED + 1).cte("few")
     how_many = select(func.count()).select_from(few).scalar_subquery()
-    sorted_few = rows.SELECT_ENTRY.where(_entry.number.in_(select(few.c.number)), how_many <= MOST_SORTED)
-    in_order = rows.SELECT_ENTRY.where(*conditions_of(wanted, ordered=True), how_many > MOST_SORTED)
+    of_few = _page(select(few.c.number), few.c.number, wanted.after, newest=wanted.newest).limit(wanted.limit)
+    sorted_few = rows.SELECT_ENTRY.where(_entry.number.in_(of_few), how_many <= MOST_SORTED)
+    in_order = rows.SELECT_ENTRY.where(*conditions_of(wanted, ordered=True, row_by_row=True), how_many > MOST_SORTED)
     both = union_all(*(_in_order(one, wanted).subquery().select() for one in (sorted_few, in_order)))
     return tuple(rows.entry_from_row(row) for row in connection.execute(_in_order_of(both, wanted)))
+
+
+def _of_the_next(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
+    """What a search finds among the next `WALKED` numbers."""
+    found = rows.SELECT_ENTRY.where(*among_the_next(connection, wanted))
+    return tuple(map(rows.entry_from_row, connection.execute(_in_order(found, wanted))))
+
+
+def among_the_next(connection: Connection, wanted: Filter) -> list[ColumnElement[bool]]:
+    """The conditions of a search among the next `WALKED` numbers of its order.
+
+    A common word is found there often enough, without the index, which gathers all rows that have it first.
+    """
+    if wanted.newest:
+        last = wanted.after or connection.execute(select(func.coalesce(func.max(_entry.number), 0) + 1)).scalar_one()
+        near = _entry.number.between(last - WALKED, last)
+    else:
+        near = _entry.number.between(wanted.after, wanted.after + WALKED)
+    return [near, *conditions_of(wanted, row_by_row=True)]
 
 
 def _in_order(statement: Select[Any], wanted: Filter) -> Select[Any]:
@@ -145,11 +160,12 @@ def _in_order_of(both: CompoundSelect[Any], wanted: Filter) -> CompoundSelect[An
     return both.order_by(number.desc() if wanted.newest else number).limit(wanted.limit)
 
 
-def conditions_of(wanted: Filter, *, ordered: bool = False) -> list[ColumnElement[bool]]:
+def conditions_of(wanted: Filter, *, ordered: bool = False, row_by_row: bool = False) -> list[ColumnElement[bool]]:
     """The conditions of a filter.
 
     Args:
         ordered: of one state as a range, which the planner does not drop out of an order by state and number.
+        row_by_row: a search does without its index.
     """
     conditions = _those(wanted.owner, wanted.name, wanted.label)
     state = _indexed_state(wanted)
@@ -164,16 +180,8 @@ def conditions_of(wanted: Filter, *, ordered: bool = False) -> list[ColumnElemen
     if wanted.waits:
         conditions.append(_WAITS)
     if wanted.search:
-        conditions.append(_searched(wanted.search))
+        conditions.append((searching.by_row if row_by_row else searching.by_index)(wanted.search))
     return conditions
-
-
-def _searched(text: str) -> ColumnElement[bool]:
-    """The condition of a search by the index `entry_words`; a word that may be a handle is looked for as one, too."""
-    words = _NO_WORD.sub(" ", text.lower()).split()
-    asked = func.to_tsquery(literal_column("'simple'"), " & ".join(f"'{word}':*" for word in words))
-    named = _WORDS.bool_op("@@")(asked) if words else false()
-    return or_(_entry.handle == text, named) if _HANDLE.fullmatch(text) else named
 
 
 def _page(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Engine, any_, func, select, text
+from sqlalchemy import ColumnElement, Connection, Engine, any_, func, select, text
 
 from slotcar.ledger import database, queries, rows, schema
 from slotcar.ledger.model import Entry, Event, State
@@ -147,6 +147,11 @@ class UsageSum(NamedTuple):
     reservations: int
 
 
+def _count(connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> int:
+    numbers = select(schema.entry.c.number).where(*conditions).limit(MOST_COUNTED + 1)
+    return int(connection.execute(select(func.count()).select_from(numbers.subquery())).scalar_one())
+
+
 @dataclass(frozen=True, slots=True)
 class Summaries:
     """Questions to one ledger's database.
@@ -159,9 +164,12 @@ class Summaries:
 
     def count(self, wanted: Filter) -> int:
         """How many entries a filter finds on all of its pages; `MOST_COUNTED` + 1 stands for more than that."""
-        numbers = select(schema.entry.c.number).where(*queries.conditions_of(wanted)).limit(MOST_COUNTED + 1)
         with database.reading(self.engine) as connection:
-            return int(connection.execute(select(func.count()).select_from(numbers.subquery())).scalar_one())
+            if wanted.search:
+                count = _count(connection, queries.among_the_next(connection, wanted))
+                if count > MOST_COUNTED:
+                    return count
+            return _count(connection, queries.conditions_of(wanted))
 
     def soonest(self, owner: str, now: datetime, most: int) -> tuple[Entry, ...]:
         """The owner's committed entries that are not over, what runs first and then what starts next."""

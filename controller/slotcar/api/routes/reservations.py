@@ -107,7 +107,7 @@ def entries(
     search: Annotated[
         str | None,
         Query(min_length=1, max_length=200, pattern=LINE_PATTERN,
-              description="beginnings of words of the owner and the name, all of them; or a whole handle"),
+              description="words of the owner and the name, the last perhaps unfinished; or a whole handle"),
     ] = None,
     newest: Newest = False,
     counted: Annotated[bool, Query(description="say how many there are on all pages")] = False,

@@ -1,0 +1,55 @@
+"""The conditions of a search for words of owners and names."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, false, func, literal_column, or_
+
+from slotcar.ledger import schema
+
+_entry = schema.entry.c
+# The expression of the index `entry_words`, by the letter. PostgreSQL's own text search and not trigrams, which its
+# contributed modules bring: the embedded server has none.
+_TEXT = "owner || ' ' || name"
+_WORDS: ColumnElement[Any] = literal_column(f"to_tsvector('simple', translate({_TEXT}, '-_./:@', '      '))")
+_LOWER: ColumnElement[str] = literal_column(f"lower({_TEXT})")
+_NO_WORD = re.compile(r"[^\w]|_")
+_HANDLE = re.compile("r-[0-9a-z]{16}")
+
+
+def by_index(asked: str) -> ColumnElement[bool]:
+    """The condition of a search, by the index `entry_words`; a text that may be a handle is looked for as one, too.
+
+    All words are whole ones, but the last may be unfinished. Where whole ones stand before it, the index is asked for
+    those alone: for the beginning of a word it gathers every row that has one such, be they a tenth of the ledger.
+    """
+    words = _words(asked)
+    if not words:
+        return false()
+    begun = _has(f"'{words[-1]}':*")
+    named = and_(*(_has(f"'{word}'") for word in words[:-1]), begun.is_(True)) if words[:-1] else begun
+    return _or_handle(asked, named)
+
+
+def by_row(asked: str) -> ColumnElement[bool]:
+    """The same condition, asked of each row. One that does not even contain the letters is not split into words."""
+    words = _words(asked)
+    if not words:
+        return false()
+    contained = [func.strpos(_LOWER, word) > 0 for word in words]
+    query = [*(f"'{word}'" for word in words[:-1]), f"'{words[-1]}':*"]
+    return _or_handle(asked, and_(*contained, _has(" & ".join(query)).is_(True)))
+
+
+def _or_handle(asked: str, named: ColumnElement[bool]) -> ColumnElement[bool]:
+    return or_(_entry.handle == asked, named) if _HANDLE.fullmatch(asked) else named
+
+
+def _words(asked: str) -> list[str]:
+    return _NO_WORD.sub(" ", asked.lower()).split()
+
+
+def _has(query: str) -> ColumnElement[bool]:
+    return _WORDS.bool_op("@@")(func.to_tsquery(literal_column("'simple'"), query))
