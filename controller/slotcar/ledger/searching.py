@@ -22,25 +22,24 @@ _HANDLE = re.compile("r-[0-9a-z]{16}")
 def by_index(asked: str) -> ColumnElement[bool]:
     """The condition of a search, by the index `entry_words`; a text that may be a handle is looked for as one, too.
 
-    All words are whole ones, but the last may be unfinished. Where whole ones stand before it, the index is asked for
-    those alone: for the beginning of a word it gathers every row that has one such, be they a tenth of the ledger.
+    All words are whole ones, but the last may be unfinished. The index skips from one whole word's rows to the next, but
+    for the beginning of a word it gathers every row that has one such, be they a tenth of the ledger.
     """
-    words = _words(asked)
-    if not words:
-        return false()
-    begun = _has(f"'{words[-1]}':*")
-    named = and_(*(_has(f"'{word}'") for word in words[:-1]), begun.is_(True)) if words[:-1] else begun
-    return _or_handle(asked, named)
+    query = _query(asked)
+    return _or_handle(asked, _has(query)) if query else false()
 
 
 def by_row(asked: str) -> ColumnElement[bool]:
     """The same condition, asked of each row. One that does not even contain the letters is not split into words."""
+    query = _query(asked)
+    contained = [func.strpos(_LOWER, word) > 0 for word in _words(asked)]
+    return _or_handle(asked, and_(*contained, _has(query).is_(True))) if query else false()
+
+
+def _query(asked: str) -> str:
+    """In the language of `to_tsquery`; empty where there is no word."""
     words = _words(asked)
-    if not words:
-        return false()
-    contained = [func.strpos(_LOWER, word) > 0 for word in words]
-    query = [*(f"'{word}'" for word in words[:-1]), f"'{words[-1]}':*"]
-    return _or_handle(asked, and_(*contained, _has(" & ".join(query)).is_(True)))
+    return " & ".join([*(f"'{word}'" for word in words[:-1]), *(f"'{word}':*" for word in words[-1:])])
 
 
 def _or_handle(asked: str, named: ColumnElement[bool]) -> ColumnElement[bool]:
