@@ -30,8 +30,8 @@ from slotcar.timebase import to_us
 
 #: So many rows are sorted rather than found in their order.
 MOST_SORTED = 1_000
-#: A search goes through so many numbers before it asks the index.
-WALKED = 5_000
+#: A search looks at the entries of so many numbers, row by row, before it asks the index.
+SCANNED_FIRST = 5_000
 _LIVE = tuple(state.value for state in OCCUPYING)
 _entry, _event = schema.entry.c, schema.event.c
 # Literals and not parameters: so the few that wait are found by their partial index.
@@ -108,13 +108,14 @@ def entries(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
     Few that are asked for are found by their own index and sorted, many by going through the numbers. Which of the two it
     is cannot be left to the planner, which reckons with an average owner, label or state and with even spreading: it went
     through a million rows for an owner that has none. So up to `MOST_SORTED` are looked for first, and of the two ways
-    that follow the database runs the one whose condition holds.
+    that follow the database runs the one whose condition holds. A search scans the next numbers before both, for the
+    reason that `scan_conditions` gives.
     """
     conditions = conditions_of(wanted)
     if not conditions:
         entry_rows = connection.execute(_in_order(rows.SELECT_ENTRY, wanted))
         return tuple(rows.entry_from_row(row) for row in entry_rows)
-    if wanted.search and len(page := _of_the_next(connection, wanted)) == wanted.limit:
+    if wanted.search and len(page := _scan(connection, wanted)) == wanted.limit:
         return page
     few = select(_entry.number).where(*conditions).limit(MOST_SORTED + 1).cte("few")
     how_many = select(func.count()).select_from(few).scalar_subquery()
@@ -125,22 +126,22 @@ def entries(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
     return tuple(rows.entry_from_row(row) for row in connection.execute(_in_order_of(both, wanted)))
 
 
-def _of_the_next(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
-    """What a search finds among the next `WALKED` numbers."""
-    found = rows.SELECT_ENTRY.where(*among_the_next(connection, wanted))
+def _scan(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
+    """What a search finds among the next `SCANNED_FIRST` numbers."""
+    found = rows.SELECT_ENTRY.where(*scan_conditions(connection, wanted))
     return tuple(map(rows.entry_from_row, connection.execute(_in_order(found, wanted))))
 
 
-def among_the_next(connection: Connection, wanted: Filter) -> list[ColumnElement[bool]]:
-    """The conditions of a search among the next `WALKED` numbers of its order.
+def scan_conditions(connection: Connection, wanted: Filter) -> list[ColumnElement[bool]]:
+    """The conditions of a search among the next `SCANNED_FIRST` numbers of its order.
 
     A common word is found there often enough, without the index, which gathers all rows that have it first.
     """
     if wanted.newest:
         last = wanted.after or connection.execute(select(func.coalesce(func.max(_entry.number), 0) + 1)).scalar_one()
-        near = _entry.number.between(last - WALKED, last)
+        near = _entry.number.between(last - SCANNED_FIRST, last)
     else:
-        near = _entry.number.between(wanted.after, wanted.after + WALKED)
+        near = _entry.number.between(wanted.after, wanted.after + SCANNED_FIRST)
     return [near, *conditions_of(wanted, row_by_row=True)]
 
 
@@ -165,7 +166,7 @@ def conditions_of(wanted: Filter, *, ordered: bool = False, row_by_row: bool = F
 
     Args:
         ordered: of one state as a range, which the planner does not drop out of an order by state and number.
-        row_by_row: a search does without its index.
+        row_by_row: a search is asked of each row, and not of its index.
     """
     conditions = _those(wanted.owner, wanted.name, wanted.label)
     state = _indexed_state(wanted)

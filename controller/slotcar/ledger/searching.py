@@ -30,7 +30,10 @@ def by_index(asked: str) -> ColumnElement[bool]:
 
 
 def by_row(asked: str) -> ColumnElement[bool]:
-    """The same condition, asked of each row. One that does not even contain the letters is not split into words."""
+    """The same condition, asked of each row: of an `IS TRUE` the planner does not use the index.
+
+    A row that does not even contain the letters is not split into words.
+    """
     query = _query(asked)
     contained = [func.strpos(_LOWER, word) > 0 for word in _words(asked)]
     return _or_handle(asked, and_(*contained, _has(query).is_(True))) if query else false()

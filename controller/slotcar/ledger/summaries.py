@@ -166,7 +166,7 @@ class Summaries:
         """How many entries a filter finds on all of its pages; `MOST_COUNTED` + 1 stands for more than that."""
         with database.reading(self.engine) as connection:
             if wanted.search:
-                count = _count(connection, queries.among_the_next(connection, wanted))
+                count = _count(connection, queries.scan_conditions(connection, wanted))
                 if count > MOST_COUNTED:
                     return count
             return _count(connection, queries.conditions_of(wanted))

@@ -33,12 +33,12 @@ def book(ledger: Ledger) -> Ledger:
     return ledger
 
 
-@pytest.mark.parametrize(("walked", "most_sorted"), [(0, 0), (0, 1_000), (4, 0), (5_000, 1_000)])
+@pytest.mark.parametrize(("scanned_first", "most_sorted"), [(0, 0), (0, 1_000), (4, 0), (5_000, 1_000)])
 def test_a_search_finds_whole_words_and_a_last_one_that_is_unfinished(
-    book: Ledger, walked: int, most_sorted: int, monkeypatch: pytest.MonkeyPatch
+    book: Ledger, scanned_first: int, most_sorted: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the numbers at which the database changes its way, `queries.WALKED` and `queries.MOST_SORTED`."""
-    monkeypatch.setattr(queries, "WALKED", walked)
+    """Whatever the numbers at which the database changes its way, `queries.SCANNED_FIRST` and `queries.MOST_SORTED`."""
+    monkeypatch.setattr(queries, "SCANNED_FIRST", scanned_first)
     monkeypatch.setattr(queries, "MOST_SORTED", most_sorted)
     for text, places in FOUND.items():
         numbers = [place + 1 for place in places]
@@ -51,9 +51,9 @@ def test_a_search_finds_whole_words_and_a_last_one_that_is_unfinished(
             assert pages == ordered, (text, newest, limit)
 
 
-@pytest.mark.parametrize("walked", [0, 5_000])
-def test_what_a_search_finds_is_counted(book: Ledger, walked: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queries, "WALKED", walked)
+@pytest.mark.parametrize("scanned_first", [0, 5_000])
+def test_what_a_search_finds_is_counted(book: Ledger, scanned_first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "SCANNED_FIRST", scanned_first)
     monkeypatch.setattr(summaries, "MOST_COUNTED", 2)
     for text, places in FOUND.items():
         for newest in (False, True):
