@@ -1,6 +1,7 @@
-"""How the suite is spread over processes (`make test` uses three): a file stays together, and so does all of the lab.
+"""How the suite is spread over processes (`make test` uses three): a file stays together, and so do the files of a lab.
 
-The lab comes first: it is the longest, and its files share one lab in their order.
+The labs come first: they take longest. Most files of `tests/lab` share one lab in their order; those that bring a lab of
+their own up, or leave nothing of a shared one as it was, are the work of a second process.
 
 Random cases are the same ones in every `make test`. `make test-slow` draws new ones (`--hypothesis-profile=new`), and says
 how to meet a failure again; one that was met so becomes an `@example` of its test.
@@ -24,6 +25,11 @@ from tests.support.examples import NEW, SAME
 from tests.support.leftovers import Run
 
 LAB = "tests/lab/"
+#: Of the lab's files, those for the second process.
+LABS_OF_THEIR_OWN = (
+    "test_background", "test_chaos_faults", "test_experiments", "test_mixed_boundary", "test_network_and_cores",
+    "test_slots_through_chaos", "test_transfer", "test_tutorial",
+)  # fmt: skip
 RUN = pytest.StashKey[Run]()
 #: Traffic on the lab's routers is timed: what else runs beside it gives way, by so much.
 NICENESS = 5
@@ -35,10 +41,13 @@ inventories.keep_answers()
 
 
 class ByFile(LoadScopeScheduling):
-    """As xdist's loadfile, but that the lab counts as one file."""
+    """As xdist's loadfile, but that the lab's files count as two."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return LAB if nodeid.startswith(LAB) else nodeid.split("::", 1)[0]
+        file = nodeid.split("::", 1)[0]
+        if not file.startswith(LAB):
+            return file
+        return f"{LAB}own" if file.removeprefix(LAB).removesuffix(".py") in LABS_OF_THEIR_OWN else LAB
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:

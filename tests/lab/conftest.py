@@ -23,11 +23,15 @@ from tests.support.postgres import stop_server
 ROOT = Path(__file__).resolve().parents[2]
 INVENTORY = ROOT / "inventories" / "lab"
 ROUTERS = 4
+#: Processes of a run look for ports in rows of their own: two would find the same ones free.
+ROWS_OF_A_PROCESS = 20
 
 
 def _free_base() -> int:
     """The number before a free row of ports."""
-    for base in range(2600, 4000, 10):
+    process = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    first = 2600 + 10 * ROWS_OF_A_PROCESS * process
+    for base in range(first, first + 10 * ROWS_OF_A_PROCESS, 10):
         if all(_is_free(base + number) for number in range(1, ROUTERS + 1)):
             return base
     raise RuntimeError("no free row of ports for the lab's routers")
