@@ -20,7 +20,7 @@ AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 #: What axe looks for: WCAG 2.2 up to AA, and what it calls good practice.
 _RULES = "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']"
 #: What a browser waits for at most, before a test says what it waited for.
-PATIENCE_MS = 15_000
+PATIENCE_MS = 60_000
 
 
 @pytest.fixture(scope="module")

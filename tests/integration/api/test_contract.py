@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -27,6 +27,7 @@ from slotcar.ledger import open_ledger
 from slotcar.network.model import Network
 from slotcar.settings import Settings
 from tests.integration.api.conftest import GARNET, Running, copied
+from tests.support.examples import examples
 
 CHECKS = [
     not_a_server_error,
@@ -40,7 +41,7 @@ CHECKS = [
 NO_HTTP = (400, b"Invalid HTTP request received.")
 #: What a request that breaks the document must meet; who may not ask at all is told that first.
 STRICT_CHECKS = [*CHECKS, negative_data_rejection, missing_required_header, unsupported_method]
-FEW = settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+SOME = examples(few=4, many=25, suppress_health_check=list(HealthCheck))
 
 #: Statuses that tell of a wrong request; a text that is no ETag matches no version (412).
 REJECTED = [str(status) for status in (400, 401, 403, 404, 405, 412, 415, 421, 422, 428, 429)]
@@ -83,6 +84,6 @@ def check(case: schemathesis.Case, tokens: dict[str, str], who: str) -> None:
 
 @pytest.mark.parametrize("who", ["nobody", Role.OPERATOR.value])
 @schema.parametrize()
-@FEW
+@SOME
 def test_every_answer_is_as_the_document_says(case: schemathesis.Case, tokens: dict[str, str], who: str) -> None:
     check(case, tokens, who)
