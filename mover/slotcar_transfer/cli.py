@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from slotcar_transfer import identity as identities
 from slotcar_transfer.errors import NotAdmitted, Stopped, TransferError
 from slotcar_transfer.identity import PORT, Identity, folder_of
+from slotcar_transfer.profile import Shape
 
 
 class ExitCode(IntEnum):
@@ -68,6 +69,9 @@ def copy(
         typer.Option("--here", envvar="SLOTCAR_TRANSFER_HOST", help="this host's name in Slotcar's inventory"),
     ] = None,
     at_most: Annotated[str | None, typer.Option("--at-most", help="no rate above this, such as 400 Mbit/s")] = None,
+    shape: Annotated[
+        Shape, typer.Option("--shape", help="of what is reserved: from the end, `latest` reserves least in all")
+    ] = Shape.STEADY,
     rtt: Annotated[
         str | None, typer.Option("--rtt", help="the longest round-trip time, for the policer's burst")
     ] = None,
@@ -106,7 +110,7 @@ def copy(
         deadline = None if by is None else deadline_of(by, datetime.now(UTC))
         options = Options(
             by=deadline, service=service, owner=owner, here=here, additional=additional, rtt=rtt, checksum=checksum,
-            at_most_bps=None if at_most is None else rate_of(at_most), stop_at_deadline=stop_at_deadline,
+            at_most_bps=None if at_most is None else rate_of(at_most), shape=shape, stop_at_deadline=stop_at_deadline,
             give_up_s=give_up, labels=_labels(label or ()), scitag=None if scitag is None else scitag_of(scitag),
             collectors=tuple(map(collector_of, firefly_to or ())),
             slotcar=None if deadline is None else opened.enter_context(_controller(context)),
@@ -115,6 +119,8 @@ def copy(
             raise TransferError("--firefly-to needs --scitag: whose connections these are")
         if scitag is not None and via is not None:
             raise TransferError(f"--scitag announces no connections of {via}: it makes its own")
+        if shape is Shape.LATEST and via is not None:
+            raise TransferError(f"--shape latest goes with an additional connection, and {via} has none")
         display = Display()
         if via is not None:
             result = _via(via, source, destination, (sender, receiver), options, display)

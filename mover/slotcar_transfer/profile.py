@@ -5,10 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 #: Slower this long before a lower rate begins: what is on the way has passed the policer by then.
 AHEAD = timedelta(milliseconds=500)
+#: A late promise counts on so many times the rate that the volume needs: what it must do at the end then stays far from
+#: all that the hosts and the line can do.
+LATE_PEAK = 2
+
+
+class Shape(StrEnum):
+    """What the promise looks like, as the controller has it (`shape` of a reservation)."""
+
+    STEADY = "steady"
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+def late_peak_bps(volume_bytes: int, by: datetime, now: datetime) -> int:
+    """The highest rate of a late promise where nobody has said one."""
+    left_us = max(1, (by - now) // timedelta(microseconds=1))
+    return LATE_PEAK * -(-volume_bytes * 8_000_000 // left_us)
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,8 +249,9 @@ def _reservation(
     if options.at_most_bps is not None:
         more["at_most"] = f"{options.at_most_bps} bit/s"
     return Reservation(
-        options.slotcar, name, until, options.service, steering, display.say, display.say, options.owner, more
-    )
+        options.slotcar, name, until, options.service, steering, display.say, display.say, options.owner, more,
+        options.shape,
+    )  # fmt: skip
 
 
 def _dscp(options: Options) -> int | None:

@@ -15,7 +15,7 @@ from slotcar_client.answers import Entry
 from slotcar_client.calls import LIVE
 from slotcar_transfer.errors import NotAdmitted, TransferError, size_text
 from slotcar_transfer.lanes import Steering
-from slotcar_transfer.profile import Profile
+from slotcar_transfer.profile import Profile, Shape, late_peak_bps
 from slotcar_transfer.tcp import ADDITIONAL, BASE
 
 #: On top of the files: records of TLS (22 bytes in 16 KiB), headers of blocks, and TCP's options, which admission does not
@@ -44,7 +44,7 @@ class Ends:
 class Reservation:
     """
     Attributes:
-        name, by, service: as they are asked for.
+        name, by, service, shape: as they are asked for.
         more: further keys of the reservation, such as its labels.
         steering: gets the profile, the code points, and every change.
         say: gets a sentence for people at each change. lost: gets one where there is no reservation any more.
@@ -59,6 +59,7 @@ class Reservation:
     lost: Say = lambda _words: None
     owner: str | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
+    shape: Shape = Shape.STEADY
     handle: str = ""
     state: str = ""
     _last_trouble: str = ""
@@ -159,6 +160,10 @@ class Reservation:
             "destination": {"host": ends.destination, "port": ends.destination_port},
             "by": self.by.astimezone(UTC).isoformat(), **self.more,
         }  # fmt: skip
+        if self.shape is not Shape.STEADY:
+            asked["shape"] = self.shape.value
+        if self.shape is Shape.LATEST and "at_most" not in asked:
+            asked["at_most"] = f"{late_peak_bps(_volume_bytes(remaining_bytes), self.by, datetime.now(UTC))} bit/s"
         if self.owner:
             asked["owner"] = self.owner
         return self.slotcar.create(asked)
@@ -207,8 +212,12 @@ def _same(entry: Entry, ends: Ends) -> bool:
     return (source["port"], destination["port"]) == (ends.source_port, ends.destination_port)
 
 
+def _volume_bytes(size_bytes: int) -> int:
+    return size_bytes + size_bytes * _MORE_PER_MILLE // 1000 + _MORE_BYTES
+
+
 def _volume(size_bytes: int) -> str:
-    return f"{size_bytes + size_bytes * _MORE_PER_MILLE // 1000 + _MORE_BYTES} B"
+    return f"{_volume_bytes(size_bytes)} B"
 
 
 def _refusal(refused: Refused, asked_bytes: int) -> str:

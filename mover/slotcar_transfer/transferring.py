@@ -22,6 +22,7 @@ from slotcar_transfer.http_source import fetch
 from slotcar_transfer.identity import Identity
 from slotcar_transfer.moving import Job, pull, push, relay
 from slotcar_transfer.places import Location, reserved_until
+from slotcar_transfer.profile import Shape
 from slotcar_transfer.reporting import Display, Meter, duration_text
 from slotcar_transfer.reserving import Ends, Reservation
 from slotcar_transfer.staging import Tree
@@ -56,6 +57,7 @@ class Options:
     additional: bool = True
     controlled: bool = True
     at_most_bps: int | None = None
+    shape: Shape = Shape.STEADY
     rtt: str | None = None
     stop_at_deadline: bool = False
     give_up_s: float = 3600.0
@@ -185,7 +187,7 @@ class Transfer:
         until = reserved_until(options.by, self._begun)
         reservation = Reservation(
             options.slotcar, f"transfer-{name}", until, options.service, self._job.steering, self._display.say,
-            self._lost, options.owner, more,
+            self._lost, options.owner, more, options.shape,
         )  # fmt: skip
         # The ports are bound before the connections are made, and an earlier try's are taken again.
         try:

@@ -25,6 +25,7 @@ from slotcar.admission.rates import (
     Crossing,
     Profile,
     RateStep,
+    clipped,
     excess,
     microbits,
     profile_demands,
@@ -225,3 +226,43 @@ def test_progress_moves_what_remains_and_says_what_is_missing(
     difference = microbits(answer.raised) - microbits(answer.given_back)
     clipped_before = sum(step.rate_bps * (step.end_us - max(step.start_us, rest.window.start_us)) for step in before)
     assert difference == moved - clipped_before
+
+
+@examples(50, 200)
+@given(books(), transfers(), st.lists(st.tuples(st.integers(0, 11), st.integers(0, 30)), max_size=6))
+def test_what_is_reserved_moves_the_volume_by_the_deadline_whatever_is_reported(
+    tables: SlotTables, transfer: Transfer, reports: list[tuple[int, int]]
+) -> None:
+    """The profile alone, however much others' room has moved, in every shape: a late one is put off, and never too far."""
+    profile = plan_transfer(tables, transfer, horizon=at(40))
+    if isinstance(profile, TransferRefused):
+        return
+    by_us, now_us, remaining = transfer.window.end_us, transfer.window.start_us, transfer.volume_bytes
+    for minute, more in sorted(reports):
+        if not transfer.window.contains(at(minute)):
+            continue
+        moved = microbits(clipped(profile, now_us, to_us(at(minute))))
+        now_us, remaining = to_us(at(minute)), remaining + -moved // MICROBITS_PER_BYTE - more
+        if remaining <= 0:
+            return
+        free = free_in(tables, transfer.crossings, Window(at(minute), transfer.window.end))
+        answer = progress(transfer, profile, remaining, at(minute), free)
+        assert not answer.missing_bytes
+        profile = answer.profile
+        assert all(transfer.at_least_bps <= step.rate_bps <= transfer.at_most_bps for step in profile)
+        assert tables.fits(*profile_demands(transfer.crossings, profile))
+    assert microbits(clipped(profile, now_us, by_us)) >= remaining * MICROBITS_PER_BYTE
+
+
+@examples(50, 200)
+@given(books(), transfers())
+def test_a_late_profile_leaves_a_tenth_where_nine_tenths_suffice(tables: SlotTables, transfer: Transfer) -> None:
+    late = replace(transfer, shape=Shape.LATEST)
+    profile = plan_transfer(tables, late, horizon=at(40))
+    if isinstance(profile, TransferRefused):
+        return
+    usable = late.usable(free_in(tables, late.crossings, late.window)).profile()
+    spared = [one._replace(rate_bps=one.rate_bps - one.rate_bps // 10) for one in usable]
+    counted = [one for one in spared if one.rate_bps >= late.at_least_bps]
+    suffices = microbits(counted) >= late.microbits
+    assert not (excess(profile, spared) if suffices else excess(profile, usable))

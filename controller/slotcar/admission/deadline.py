@@ -37,6 +37,8 @@ from slotcar.vocabulary import Shape
 
 #: A profile whose rest moves what remains and at most this much more stays as it is, in thousandths.
 KEPT_ABOVE_PERMILLE = 10
+#: A `latest` profile leaves this part of what it could use at a moment, so that it can catch up: one in so many.
+LATE_SPARE = 10
 #: Each step is a boundary on every device of a path.
 MANY_STEPS = 32
 
@@ -79,6 +81,17 @@ class Transfer:
         """What the transfer can use of the free rates in its window: min(at_most, free), and nothing under `at_least`."""
         return free.within(*self.span_us).between(self.at_least_bps, self.at_most_bps)
 
+    def counted_on(self, usable: Free) -> Free:
+        """What a profile of its shape fills: `latest` nine tenths of what is usable, where these move the volume.
+
+        Without, whoever falls behind by a little just before his deadline has nothing left that could be raised.
+        """
+        if self.shape is not Shape.LATEST:
+            return usable
+        less = Free(usable.starts_us, usable.rates_bps - usable.rates_bps // LATE_SPARE, usable.end_us)
+        part = less.between(self.at_least_bps, self.at_most_bps)
+        return part if part.microbits >= self.microbits else usable
+
     @property
     def span_us(self) -> tuple[int, int]:
         return self.window.start_us, self.window.end_us
@@ -104,7 +117,7 @@ def shaped(transfer: Transfer, free: Free) -> Profile | None:
         return None
     steady = transfer.shape is Shape.STEADY
     profile = steady_profile(usable, transfer.microbits, transfer.at_least_bps) if steady else None
-    return whole_seconds(profile or filled(usable, transfer.microbits, transfer.shape), usable)
+    return whole_seconds(profile or filled(transfer.counted_on(usable), transfer.microbits, transfer.shape), usable)
 
 
 def filled(usable: Free, needed_microbits: int, shape: Shape) -> Profile:
@@ -226,7 +239,10 @@ def progress(transfer: Transfer, profile: Profile, remaining_bytes: int, now: da
     if not remaining_bytes:
         return Progress(0, (), (), before)
     start = max(now, transfer.window.start)
-    rest = replace(transfer, volume_bytes=remaining_bytes, window=Window(start, transfer.window.end))
+    # A late profile that has begun goes on: to put it off at each report would switch it off and on.
+    begun = transfer.shape is Shape.LATEST and bool(before) and before[0].start_us <= now_us
+    shape = Shape.STEADY if begun else transfer.shape
+    rest = replace(transfer, volume_bytes=remaining_bytes, window=Window(start, transfer.window.end), shape=shape)
     after, missing = before, 0
     if not 0 <= (microbits(before) - rest.microbits) * 1000 <= rest.microbits * KEPT_ABOVE_PERMILLE:
         usable = rest.usable(free)

@@ -319,7 +319,7 @@ class Written(WrittenTimes):
     shape: Shape = Field(
         default=Shape.STEADY,
         description="Of a volume's profile where there is a choice: few and low steps, or all that is free from the"
-        " beginning, or from the end.",
+        " beginning, or nine tenths of it from the end.",
     )
     recurrence: Annotated[str, WithJsonSchema(_RULE)] | None = Field(
         default=None,

@@ -104,6 +104,23 @@ def test_it_reserves_the_ports_that_it_uses_moves_and_gives_back(asked: Asked) -
     assert ended.messages[0].startswith(f"reserved as {entry['handle']}: ")
 
 
+def test_a_late_promise_is_for_twice_the_needed_rate_and_not_needed_where_the_second_connection_does(
+    asked: Asked,
+) -> None:
+    with asked.world.serve("there"):
+        ended = asked.run("--shape", "latest")
+    arrived_whole(asked.world)
+    [entry] = asked.entries()
+    assert entry["state"] in GIVEN_BACK
+    need = entry["reservation"]["need"]
+    by, made = (datetime.fromisoformat(one) for one in (need["by"], entry["created_at"]))
+    needed_bps = need["volume_bytes"] * 8 / (by - made).total_seconds()
+    assert need["shape"] == "latest"
+    assert need["at_most_bps"] == pytest.approx(2 * needed_bps, rel=0.01)
+    assert list(ended.done["lanes"]) == ["additional"], "nothing was reserved yet"
+    assert "0.000 Mbit/s now" in ended.messages[0]
+
+
 def test_what_is_refused_moves_nothing_and_says_what_would_fit(asked: Asked) -> None:
     fill(asked.world.folder / "source", {"large": 40 * MB})
     asked.api.post("/v1/reservations", json=body(rate="38 Mbit/s", start="now", duration="1 h")).raise_for_status()

@@ -44,6 +44,10 @@ def test_it_reserves_moves_and_gives_back(world: World, as_: As) -> None:
     assert entry["reservation"]["source"]["port"] is None
     missing = world.run("--via", "rclone", str(source), str(target), "--by", "now + 1 h", code=1, **connected)
     assert "needs --from and --to" in missing.err
+    late = world.run(
+        "--via", "rclone", str(source), str(target), "--by", "now + 1 h", "--shape", "latest", code=1, **connected
+    )
+    assert "--shape latest goes with an additional connection" in late.err
 
 
 def test_what_is_wrong_is_said_in_rclones_words(world: World) -> None:

@@ -39,9 +39,9 @@ def book(*taken: tuple[int, int, int], capacity: int = 10) -> SlotTables:
     return tables
 
 
-def steps(*rows: tuple[float, float, int]) -> Profile:
+def steps(*rows: tuple[float, float, float]) -> Profile:
     return tuple(
-        RateStep(to_us(at(0)) + int(a * 60_000_000), to_us(at(0)) + int(b * 60_000_000), rate * UNIT_BPS)
+        RateStep(to_us(at(0)) + int(a * 60_000_000), to_us(at(0)) + int(b * 60_000_000), int(rate * UNIT_BPS))
         for a, b, rate in rows
     )
 
@@ -57,12 +57,21 @@ def test_steady_has_the_fewest_steps_else_under_the_lowest_ceiling() -> None:
     assert two == tuple(step._replace(rate_bps=62) for step in steps((0, 2, 10), (4, 10, 10)))
 
 
-def test_earliest_ends_as_soon_as_may_be_and_latest_begins_as_late() -> None:
-    tables = book((2, 4, 6))
-    assert plan_transfer(tables, transfer(33, shape=Shape.EARLIEST), horizon=HORIZON) == steps(
-        (0, 2, 10), (2, 4, 4), (4, 4.5, 10)
+def test_earliest_ends_as_soon_as_may_be_and_latest_begins_as_late_with_a_tenth_to_spare() -> None:
+    tables = book((2, 4, 5))
+    assert plan_transfer(tables, transfer(34, shape=Shape.EARLIEST), horizon=HORIZON) == steps(
+        (0, 2, 10), (2, 4, 5), (4, 4.4, 10)
     )
-    assert plan_transfer(tables, transfer(65, shape=Shape.LATEST), horizon=HORIZON) == steps((2.75, 4, 4), (4, 10, 10))
+    late = transfer(63, shape=Shape.LATEST)
+    assert plan_transfer(tables, late, horizon=HORIZON) == steps((2, 4, 4.5), (4, 10, 9))
+    bounded = replace(late, volume_bytes=36 * UNIT_BYTES, at_most_bps=5 * UNIT_BPS)
+    assert plan_transfer(tables, bounded, horizon=HORIZON) == steps((2, 10, 4.5))
+
+
+def test_latest_spares_nothing_where_it_needs_all() -> None:
+    tables = book((2, 4, 6))
+    whole = transfer(85, shape=Shape.LATEST)
+    assert plan_transfer(tables, whole, horizon=HORIZON) == steps((0.3, 2, 10), (2, 4, 4), (4, 10, 10))
 
 
 def test_at_most_bounds_every_step_and_at_least_pauses() -> None:
@@ -151,6 +160,15 @@ def test_what_falls_behind_asks_for_more_and_says_what_it_cannot_have() -> None:
     assert report(asked, tables, profile, 35, 5).raised == steps((5, 10, 2))
     behind = report(asked, tables, profile, 40, 5)
     assert (behind.profile, behind.missing_bytes) == (steps((5, 10, 7)), 5 * UNIT_BYTES)
+
+
+def test_a_late_promise_is_put_off_until_it_begins_and_then_follows_what_remains() -> None:
+    asked = transfer(36, shape=Shape.LATEST)
+    tables, profile = planned(asked)
+    assert profile == steps((6, 10, 9))
+    assert report(asked, tables, profile, 36, 3).profile == profile, "nothing was moved, and it still suffices"
+    assert report(asked, tables, profile, 18, 3).profile == steps((8, 10, 9))
+    assert report(asked, tables, profile, 18, 7).profile == steps((7, 10, 6))
 
 
 def test_a_profile_that_is_right_stays_and_a_transfer_that_is_done_has_none() -> None:
