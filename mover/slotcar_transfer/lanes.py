@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from slotcar_transfer import tcp, window
+from slotcar_transfer.pacing import Pace
 from slotcar_transfer.profile import Profile
 from slotcar_transfer.tcp import ADDITIONAL, BASE
 from slotcar_transfer.wire import Channel
@@ -68,6 +70,7 @@ class BaseControl:
         self._channel, self._steering = channel, steering
         self._rate_bps: int | None = -1
         self._window: window.Window | None = None
+        self._pace: Pace | None = None
         self._buffer_bytes = 0
 
     def look(self) -> bool:
@@ -87,11 +90,14 @@ class BaseControl:
             # Nothing is sent. A low pace would do harm: the kernel waits for a packet's length at the pace that it was
             # sent at, and goes on waiting when the pace is higher again.
             return
-        now = tcp.info(self._channel.socket)
-        if rate_bps != self._rate_bps:
-            payload_bps = tcp.payload_of_committed(rate_bps, self._steering.packet_bytes, now.segment_bytes)
-            tcp.pace(self._channel.socket, payload_bps)
+        now, at_s = tcp.info(self._channel.socket), time.monotonic()
+        payload_bps = tcp.payload_of_committed(rate_bps, self._steering.packet_bytes, now.segment_bytes)
+        if rate_bps != self._rate_bps or self._pace is None:
+            self._pace = Pace(now.sent_bytes, at_s)
             self._window = window.first(rate_bps, now.rtt_us or FIRST_RTT_US)
+        elif now.sent_bytes:
+            self._pace = self._pace.after(payload_bps, now.sent_bytes, at_s)
+        tcp.pace(self._channel.socket, self._pace.wanted_bps(payload_bps))
         if not self._steering.controlled:
             return
         assert self._window is not None

@@ -17,7 +17,7 @@ UNLIMITED = (1 << 32) - 1
 SMALLEST_BUFFER_BYTES, LARGEST_BUFFER_BYTES = 64 << 10, 64 << 20
 #: TCP and IPv4 headers without options, as admission counts them (GARA §5.1).
 COUNTED_HEADERS_BYTES = 40
-_INFO = struct.Struct("8B24I4Q")
+_INFO = struct.Struct("8B24I4Q6I4Q2IQ")
 
 
 class Lane(NamedTuple):
@@ -32,7 +32,10 @@ BASE, ADDITIONAL = "base", "additional"
 
 @dataclass(frozen=True, slots=True)
 class TcpInfo:
-    """Of `struct tcp_info`; times in microseconds, the window in segments."""
+    """Of `struct tcp_info`; times in microseconds, the window in segments.
+
+    `sent_bytes`: with what was sent again; 0 of a kernel before 4.19, which does not count it.
+    """
 
     rtt_us: int
     rtt_variation_us: int
@@ -42,6 +45,7 @@ class TcpInfo:
     retransmitted_segments: int
     acknowledged_bytes: int
     received_bytes: int
+    sent_bytes: int
 
 
 def info(connection: socket.socket) -> TcpInfo:
@@ -54,7 +58,7 @@ def info(connection: socket.socket) -> TcpInfo:
     return TcpInfo(
         rtt_us=numbers[15], rtt_variation_us=numbers[16], segment_bytes=numbers[2], window_segments=numbers[18],
         unacknowledged_segments=numbers[4], retransmitted_segments=numbers[23], acknowledged_bytes=numbers[26],
-        received_bytes=numbers[27],
+        received_bytes=numbers[27], sent_bytes=numbers[40],
     )  # fmt: skip
 
 
