@@ -6,9 +6,10 @@ modelled: the base connection a part of its committed rate, the additional ones 
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from slotcar.admission.deadline import Transfer, plan_transfer, progress
@@ -23,8 +24,11 @@ from slotcar.vocabulary import Shape
 LINE_BPS = 1_000_000_000
 LINE: ResourceId = managed_resource("line", "reference")
 CROSSINGS = (Crossing(LINE),)
-#: How often `slotcar transfer` reports what remains.
+#: How often `slotcar transfer` reports what remains; how long before the deadline its reservation ends, at most, and as
+#: a part of the time; and how many times the needed rate a late promise counts on. A test compares them with the mover's.
 STEP_US = 30_000_000
+MARGIN_US, MARGIN_PART = 60_000_000, 20
+LATE_PEAK = 2
 START_US = to_us(datetime(2027, 3, 1, tzinfo=UTC))
 #: Of a transfer: the rate that it needs, in parts of the line, and how long it has. The reference prints neither.
 LEAST_PART, MOST_PART = 0.01, 0.03
@@ -42,7 +46,7 @@ class Method:
         additional: whether it has an unreserved connection, too.
         controlled: whether it reports, and the reservation follows what remains. Without, it reserves so much more that
             its share suffices, until it is done.
-        shape: of its profile, as its reservation asks for it.
+        shape: of its profile, as `slotcar transfer` asks for it.
     """
 
     name: str
@@ -59,6 +63,11 @@ class Asked:
     at_us: int
     by_us: int
     volume_bytes: int
+
+    @property
+    def reserved_until_us(self) -> int:
+        """What `slotcar transfer` asks for: a host that is late fits between this and the deadline."""
+        return self.by_us - min(MARGIN_US, (self.by_us - self.at_us) // MARGIN_PART)
 
 
 @dataclass(slots=True)
@@ -139,8 +148,10 @@ class Simulation:
 
     def _admit(self, asked: Asked) -> None:
         volume = asked.volume_bytes if self.method.controlled else int(asked.volume_bytes / self.method.share)
-        window = Window.of_us(asked.at_us, asked.by_us)
+        window = Window.of_us(asked.at_us, asked.reserved_until_us if self.method.controlled else asked.by_us)
         transfer = Transfer(volume, window, CROSSINGS, shape=self.method.shape)
+        if self.method.shape is Shape.LATEST:
+            transfer = replace(transfer, at_most_bps=LATE_PEAK * transfer.needed_bps)
         profile = plan_transfer(self.tables, transfer, horizon=window.end)
         if isinstance(profile, TransferRefused):
             self.refused += 1
@@ -151,7 +162,7 @@ class Simulation:
     def _report(self, now_us: int) -> None:
         """Each says what remains, and its reservation follows (NICT: remaining volume / remaining time)."""
         for one in self.moving if self.method.controlled else ():
-            if now_us <= one.asked.at_us or now_us >= one.asked.by_us:
+            if now_us <= one.asked.at_us or now_us >= one.asked.reserved_until_us:
                 continue
             self._give_back(one)
             now = from_us(now_us)
@@ -187,6 +198,19 @@ class Simulation:
             if after_s > 0 and now_us >= one.asked.by_us:
                 self.late_by_s.append(after_s)
         self.moving = left
+
+
+def reserved_by_rule(without_control: float) -> float:
+    """The part of a volume that remaining volume by remaining time reserves, where the additional connection's rate is
+    constant, a part k of the needed one: 1 - k (1 - e^(-1/k)).
+
+    Where k differs from transfer to transfer it is no less: the function is convex.
+
+    Args:
+        without_control: the part that the needed rate reserves until the volume is moved, 1 / (1 + k); between 0 and 1.
+    """
+    k = 1 / without_control - 1
+    return 1 + k * math.expm1(-1 / k)
 
 
 def simulated(method: Method, background: float, asked: Sequence[Asked]) -> Outcome:

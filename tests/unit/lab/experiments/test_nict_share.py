@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slotcar.timebase import Window
+from slotcar.timebase import Window, to_us
 from slotcar_lab.experiments import nict_share
 from slotcar_lab.experiments.model import Verdict
-from slotcar_lab.experiments.nict_share import ONE, ONE_TCP, OURS, TWO, load_of
+from slotcar_lab.experiments.nict_share import LATEST, ONE, ONE_TCP, STEADY, TWO, load_of, model
 from slotcar_lab.experiments.nict_share.model import (
     LINE,
     LINE_BPS,
@@ -19,9 +20,13 @@ from slotcar_lab.experiments.nict_share.model import (
     Simulation,
     arrivals,
     background_at,
+    reserved_by_rule,
     simulated,
     span_us,
 )
+from slotcar_transfer.places import reserved_until
+from slotcar_transfer.profile import LATE_PEAK
+from slotcar_transfer.transferring import REPORT_S
 
 SECOND_US = 1_000_000
 #: 2 % of the line for an hour.
@@ -67,7 +72,7 @@ def test_a_second_connection_ends_early_and_gives_back() -> None:
 
 
 def test_control_reserves_less_the_more_is_done() -> None:
-    fixed, following = Simulation(replace(TWO, share=0.969), 0.96), Simulation(OURS, 0.96)
+    fixed, following = Simulation(replace(TWO, share=0.986), 0.96), Simulation(STEADY, 0.96)
     for run in (fixed, following):
         assert run.run([LONE]).late == 0
     assert reserved_s(following) < 0.8 * reserved_s(fixed)
@@ -75,15 +80,47 @@ def test_control_reserves_less_the_more_is_done() -> None:
 
 def test_a_base_connection_that_gets_less_than_its_rate_is_made_up_for() -> None:
     """Nothing is free: the report of what remains raises the rate, and the whole is moved in time but for the last."""
-    run = Simulation(OURS, 1.0)
+    run = Simulation(STEADY, 1.0)
     outcome = run.run([LONE])
     assert outcome.late_by_s < STEP_US / SECOND_US
-    assert reserved_s(run) == pytest.approx(0.02 * 3_600 / 0.969, rel=0.01)
+    assert reserved_s(run) == pytest.approx(0.02 * 3_600 / 0.986, rel=0.01)
+
+
+def test_a_late_promise_reserves_least_and_is_kept_with_and_without_a_second_connection() -> None:
+    """What is free moves a third of it before anything is reserved; with nothing free all of it is reserved, late."""
+    steady, latest = Simulation(STEADY, 0.992), Simulation(LATEST, 0.992)
+    alone = Simulation(LATEST, 1.0)
+    for run in (steady, latest, alone):
+        outcome = run.run([LONE])
+        assert (outcome.refused, outcome.late) == (0, 0)
+    assert reserved_s(latest) < 0.8 * reserved_s(steady)
+    assert reserved_s(alone) == pytest.approx(0.02 * 3_600 / 0.986, rel=0.01)
+
+
+def test_what_is_said_of_the_mover_is_the_movers() -> None:
+    now = datetime(2027, 3, 1, tzinfo=UTC)
+    for minutes in (5, 90):
+        by = now + timedelta(minutes=minutes)
+        asked = Asked(to_us(now), to_us(by), 1)
+        assert asked.reserved_until_us == to_us(reserved_until(by, now))
+    assert (model.STEP_US, model.LATE_PEAK) == (REPORT_S * SECOND_US, LATE_PEAK)
+
+
+@pytest.mark.parametrize("k", [0.2, 0.83, 3.0])
+def test_the_arithmetic_of_the_rule_is_that_of_its_steps(k: float) -> None:
+    """Needed rate 1, time 1: what is reserved and the second connection move the rest, in small steps."""
+    steps = 100_000
+    rest, reserved = 1.0, 0.0
+    for step in range(steps):
+        rate = max(0.0, rest) / (1 - step / steps)
+        reserved += rate / steps
+        rest -= (rate + k) / steps
+    assert reserved_by_rule(1 / (1 + k)) == pytest.approx(reserved, abs=1e-3)
 
 
 def test_all_is_given_back_at_the_end_and_no_moment_has_more_than_the_line() -> None:
     asked = arrivals(30, 0.3, 5)
-    run = Simulation(OURS, 0.7)
+    run = Simulation(STEADY, 0.7)
     run.run(asked)
     whole = Window.of_us(START_US, max(one.by_us for one in asked) + 1)
     assert run.tables.peak(LINE, whole) == 0
@@ -92,14 +129,14 @@ def test_all_is_given_back_at_the_end_and_no_moment_has_more_than_the_line() -> 
 
 def test_what_does_not_fit_is_refused_and_the_others_are_not() -> None:
     large = replace(LONE, volume_bytes=LINE_BPS * 3_000 // 8)
-    outcome = simulated(OURS, 0.9, [large, large, LONE])
+    outcome = simulated(STEADY, 0.9, [large, large, LONE])
     assert outcome.refused == 1
 
 
 def test_a_transfer_that_is_not_done_by_its_deadline_is_counted_late() -> None:
-    outcome = simulated(replace(OURS, share=0.5, controlled=False, additional=False), 0.9, [LONE])
+    outcome = simulated(replace(STEADY, share=0.5, controlled=False, additional=False), 0.9, [LONE])
     assert outcome.late == 0, "a reservation for so small a share suffices"
-    halved = Simulation(replace(OURS, share=0.5), 0.99999)
+    halved = Simulation(replace(STEADY, share=0.5), 0.99999)
     assert halved.run([replace(LONE, volume_bytes=LINE_BPS * 3_500 // 8)]).late == 1
 
 
