@@ -4,7 +4,8 @@
     ends.py send FOLDER METHOD RATE_BPS DSCP SECONDS
 
 `send` prints a line of JSON each half second: TCP's payload that is acknowledged, and segments sent again. METHOD is
-`proposed` (the mover as it is), `fixed` (no pacing, a fixed greatest window) or `newreno` (no pacing, the kernel's Reno).
+`proposed` (the mover as it is), or `fixed` and `newreno`: the kernel's Reno without pacing, whose window the route may
+bound.
 """
 
 from __future__ import annotations
@@ -29,8 +30,6 @@ from slotcar_transfer.wire import Channel
 #: More than any run moves; it is sparse, and takes no place.
 FILE_BYTES = 400_000_000
 LOOK_S = 0.5
-#: Of the fixed window: the path's round trip without a queue, and some room.
-FIXED_RTT_US = 40_000
 
 
 def serve(folder: Path, address: str, port: int) -> None:
@@ -61,8 +60,6 @@ def send(folder: Path, method: str, rate_bps: int, dscp: int, seconds: float) ->
         control = prepare(lane, channel, steering)
         if method != "proposed" and not tcp.congestion_control(channel.socket, "reno"):
             print(json.dumps({"note": "the kernel has no Reno for this user"}), flush=True)
-        if method == "fixed":
-            tcp.buffer(channel.socket, rate_bps * FIXED_RTT_US // 8_000_000)
         return control
 
     setattr(sending, "prepare", prepared)  # noqa: B010 - the methods to compare with are no part of the mover
