@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from slotcar_lab.client import LabProcess
 from slotcar_lab.control import Lab
 from slotcar_lab.experiments import nict_af
 from slotcar_lab.experiments.bench import Bench, Udp, bench
+from slotcar_lab.movers import acquaint, mover, python
 from slotcar_lab.requirements import Backend
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.lab.conftest import _free_base
@@ -26,7 +26,6 @@ from tests.support import relay
 from tests.support.controllers import wait_for
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(1_200)]
-ROOT = Path(__file__).resolve().parents[2]
 SOURCE, SINK, SINK_ADDRESS = "source-a", "sink-a", "10.30.21.2"
 FILES, LARGE_BYTES = 1_000, 36_000_000
 #: Of the host's own, where it finds the controller.
@@ -59,26 +58,8 @@ def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
         yield made
 
 
-def python(lab: Lab) -> str:
-    """This one, where a node of the lab finds it."""
-    return lab.inside(Path(sys.executable))
-
-
-def mover(lab: Lab, home: str, *words: str) -> list[str]:
-    environment = {
-        "PYTHONPATH": f"{lab.inside(ROOT / 'mover')}:{lab.inside(ROOT / 'client')}", "PYTHONDONTWRITEBYTECODE": "1",
-        "SLOTCAR_TRANSFER_HOME": home, "SLOTCAR_API": f"http://127.0.0.1:{API_PORT}",
-    }  # fmt: skip
-    said = [f"{name}={value}" for name, value in environment.items()]
-    return ["env", *said, python(lab), "-m", "slotcar_transfer", *words]
-
-
-def acquaint(lab: Lab, folder: str) -> None:
-    """Each end makes its key, and knows the other one's."""
-    ends = {node: f"{folder}/{node}" for node in (SOURCE, SINK)}
-    keys = {node: lab.check(node, mover(lab, home, "key", "--name", node), 180) for node, home in ends.items()}
-    lab.check(SOURCE, mover(lab, ends[SOURCE], "trust", SINK, "-", "--address", SINK_ADDRESS), 180, keys[SINK])
-    lab.check(SINK, mover(lab, ends[SINK], "trust", SOURCE, "-"), 180, keys[SOURCE])
+def command(lab: Lab, home: str, *words: str) -> list[str]:
+    return mover(lab, home, *words, SLOTCAR_API=f"http://127.0.0.1:{API_PORT}")
 
 
 @contextmanager
@@ -110,11 +91,11 @@ def moved(bench: Bench, folder: str) -> tuple[int, list[dict[str, Any]]]:
     """The exit status of the command, and what it said."""
     by = ("--by", f"now + {BY_S} s", "--service", "assured-rate", "--owner", "nict", "--here", SOURCE)
     with bench.lab.popen(
-        SOURCE, mover(bench.lab, f"{folder}/{SOURCE}", f"{folder}/run", f"{SINK}:run", *by)
-    ) as command:
-        code = command.wait(BY_S + 300)
-        assert command.stderr == "", command.stderr[-2000:]
-        return code, [json.loads(line) for line in command.stdout.splitlines()]
+        SOURCE, command(bench.lab, f"{folder}/{SOURCE}", f"{folder}/run", f"{SINK}:run", *by)
+    ) as process:
+        code = process.wait(BY_S + 300)
+        assert process.stderr == "", process.stderr[-2000:]
+        return code, [json.loads(line) for line in process.stdout.splitlines()]
 
 
 def base_share(documents: list[dict[str, Any]]) -> float:
@@ -139,8 +120,8 @@ def test_a_thousand_files_and_a_large_one_arrive_by_their_deadline_on_a_full_lin
     lab, folder = ready.lab, "/tmp/transfer"  # noqa: S108 - of the lab's hosts
     lab.check(SOURCE, ["mkdir", "-p", f"{folder}/into"])
     lab.check(SOURCE, [python(lab), "-c", FILL, f"{folder}/run", str(FILES), str(LARGE_BYTES)], 180)
-    acquaint(lab, folder)
-    serving = lab.popen(SINK, mover(lab, f"{folder}/{SINK}", "serve", f"{folder}/into", "--address", SINK_ADDRESS))
+    acquaint(lab, folder, SOURCE, SINK, SINK_ADDRESS)
+    serving = lab.popen(SINK, command(lab, f"{folder}/{SINK}", "serve", f"{folder}/into", "--address", SINK_ADDRESS))
     full_bps = LINK_BPS * PAYLOAD_BYTES // LINE_BYTES
     with serving, controller_at_the_source(ready, folder):
         wait_for(lambda: said(serving, "serves"), "the receiver", 180)
