@@ -127,8 +127,8 @@ EXPERIMENT = Experiment(
         " that the whole needed; from then on the reservation follows remaining volume by remaining time, which is the"
         " reference's rule from the beginning on, and the shape `steady`. That rule cannot reserve 8.0 % of the line where"
         " two connections without control reserve 18.0 %, unless the additional connection gets faster while a transfer"
-        " runs, or NewReno's share is about 0.7 and not 0.79. Other volumes (0.5 to 10 % of the line), other times (10"
-        " minutes to 4 hours) and other seeds give 11 to 12 % by steady and 1.6 to 4.2 % by latest. What a late promise"
+        " runs, or NewReno's share is about 0.7 and not 0.79. Other seeds, volumes of 0.5 to 10 % of the line and times"
+        " of 10 minutes to 4 hours give 11 to 12 % by steady and 2 to 5 % by latest. What a late promise"
         " costs: a transfer whose second connection gets little is done at its deadline, and not before."
     ),
 )
