@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -210,14 +210,21 @@ class LabProcess:
 
 
 def start(
-    address: AgentAddress, node: str, argv: Sequence[str], *, stdin: bool = False, python: str | None = None
+    address: AgentAddress,
+    node: str,
+    argv: Sequence[str],
+    *,
+    stdin: bool = False,
+    python: str | None = None,
+    modules: Mapping[str, str] | None = None,
 ) -> LabProcess:
     """Start a command on a node; `node` "" is the machine that holds the namespaces.
 
     Args:
         python: the text of a program that a copy of the agent runs, with `argv` as its own, in place of a command.
+        modules: texts of the modules that this program imports, by their full names.
     """
-    program: dict[str, Any] = {} if python is None else {"python": python}
+    program: dict[str, Any] = {} if python is None else {"python": python, "modules": dict(modules or {})}
     return LabProcess(address.open("exec", node=node, argv=list(argv), stdin=stdin, **program), argv)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import inspect
 import json
 import secrets
 import subprocess
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from slotcar_lab import client, kernel, keys, plan, ports, probe, requirements
@@ -109,13 +111,18 @@ class Lab:
         """Start a command on a node and let it run; it ends with the object, or with this program."""
         return client.start(self.address, self._known(node), argv, stdin=stdin)
 
-    def start_python(self, node: str, program: Path, *arguments: str, stdin: bool = False) -> client.LabProcess:
+    def start_python(
+        self, node: str, program: Path, *arguments: str, stdin: bool = False, modules: Sequence[ModuleType] = ()
+    ) -> client.LabProcess:
         """Start a Python program of this machine on a node, as `popen` does a command; the standard library is there.
 
-        Its text goes along: a guest keeps what it once read of this machine's files, and would run an older one.
+        Its text and that of its modules go along: a guest keeps what it once read of this machine's files, and would run
+        older ones.
         """
-        argv = (program.name, *arguments)
-        return client.start(self.address, self._known(node), argv, stdin=stdin, python=program.read_text())
+        argv, texts = (program.name, *arguments), {module.__name__: inspect.getsource(module) for module in modules}
+        return client.start(
+            self.address, self._known(node), argv, stdin=stdin, python=program.read_text(), modules=texts
+        )
 
     def inside(self, path: Path) -> str:
         """Where a node finds a file of this machine: a guest has a `/tmp` and a `/run` of its own."""

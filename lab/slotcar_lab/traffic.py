@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from slotcar_lab.agent import datagrams
 from slotcar_lab.client import LabProcess
 from slotcar_lab.control import Lab
 from slotcar_lab.errors import LabError
@@ -85,7 +86,9 @@ class Flow:
         offset = lab.clock_offset()
         self._offset_s = offset.offset_us / 1e6
         self._receiver, self._sender = (
-            lab.start_python(node, SCRIPT, f"{self.protocol}-{role}", json.dumps(spec), stdin=True)
+            lab.start_python(
+                node, SCRIPT, f"{self.protocol}-{role}", json.dumps(spec), stdin=True, modules=(datagrams,)
+            )
             for node, role in ((destination, "receive"), (source, "send"))
         )
         try:

@@ -133,7 +133,8 @@ class Agent:
 def _start(request: dict[str, Any]) -> Child:
     """The command or the program of a request, in the namespaces of the calling thread."""
     if "python" in request:
-        return Forked(request["python"], list(request["argv"]), stdin=bool(request.get("stdin")))
+        stdin, modules = bool(request.get("stdin")), request.get("modules")
+        return Forked(request["python"], list(request["argv"]), stdin=stdin, modules=modules)
     return subprocess.Popen(
         list(request["argv"]),
         stdin=subprocess.PIPE if request.get("stdin") else subprocess.DEVNULL,

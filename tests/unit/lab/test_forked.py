@@ -43,6 +43,16 @@ assert run(source, "a", "b", stdin=b"words") == (0, "__main__ ['program.py', 'a'
 """)
 
 
+def test_the_modules_that_it_imports_are_those_that_came_with_it() -> None:
+    drive("""
+import slotcar_lab.agent.wire
+sent = {"slotcar_lab.agent.wire": "WORD = 'sent'", "other": "from slotcar_lab.agent.wire import WORD"}
+with Forked("import other; print(other.WORD)", ["program.py"], stdin=False, modules=sent) as child:
+    assert child.stdout.read() == b"sent\\n", child.stderr.read()
+assert not hasattr(slotcar_lab.agent.wire, "WORD"), "nor does the agent itself change"
+""")
+
+
 def test_its_status_is_the_programs_and_a_failure_says_where_it_was() -> None:
     drive("""
 assert run("raise SystemExit(3)")[0] == 3

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slotcar_lab.agent.traffic import HEADROOM, Ceiling, Shaper
+from slotcar_lab.agent.datagrams import HEADROOM
+from slotcar_lab.agent.traffic import Ceiling, Shaper
 
 PACKETS_PS, BUCKET = 500.0, (4, 0.02)
 
