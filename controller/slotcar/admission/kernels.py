@@ -60,26 +60,38 @@ def find_slot(state: State, resource: int, time: int) -> int:
 
 
 @kernel
-def find_index(times: Ints, count: int, time: int) -> int:
-    """Index of the last of `count` ascending times that is at most `time` (the first is)."""
+def find_end(state: State, resource: int) -> int:
+    """The directory slot behind a resource's last one."""
+    return int(state.meta[resource, OFF] + state.meta[resource, LEN])
+
+
+@kernel
+def find_index(state: State, slot: int, time: int) -> int:
+    """Index of the last breakpoint of a slot's block that is at most at `time` (the first is)."""
+    block = state.dirs[BLOCK_ID, slot]
     low = 0
-    length = count
+    length = state.dirs[COUNT, slot]
     while length > 1:
         half = length >> 1
-        if times[low + half] <= time:
+        if state.pool[block, TIMES, low + half] <= time:
             low += half
         length -= half
     return low
 
 
 @kernel
+def level_at(state: State, slot: int, index: int) -> int:
+    """The level from a breakpoint on."""
+    return int(state.pool[state.dirs[BLOCK_ID, slot], LEVELS, index] + state.dirs[LAZY, slot])
+
+
+@kernel
 def peak(state: State, resource: int, start: int, end: int) -> int:
     """The highest level in `[start, end)`."""
     slot = find_slot(state, resource, start)
-    last = state.meta[resource, OFF] + state.meta[resource, LEN]
-    block = state.dirs[BLOCK_ID, slot]
-    index = find_index(state.pool[block, TIMES], state.dirs[COUNT, slot], start)
-    highest: int = state.pool[block, LEVELS, index] + state.dirs[LAZY, slot]
+    last = find_end(state, resource)
+    index = find_index(state, slot, start)
+    highest: int = level_at(state, slot, index)
     index += 1
     while slot < last:
         block = state.dirs[BLOCK_ID, slot]
@@ -124,8 +136,8 @@ def worst(state: State, resource: int, start: int, end: int, limit: int) -> tupl
     since: int = BEGINNING  # where the period over the limit that is being walked began
     open_ended = False  # that period holds the highest level so far
     slot = find_slot(state, resource, start)
-    index = find_index(state.pool[state.dirs[BLOCK_ID, slot], TIMES], state.dirs[COUNT, slot], start)
-    while slot < state.meta[resource, OFF] + state.meta[resource, LEN]:
+    index = find_index(state, slot, start)
+    while slot < find_end(state, resource):
         block, lazy = state.dirs[BLOCK_ID, slot], state.dirs[LAZY, slot]
         count = state.dirs[COUNT, slot]
         if state.dirs[HIGHEST, slot] <= limit:
@@ -155,9 +167,9 @@ def worst(state: State, resource: int, start: int, end: int, limit: int) -> tupl
 def lowest(state: State, resource: int, start: int, end: int) -> int:
     """The lowest level in `[start, end)`."""
     slot = find_slot(state, resource, start)
-    index = find_index(state.pool[state.dirs[BLOCK_ID, slot], TIMES], state.dirs[COUNT, slot], start)
+    index = find_index(state, slot, start)
     least: int = FOREVER
-    while slot < state.meta[resource, OFF] + state.meta[resource, LEN]:
+    while slot < find_end(state, resource):
         block = state.dirs[BLOCK_ID, slot]
         for i in range(index, state.dirs[COUNT, slot]):
             if state.pool[block, TIMES, i] >= end:
@@ -174,10 +186,8 @@ def end_of_last_excess(state: State, resource: int, start: int, end: int, limit:
 
     The period is followed past `end`, to the first moment that is within the limit again.
     """
-    bottom = state.meta[resource, OFF]
-    top = bottom + state.meta[resource, LEN]
     slot = find_slot(state, resource, end - 1)
-    index = find_index(state.pool[state.dirs[BLOCK_ID, slot], TIMES], state.dirs[COUNT, slot], end - 1)
+    index = find_index(state, slot, end - 1)
     # Backwards to the last level over the limit; a segment that ends by `start` is no part of the window.
     following: int = FOREVER
     while True:
@@ -196,7 +206,7 @@ def end_of_last_excess(state: State, resource: int, start: int, end: int, limit:
         slot -= 1
         index = state.dirs[COUNT, slot] - 1
     # Forwards to the first level within it.
-    while slot < top:
+    while slot < find_end(state, resource):
         block, lazy = state.dirs[BLOCK_ID, slot], state.dirs[LAZY, slot]
         for i in range(index, state.dirs[COUNT, slot]):
             if state.pool[block, LEVELS, i] + lazy <= limit:
@@ -207,15 +217,7 @@ def end_of_last_excess(state: State, resource: int, start: int, end: int, limit:
 
 
 @kernel
-def nearest_shift(
-    state: State,
-    resources: Ints,
-    limits: Ints,
-    starts: Ints,
-    ends: Ints,
-    least: int,
-    most: int,
-) -> int:
+def nearest_shift(state: State, resources: Ints, limits: Ints, starts: Ints, ends: Ints, least: int, most: int) -> int:
     """The least shift in `least .. most` by which all windows together fit on all resources; -1 where none does.
 
     `limits[r, w]` is the highest level of resource r beside which window w fits.
@@ -248,14 +250,14 @@ def make_breakpoint(state: State, resource: int, time: int) -> int:
     """A breakpoint at `time`, made where there is none; gives its directory slot. May use one free block and slot."""
     slot = find_slot(state, resource, time)
     block, count = state.dirs[BLOCK_ID, slot], state.dirs[COUNT, slot]
-    index = find_index(state.pool[block, TIMES], count, time)
+    index = find_index(state, slot, time)
     if state.pool[block, TIMES, index] == time:
         return slot
     if count == BLOCK:
         split_block(state, resource, slot)
         slot = find_slot(state, resource, time)
         block, count = state.dirs[BLOCK_ID, slot], state.dirs[COUNT, slot]
-        index = find_index(state.pool[block, TIMES], count, time)
+        index = find_index(state, slot, time)
     for i in range(count, index + 1, -1):
         state.pool[block, TIMES, i] = state.pool[block, TIMES, i - 1]
         state.pool[block, LEVELS, i] = state.pool[block, LEVELS, i - 1]
@@ -270,7 +272,7 @@ def split_block(state: State, resource: int, slot: int) -> None:
     """The upper half of a block goes to a free one, in the slot behind it."""
     state.head[FREE] -= 1
     block, other = state.dirs[BLOCK_ID, slot], state.free[state.head[FREE]]
-    for i in range(state.meta[resource, OFF] + state.meta[resource, LEN], slot + 1, -1):
+    for i in range(find_end(state, resource), slot + 1, -1):
         for row in range(5):
             state.dirs[row, i] = state.dirs[row, i - 1]
     state.meta[resource, LEN] += 1
@@ -303,17 +305,12 @@ def drop_breakpoint_if_flat(state: State, resource: int, time: int) -> None:
     """Takes the breakpoint at `time` away where the level does not change there."""
     slot = find_slot(state, resource, time)
     block, count = state.dirs[BLOCK_ID, slot], state.dirs[COUNT, slot]
-    index = find_index(state.pool[block, TIMES], count, time)
-    level = state.pool[block, LEVELS, index] + state.dirs[LAZY, slot]
+    index = find_index(state, slot, time)
     if index > 0:
-        before = state.pool[block, LEVELS, index - 1] + state.dirs[LAZY, slot]
+        before = level_at(state, slot, index - 1)
     else:  # never the first block: its first breakpoint is at BEGINNING, where no window starts or ends
-        previous = slot - 1
-        before = (
-            state.pool[state.dirs[BLOCK_ID, previous], LEVELS, state.dirs[COUNT, previous] - 1]
-            + state.dirs[LAZY, previous]
-        )
-    if level != before:
+        before = level_at(state, slot - 1, state.dirs[COUNT, slot - 1] - 1)
+    if level_at(state, slot, index) != before:
         return
     for i in range(index, count - 1):
         state.pool[block, TIMES, i] = state.pool[block, TIMES, i + 1]
@@ -335,7 +332,7 @@ def drop_slots(state: State, resource: int, slot: int, number: int) -> None:
     for i in range(slot, slot + number):
         state.free[state.head[FREE]] = state.dirs[BLOCK_ID, i]
         state.head[FREE] += 1
-    for i in range(slot, state.meta[resource, OFF] + state.meta[resource, LEN] - number):
+    for i in range(slot, find_end(state, resource) - number):
         for row in range(5):
             state.dirs[row, i] = state.dirs[row, i + number]
     state.meta[resource, LEN] -= number
@@ -344,7 +341,7 @@ def drop_slots(state: State, resource: int, slot: int, number: int) -> None:
 @kernel
 def merge_with_next(state: State, resource: int, slot: int) -> None:
     """Joins a sparse block with the next where both fill half a block at most: removals leave no crumbs."""
-    if slot + 1 >= state.meta[resource, OFF] + state.meta[resource, LEN]:
+    if slot + 1 >= find_end(state, resource):
         return
     block, other = state.dirs[BLOCK_ID, slot], state.dirs[BLOCK_ID, slot + 1]
     count, more = state.dirs[COUNT, slot], state.dirs[COUNT, slot + 1]
@@ -365,10 +362,10 @@ def raise_level(state: State, resource: int, start: int, end: int, rate: int) ->
     make_breakpoint(state, resource, start)
     last = make_breakpoint(state, resource, end)
     slot = find_slot(state, resource, start)
-    index = find_index(state.pool[state.dirs[BLOCK_ID, slot], TIMES], state.dirs[COUNT, slot], start)
+    index = find_index(state, slot, start)
     while slot <= last:
         block, count = state.dirs[BLOCK_ID, slot], state.dirs[COUNT, slot]
-        stop = find_index(state.pool[block, TIMES], count, end) if slot == last else count
+        stop = find_index(state, slot, end) if slot == last else count
         if index == 0 and stop == count:
             state.dirs[LAZY, slot] += rate
             state.dirs[HIGHEST, slot] += rate
@@ -383,14 +380,7 @@ def raise_level(state: State, resource: int, start: int, end: int, rate: int) ->
 
 
 @kernel
-def raise_all(
-    state: State,
-    resources: Ints,
-    rates: Ints,
-    starts: Ints,
-    ends: Ints,
-    begin: int,
-) -> int:
+def raise_all(state: State, resources: Ints, rates: Ints, starts: Ints, ends: Ints, begin: int) -> int:
     """Adds `rates[r, w]` to resource r over window w, from the `begin`th (window, resource) pair on.
 
     Returns:
