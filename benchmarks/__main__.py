@@ -1,11 +1,11 @@
-"""`python -m benchmarks [NAME…] [--quick]`: runs, prints a table, writes `benchmarks/out/NAME.json`."""
+"""`python -m benchmarks [NAME…] [--quick] [--beside CHECKOUT]`: runs, prints a table, writes `benchmarks/out/NAME.json`."""
 
 from __future__ import annotations
 
 import importlib
 import json
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,11 +17,13 @@ from rich.status import Status
 from rich.table import Table
 
 import benchmarks
-from benchmarks.common import Figure, machine
+from benchmarks import beside
+from benchmarks.common import Figure, Say, machine
 from slotcar_lab.experiments.setting import commit
 
+BESIDE = "beside"
 OUT = Path(__file__).parent / "out"
-NOT_A_BENCHMARK = {"__main__", "common"}
+NOT_A_BENCHMARK = {"__main__", "common", BESIDE}
 
 
 def names() -> list[str]:
@@ -32,6 +34,14 @@ def names() -> list[str]:
 def main(
     chosen: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="All where none is named.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="The small sizes only.")] = False,
+    other: Annotated[
+        Path | None,
+        typer.Option(
+            "--beside",
+            metavar="CHECKOUT",
+            help="Run them by turns here and in another checkout with a .venv of its own, and compare.",
+        ),
+    ] = None,
 ) -> None:
     """Measure, print a table, write benchmarks/out/NAME.json."""
     unknown = sorted(set(chosen or ()) - set(names()))
@@ -40,25 +50,43 @@ def main(
     progress, shown = Console(stderr=True), Console()
     if not shown.is_terminal:
         shown = Console(width=150)
-    for name in chosen or names():
-        rows: list[Figure] = []
-        try:
-            with progress.status(name) as status:
-                measured = importlib.import_module(f"benchmarks.{name}").measure(quick, partial(_say, status, name))
-                for row in measured:
-                    rows.append(row)  # what was measured before a failure is kept
-        finally:
-            OUT.mkdir(exist_ok=True)
-            (OUT / f"{name}.json").write_text(json.dumps(document(name, rows, quick=quick), indent=1) + "\n")
-            shown.print(table(name, rows))
+    if other is not None:
+        said = f"{' '.join(chosen or ())} --beside CHECKOUT".strip()
+        _run(BESIDE, said, partial(beside.measure, chosen or names(), other.resolve()), quick, progress, shown)
+    else:
+        for name in chosen or names():
+            _run(name, name, importlib.import_module(f"benchmarks.{name}").measure, quick, progress, shown)
     shown.print(machine(), style="dim", highlight=False, soft_wrap=True)
 
 
-def document(name: str, rows: Sequence[Figure], *, quick: bool = False) -> dict[str, Any]:
-    """What `schemas/benchmark.schema.json` describes: the figures, and what measured them where and when."""
+def _run(
+    name: str,
+    said: str,
+    measure: Callable[[bool, Say], Iterable[Figure]],
+    quick: bool,
+    progress: Console,
+    shown: Console,
+) -> None:
+    rows: list[Figure] = []
+    try:
+        with progress.status(name) as status:
+            for row in measure(quick, partial(_say, status, name)):
+                rows.append(row)  # what was measured before a failure is kept
+    finally:
+        OUT.mkdir(exist_ok=True)
+        (OUT / f"{name}.json").write_text(json.dumps(document(said, rows, quick=quick), indent=1) + "\n")
+        shown.print(table(name, rows))
+
+
+def document(names: str, rows: Sequence[Figure], *, quick: bool = False) -> dict[str, Any]:
+    """What `schemas/benchmark.schema.json` describes: the figures, and what measured them where and when.
+
+    Args:
+        names: the command's arguments: the benchmarks that were named.
+    """
     return {
         "version": 1,
-        "command": f"python -m benchmarks {name}{' --quick' if quick else ''}",
+        "command": f"python -m benchmarks {names}{' --quick' if quick else ''}",
         "commit": commit(),
         "machine": machine(),
         "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),

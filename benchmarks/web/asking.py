@@ -9,7 +9,7 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,11 +17,9 @@ from urllib.parse import quote
 
 import httpx
 import numpy as np
-import psutil
 from fastapi import FastAPI
-from sqlalchemy import text
 
-from benchmarks.common import Figure, Say
+from benchmarks.common import Figure, Say, database_cpu_s
 from benchmarks.web import painting
 from benchmarks.web.world import World
 from slotcar.api.context import Context
@@ -46,9 +44,9 @@ def measure(url: str, made: World, name: str, say: Say) -> Iterator[Figure]:
     with opened(url, made) as (app, ledger):
         for title, (kind, addresses) in asked(made, ledger).items():
             say(f"{name}: {title}")
-            database_s, began = _database_cpu_s(ledger), time.process_time()
+            database_s, began = database_cpu_s(url), time.process_time()
             times_ms, texts = asyncio.run(_ask(app, addresses))
-            cpu_ms = (time.process_time() - began + _database_cpu_s(ledger) - database_s) * 1000 / len(texts)
+            cpu_ms = (time.process_time() - began + database_cpu_s(url) - database_s) * 1000 / len(texts)
             p95_ms, most_ms = float(np.percentile(times_ms, 95)), TARGETS_MS[kind]
             yield Figure(f"{title}, {name}: p95", p95_ms, "ms", PROMISED, most_ms, lower_is_better=True)
             # What it takes by itself: on a machine that does other work besides, the time says more about that.
@@ -58,17 +56,6 @@ def measure(url: str, made: World, name: str, say: Say) -> Iterator[Figure]:
         pages = asked(made, ledger)
         yield from _sizes(app, pages, name)
         yield from painting.measure(app, {title: addresses for title, (_, addresses) in pages.items()}, name, say)
-
-
-def _database_cpu_s(ledger: Ledger) -> float:
-    """Of the processes that answer this ledger's connections, as far as they are alive."""
-    spent = 0.0
-    with ledger.summaries.engine.connect() as connection:
-        for (pid,) in connection.execute(text("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")):
-            with suppress(psutil.Error):
-                times = psutil.Process(pid).cpu_times()
-                spent += times.user + times.system
-    return spent
 
 
 @contextmanager
