@@ -19,7 +19,7 @@ from slotcar.planning.source import group_members
 from slotcar.policy.errors import BindNotAllowed
 from slotcar.settings import Settings
 from tests.integration.api.conftest import GARNET, START, Body, Running, copied, problem
-from tests.integration.api.test_rights import World
+from tests.integration.api.rights.conftest import World
 
 HOST, OPEN = "lbnl-premium", "lbnl-competing"
 

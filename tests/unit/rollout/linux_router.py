@@ -1,0 +1,114 @@
+"""A shell on this machine in a Linux router's place, and the revisions that tests arm on it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from slotcar.rollout import steps
+from slotcar.rollout.archive import Archive
+from slotcar.rollout.device_folder import DeviceFolder
+from slotcar.rollout.linux import scripts
+from slotcar.rollout.linux.shell import Answer
+from slotcar.rollout.linux.transport import LinuxTransport
+from slotcar.rollout.model import NO_PROGRAM, DeviceRevision, Program, Revision
+from slotcar.rollout.transport import Order
+from slotcar.timeline import Active
+from tests.support.controllers import wait_for
+from tests.support.requests import T0
+from tests.unit.rollout.support import NETWORK, revision
+
+DEVICE = NETWORK.devices["r1"]
+
+
+class Router:
+    """A shell on this machine, with a folder of its own and a `tc` that only notes what it was asked."""
+
+    def __init__(self, folder: Path) -> None:
+        self.place = Path(scripts.remote_dir("r1"))
+        self._ran = folder / "ran"
+        fake = folder / "bin" / "tc"
+        fake.parent.mkdir()
+        fake.write_text(
+            f"#!/bin/sh\nfor last; do :; done\n[ ! -e {folder}/broken ] || exit 1\n[ ! -e {folder}/slow ] || sleep 1\n"
+            f'[ "$last" != - ] || {{ last=step; cat >> {folder}/given; }}\necho "${{last##*/}}" >> {self._ran}\n'
+        )
+        fake.chmod(0o755)
+        self._environment = os.environ | {"PATH": f"{fake.parent}:{os.environ['PATH']}"}
+        self.broken, self.given, self.slow = folder / "broken", folder / "given", folder / "slow"
+
+    def run(self, command: str, text: str = "") -> Answer:
+        done = subprocess.run(
+            ["sh", "-c", command],
+            input=text, env=self._environment, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    def run_and_hang_up(self, command: str, when: Path) -> None:
+        """The login ends, and with it whoever reads the answers, as soon as that is there."""
+        asked = subprocess.Popen(
+            ["sh", "-c", f"exec {command}"], env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )  # fmt: skip
+        wait_for(when.exists, f"{when.name} to be there")
+        assert asked.stdout is not None
+        asked.stdout.close()
+        os.killpg(asked.pid, signal.SIGHUP)
+        assert asked.wait(30) == 0
+
+    @property
+    def ran(self) -> list[str]:
+        return self._ran.read_text().split() if self._ran.exists() else []
+
+    @property
+    def armed(self) -> str:
+        return self.run(scripts.state_command(DEVICE)).stdout.split()[0]
+
+
+def part_of(made: Revision) -> DeviceRevision:
+    return made.devices["r1"]
+
+
+def revision_of(
+    *some: Active, ends_in_s: float = 3600, replaces: str = NO_PROGRAM, fence: int | None = None
+) -> Revision:
+    """A revision of r1 whose first slot ends in so many seconds by this machine's clock."""
+    made = revision(T0, *some)
+    part = made.devices["r1"]
+    program = part.program
+    if program.instants:
+        shift = datetime.now(UTC) + timedelta(seconds=ends_in_s) - program.instants[0]
+        program = Program(
+            tuple(one + shift for one in program.instants),
+            program.configurations,
+            program.initial_lines,
+            program.boundaries,
+        )
+    part = replace(part, program=program, replaces=replaces)
+    name = f"{made.id}-{time.monotonic_ns()}"
+    return Revision(name, T0, {"r1": part}, fence)
+
+
+def folder_of(made: Revision, tmp_path: Path) -> DeviceFolder:
+    return DeviceFolder(Archive(tmp_path / "state").write(made) / "r1")
+
+
+def stage(router: Router, folder: DeviceFolder) -> None:
+    asyncio.run(steps.stage(LinuxTransport(router, DEVICE), Order(folder)))
+
+
+def activate(router: Router, folder: DeviceFolder) -> bool:
+    """Whether it changed anything."""
+    return asyncio.run(steps.activate(LinuxTransport(router, DEVICE), Order(folder))).changed
+
+
+def arm(router: Router, made: Revision, tmp_path: Path) -> None:
+    folder = folder_of(made, tmp_path)
+    stage(router, folder)
+    activate(router, folder)
