@@ -304,14 +304,17 @@ def measure(state: State, slot: int) -> None:
 def drop_breakpoint_if_flat(state: State, resource: int, time: int) -> None:
     """Takes the breakpoint at `time` away where the level does not change there."""
     slot = find_slot(state, resource, time)
-    block, count = state.dirs[BLOCK_ID, slot], state.dirs[COUNT, slot]
     index = find_index(state, slot, time)
-    if index > 0:
-        before = level_at(state, slot, index - 1)
-    else:  # never the first block: its first breakpoint is at BEGINNING, where no window starts or ends
-        before = level_at(state, slot - 1, state.dirs[COUNT, slot - 1] - 1)
-    if level_at(state, slot, index) != before:
-        return
+    # A slot before this one there is: the first breakpoint of the first is at BEGINNING, where no window starts or ends.
+    before, last = (slot, index - 1) if index > 0 else (slot - 1, state.dirs[COUNT, slot - 1] - 1)
+    if level_at(state, slot, index) == level_at(state, before, last):
+        take_out(state, resource, slot, index)
+
+
+@kernel
+def take_out(state: State, resource: int, slot: int, index: int) -> None:
+    """Takes one breakpoint out of its block."""
+    block, count = state.dirs[BLOCK_ID, slot], state.dirs[COUNT, slot]
     for i in range(index, count - 1):
         state.pool[block, TIMES, i] = state.pool[block, TIMES, i + 1]
         state.pool[block, LEVELS, i] = state.pool[block, LEVELS, i + 1]
