@@ -6,7 +6,7 @@ A hold is an event, as an adoption is: it outlives every controller, and whoever
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -17,7 +17,7 @@ from slotcar.ledger.queries import EventFilter
 from slotcar.timebase import iso
 
 HELD, RELEASED = "device.held", "device.released"
-#: So many events of this kind are read at a turn.
+#: So many events of this kind are read at once.
 MOST = 1000
 
 
@@ -103,7 +103,7 @@ class Holds:
         if self._after is None:
             self._holds = _recorded(self.ledger)
         elif last != self._after:
-            for event in self.ledger.events_of(EventFilter((HELD, RELEASED)), self._after, MOST):
+            for event in self._events_after(self._after):
                 if event.kind == HELD and event.device:
                     self._holds[event.device] = _hold_of(event, event.device)
                 else:
@@ -112,6 +112,11 @@ class Holds:
         for hold in [one for one in self._holds.values() if one.over(now) and self._ended(one, now)]:
             del self._holds[hold.device]
         return before - set(self._holds)
+
+    def _events_after(self, after: int) -> Iterator[Event]:
+        while events := self.ledger.events_of(EventFilter((HELD, RELEASED)), after, MOST):
+            yield from events
+            after = events[-1].sequence
 
     def _ended(self, hold: Hold, now: datetime) -> bool:
         """Whether its end was recorded: not where the operator said something newer since, which the next turn reads."""

@@ -17,8 +17,9 @@ from slotcar.planning.errors import NotPossible
 from slotcar.problems import InvalidInput
 from slotcar.recovery.rollback import BASELINE
 from slotcar.reservation import from_mapping
+from slotcar.rollout import holding
 from slotcar.rollout.check_requests import ask_check, wait_for_answer
-from slotcar.rollout.holding import HELD, Hold, Holds, held_devices
+from slotcar.rollout.holding import HELD, RELEASED, Hold, Holds, held_devices
 from slotcar.timebase import iso
 from slotcar.views.device_states import DeviceState
 from slotcar_lab.ios import Routers
@@ -210,6 +211,23 @@ def test_a_hold_that_is_said_again_as_it_ends_is_not_ended_with_it(
     assert "still; held by ops" in held_devices(ledger, until)[ONE]
     assert (list(holds.held), holds.ends()) == ([ONE], [])
     assert events(ledger, "device.released") == []
+
+
+def test_holds_of_which_more_were_recorded_than_are_read_at_once_are_all_known(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(holding, "MOST", 2)
+    now, names = datetime.now(UTC), [f"r{number}" for number in range(5)]
+    holds = Holds(ledger)
+    assert holds.read(now) == set()
+    for name in names:
+        ledger.append_event(HELD, now, device=name, details=Hold(name, "", "ops", now).details)
+    holds.read(now)
+    assert sorted(holds.held) == names
+    for name in names[1:]:
+        ledger.append_event(RELEASED, now, device=name)
+    assert holds.read(now) == set(names[1:])
+    assert list(holds.held) == names[:1]
 
 
 @pytest.mark.slow
