@@ -233,12 +233,7 @@ class Settings(BaseSettings):
     @property
     def loopback(self) -> bool:
         """Whether the API listens to this machine only."""
-        if self.listen_host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.listen_host).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.listen_host)
 
     def ledger_url(self) -> str | None:
         """`database_url` with the password from its file, where there is one; None for the embedded server.
@@ -269,6 +264,14 @@ class Settings(BaseSettings):
                 "no inventory: say --inventory FOLDER or set SLOTCAR_INVENTORY, for example to inventories/lab"
             )
         return self.inventory
+
+
+def is_loopback(host: str) -> bool:
+    """Whether this name or address of a host stands for the machine itself."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _read_secret(file: Path) -> str:

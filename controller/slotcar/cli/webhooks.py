@@ -107,8 +107,12 @@ def add(
     listed = [kind.strip() for one in kinds or [] for kind in one.split(",") if kind.strip()]
     if kinds and not listed:
         raise typer.BadParameter("names no kind: say one, or leave it out for every event", param_hint="--kinds")
+    from slotcar.notify.sending import sent_in_clear
+
     with webhooks() as opened:
         made = opened.webhook_add(url, secret=place, kinds=listed)
+    if sent_in_clear(url):
+        complain("note: http is not encrypted: whoever is on the way can read the events; https keeps them private")
     lines = [f"{made['id']} gets {', '.join(listed) or 'every event'} from now on."]
     if made["signing_secret"]:
         lines.append(f"Its signing secret, which is said only now: {made['signing_secret']}")

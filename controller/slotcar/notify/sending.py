@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from slotcar.problems import SlotcarError
+from slotcar.settings import is_loopback
 
 #: For everything: the name's look-up, the connection, TLS, the request and the answer.
 ANSWER_S = 10.0
@@ -55,6 +56,12 @@ def checked_url(text: str) -> str:
     if parts.fragment:
         raise WrongUrl("the URL has a fragment (#…), which is never sent: leave it out")
     return text
+
+
+def sent_in_clear(url: str) -> bool:
+    """Whether events to this URL cross a network without encryption: by http, to another machine than the sender's own."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and not is_loopback(parts.hostname or "")
 
 
 class Sender:

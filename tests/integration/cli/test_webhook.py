@@ -79,6 +79,17 @@ def test_wrong_uses_are_named(cli: Cli, secret_file: Path, tmp_path: Path) -> No
     assert cli("webhook", "list").out == "No webhooks.\n"
 
 
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [("http://receiver.example.net/", True), ("https://receiver.example.net/", False), ("http://[::1]:9/", False)],
+)
+def test_events_that_others_could_read_on_the_way_are_said(cli: Cli, secret_file: Path, url: str, said: bool) -> None:
+    done = cli("webhook", "add", url, "--secret-file", secret_file)
+    assert done.code == 0
+    assert ("note: http is not encrypted" in done.err) is said
+    assert "gets every event from now on" in done.out
+
+
 def test_what_the_document_tells_to_do(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for step in steps(DOCUMENT):
