@@ -93,14 +93,14 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
         for admit, entry in done:  # beside what all of the plan leaves
             admit.check_beside_others(transaction, entry)
         check_quotas(transaction, before, self.now)
-        entries = tuple(transaction.entry(entry.handle) for _, entry in done)  # a later one may have moved it
+        entries = tuple(transaction.entries.get(entry.handle) for _, entry in done)  # a later one may have moved it
         self._check_outcome(entries, moved)
         return (*cancelled, *entries)
 
     def _check_basis(self, transaction: Transaction) -> None:
         if self.basis is not None:
-            live = {key: transaction.live(key) for key in self.basis.keys}
-            if changed := self.basis.changed(live, transaction.labelled(self.basis.labelled, self.now)):
+            live = {key: transaction.entries.live(key) for key in self.basis.keys}
+            if changed := self.basis.changed(live, transaction.entries.labelled(self.basis.labelled, self.now)):
                 raise StaleLedger(changed)
 
     def _check_outcome(self, entries: Sequence[Entry], moved: Collection[str]) -> None:
@@ -110,5 +110,5 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
                 raise StaleLedger(otherwise)
 
     def _cancel(self, transaction: Transaction, one: Cancellation) -> Entry:
-        entry = transaction.entry(one.handle, one.expected_version)
+        entry = transaction.entries.get(one.handle, one.expected_version)
         return move(transaction, entry, State.CANCELLED, self.actor, self.now, "no longer in the files")

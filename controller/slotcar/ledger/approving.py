@@ -35,7 +35,7 @@ class Commit(_OnEntry):
         Raises:
             UnknownHandle, StaleVersion; ForbiddenTransition: it is not held. EndpointNotAllowed: not any more.
         """
-        entry = transaction.entry(self.handle, self.expected_version)
+        entry = transaction.entries.get(self.handle, self.expected_version)
         require_state(entry, State.HELD, State.COMMITTED)
         transaction.terms.policy.endpoints.check(entry.reservation, entry.paths)
         return move(transaction, entry, firm_state(transaction, entry), self.actor, self.now, "")
@@ -57,7 +57,7 @@ class Approve(_OnEntry):
             UnknownHandle, StaleVersion; ForbiddenTransition: nothing of it waits, or the change's slots are over.
             RefusedByPolicy; what the condition raises.
         """
-        entry = transaction.entry(self.handle, self.expected_version)
+        entry = transaction.entries.get(self.handle, self.expected_version)
         asked = as_asked(entry)
         if entry.proposed is None:
             require_state(entry, State.AWAITING_APPROVAL, State.COMMITTED)
@@ -95,7 +95,7 @@ class Reject(_OnEntry):
         Raises:
             UnknownHandle, StaleVersion; ForbiddenTransition: nothing of it waits.
         """
-        entry = transaction.entry(self.handle, self.expected_version)
+        entry = transaction.entries.get(self.handle, self.expected_version)
         if entry.proposed is None:
             require_state(entry, State.AWAITING_APPROVAL, State.REJECTED)
             return move(transaction, entry, State.REJECTED, self.actor, self.now, self.reason)

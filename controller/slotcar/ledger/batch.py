@@ -55,15 +55,32 @@ class Notes:
     remembered: list[tuple[Key, Remembered, datetime]] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Known:
+    """What is known of entries at a moment of the batch.
+
+    Attributes:
+        by_handle: entries as they were read, or as the batch has changed them since.
+        live: the handle of the live entry of that owner and name; None where there is none.
+        new, changed: handles of the entries that the batch made, and of those that it changed.
+        flows_read: pairs of addresses, each with the owner besides whose entries all were read that are on it.
+    """
+
+    by_handle: dict[str, Entry] = field(default_factory=dict)
+    live: dict[Key, str | None] = field(default_factory=dict)
+    new: set[str] = field(default_factory=set)
+    changed: set[str] = field(default_factory=set)
+    flows_read: set[tuple[str, str]] = field(default_factory=set)
+
+    def copy(self) -> Known:
+        return Known(dict(self.by_handle), dict(self.live), set(self.new), set(self.changed), set(self.flows_read))
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """What a transaction had noted and known at a moment, so that it can be made that again."""
 
-    entries: dict[str, Entry]
-    live: dict[Key, str | None]
+    known: Known
     remembered: dict[Key, Remembered | None]
-    new: set[str]
-    changed: set[str]
-    flows_read: set[tuple[str, str]]
     lengths: tuple[int, int, int]
     counters: tuple[int, int]

@@ -31,7 +31,7 @@ def groups_that_wait(
     gate: Gate, asked: Iterable[tuple[Reservation, Sequence[Path], Sequence[Demand]]]
 ) -> frozenset[Key]:
     """Groups with a new member above the gate: all their new members wait for approval with it."""
-    if gate == Gate():
+    if not gate.limits_something:
         return frozenset()
     return frozenset(
         key
@@ -82,7 +82,7 @@ class OnGroup(Operation[tuple[Entry, ...]]):
             UnknownHandle; StaleVersion: it is not at the version that the caller saw. ForbiddenTransition: no member is in
             a state that allows it.
         """
-        members = transaction.members(self.group)
+        members = transaction.entries.members(self.group)
         if self.expected_version is not None and (version := version_of(members)) != self.expected_version:
             raise StaleVersion(self.group, self.expected_version, version)
         state = state_of(members)
@@ -90,7 +90,7 @@ class OnGroup(Operation[tuple[Entry, ...]]):
         if not concerned or not self.allowed(state):
             raise ForbiddenTransition(self.group, state, self.wanted)
         self.each(transaction, concerned)
-        return transaction.members(self.group)
+        return transaction.entries.members(self.group)
 
     @property
     def wanted(self) -> State:

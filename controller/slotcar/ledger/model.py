@@ -164,7 +164,7 @@ class Entry:
     def pairs(self) -> frozenset[str]:
         """Which pairs of addresses and protocol the entry has reserved; none once it is over."""
         live = self.state in OCCUPYING
-        return frozenset(match.pair for claim in self.claims for match in claim.matches) if live else frozenset()
+        return frozenset(pair for claim in self.claims for pair in claim.pairs) if live else frozenset()
 
     @property
     def usage(self) -> Usage:

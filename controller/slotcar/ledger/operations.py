@@ -27,9 +27,9 @@ from slotcar.ledger.recording import ask, document, record
 from slotcar.ledger.rights import as_asked, check_flows, check_quotas, firm_state, owners_usage
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import done_by, movable_in, move_others, progress_after, rules_of
-from slotcar.path.flow import flow_matches
+from slotcar.path.flow import pairs_of
 from slotcar.path.model import Path
-from slotcar.policy.gate import Gate, needs_approval
+from slotcar.policy.gate import needs_approval
 from slotcar.reservation.fingerprint import fingerprint_of
 from slotcar.reservation.model import Reservation
 
@@ -118,7 +118,7 @@ class Admit(Operation[Entry | Refused]):
         if request.replaces is None:
             _make_way(transaction, request.reservation.key, self.now)
         else:
-            old = transaction.entry(request.replaces, request.expected_version)
+            old = transaction.entries.get(request.replaces, request.expected_version)
             if old.state not in TRANSITIONS[old.state]:
                 raise ForbiddenTransition(old.handle, old.state, State.COMMITTED)
         policy.endpoints.check(request.reservation, request.paths)
@@ -149,7 +149,7 @@ class Admit(Operation[Entry | Refused]):
 
         A change above the gate becomes a proposal: what is in force stays, and both have their place (ADR 8).
         """
-        said = _fingerprint(self.request)
+        said = _fingerprint(self.request) if self.request.idempotency_key else ""
         asked = replace(self.request, reservation=placed.reservation, demands=placed.demands, fingerprint=said)
         entry = replace(self, request=asked)._settled(transaction, old)
         move_others(transaction, placed.moved, entry, self.now)
@@ -195,7 +195,7 @@ class Admit(Operation[Entry | Refused]):
 
     def may_wait(self, transaction: Transaction, old: Entry) -> bool:
         """As `waits`, before the rates of a need are known."""
-        gated = transaction.terms.policy.gate != Gate() and old.state is State.COMMITTED
+        gated = transaction.terms.policy.gate.limits_something and old.state is State.COMMITTED
         return self.waits(transaction, old) if self.request.reservation.need is None else gated
 
     def _repeated(self, transaction: Transaction) -> Entry | None:
@@ -205,7 +205,7 @@ class Admit(Operation[Entry | Refused]):
             return None
         if remembered.request != _fingerprint(self.request):
             raise IdempotencyConflict(key, remembered.handle)
-        return transaction.entry(remembered.handle)
+        return transaction.entries.get(remembered.handle)
 
     def _new_entry(self, transaction: Transaction) -> Entry:
         request = self.request
@@ -232,7 +232,7 @@ class Admit(Operation[Entry | Refused]):
         reservation = self.request.reservation
         if reservation.together is None:
             return None
-        return transaction.group_of((reservation.owner, reservation.together.group)) or new_group_handle()
+        return transaction.entries.group_of((reservation.owner, reservation.together.group)) or new_group_handle()
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ class Move(Operation[Entry]):
         return Needs(handles=(self.handle,))
 
     def run(self, transaction: Transaction) -> Entry:
-        entry = transaction.entry(self.handle, self.expected_version)
+        entry = transaction.entries.get(self.handle, self.expected_version)
         return move(transaction, entry, self.to, self.actor, self.now, self.reason)
 
 
@@ -266,7 +266,7 @@ class ExtendHold(Operation[Entry]):
         return Needs(handles=(self.handle,))
 
     def run(self, transaction: Transaction) -> Entry:
-        entry = transaction.entry(self.handle, self.expected_version)
+        entry = transaction.entries.get(self.handle, self.expected_version)
         require_state(entry, State.HELD, State.HELD)
         policy = transaction.terms.policy
         policy.check_hold(entry.reservation, entry.created_at, self.hold_until)
@@ -296,7 +296,7 @@ class Rebind(Operation[Entry]):
         return Needs(handles=(self.handle,))
 
     def run(self, transaction: Transaction) -> Entry:
-        entry = transaction.entry(self.handle, self.expected_version)
+        entry = transaction.entries.get(self.handle, self.expected_version)
         form: dict[str, Any] = {"reservation": self.reservation}
         if entry.proposed is not None and self.proposed is not None:
             form["proposed"] = replace(entry.proposed, reservation=self.proposed)
@@ -351,7 +351,9 @@ class Expire(Operation[tuple[Entry, ...]]):
     ended: bool = True
 
     def run(self, transaction: Transaction) -> tuple[Entry, ...]:
-        return tuple(expire(transaction, entry, self.now) for entry in transaction.due(self.now, ended=self.ended))
+        return tuple(
+            expire(transaction, entry, self.now) for entry in transaction.entries.due(self.now, ended=self.ended)
+        )
 
 
 def _fingerprint(request: AdmissionRequest) -> str:
@@ -359,7 +361,7 @@ def _fingerprint(request: AdmissionRequest) -> str:
 
 
 def _flows(reservation: Reservation, paths: Sequence[Path]) -> tuple[tuple[str, str], ...]:
-    return tuple((match.pair, reservation.owner) for match in flow_matches(reservation, paths))
+    return tuple((pair, reservation.owner) for pair in pairs_of(reservation, paths))
 
 
 def expire(transaction: Transaction, entry: Entry, now: datetime) -> Entry:
@@ -369,7 +371,7 @@ def expire(transaction: Transaction, entry: Entry, now: datetime) -> Entry:
 
 def _make_way(transaction: Transaction, key: tuple[str, str], now: datetime) -> None:
     """A name is free again once its slot is over, whether or not somebody has written that down."""
-    holder = transaction.live(key)
+    holder = transaction.entries.live(key)
     if holder is None:
         return
     if holder.reservation.end <= now:

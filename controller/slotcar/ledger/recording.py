@@ -11,7 +11,7 @@ from slotcar.ledger.transaction import Transaction
 
 def ask(transaction: Transaction, entry: Entry, condition: Condition | None) -> None:
     if condition is not None:
-        condition.check(entry, transaction.beside(entry, condition.devices))
+        condition.check(entry, transaction.entries.beside(entry, condition.devices))
 
 
 def record(transaction: Transaction, entry: Entry, what: str, actor: str, now: datetime, **details: Any) -> None:

@@ -58,7 +58,7 @@ class Replan(Operation[Entry | None]):
         Raises:
             UnknownHandle. SlotcarError: what the condition of one that would move raises.
         """
-        entry = transaction.entry(self.handle)
+        entry = transaction.entries.get(self.handle)
         need, progress, moment = entry.reservation.need, entry.progress, next_second(self.now)
         if need is None or progress is None or not is_off(entry, self.now):
             return None

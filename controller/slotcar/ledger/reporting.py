@@ -46,7 +46,7 @@ class Report(Operation[Entry]):
             UnknownHandle, StaleVersion; ProgressRefused: it is no volume by a deadline, is not committed or over, or more
             remains than before. SlotcarError: what the condition of one that would move raises.
         """
-        entry = transaction.entry(self.handle, self.expected_version)
+        entry = transaction.entries.get(self.handle, self.expected_version)
         need = self._checked(entry)
         if not self.remaining_bytes:
             return self._finished(transaction, entry)

@@ -15,7 +15,8 @@ from slotcar.policy.quotas import Usage, check_quota
 
 def firm_state(transaction: Transaction, entry: Entry) -> State:
     """What a new entry, or a hold, becomes: committed, or above the gate it waits for approval."""
-    waits = needs_approval(transaction.terms.policy.gate, entry.amount, None)
+    gate = transaction.terms.policy.gate
+    waits = gate.limits_something and needs_approval(gate, entry.amount, None)
     return State.AWAITING_APPROVAL if waits else State.COMMITTED
 
 
@@ -32,7 +33,7 @@ def check_flows(transaction: Transaction, entry: Entry, now: datetime, *, name_o
     Raises:
         FlowTaken: another owner's live reservation, or a change of it that waits, has packets of this one.
     """
-    others = transaction.on_same_pairs(entry)
+    others = transaction.entries.on_same_pairs(entry)
     for own in entry.claims:
         check_claims(own, (claim for other in others for claim in other.claims), now, name_other=name_other)
 
@@ -40,7 +41,9 @@ def check_flows(transaction: Transaction, entry: Entry, now: datetime, *, name_o
 def owners_usage(transaction: Transaction, owners: Collection[str], now: datetime) -> Mapping[str, Usage]:
     """What each owner has, of those that have a quota."""
     policy = transaction.terms.policy
-    return {owner: transaction.usage(owner, now) for owner in owners if policy.quota_of(owner).limits_something}
+    return {
+        owner: transaction.entries.usage(owner, now) for owner in owners if policy.quota_of(owner).limits_something
+    }
 
 
 def check_quotas(transaction: Transaction, before: Mapping[str, Usage], now: datetime) -> None:
@@ -49,4 +52,4 @@ def check_quotas(transaction: Transaction, before: Mapping[str, Usage], now: dat
         QuotaExceeded: an owner has more than its quota by now, and more than `before`.
     """
     for owner, usage in before.items():
-        check_quota(owner, transaction.terms.policy.quota_of(owner), usage, transaction.usage(owner, now))
+        check_quota(owner, transaction.terms.policy.quota_of(owner), usage, transaction.entries.usage(owner, now))

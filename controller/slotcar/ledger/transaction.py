@@ -6,23 +6,94 @@ Nothing reaches the database before `flush`, so an operation that fails is taken
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import psycopg
-from sqlalchemy import select
+from sqlalchemy import Connection, select, text
 
+from slotcar.admission import SlotTables
 from slotcar.ledger import rows, schema, writing
-from slotcar.ledger.batch import Key, Mark, Remembered
+from slotcar.ledger.batch import Key, Mark, Needs, Notes, Remembered
+from slotcar.ledger.batch_entries import BatchEntries
+from slotcar.ledger.cache import TableCache
+from slotcar.ledger.database import Head
 from slotcar.ledger.errors import ForbiddenTransition
-from slotcar.ledger.model import OCCUPYING, TRANSITIONS, Entry, State
-from slotcar.ledger.transaction_reading import TransactionReading
+from slotcar.ledger.model import TRANSITIONS, Entry, State, Terms
+from slotcar.timebase import to_us
 
 
-class Transaction(TransactionReading):
-    """The ledger under its lock. `tables` are caught up with it and follow what the batch notes."""
+class Transaction:
+    """The ledger under its lock.
+
+    Attributes:
+        entries: the entries, read and as the batch has changed them.
+        tables: caught up with the ledger; they follow what the batch notes.
+    """
+
+    def __init__(self, connection: Connection, head: Head, cache: TableCache, terms: Terms, now_us: int) -> None:
+        self.connection = connection
+        self.head = head
+        self.terms = terms
+        self.entries = BatchEntries(connection, now_us)
+        self._cache = cache
+        self._now_us = now_us
+        self._tables: SlotTables | None = None
+        self._remembered: dict[Key, Remembered | None] = {}
+        self._notes = Notes()
+
+    @property
+    def tables(self) -> SlotTables:
+        if self._tables is None:
+            self._tables = self._cache.caught_up(self.connection, self.head.sequence, self.terms, self._now_us)
+        return self._tables
+
+    @property
+    def known_transfers(self) -> dict[str, Any]:
+        """Deadline transfers as earlier transactions prepared them; see `slotcar.ledger.transfers.movable`."""
+        return self._cache.known_transfers
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def prepare(self, needs: Iterable[Needs]) -> None:
+        """Reads what the operations of the batch will look at: one statement for each kind."""
+        listed = list(needs)
+        handles = {handle for need in listed for handle in need.handles}
+        keys = {key for need in listed for key in need.keys}
+        if handles or keys:
+            self.entries.read(handles, keys)
+        flows = {flow for need in listed for flow in need.flows}
+        if flows:
+            self.entries.read_others(flows)
+        asked = {key for need in listed for key in need.idempotency}
+        if asked:
+            self._read_remembered(asked)
+
+    def remembered(self, key: Key) -> Remembered | None:
+        if key not in self._remembered:
+            self._read_remembered({key})
+        return self._remembered[key]
+
+    def transfers(self, now: datetime) -> tuple[Entry, ...]:
+        """Committed volumes by a deadline that is to come, by number."""
+        known = self.entries.newest(self._cache.transfers(self.connection, to_us(now))).values()
+        live = (one for one in known if one.reservation.need is not None and one.reservation.end > now)
+        return tuple(sorted((one for one in live if one.state is State.COMMITTED), key=lambda one: one.number))
+
+    def _read_remembered(self, keys: Collection[Key]) -> None:
+        rows_read = self.connection.execute(
+            text(
+                "SELECT actor, key, request, handle FROM idempotency WHERE (actor, key) IN"
+                " (SELECT * FROM unnest(CAST(:actors AS text[]), CAST(:keys AS text[])))"
+            ),
+            {"actors": [actor for actor, _ in keys], "keys": [key for _, key in keys]},
+        )
+        for row in rows_read:
+            self._remembered.setdefault((row.actor, row.key), Remembered(row.request, row.handle))
+        for key in keys:
+            self._remembered.setdefault(key, None)
 
     # -- noting --------------------------------------------------------------------------------------------------
 
@@ -31,8 +102,7 @@ class Transaction(TransactionReading):
         return self.head.entry_number
 
     def create(self, entry: Entry) -> None:
-        self._new.add(entry.handle)
-        self._keep(entry)
+        self.entries.add(entry)
 
     def change(self, entry: Entry, state: State, now: datetime, **updates: Any) -> Entry:
         """The entry in its next state, one version on; its place in the tables is the caller's to take or give back.
@@ -43,18 +113,8 @@ class Transaction(TransactionReading):
         if state not in TRANSITIONS[entry.state]:
             raise ForbiddenTransition(entry.handle, entry.state, state)
         changed = replace(entry, state=state, version=entry.version + 1, changed_at=now, **updates)
-        self._changed.add(entry.handle)
-        self._keep(changed)
+        self.entries.replace(changed)
         return changed
-
-    def _keep(self, entry: Entry) -> None:
-        self._entries[entry.handle] = entry
-        self._index(entry)
-        key = entry.reservation.key
-        if entry.state in OCCUPYING:
-            self._live[key] = entry.handle
-        elif self._live.get(key) == entry.handle:
-            self._live[key] = None
 
     def take(self, entry: Entry) -> None:
         self._occupy(entry, 1)
@@ -94,12 +154,8 @@ class Transaction(TransactionReading):
 
     def mark(self) -> Mark:
         return Mark(
-            entries=dict(self._entries),
-            live=dict(self._live),
+            known=self.entries.mark(),
             remembered=dict(self._remembered),
-            new=set(self._new),
-            changed=set(self._changed),
-            flows_read=set(self._flows_read),
             lengths=(len(self._notes.occupancy), len(self._notes.events), len(self._notes.remembered)),
             counters=(self.head.sequence, self.head.entry_number),
         )
@@ -110,9 +166,8 @@ class Transaction(TransactionReading):
         for _, _, part, sign in reversed(self._notes.occupancy[occupancy:]):
             (self.tables.remove if sign == 1 else self.tables.add)(part.demands, part.windows)
         del self._notes.occupancy[occupancy:], self._notes.events[events:], self._notes.remembered[remembered:]
-        self._entries, self._live, self._remembered = dict(mark.entries), dict(mark.live), dict(mark.remembered)
-        self._new, self._changed = set(mark.new), set(mark.changed)
-        self._flows_read = set(mark.flows_read)
+        self.entries.take_back(mark.known)
+        self._remembered = dict(mark.remembered)
         self.head.sequence, self.head.entry_number = mark.counters
 
     # -- writing -------------------------------------------------------------------------------------------------
@@ -122,10 +177,9 @@ class Transaction(TransactionReading):
         raw = self.connection.connection.driver_connection
         assert isinstance(raw, psycopg.Connection)
         with raw.cursor() as cursor:
-            changed = [self._entries[handle] for handle in self._changed - self._new]
+            changed, new = self.entries.changed, self.entries.new
             if changed:
                 cursor.executemany(writing.UPDATE, [writing.updated(entry) for entry in changed])
-            new = sorted((self._entries[handle] for handle in self._new), key=lambda entry: entry.number)
             writing.copy_rows(cursor, writing.COPY_ENTRY, [writing.inserted(entry) for entry in new])
             self._write_flows(cursor, (*changed, *new))
             writing.copy_rows(cursor, writing.COPY_OCCUPANCY, self._occupancy_rows())
@@ -150,8 +204,8 @@ class Transaction(TransactionReading):
         gone: list[tuple[str, str, int]] = []
         added: list[tuple[str, str, int]] = []
         for entry in entries:
-            stored = self._stored_pairs.get(entry.handle, frozenset())
-            for pairs, listed in ((stored - entry.pairs, gone), (entry.pairs - stored, added)):
+            stored, own = self.entries.stored_pairs(entry), entry.pairs
+            for pairs, listed in ((stored - own, gone), (own - stored, added)):
                 listed += [(pair, entry.reservation.owner, entry.number) for pair in sorted(pairs)]
         if gone:
             cursor.executemany(writing.DELETE_FLOW, gone)

@@ -122,7 +122,7 @@ def move_others(transaction: Transaction, moved: Mapping[str, Profile], entry: E
     """
     changed = []
     for handle, profile in moved.items():
-        before = transaction.entry(handle)
+        before = transaction.entries.get(handle)
         transaction.give_back(before)
         after = transaction.change(before, before.state, now, **moved_form(before, profile, now))
         transaction.take(after)

@@ -120,7 +120,7 @@ class Writer:
             transaction.prepare(operation.needs for operation in operations)
             if any(isinstance(operation, _MINDS_HOLDS) for operation in operations):
                 # A hold counts while it lives and not after, whether or not somebody swept it away.
-                for entry in transaction.due(now, ended=False):
+                for entry in transaction.entries.due(now, ended=False):
                     expire(transaction, entry, now)
             for operation in operations:
                 mark = transaction.mark()

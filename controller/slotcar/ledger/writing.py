@@ -70,7 +70,7 @@ def _body(entry: Entry) -> tuple[Any, ...]:
     """document, paths, resources, amounts, labels, start_us, end_us, proposed, windows, volume_bits, deadline_us, progress,
     wire_bytes, payload_bytes, change, group_handle.
     """
-    reservation = entry.reservation
+    reservation, usage = entry.reservation, entry.usage
     return (
         json.dumps(reservation.to_document()),
         rows.paths_json(entry.paths),
@@ -79,8 +79,8 @@ def _body(entry: Entry) -> tuple[Any, ...]:
         to_us(reservation.start),
         to_us(reservation.end),
         rows.proposal_json(entry.proposed) if entry.proposed else None,
-        entry.usage.windows,
-        entry.usage.volume_bits,
+        usage.windows,
+        usage.volume_bits,
         *_need_columns(entry),
         rows.change_json(entry.change) if entry.change else None,
         entry.group,

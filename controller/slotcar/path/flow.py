@@ -23,7 +23,7 @@ class FlowMatch:
     @property
     def pair(self) -> str:
         """The match without its ports: flows of different pairs have no packet in common."""
-        return f"{self.source_address}>{self.destination_address}/{self.protocol.value}"
+        return _pair(self.source_address, self.destination_address, self.protocol)
 
     def overlaps(self, other: FlowMatch) -> bool:
         """Whether some packet matches both."""
@@ -46,6 +46,16 @@ def flow_matches(reservation: Reservation, paths: Sequence[Path]) -> tuple[FlowM
         )
         for path, (sender, receiver) in zip(paths, _ends(reservation), strict=False)
     )
+
+
+def pairs_of(reservation: Reservation, paths: Sequence[Path]) -> tuple[str, ...]:
+    """The `pair` of each match, in the same order."""
+    reserved = paths[: len(reservation.direction.ways)]
+    return tuple(_pair(one.source_address, one.destination_address, reservation.protocol) for one in reserved)
+
+
+def _pair(source_address: str, destination_address: str, protocol: Protocol) -> str:
+    return f"{source_address}>{destination_address}/{protocol.value}"
 
 
 def _ends(reservation: Reservation) -> list[tuple[Endpoint, Endpoint]]:

@@ -24,7 +24,7 @@ from slotcar.planning.routing import RoutedReservation, hops_of, route, routed_w
 from slotcar.planning.step import Action, PlanStep
 from slotcar.platforms.model import Unrenderable
 from slotcar.policy.amounts import amount_of
-from slotcar.policy.gate import Gate, needs_approval
+from slotcar.policy.gate import needs_approval
 from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Reservation
 from slotcar.timebase import MICROSECOND, Window
@@ -226,7 +226,7 @@ class _Deciding:
         if step.entry is None or step.routed is None or step.entry.state is not State.COMMITTED:
             return False
         if step.routed.reservation.need is not None:  # its rates are not known yet
-            return self.policy.gate != Gate()
+            return self.policy.gate.limits_something
         return self._waits(step.entry, step.routed)
 
     def _waits(self, entry: Entry | None, routed: RoutedReservation) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from slotcar.path.flow import flow_matches
+from slotcar.path.flow import pairs_of
 from slotcar.path.model import Path
 from slotcar.reservation.model import Reservation, Slot
 from slotcar.timebase import MICROSECOND, Window
@@ -82,7 +82,7 @@ def amount_of_change(
 
 
 def _kind(reservation: Reservation, paths: Sequence[Path]) -> frozenset[str]:
-    return frozenset(f"{match.pair} {reservation.service.value}" for match in flow_matches(reservation, paths))
+    return frozenset(f"{pair} {reservation.service.value}" for pair in pairs_of(reservation, paths))
 
 
 def _part(slots: Sequence[Slot], since: datetime | None, until: datetime | None) -> list[Slot]:

@@ -20,6 +20,10 @@ class Gate:
     rate_bps: int | None = None
     duration: timedelta | None = None
 
+    @property
+    def limits_something(self) -> bool:
+        return self != Gate()
+
     def is_exceeded_by(self, amount: Amount) -> bool:
         """Whether the amount is above the gate."""
         too_fast = self.rate_bps is not None and amount.rate_bps > self.rate_bps
