@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from slotcar.ledger.batch import Needs
 from slotcar.ledger.errors import ForbiddenTransition
 from slotcar.ledger.model import Condition, Entry, State
-from slotcar.ledger.operations import Operation, move, require_state
+from slotcar.ledger.operations import OnEntry, move, require_state
 from slotcar.ledger.recording import ask, document, record
 from slotcar.ledger.rights import as_asked, check_flows, firm_state
 from slotcar.ledger.transaction import Transaction
@@ -16,18 +15,7 @@ from slotcar.ledger.transfers import progress_after
 
 
 @dataclass(frozen=True)
-class _OnEntry(Operation[Entry]):
-    handle: str
-    actor: str
-    expected_version: int | None = None
-
-    @property
-    def needs(self) -> Needs:
-        return Needs(handles=(self.handle,))
-
-
-@dataclass(frozen=True)
-class Commit(_OnEntry):
+class Commit(OnEntry):
     """A hold becomes firm; above the gate it waits for approval instead. The gate sees the form that is committed."""
 
     def run(self, transaction: Transaction) -> Entry:
@@ -35,14 +23,14 @@ class Commit(_OnEntry):
         Raises:
             UnknownHandle, StaleVersion; ForbiddenTransition: it is not held. EndpointNotAllowed: not any more.
         """
-        entry = transaction.entries.get(self.handle, self.expected_version)
+        entry = self.entry(transaction)
         require_state(entry, State.HELD, State.COMMITTED)
         transaction.terms.policy.endpoints.check(entry.reservation, entry.paths)
         return move(transaction, entry, firm_state(transaction, entry), self.actor, self.now, "")
 
 
-@dataclass(frozen=True)
-class Approve(_OnEntry):
+@dataclass(frozen=True, kw_only=True)
+class Approve(OnEntry):
     """A reservation that waits becomes committed; of one that is, the change that waits comes into force.
 
     Attributes:
@@ -57,7 +45,7 @@ class Approve(_OnEntry):
             UnknownHandle, StaleVersion; ForbiddenTransition: nothing of it waits, or the change's slots are over.
             RefusedByPolicy; what the condition raises.
         """
-        entry = transaction.entries.get(self.handle, self.expected_version)
+        entry = self.entry(transaction)
         asked = as_asked(entry)
         if entry.proposed is None:
             require_state(entry, State.AWAITING_APPROVAL, State.COMMITTED)
@@ -84,8 +72,8 @@ class Approve(_OnEntry):
         return changed
 
 
-@dataclass(frozen=True)
-class Reject(_OnEntry):
+@dataclass(frozen=True, kw_only=True)
+class Reject(OnEntry):
     """A reservation that waits is turned away; of one that is committed, the change that waits, and it stays as it is."""
 
     reason: str = ""
@@ -95,7 +83,7 @@ class Reject(_OnEntry):
         Raises:
             UnknownHandle, StaleVersion; ForbiddenTransition: nothing of it waits.
         """
-        entry = transaction.entries.get(self.handle, self.expected_version)
+        entry = self.entry(transaction)
         if entry.proposed is None:
             require_state(entry, State.AWAITING_APPROVAL, State.REJECTED)
             return move(transaction, entry, State.REJECTED, self.actor, self.now, self.reason)

@@ -145,7 +145,7 @@ class Ledger:
         Raises:
             UnknownHandle, StaleVersion, ForbiddenTransition.
         """
-        return self._writer.submit(Move(now, handle, to, actor, expected_version, reason))
+        return self._writer.submit(Move(now, handle, actor, expected_version, to=to, reason=reason))
 
     def commit(self, handle: str, now: datetime, *, actor: str, expected_version: int | None = None) -> Entry:
         """A hold made firm, or above the gate left to approval.
@@ -169,7 +169,7 @@ class Ledger:
         Raises:
             UnknownHandle, StaleVersion, ForbiddenTransition, RefusedByPolicy; what the condition raises.
         """
-        return self._writer.submit(Approve(now, handle, actor, expected_version, condition))
+        return self._writer.submit(Approve(now, handle, actor, expected_version, condition=condition))
 
     def reject(
         self, handle: str, now: datetime, *, actor: str, expected_version: int | None = None, reason: str = ""
@@ -179,7 +179,7 @@ class Ledger:
         Raises:
             UnknownHandle, StaleVersion, ForbiddenTransition.
         """
-        return self._writer.submit(Reject(now, handle, actor, expected_version, reason))
+        return self._writer.submit(Reject(now, handle, actor, expected_version, reason=reason))
 
     def report(
         self, handle: str, remaining_bytes: int, now: datetime, *, actor: str, expected_version: int | None = None
@@ -189,7 +189,7 @@ class Ledger:
         Raises:
             UnknownHandle, StaleVersion, ProgressRefused; CannotExpress, of one that would make room.
         """
-        return self._writer.submit(Report(now, handle, remaining_bytes, actor, expected_version))
+        return self._writer.submit(Report(now, handle, actor, expected_version, remaining_bytes=remaining_bytes))
 
     def replan(self, handle: str, now: datetime) -> Entry | None:
         """A volume by a deadline that reported progress, planned again; None where nothing has changed by it.
@@ -202,7 +202,7 @@ class Ledger:
     def extend_hold(
         self, handle: str, hold_until: datetime, now: datetime, *, actor: str, expected_version: int | None = None
     ) -> Entry:
-        return self._writer.submit(ExtendHold(now, handle, hold_until, actor, expected_version))
+        return self._writer.submit(ExtendHold(now, handle, actor, expected_version, hold_until=hold_until))
 
     def rebind(
         self,
@@ -221,7 +221,16 @@ class Ledger:
         `proposed` is that form of a change which waits for approval.
         """
         return self._writer.submit(
-            Rebind(now, handle, reservation, actor, expected_version, condition, proposed, names_others)
+            Rebind(
+                now,
+                handle,
+                actor,
+                expected_version,
+                reservation=reservation,
+                condition=condition,
+                proposed=proposed,
+                names_others=names_others,
+            )
         )
 
     def expire(self, now: datetime, *, ended: bool = True) -> tuple[Entry, ...]:

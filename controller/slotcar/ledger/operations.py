@@ -63,6 +63,26 @@ class Operation(Generic[T]):
 
 
 @dataclass(frozen=True)
+class OnEntry(Operation[Entry]):
+    """One thing to do to an entry, at the version that the caller saw where it names one."""
+
+    handle: str
+    actor: str
+    expected_version: int | None = None
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(handles=(self.handle,))
+
+    def entry(self, transaction: Transaction) -> Entry:
+        """
+        Raises:
+            UnknownHandle, StaleVersion.
+        """
+        return transaction.entries.get(self.handle, self.expected_version)
+
+
+@dataclass(frozen=True)
 class Admit(Operation[Entry | Refused]):
     """Decides a request against the tables and takes its place, or changes nothing.
 
@@ -235,38 +255,24 @@ class Admit(Operation[Entry | Refused]):
         return transaction.entries.group_of((reservation.owner, reservation.together.group)) or new_group_handle()
 
 
-@dataclass(frozen=True)
-class Move(Operation[Entry]):
+@dataclass(frozen=True, kw_only=True)
+class Move(OnEntry):
     """Moves an entry from one state to another; an entry that no longer occupies its place gives it back."""
 
-    handle: str
     to: State
-    actor: str
-    expected_version: int | None = None
     reason: str = ""
 
-    @property
-    def needs(self) -> Needs:
-        return Needs(handles=(self.handle,))
-
     def run(self, transaction: Transaction) -> Entry:
-        entry = transaction.entries.get(self.handle, self.expected_version)
+        entry = self.entry(transaction)
         return move(transaction, entry, self.to, self.actor, self.now, self.reason)
 
 
-@dataclass(frozen=True)
-class ExtendHold(Operation[Entry]):
-    handle: str
+@dataclass(frozen=True, kw_only=True)
+class ExtendHold(OnEntry):
     hold_until: datetime
-    actor: str
-    expected_version: int | None = None
-
-    @property
-    def needs(self) -> Needs:
-        return Needs(handles=(self.handle,))
 
     def run(self, transaction: Transaction) -> Entry:
-        entry = transaction.entries.get(self.handle, self.expected_version)
+        entry = self.entry(transaction)
         require_state(entry, State.HELD, State.HELD)
         policy = transaction.terms.policy
         policy.check_hold(entry.reservation, entry.created_at, self.hold_until)
@@ -276,27 +282,20 @@ class ExtendHold(Operation[Entry]):
         return changed
 
 
-@dataclass(frozen=True)
-class Rebind(Operation[Entry]):
+@dataclass(frozen=True, kw_only=True)
+class Rebind(OnEntry):
     """The same demands under another form of the reservation: ports, labels (GARA's bind).
 
     `proposed` is that form of a change which waits for approval, where one does.
     """
 
-    handle: str
     reservation: Reservation
-    actor: str
-    expected_version: int | None = None
     condition: Condition | None = None
     proposed: Reservation | None = None
     names_others: bool = False
 
-    @property
-    def needs(self) -> Needs:
-        return Needs(handles=(self.handle,))
-
     def run(self, transaction: Transaction) -> Entry:
-        entry = transaction.entries.get(self.handle, self.expected_version)
+        entry = self.entry(transaction)
         form: dict[str, Any] = {"reservation": self.reservation}
         if entry.proposed is not None and self.proposed is not None:
             form["proposed"] = replace(entry.proposed, reservation=self.proposed)

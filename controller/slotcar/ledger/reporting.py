@@ -15,10 +15,9 @@ from slotcar.admission.decision import absent
 from slotcar.admission.free import free_in
 from slotcar.admission.placing import next_second, place_transfer, profile_of, rest_of, transfer_of, with_profile
 from slotcar.admission.rates import Profile
-from slotcar.ledger.batch import Needs
 from slotcar.ledger.errors import ProgressRefused
 from slotcar.ledger.model import Entry, Progress, State
-from slotcar.ledger.operations import Operation, move
+from slotcar.ledger.operations import OnEntry, move
 from slotcar.ledger.recording import document, record
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import movable_in, move_others, moved_form, rules_of, within
@@ -27,18 +26,11 @@ from slotcar.timebase import Window, iso
 from slotcar.units import format_bytes, format_bytes_about
 
 
-@dataclass(frozen=True)
-class Report(Operation[Entry]):
+@dataclass(frozen=True, kw_only=True)
+class Report(OnEntry):
     """So many bytes remain to be moved; 0 ends the reservation."""
 
-    handle: str
     remaining_bytes: int
-    actor: str
-    expected_version: int | None = None
-
-    @property
-    def needs(self) -> Needs:
-        return Needs(handles=(self.handle,))
 
     def run(self, transaction: Transaction) -> Entry:
         """
@@ -46,7 +38,7 @@ class Report(Operation[Entry]):
             UnknownHandle, StaleVersion; ProgressRefused: it is no volume by a deadline, is not committed or over, or more
             remains than before. SlotcarError: what the condition of one that would move raises.
         """
-        entry = transaction.entries.get(self.handle, self.expected_version)
+        entry = self.entry(transaction)
         need = self._checked(entry)
         if not self.remaining_bytes:
             return self._finished(transaction, entry)
