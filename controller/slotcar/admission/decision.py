@@ -45,7 +45,7 @@ def decide(
     if without:
         with absent(tables, demands, without):
             return decide(tables, demands, windows, sls=sls, horizon=horizon, one_rate=one_rate)
-    asked = [demand for demand in demands if demand.peak]
+    asked = [demand for demand in demands if any(demand.amounts)]
     invalid = _invalid(asked, windows, sls) if sls else []
     if not invalid and tables.fits(asked, windows):
         return Admitted(tuple(demands), tuple(windows))

@@ -251,7 +251,10 @@ class SlotTables:
         for demand in demands:
             number = known.get(demand.resource, NOWHERE)
             base = above[number] if above else 0
-            for rate in demand.over(w):
+            amounts = demand.amounts
+            for rate in (
+                amounts if len(amounts) == w else demand.over(w)
+            ):  # a call costs as much as the rest of the turn
                 if not 0 <= rate <= MAX_RATE_BPS:
                     _check_rate(rate, str(demand.resource))
                 rates.append(base + sign * rate)
