@@ -14,8 +14,3 @@ def shipped() -> Path:
     """The folder with `ansible.cfg`, `playbooks/`, `roles/`, `plugins/`, `templates/`, `schemas/` and `inventories/`."""
     installed = _PACKAGE / "share"
     return installed if installed.is_dir() else _PACKAGE.parents[1]
-
-
-def is_checkout() -> bool:
-    """Whether this code is read from a checkout, and not from an installed wheel."""
-    return not (_PACKAGE / "share").is_dir()

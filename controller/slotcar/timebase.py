@@ -105,18 +105,6 @@ def common_windows(some: Sequence[Window], others: Sequence[Window]) -> Iterator
                 yield Window(start, end)
 
 
-def windows_without(some: Sequence[Window], others: Sequence[Window]) -> Iterator[Window]:
-    """What windows have beside others; both ascending and disjoint, and so is the answer."""
-    for window in some:
-        start = window.start
-        for taken in common_windows((window,), others):
-            if start < taken.start:
-                yield Window(start, taken.start)
-            start = taken.end
-        if start < window.end:
-            yield Window(start, window.end)
-
-
 @dataclass(slots=True)
 class ClockWatch:
     """Notices that the wall clock was set: it has moved otherwise than the clock that only counts seconds.

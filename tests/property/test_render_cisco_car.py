@@ -14,6 +14,7 @@ from slotcar.network.model import Device, Network
 from slotcar.platforms import Configuration, renderer_of
 from slotcar.reservation.model import Endpoint, Reservation
 from tests.support.examples import examples
+from tests.support.rendering import all_away
 from tests.unit.platforms.ios import Ios, Port
 from tests.unit.platforms.worlds import active, population, successions
 
@@ -115,7 +116,7 @@ def test_a_purge_takes_everything_of_slotcars_and_nothing_of_others(
     ios = start(device, brownfield)
     bare = ios.snapshot()
     ios.run(renderer.change(read(ios, device), wanted(device, succession[0]), device).apply)
-    ios.run(renderer.purge(device, read(ios, device)))
+    ios.run(all_away(renderer, device, read(ios, device)))
     assert ios.state == bare
 
 

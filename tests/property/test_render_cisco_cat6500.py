@@ -17,6 +17,7 @@ from slotcar.platforms.ios.configuration import ios_of
 from slotcar.reservation.model import Endpoint, Reservation
 from slotcar.vocabulary import Protocol, Service
 from tests.support.examples import examples
+from tests.support.rendering import all_away
 from tests.unit.platforms.cat6500 import Catalyst, meaning
 from tests.unit.platforms.worlds import active, population, successions
 from tests.unit.platforms.worlds import wanted as reservation
@@ -233,7 +234,7 @@ def test_a_purge_takes_everything_of_slotcars_and_nothing_of_others(
     switch = start(device, brownfield)
     bare = switch.snapshot()
     switch.run(renderer.change(read(switch, device), wanted(device, succession[0]), device).apply)
-    switch.run(renderer.purge(device, read(switch, device)))
+    switch.run(all_away(renderer, device, read(switch, device)))
     assert meaning(switch.state) == meaning(bare)
 
 

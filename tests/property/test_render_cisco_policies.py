@@ -20,6 +20,7 @@ from slotcar.platforms import renderer_of
 from slotcar.reservation.model import Reservation
 from slotcar_lab.ios.grammar import check
 from tests.support.examples import examples
+from tests.support.rendering import all_away
 from tests.unit.platforms.watching import between, check_asked_in_order, check_hitless, check_taken_and_undone
 from tests.unit.platforms.worlds import active, population, successions
 
@@ -106,5 +107,5 @@ def test_every_line_is_in_the_table_of_the_platform(world: World, data: st.DataO
     renderer = renderer_of(device)
     first, second = (renderer.configuration(intent, device) for intent in world.intents(name, succession))
     change = renderer.change(first, second, device)
-    for lines in (first.lines, change.apply, change.undo, renderer.purge(device, second)):
+    for lines in (first.lines, change.apply, change.undo, all_away(renderer, device, second)):
         assert check(world.platform, "\n".join(lines)) == []

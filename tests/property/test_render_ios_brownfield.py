@@ -15,6 +15,7 @@ from slotcar.network.model import Device, Network
 from slotcar.platforms import Configuration, Unrenderable, renderer_of
 from slotcar.reservation.model import Reservation
 from tests.support.examples import examples
+from tests.support.rendering import all_away
 from tests.unit.platforms.mqc_ios import MqcIos
 from tests.unit.platforms.watching import between
 from tests.unit.platforms.worlds import active, population, populations
@@ -99,7 +100,7 @@ def test_what_is_slotcars_is_found_among_an_operators_and_nothing_else(
 
     device, _ = device_of(name)
     numbers = {line.split()[1] for line in own.lines if line.startswith("access-list ")}
-    for line in renderer_of(device).purge(device, found):
+    for line in all_away(renderer_of(device), device, found):
         mine = "SLOTCAR-" in line or line.split()[-1] in numbers
         assert mine or line.startswith("interface ")
 

@@ -14,6 +14,7 @@ from slotcar.network.model import Device, Network
 from slotcar.platforms import Configuration, renderer_of
 from slotcar.reservation.model import Reservation
 from tests.support.examples import examples
+from tests.support.rendering import all_away
 from tests.unit.platforms.junos_tree import Candidate
 from tests.unit.platforms.watching import between
 from tests.unit.platforms.worlds import active, population, successions
@@ -68,7 +69,7 @@ def circle(device: Device, candidate: Candidate, intents: list[QosIntent]) -> No
     candidate.edit(change.undo)
     assert read(candidate, device).lines == first.lines
     assert candidate.meaning == managed
-    candidate.edit(renderer.purge(device, read(candidate, device)))
+    candidate.edit(all_away(renderer, device, read(candidate, device)))
     assert read(candidate, device).lines == ()
     assert candidate.meaning == bare
 

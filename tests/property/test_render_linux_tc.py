@@ -11,6 +11,7 @@ from slotcar.platforms import Configuration, renderer_of
 from slotcar.reservation.model import Reservation
 from slotcar.vocabulary import Scheduler
 from tests.support.examples import examples
+from tests.support.rendering import all_away
 from tests.unit.platforms.kernel import Kernel
 from tests.unit.platforms.worlds import intents, network, population, successions, without_interface
 
@@ -148,5 +149,5 @@ def test_a_purge_takes_everything_of_slotcars_and_nothing_of_others(
     bare = kernel.snapshot()
     wanted = renderer.configuration(intent_of(where, name, succession[0], None), device)
     kernel.run(renderer.change(read(kernel, device), wanted, device).apply)
-    kernel.run(renderer.purge(device, read(kernel, device)))
+    kernel.run(all_away(renderer, device, read(kernel, device)))
     assert kernel.ports == bare

@@ -14,6 +14,7 @@ from slotcar.network.model import Device, Network
 from slotcar.platforms import Configuration, renderer_of
 from slotcar.reservation.model import Reservation
 from tests.support.examples import examples
+from tests.support.rendering import all_away
 from tests.unit.platforms.watching import between
 from tests.unit.platforms.worlds import active, population, successions
 from tests.unit.platforms.yang_tree import NATIVE, POLICY, Datastore
@@ -95,7 +96,7 @@ def test_a_change_is_made_and_undone(name: str, succession: Succession) -> None:
     store.edit(change.undo)
     assert read(store, device) == first
     assert store.meaning == managed
-    store.edit(renderer.purge(device, read(store, device)))
+    store.edit(all_away(renderer, device, read(store, device)))
     assert read(store, device).lines == ()
     assert store.meaning == bare
 

@@ -101,15 +101,6 @@ class ProblemResponse(JSONResponse):
         return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def known_types() -> dict[str, tuple[frozenset[int], str]]:
-    """Every `type` that this API answers with, without its prefix: its statuses, and its title."""
-    types: dict[str, tuple[frozenset[int], str]] = {}
-    listed = [(status, kind, title) for _, status, kind, title in _KINDS]
-    for status, kind, title in [*listed, *((status, *words) for status, words in _TITLES.items()), INTERNAL]:
-        types[kind] = (types.get(kind, (frozenset(), ""))[0] | {status}, title)
-    return types
-
-
 def problem(request: Request, status: int, kind: str, title: str, detail: str, **more: Any) -> ProblemResponse:
     body = {
         "type": f"{PREFIX}{kind}",

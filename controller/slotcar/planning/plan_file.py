@@ -254,16 +254,12 @@ def _times(document: Any) -> Iterator[tuple[str, str]]:
             yield from ((f"steps.{number}.reservation.slots.{index}.{end}", slot[end]) for end in ("start", "end"))
 
 
-def write_plan(plan: Plan, file: Path) -> None:
-    """
+def write_document(document: dict[str, Any], file: Path) -> None:
+    """Writes a plan's document.
+
     Raises:
         InvalidInput: the file cannot be written.
     """
-    write_document(plan_document(plan), file)
-
-
-def write_document(document: dict[str, Any], file: Path) -> None:
-    """As `write_plan`, of a plan that is a document already."""
     try:
         file.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:

@@ -135,7 +135,3 @@ class Renderer(Protocol):
     def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
         """The least change from `before` to `after`, with its undo."""
         ...
-
-    def purge(self, device: Device, running: Configuration) -> tuple[str, ...]:
-        """Lines that take away everything that is Slotcar's on the device, for an emergency."""
-        ...

@@ -62,10 +62,6 @@ class Visit:
     def may_overview(self) -> bool:
         return self.caller.role is not Role.REQUESTER
 
-    @property
-    def may_reserve(self) -> bool:
-        return self.caller.role is not Role.AUDITOR
-
     def asked(self, key: str, otherwise: str = "") -> str:
         """The first value of a key of the address; an empty one counts as none."""
         return next(iter(self.query.get(key, ())), "").strip() or otherwise

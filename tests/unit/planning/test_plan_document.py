@@ -15,7 +15,7 @@ from slotcar.planning import routing, source
 from slotcar.planning.errors import PlanRefused
 from slotcar.planning.offline import plan_offline
 from slotcar.planning.plan import Plan
-from slotcar.planning.plan_file import plan_document, plan_of_document, read_plan, write_plan
+from slotcar.planning.plan_file import plan_document, plan_of_document, read_plan, write_document
 from slotcar.planning.source import read_source
 from slotcar.planning.step import Action
 from slotcar.problems import InvalidInput
@@ -46,7 +46,7 @@ def made(network: Network, folder: Path, rate: str = "1 Mbit/s") -> Plan:
 
 def test_a_document_asks_for_what_the_plan_does_with_its_time_zone(network: Network, tmp_path: Path) -> None:
     plan = made(network, tmp_path)
-    write_plan(plan, tmp_path / "plan.json")
+    write_document(plan_document(plan), tmp_path / "plan.json")
     read = read_plan([tmp_path / "plan.json"])
     assert read is not None
     assert [(step.action, step.key, step.reservation) for step in read.steps] == [

@@ -13,6 +13,7 @@ from slotcar.platforms import Configuration, Unreadable, Unrenderable, renderer_
 from slotcar.platforms.ios.configuration import ios_of, printed
 from slotcar.views.configurations import configurations_at
 from tests.golden.test_render import Case, entries
+from tests.support.rendering import all_away
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 OPERATORS = (GOLDEN / "brownfield" / "cat6500.cfg").read_text(encoding="utf-8")
@@ -59,12 +60,12 @@ def test_everything_of_slotcars_is_found_among_it() -> None:
     assert renderer_of(device).change(read(woven(configuration)), configuration, device).empty
 
 
-def test_nothing_of_an_operators_is_named_in_a_change_or_a_purge() -> None:
+def test_nothing_of_an_operators_is_named_in_a_change_or_on_the_way_out() -> None:
     device, configuration = wanted()
     renderer = renderer_of(device)
     change = renderer.change(read(OPERATORS), configuration, device)
-    purge = renderer.purge(device, read(woven(configuration)))
-    for line in (*change.apply, *change.undo, *purge):
+    gone = all_away(renderer, device, read(woven(configuration)))
+    for line in (*change.apply, *change.undo, *gone):
         words = line.removeprefix("no ").split()
         if not line.startswith(" ") and words[0] != "interface":
             assert "SLOTCAR-" in line or words[:3] == ["mls", "qos", "map"]

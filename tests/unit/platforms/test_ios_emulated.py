@@ -13,6 +13,7 @@ from slotcar.platforms import renderer_of
 from slotcar_lab.ios.configuration import Configuration
 from slotcar_lab.ios.grammar import load
 from tests.golden.test_render import CASES, Case, change_of, configurations, network_of
+from tests.support.rendering import all_away
 
 BROWNFIELD = Path(__file__).parents[2] / "golden" / "brownfield"
 FILES = {"north-edge": "mqc-campus.cfg", "bo-gsr": "gsr-backbone.cfg", "mi-gsr": "gsr-backbone.cfg"}
@@ -69,5 +70,5 @@ def test_the_router_takes_the_change_and_its_undo(folder: Path, name: str, seque
     assert router.read() == change.after
     router.run(change.undo)
     assert router.read() == change.before
-    router.run(renderer.purge(device, router.read()))
+    router.run(all_away(renderer, device, router.read()))
     assert router.text() == bare

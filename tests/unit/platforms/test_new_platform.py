@@ -16,6 +16,7 @@ from slotcar.platforms import Configuration, Unrenderable, options, renderer_of,
 from slotcar.problems import InvalidInput
 from slotcar.views.configurations import configurations_at
 from tests.support.networks import line_network
+from tests.support.rendering import all_away
 from tests.unit.platforms.worlds import START, entry, intents
 
 ROOT = Path(__file__).parents[3]
@@ -54,7 +55,7 @@ def test_a_platform_made_by_the_page_renders_changes_and_reads_back() -> None:
     assert change.undo == (f"no {wanted.lines[0]}",)
     assert renderer.running({"show limits": f"limit OPERATORS from a to b rate 1\n{wanted.text}"}, device) == wanted
     assert renderer.stored(wanted.lines, device) == wanted
-    assert renderer.purge(device, wanted) == change.undo
+    assert all_away(renderer, device, wanted) == change.undo
     assert configurations_at((), network, START)["r1"].lines == ()
 
 

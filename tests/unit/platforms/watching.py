@@ -9,6 +9,7 @@ from slotcar.network.model import Device
 from slotcar.platforms import Configuration, renderer_of
 from slotcar.platforms.ios.objects import PREFIX
 from slotcar.reservation.model import Endpoint, Reservation, constant_slots
+from tests.support.rendering import all_away
 from tests.unit.platforms.mqc_ios import MqcIos, Packet, State
 
 #: A port that no test binds.
@@ -119,7 +120,7 @@ def check_taken_and_undone(device: Device, first: QosIntent, second: QosIntent, 
     assert ios.state == bare
 
     ios.run(manage.apply)
-    ios.run(renderer.purge(device, read(ios, device, release)))
+    ios.run(all_away(renderer, device, read(ios, device, release)))
     assert ios.state == bare
 
 

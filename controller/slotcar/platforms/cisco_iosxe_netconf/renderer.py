@@ -59,10 +59,6 @@ class CiscoIosxeNetconf:
         check_clear(device.name, before.foreign, attached_in(new))
         return Change.between(before, after, edit(old, new), edit(new, old))
 
-    def purge(self, device: Device, running: Configuration) -> tuple[str, ...]:
-        """An edit that takes away everything that is Slotcar's on the device."""
-        return edit(_native(running), None)
-
 
 def _native(configuration: Configuration) -> Node | None:
     assert configuration.objects is None or isinstance(configuration.objects, Node)

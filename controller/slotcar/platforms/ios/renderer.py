@@ -60,6 +60,3 @@ class IosRenderer:
         old, new = ios_of(before), ios_of(after)
         self.check_clear(device.name, before.foreign, new)
         return Change.between(before, after, self.change_lines(old, new), self.change_lines(new, old))
-
-    def purge(self, device: Device, running: Configuration) -> tuple[str, ...]:
-        return self.change_lines(ios_of(running), Ios())

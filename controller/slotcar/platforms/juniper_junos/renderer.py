@@ -54,10 +54,6 @@ class JuniperJunos:
         check_clear(device, before.foreign, new)
         return Change.between(before, after, edit(old, new), edit(new, old))
 
-    def purge(self, device: Device, running: Configuration) -> tuple[str, ...]:
-        """An edit that takes away everything that is Slotcar's on the device."""
-        return edit(_root(running), None)
-
 
 def _root(configuration: Configuration) -> Node | None:
     assert configuration.objects is None or isinstance(configuration.objects, Node)

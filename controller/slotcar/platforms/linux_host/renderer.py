@@ -53,9 +53,6 @@ class LinuxHost:
         old, new = _objects(before), _objects(after)
         return Change.between(before, after, change_lines(old, new), change_lines(new, old))
 
-    def purge(self, device: Device, running: Configuration) -> tuple[str, ...]:
-        return change_lines(_objects(running), HostObjects())
-
 
 def _objects(configuration: Configuration) -> HostObjects:
     assert configuration.objects is None or isinstance(configuration.objects, HostObjects)

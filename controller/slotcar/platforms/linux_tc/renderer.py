@@ -10,7 +10,7 @@ from slotcar.network.model import Device
 from slotcar.platforms.colours import two_colours
 from slotcar.platforms.linux_tc.build import objects_of
 from slotcar.platforms.linux_tc.change import change_lines
-from slotcar.platforms.linux_tc.objects import Clsact, EtsRoot, Filter, HfscRoot, Root, Tc
+from slotcar.platforms.linux_tc.objects import Clsact, EtsRoot, HfscRoot, Root, Tc
 from slotcar.platforms.linux_tc.running import QDISCS, classes_and_filters, read
 from slotcar.platforms.linux_tc.stored import read_lines
 from slotcar.platforms.model import Change, Configuration, Unreadable, Unrenderable
@@ -54,13 +54,6 @@ class LinuxTc:
         old, new, shared = _tc(before), _tc(after), _shared(before)
         _check_clear(before, new)
         return Change.between(before, after, change_lines(old, new, shared), change_lines(new, old, shared))
-
-    def purge(self, device: Device, running: Configuration) -> tuple[str, ...]:
-        """Lines that take away everything that is Slotcar's, known or not; any of them may fail, others' stay."""
-        filters = [one for one in _tc(running).objects if isinstance(one, Filter)]
-        places = dict.fromkeys(f"dev {one.device} {one.hook} protocol ip pref {one.preference}" for one in filters)
-        rest = Tc(tuple(one for one in _tc(running).objects if not isinstance(one, Filter)))
-        return (*(f"filter del {place}" for place in places), *change_lines(rest, Tc(), _shared(running)))
 
 
 def _tc(configuration: Configuration) -> Tc:

@@ -40,9 +40,6 @@ class ResourceManagers:
         old, new = _allocations(before), _allocations(after)
         return Change.between(before, after, change_lines(old, new), change_lines(new, old))
 
-    def purge(self, device: Device, running: Configuration) -> tuple[str, ...]:
-        return change_lines(_allocations(running), Allocations())
-
 
 def _allocations(configuration: Configuration) -> Allocations:
     assert configuration.objects is None or isinstance(configuration.objects, Allocations)
