@@ -28,6 +28,8 @@ MIGRATION_LOCK = 5_107_001
 #: A peer that is gone without a word (no power, a cut line) is taken for dead after about 15 + 3 × 5 s where nothing is
 #: sent, and after 30 s where something is: by this machine, and by the server, which then gives a dead leader's lock back.
 SILENCE_S, PROBE_S, PROBES, UNANSWERED_S = 15, 5, 3, 30
+#: Names and reasons are of any language. `initdb` makes SQL_ASCII where the system's locale is C.
+ENCODING = "UTF8"
 #: A question that another thread asks when the ledger is closed may take so long.
 CLOSE_S = 2.0
 _KEEPALIVES = {
@@ -64,7 +66,7 @@ def make_engine(url: str, revive: Callable[[], object] | None = None) -> Engine:
         revive: starts the server again that nobody else starts; may raise LedgerUnavailable.
 
     Raises:
-        LedgerUnavailable: the URL is not PostgreSQL's.
+        LedgerUnavailable: the URL is not PostgreSQL's; at a connection: the database's text is not UTF-8.
     """
     try:
         parsed = make_url(url).set(drivername="postgresql+psycopg")
@@ -80,8 +82,15 @@ def make_engine(url: str, revive: Callable[[], object] | None = None) -> Engine:
         connect_args={"connect_timeout": 5, "options": options, **_KEEPALIVES},
     )
 
-    @event.listens_for(engine, "connect")
-    def _autocommit_off(connection: Any, _record: Any) -> None:
+    # First of all: SQLAlchemy's own questions to a new connection fail where text comes as bytes.
+    @event.listens_for(engine, "connect", insert=True)
+    def _prepare(connection: Any, _record: Any) -> None:
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != ENCODING:
+            raise LedgerUnavailable(
+                f"the ledger's database keeps text as {encoding}, and the ledger needs {ENCODING}: make the database anew"
+                f" with createdb --encoding {ENCODING} --template template0"
+            )
         connection.prepare_threshold = 2
 
     if revive is not None:

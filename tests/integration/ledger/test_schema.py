@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import psycopg
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from sqlalchemy.engine import make_url
 
 from slotcar.ledger import Ledger
 from slotcar.ledger.database import make_engine
 from slotcar.ledger.schema import metadata
+from tests.support.command_line import in_this_process
 
 
 def test_the_migrated_database_has_the_tables_that_the_code_names(ledger: Ledger, database_url: str) -> None:
@@ -19,3 +25,23 @@ def test_the_migrated_database_has_the_tables_that_the_code_names(ledger: Ledger
     # Indexes and uniqueness live in the migrations alone: they are the database's business.
     kinds = {entry[0] if isinstance(entry, tuple) else entry[0][0] for entry in differences}
     assert kinds <= {"remove_index", "remove_constraint", "add_constraint", "remove_fk"}, differences
+
+
+def test_a_database_whose_text_is_not_utf_8_is_refused_with_what_makes_one(
+    server_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(
+            "CREATE DATABASE of_bytes ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+        )
+        try:
+            monkeypatch.setenv("SLOTCAR_STATE_DIR", str(tmp_path))
+            monkeypatch.setenv(
+                "SLOTCAR_DATABASE_URL", make_url(server_url).set(database="of_bytes").render_as_string()
+            )
+            done = in_this_process(monkeypatch, capfd)("db", "upgrade")
+        finally:
+            connection.execute("DROP DATABASE of_bytes WITH (FORCE)")
+    assert done.code == 1
+    assert "keeps text as SQL_ASCII, and the ledger needs UTF8" in done.err
+    assert "createdb --encoding UTF8" in done.err
