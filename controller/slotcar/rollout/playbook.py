@@ -267,6 +267,10 @@ _UNREACHABLE = re.compile(
     r"^(?:Task failed: )?(?:Data could not be sent to remote host \S+ Make sure this host can be reached over ssh:"
     r"|Failed to connect to the host via ssh:)\s*(?:ssh: )?"
 )
+#: How Ansible says that a plugin's collection is not installed.
+_NOT_FOUND = re.compile(r"plugin '(\w+\.\w+)\.\w+' was not found")
+#: Ansible's bundle of collections, of releases that go with the ansible-core that Slotcar needs.
+BUNDLE = "ansible<13"
 
 
 def _note(event: Mapping[str, Any], result: PlaybookResult, on_task: Callable[[str], None] | None) -> bool:
@@ -297,8 +301,10 @@ def _failures_of_many(data: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _sentence(words: object, otherwise: str) -> str:
-    text = " ".join(str(words).split())
-    return text[:600] if text else otherwise
+    text = " ".join(str(words).split())[:600]
+    if missing := _NOT_FOUND.search(text):
+        text += f"; it comes with the collection {missing[1]}: pip install '{BUNDLE}', beside Slotcar"
+    return text or otherwise
 
 
 def _last_words(run: Any, *, late: bool) -> str:
