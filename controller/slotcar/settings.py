@@ -261,7 +261,7 @@ class Settings(BaseSettings):
         """
         if self.inventory is None:
             raise MissingSetting(
-                "no inventory: say --inventory FOLDER or set SLOTCAR_INVENTORY, for example to inventories/lab"
+                "no inventory: say --inventory FOLDER or set SLOTCAR_INVENTORY; `slotcar init` writes one"
             )
         return self.inventory
 

@@ -95,7 +95,7 @@ def read_connections(
 
 def _read(inventory: Path, vault_password_file: Path | None, *options: str) -> Inventory:
     if not inventory.exists():
-        hint = "say --inventory FOLDER or set SLOTCAR_INVENTORY, for example to inventories/lab"
+        hint = "say --inventory FOLDER or set SLOTCAR_INVENTORY; `slotcar init` writes one"
         raise InvalidInput([Problem(str(inventory), 0, "", "there is no such inventory", "", hint)])
     _require_files(inventory, vault_password_file)
     answer = _run(inventory, vault_password_file, options)
