@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
+import sysconfig
+import urllib.error
+import urllib.request
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from slotcar_lab.ios import Routers
 from tests.support import wheels as building
+from tests.support.cisco import CiscoWorld
+from tests.support.controllers import free_port, wait_for
 
 ROOT = Path(__file__).resolve().parents[3]
 PYTHONS = dict(building.pythons())
@@ -18,6 +26,8 @@ RESERVATION = {
     "name": "tonight", "owner": "hep", "source": "anl-premium", "destination": "lbnl-premium:5001", "protocol": "udp",
     "service": "ip-premium", "rate": "10 Mbit/s", "start": "now + 1 h", "duration": "1 h",
 }  # fmt: skip
+#: The router of GARNET at which that reservation comes in.
+EDGE = "anl-7507-1"
 
 
 @pytest.fixture(scope="module")
@@ -56,45 +66,146 @@ def test_every_module_and_file_of_the_packages_is_in_a_wheel(wheels: list[Path])
                 assert file.relative_to(ROOT / folder).as_posix() in held, file
 
 
-def slotcar(programs: Path, folder: Path, *arguments: str, code: int = 0) -> str:
-    environment = building.bare_environment(folder)
-    done = subprocess.run(
-        [str(programs / "slotcar"), *arguments], cwd=folder, env=environment, capture_output=True, text=True,
-        timeout=280, check=False,
-    )  # fmt: skip
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout
+@dataclass
+class Installed:
+    """`slotcar` of the wheels, in a folder that knows no checkout."""
+
+    programs: Path
+    folder: Path
+
+    @property
+    def packages(self) -> Path:
+        (found,) = self.programs.parent.glob("lib/python*/site-packages")
+        return found
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(self.programs / "slotcar"), *arguments],
+            cwd=self.folder, env=building.bare_environment(self.folder), stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=280, check=False,
+        )  # fmt: skip
+
+    def __call__(self, *arguments: str) -> str:
+        done = self.run(*arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def refuses(self, *arguments: str, code: int = 1) -> str:
+        """What is said of a mistake; nothing goes to standard output."""
+        done = self.run(*arguments)
+        assert (done.returncode, done.stdout) == (code, ""), done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+
+@pytest.fixture(scope="module", params=building.SUPPORTED)
+def programs(request: pytest.FixtureRequest, wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The commands of the wheels, installed once for each Python."""
+    if request.param not in PYTHONS:
+        pytest.skip(f"this machine has no Python {request.param}")
+    return building.install(PYTHONS[request.param], tmp_path_factory.mktemp("installed") / "venv", wheels)
+
+
+@pytest.fixture
+def installed(programs: Path, tmp_path: Path) -> Installed:
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    (folder / "tonight.json").write_text(json.dumps({"version": 1, "reservations": [RESERVATION]}))
+    now = RESERVATION | {"start": "now"}
+    (folder / "now.json").write_text(json.dumps({"version": 1, "reservations": [now]}))
+    return Installed(programs, folder)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("version", building.SUPPORTED)
-def test_an_installed_slotcar_plans_and_serves_from_an_empty_folder(
-    version: str, wheels: list[Path], tmp_path: Path
-) -> None:
-    """Pushing to routers and taking it back from an installed wheel: tests/lab/test_tutorial.py."""
-    if version not in PYTHONS:
-        pytest.skip(f"this machine has no Python {version}")
-    programs = building.install(PYTHONS[version], tmp_path / "venv", wheels)
-    folder = tmp_path / "empty"
-    folder.mkdir()
-    share = Path(
-        subprocess.run(
-            [str(programs / "python"), "-c", "from slotcar.shipped import shipped; print(shipped())"],
-            cwd=folder, env=building.bare_environment(folder), capture_output=True, text=True, check=True,
-        ).stdout.strip()
-    )  # fmt: skip
-    assert share.is_relative_to(tmp_path / "venv")
-    (folder / "tonight.json").write_text(json.dumps({"version": 1, "reservations": [RESERVATION]}))
+def test_an_installed_slotcar_plans_and_serves_from_an_empty_folder(installed: Installed) -> None:
+    share = installed.packages / "slotcar" / "share"
     for inventory in ("lab", "garnet"):
         where = str(share / "inventories" / inventory)
-        shown = slotcar(
-            programs, folder, "plan", "tonight.json", "--offline", "--inventory", where, "--format", "json"
-        )
+        shown = installed("plan", "tonight.json", "--offline", "--inventory", where, "--format", "json")
         planned: dict[str, Any] = json.loads(shown)
         assert [step["action"] for step in planned["steps"]] == ["create"]
     where = str(share / "inventories" / "lab")
-    slotcar(programs, folder, "apply", "tonight.json", "--inventory", where, "--yes")
-    assert "hep/tonight" in slotcar(programs, folder, "status", "--inventory", where)
-    rolled = slotcar(programs, folder, "rollback", "--device", "anl-edge", "--inventory", where, "--yes", code=1)
-    assert rolled == "", "the routers of the lab are not up"
+    installed("apply", "tonight.json", "--inventory", where, "--yes")
+    assert "hep/tonight" in installed("status", "--inventory", where)
+    installed.refuses("rollback", "--device", "anl-edge", "--inventory", where, "--yes")
+    serves(installed, where)
+
+
+def serves(installed: Installed, inventory: str) -> None:
+    """Answers for its health, and ends with 0 at SIGTERM."""
+    port = free_port()
+    environment = building.bare_environment(installed.folder) | {"SLOTCAR_OPEN": "true", "SLOTCAR_RECONCILE": "false"}
+    with (installed.folder / "serve.log").open("wb") as log:
+        server = subprocess.Popen(
+            [str(installed.programs / "slotcar"), "serve", "--inventory", inventory, "--port", str(port)],
+            cwd=installed.folder, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        )  # fmt: skip
+    try:
+        wait_for(lambda: server.poll() is not None or healthy(port), "the controller to answer")
+    finally:
+        server.terminate()
+        ended = server.wait(120)
+    assert ended == 0, (installed.folder / "serve.log").read_text()
+
+
+def healthy(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as answer:
+            return bool(json.load(answer)["status"] == "ok")
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_an_installed_slotcar_pushes_and_takes_back_also_without_its_database(
+    installed: Installed, tmp_path: Path
+) -> None:
+    """To emulated routers over SSH. Linux routers are pushed to from a wheel in tests/lab/test_tutorial.py."""
+    with Routers() as routers:
+        world = CiscoWorld(routers, tmp_path, building.ROOT / "inventories" / "garnet")
+        of_network = ("--inventory", str(world.inventory))
+        untouched = world.running()
+        collections = installed.packages / "ansible_collections"
+        if not collections.exists():
+            missing = installed.run("check", "--devices", *of_network)
+            assert missing.returncode == 1
+            assert "it comes with the collection ansible.netcommon: pip install 'ansible<13'" in missing.stdout
+            # What that command brings, of the release that is pinned, without its other 540 MB.
+            collections.symlink_to(Path(sysconfig.get_path("purelib")) / "ansible_collections")
+
+        installed("push", *of_network, "--yes")
+        unreserved = world.running()
+        assert all(unreserved[name] != untouched[name] for name in untouched)
+        installed("apply", "now.json", *of_network, "--yes")
+        installed("push", "--device", EDGE, *of_network, "--yes")
+        reserved = world.running()
+        assert [name for name in reserved if reserved[name] != unreserved[name]] == [EDGE]
+
+        lose_the_database(installed)
+        assert "PostgreSQL" in installed.refuses("push", *of_network, "--yes")
+        mistakes(installed, of_network)
+        assert world.running() == reserved
+        assert f"Rolled back and verified: {EDGE}." in installed("rollback", *of_network, "--yes")
+        assert world.running() == unreserved
+        first = installed("rollback", "--list", *of_network, "--format", "json")
+        installed("rollback", json.loads(first)[0]["revision"], *of_network, "--yes")
+        assert world.running() == untouched
+
+
+def lose_the_database(installed: Installed) -> None:
+    """Nothing can be read of it, and no other one can be made in its place."""
+    database = installed.folder / "var" / "postgres"
+    shutil.rmtree(database)
+    database.write_text("lost")
+
+
+def mistakes(installed: Installed, of_network: tuple[str, ...]) -> None:
+    """Of somebody at night: each is refused in a sentence that says what would be right."""
+    said = installed.refuses("rollback", "--yes")
+    assert "no inventory: say --inventory FOLDER or set SLOTCAR_INVENTORY" in said
+    assert "no managed device anl-7507" in installed.refuses("rollback", "--device", "anl-7507", *of_network, "--yes")
+    assert EDGE in installed.refuses("rollback", "--device", "esnet-7507", *of_network, "--yes")
+    assert "the latest is" in installed.refuses("rollback", "20010101T000000Z", *of_network, "--yes")
+    assert "nothing was done" in installed.refuses("rollback", *of_network, code=2)
