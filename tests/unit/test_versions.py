@@ -14,7 +14,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def test_everything_that_is_published_has_one_version() -> None:
-    for folder in ("client", "lab"):
+    for folder in ("client", "lab", "mover"):
         assert (
             tomllib.loads((ROOT / folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
             == VERSION
