@@ -14,7 +14,9 @@ IN_CODE = re.compile(rf"docs/design\.md {NUMBERS.pattern}")
 IN_LINKS = re.compile(rf"\[{NUMBERS.pattern}\]\([./]*design\.md#rules\)")
 
 
-FOLDERS = [path for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith((".", "var", "build"))]
+#: Those of the repository: `make sbom` and `make site` leave others' Python in `dist`.
+BUILT = (".", "var", "build", "dist", "site")
+FOLDERS = [path for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(BUILT)]
 KINDS = (".j2", ".json", ".md", ".py", ".sh", ".toml", ".yml")
 
 
