@@ -5,7 +5,7 @@ PYTHON_BIN := .venv/bin/python
 # what stays together.
 SPREAD := -n 3 --dist loadscope --no-loadscope-reorder
 
-.PHONY: help demo demo-down test test-slow test-unit test-lab chaos lint bench lab lab-down lab-report results setup setup-dev generate lock wheels collection sbom site clean
+.PHONY: help demo demo-down test test-slow test-unit test-lab chaos lint bench lab lab-down lab-report results setup setup-dev generate lock wheels collection image sbom site clean
 
 help:
 	@echo "make demo    set up, then run the main job: reservations become QoS on the lab's routers for exactly their slot"
@@ -18,6 +18,7 @@ help:
 	@echo "make chaos   break the lab at random for MINUTES=5, by SEED=1, and judge what its routers had"
 	@echo "make wheels  build slotcar, slotcar-client, slotcar-transfer and slotcar-lab into dist/"
 	@echo "make collection  build the Ansible collection slotcar.broker into dist/"
+	@echo "make image   build the controller's image with podman; BASE=debootstrap where no registry can be reached"
 	@echo "make lint    ruff, mypy, yamllint, ansible-lint"
 
 setup:
@@ -93,6 +94,9 @@ wheels: setup
 
 collection: setup
 	@.venv/bin/ansible-galaxy collection build --force --output-path dist
+
+image:
+	@BASE="$(BASE)" tools/image.sh
 
 # The site of the documentation in site/, in an environment of its own; a link that leads nowhere is an error.
 site:
