@@ -46,7 +46,7 @@ def wanted_for(network: Network) -> WantedFor:
 
 
 def _with_reservations(outlook: Outlook, active: Sequence[Active], network: Network) -> Outlook:
-    """Each device told whom its configuration is for, so that the archive knows it with the database dead."""
+    """The wanted states with the reservations that each is for, so that the archive needs no database to name them."""
     by_device: dict[str, list[ConfiguredReservation]] = {}
     configured = _configured(network)
     for one in {one.entry.number: one for one in active}.values():

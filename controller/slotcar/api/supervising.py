@@ -1,4 +1,4 @@
-"""Parts of the controller that go on for ever: one that fails is begun again, later each time, and what failed is told."""
+"""Parts of the controller that go on for ever: one that fails begins again, later each time; the failure is reported."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def enquire(
         ),
     ] = None,
     inventory: Inventory = None,
-    offline: Annotated[bool, typer.Option("--offline", help="ask an empty ledger, open none")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="ask an empty ledger, and open no other")] = False,
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """The highest rate that would be admitted over a window, each way, and what is free over time."""

@@ -97,7 +97,11 @@ def plan(
     owner: Owners = None,
     diff: Annotated[bool, typer.Option("--diff", help="with the lines of each router that come and go")] = False,
     commands: Annotated[
-        bool, typer.Option("--commands", help="with what each router is told, in order, and what lapses meanwhile")
+        bool,
+        typer.Option(
+            "--commands",
+            help="also show each router's commands in their order, and what they take out of force for a moment",
+        ),
     ] = False,
     form: Annotated[
         PlanFormat,
@@ -259,7 +263,7 @@ def print_plan(
     diff: bool = False,
     commands: bool = False,
 ) -> None:
-    """As Terraform shows it: each fate with its reasons, then what the devices would be told, then one line.
+    """As Terraform shows it: each fate with its reasons, then what the devices would be sent, then one line.
 
     Args:
         boundaries: as the plan's document has them; all that is known where another machine made it.

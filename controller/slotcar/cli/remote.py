@@ -22,7 +22,10 @@ LOCAL = "local"
 LARGEST_TOKEN_BYTES = 4096
 Api = Annotated[
     str | None,
-    typer.Option("--api", help="the controller's address; by default the context's, or else that of this machine's"),
+    typer.Option(
+        "--api",
+        help="the controller's address; by default the context's, or else that of the controller on this machine",
+    ),
 ]
 TokenFile = Annotated[
     Path | None,

@@ -52,9 +52,7 @@ def create(
     data: dict[str, object],
     hold: Annotated[
         str | None,
-        typer.Option(
-            "--hold", help="only hold it, for so long (`default` for the usual 15 min); then commit or lose it"
-        ),
+        typer.Option("--hold", help="hold it for so long (`default`: 15 min); it ends then unless it was committed"),
     ] = None,
     idempotency_key: Annotated[
         str | None, typer.Option("--idempotency-key", help="say the same again, get the same")
@@ -138,7 +136,7 @@ def bind(
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Say the ports that were not known when it was created."""
+    """Set the ports of a reservation that were not known when it was created."""
     with verbs(inventory) as opened:
         _show(opened.bind(which, caller(), now(), source_port, destination_port, if_version), form)
 

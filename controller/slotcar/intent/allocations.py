@@ -1,4 +1,4 @@
-"""What the open slots of claims have of their places, as their resource managers are told it."""
+"""What the open slots of claims have of their places, as it is sent to their resource managers."""
 
 from __future__ import annotations
 

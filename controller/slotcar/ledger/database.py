@@ -165,7 +165,7 @@ def answering() -> Iterator[None]:
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[tuple[Connection, Head]]:
-    """One transaction that holds the ledger's lock. Counters are saved and listeners told when it commits."""
+    """One transaction that holds the ledger's lock. Counters are saved and listeners notified when it commits."""
     with answering(), engine.begin() as connection, locked(connection) as head:
         yield connection, head
 

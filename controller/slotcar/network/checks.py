@@ -110,7 +110,7 @@ def _dead_man(draft: Draft, device: Device, findings: Findings) -> None:
 
 
 def _right_role(draft: Draft, interface: Interface) -> InterfaceRole | None:
-    """The role that follows from who is at the other end (RFC 2475); None where that is not known, which is told."""
+    """The role that follows from who is at the other end (RFC 2475); None where that is not known, which is reported."""
     ours, neighbour = draft.domain_of[interface.id.device], interface.neighbour
     if neighbour is None:
         linked = any(other.neighbour == interface.id for other in draft.interfaces.values())

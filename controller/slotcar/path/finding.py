@@ -202,7 +202,7 @@ def _no_leg(source: End, destination: End, here: str, there: str, via: Sequence[
 
 
 def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology) -> tuple[str, ...]:
-    """Names of the SLSs that bind the crossings, in order; every crossing that lacks one is told at once."""
+    """Names of the SLSs that bind the crossings, in order; the error lists every crossing that lacks one."""
     network, names, missing = topology.network, [], []
     for left, entered in pairwise(hops):
         upstream, downstream = network.domain_of(left.egress), network.domain_of(entered.ingress)

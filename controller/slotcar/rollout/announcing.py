@@ -73,7 +73,7 @@ def _rates_at(entry: Entry, at: datetime) -> Rates:
 
 
 def _believed(known: Sequence[tuple[datetime, Rates]], at: datetime) -> Rates:
-    """The rates that were told for the latest instant until `at`; of two for one instant, those that were told last."""
+    """The rates that were announced for the latest instant until `at`; of two announcements for one instant, the last."""
     return max(
         ((since, place, rates) for place, (since, rates) in enumerate(known) if since <= at),
         default=(at, 0, CLOSED),

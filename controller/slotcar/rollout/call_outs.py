@@ -34,7 +34,7 @@ class CallOutTransport(Transport):
         return {READ: await self._run(self._lines)}
 
     async def stage(self, apply: Sequence[str], undo: Sequence[str]) -> None:
-        """Managers are told at the instant."""
+        """Managers are called at the instant."""
 
     async def arm_revert(self, apply: Sequence[str], minutes: int) -> bool:
         return False

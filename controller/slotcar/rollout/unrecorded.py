@@ -33,7 +33,7 @@ def keep_unrecorded(
 
 
 def record_kept(archive: Archive, ledger: Ledger) -> None:
-    """Records what was kept, in its order and at its own time. Where this process dies meanwhile, one may be told twice.
+    """Records what was kept, in its order and at its own time. If this process dies meanwhile, one may be recorded twice.
 
     Raises:
         LedgerUnavailable: what is not recorded is kept.

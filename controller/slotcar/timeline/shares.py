@@ -85,7 +85,8 @@ class BackgroundShares:
     def _after_notice(
         self, entry: Entry, others: Sequence[Entry], background: Iterable[int], shared: set[ResourceId]
     ) -> Entry:
-        """The entry with no more than it had before, from its making or change until all background was told."""
+        """The entry with no more than it had before, from its making or change until all background reservations have had
+        their notice."""
         if entry.reservation.need is not None:  # its slots move a volume that was promised
             return entry
         change = entry.change or Change(entry.created_at)

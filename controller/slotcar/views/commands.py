@@ -1,4 +1,4 @@
-"""What a device is told at a boundary, in the order in which it is told, and what lapses meanwhile. Pure."""
+"""The commands that a device is sent at a boundary, in their order, and what is not in force between two of them. Pure."""
 
 from __future__ import annotations
 

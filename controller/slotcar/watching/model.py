@@ -22,7 +22,7 @@ class WatchBroken(SlotcarError):
 
 
 class WatchState(StrEnum):
-    """Connecting: for the first time. Watching: what changes is told. Listening: it may send syslog, and nobody knows
+    """Connecting: for the first time. Watching: it reports what changes. Listening: it may send syslog, and nobody knows
     whether it does. Broken: it is tried again. Unwatched: it cannot tell."""
 
     CONNECTING = "connecting"

@@ -1,4 +1,4 @@
-"""Which devices are to be checked, and when, for what they told of changes. Pure: times are seconds by a clock that nobody
+"""Which devices are to be checked, and when, because they reported a change. Pure: times are seconds by a clock that nobody
 sets, and passed in.
 
 A change that was told outside of the leader's own pushes is always followed by a reading that begins after it. A push is
@@ -43,7 +43,7 @@ class _Changes:
 
 @dataclass(slots=True)
 class _Device:
-    """`during`: what was told while a push went on, which began at `push_began_s`. `echo_s`: how much later it tells what
+    """`during`: reported while a push went on that began at `push_began_s`. `echo_s`: how much later it tells what
     was done to it."""
 
     changes: _Changes | None = None
@@ -77,7 +77,7 @@ class Pending:
             device.changes = device.changes.add(one) if device.changes else one
 
     def due(self, work: Mapping[str, Work], now_s: float) -> dict[str, str]:
-        """The devices that are to be checked now, each with what it told; they are taken for asked for."""
+        """The devices that are to be checked now, each with what it reported; they count as asked for."""
         due = {}
         for name, device in self._devices.items():
             of_device = work.get(name, Work())
@@ -95,7 +95,7 @@ class Pending:
 
 
 def _resolve(device: _Device, work: Work) -> None:
-    """What was told while a push went on was its own where it changed the device, until it was compared."""
+    """What was reported while a push went on was its own where it changed the device, until it was compared."""
     during = device.during
     if during is None or work.push_ended_s == math.inf:
         return
