@@ -1,4 +1,4 @@
-"""Parts of the controller that go on for ever: one that fails begins again, later each time; the failure is reported."""
+"""Parts of the controller that go on for ever: one that fails begins again, later each time, and is reported."""
 
 from __future__ import annotations
 
