@@ -22,7 +22,7 @@ from pathlib import Path
 
 from slotcar.network.model import Device
 from slotcar.platforms import renderer_of
-from slotcar.platforms.model import Configuration
+from slotcar.platforms.model import Configuration, RefusedPart
 from slotcar.private_files import close_state_folder, make_private_folder
 from slotcar.problems import InvalidInput, Problem
 from slotcar.rollout import staging
@@ -135,6 +135,15 @@ class Archive:
             with contextlib.suppress(FolderUnreadable):
                 began_s[name] = self.device_folder(revision.id, name).compared_s()
         return {name: one for name, one in began_s.items() if one is not None}
+
+    def refused_of(self, revision: Revision) -> dict[str, tuple[RefusedPart, ...]]:
+        """What devices did not do of what they were given, by device; only those that refused something.
+
+        Raises:
+            FolderUnreadable: a device's words were not kept whole.
+        """
+        refused = {name: self.device_folder(revision.id, name).refused() for name in revision.devices}
+        return {name: parts for name, parts in refused.items() if parts}
 
     def close_to_others(self) -> None:
         """Takes others' rights from what an earlier version left open: the configurations of all devices are in it."""

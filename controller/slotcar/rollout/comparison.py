@@ -5,19 +5,21 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from slotcar.platforms import renderer_of
+from slotcar.platforms.model import RefusedPart
 from slotcar.rollout.device_folder import DeviceFolder
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`apply` turns what the device has into what is wanted."""
+    """`apply` turns what the device has into what is wanted; `refused` is what it did not do of what it has."""
 
     before: str
     after: str
     apply: tuple[str, ...]
+    refused: tuple[RefusedPart, ...] = field(default=(), compare=False)
 
     @property
     def equal(self) -> bool:
@@ -45,4 +47,4 @@ def compare(folder: DeviceFolder, target: str, outputs: Mapping[str, str]) -> Co
     renderer = renderer_of(device)
     running = renderer.running(outputs, device)
     wanted = renderer.stored(folder.lines(target) if target else (), device)
-    return Comparison(running.text, wanted.text, renderer.change(running, wanted, device).apply)
+    return Comparison(running.text, wanted.text, renderer.change(running, wanted, device).apply, running.refused)

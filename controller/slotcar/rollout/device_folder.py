@@ -20,6 +20,8 @@ line of configuration a line:
 | `armed-before.json` | of such a router: the applets that were armed when this revision was armed over them |
 | `clock.json` | how far the device's clock was ahead of the controller's when the revision was staged |
 | `reading.json` | the device's answers to commands.json |
+| `compared.json` | when the reading began that the push was compared by |
+| `refused.json` | what the device then had not done of its configuration, such as a bind to a process that is gone |
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from slotcar.network.model import Device
+from slotcar.platforms.model import RefusedPart
 from slotcar.private_files import make_private_folder
 from slotcar.problems import SlotcarError
 from slotcar.rollout.ios.applets import Applet
@@ -43,7 +46,7 @@ from slotcar.rollout.model import ConfiguredReservation, DeviceRevision, Revisio
 BEFORE, AFTER, APPLY, UNDO = "before.txt", "after.txt", "apply.txt", "undo.txt"
 DEVICE, COMMANDS, RESERVATIONS = "device.json", "commands.json", "reservations.json"
 PROGRAM, REPLACED, ENDS = "program.json", "before.json", "ends.json"
-COMPARED = "compared.json"
+COMPARED, REFUSED = "compared.json", "refused.json"
 CLOCK, READING, APPLETS_BEFORE, STAGE_SCRIPT = "clock.json", "reading.json", "armed-before.json", "stage.sh"
 T = TypeVar("T")
 #: Of `ENDS`, by side.
@@ -189,6 +192,9 @@ class DeviceFolder:
         """Writes when the reading began that a push was compared by, in seconds of this machine's monotonic clock."""
         self._write(COMPARED, json.dumps({"began_s": began_s}))
 
+    def write_refused(self, refused: Sequence[RefusedPart]) -> None:
+        self._write(REFUSED, json.dumps([asdict(one) for one in refused]))
+
     def write_clock(self, ahead_us: int | None) -> None:
         """Writes how far the device's clock is ahead; None where the device does not say."""
         self._write(CLOCK, json.dumps({"ahead_us": ahead_us}))
@@ -242,6 +248,10 @@ class DeviceFolder:
     def compared_s(self) -> float | None:
         """When the device was compared; None where it was not compared yet."""
         return self._read(COMPARED, dict[str, float]).get("began_s") if self.has(COMPARED) else None
+
+    def refused(self) -> tuple[RefusedPart, ...]:
+        """What the device did not do of the configuration that it was compared by."""
+        return self._read(REFUSED, tuple[RefusedPart, ...]) if self.has(REFUSED) else ()
 
     def applets_before(self) -> tuple[Applet, ...] | None:
         """The applets that were armed before; None where the device never took the revision."""

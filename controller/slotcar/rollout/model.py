@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from slotcar.network.model import Device
-from slotcar.platforms.model import Change, Configuration
+from slotcar.platforms.model import Change, Configuration, RefusedPart
 from slotcar.problems import SlotcarError
 
 #: What a device answers that has nothing armed.
@@ -210,6 +210,7 @@ class PushResult:
     Attributes:
         ahead_us: how far the clocks of those that told it are ahead of this machine's.
         compared_s: when the readings began that the devices were compared by, seconds of this machine's monotonic clock.
+        refused: by device, what it did not do of what it was given; all else is in force.
     """
 
     revision: str
@@ -217,3 +218,4 @@ class PushResult:
     rearmed: tuple[str, ...] = ()
     ahead_us: Mapping[str, int] = field(default_factory=dict)
     compared_s: Mapping[str, float] = field(default_factory=dict)
+    refused: Mapping[str, Sequence[RefusedPart]] = field(default_factory=dict)

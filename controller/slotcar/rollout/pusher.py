@@ -149,7 +149,7 @@ class Pusher:
                 self.record("push.armed", name, {"revision": revision.id, "at": first, "until": last})
         rearmed = tuple(name for name in parts if name not in changed)
         clocks, compared = self.archive.clocks_of(revision), self.archive.compared_of(revision)
-        return PushResult(revision.id, changed, rearmed, clocks, compared)
+        return PushResult(revision.id, changed, rearmed, clocks, compared, self.archive.refused_of(revision))
 
     def _reservations(self, part: DeviceRevision, at: datetime) -> dict[str, Any]:
         """`reservations` for a device's event: for whom its configuration changes. Nothing where that stays as it is."""

@@ -15,6 +15,7 @@ from slotcar.ledger import Ledger
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.listening import Lease
 from slotcar.ledger.model import Entry
+from slotcar.platforms.model import RefusedPart
 from slotcar.problems import SlotcarError
 from slotcar.rollout.adoption import UNADOPTED, Adoption
 from slotcar.rollout.device_order import boundaries_in_order
@@ -233,7 +234,7 @@ class Pushing:
                 self.health.set_aside(failure.device, failure.message, self.clock())
             unknown = set(readings.by_device) - self.states.last_seen.keys()
             self._observer.look_at(readings.by_device, targets, unchanged)
-            self._look_at_refused(readings.by_device)
+            self._record_refused({name: one.configuration.refused for name, one in readings.by_device.items()})
             if readings.failures:
                 return Attempt.FAILED if failures else Attempt.OUTDATED
             targets = afresh() if afresh else targets
@@ -253,6 +254,7 @@ class Pushing:
             return self._failed(targets, error)
         self.status.read_at.update(dict.fromkeys(targets, read_at))
         self._done(targets, result, timedelta(seconds=self.monotonic() - began_s))
+        self._record_refused(result.refused)
         if at <= read_at:
             self._observer.record_seen(unknown - {*result.changed, *result.rearmed}, at)
         return Attempt.DONE
@@ -276,9 +278,9 @@ class Pushing:
             name for name, one in wanted.items() if name not in targets and self.states.is_verified(name, one)
         )
 
-    def _look_at_refused(self, readings: Mapping[str, Reading]) -> None:
-        refused = {name: one.configuration.refused for name, one in readings.items() if one.configuration.refused}
-        if refused:
+    def _record_refused(self, refused: Mapping[str, Sequence[RefusedPart]]) -> None:
+        """By device: what it has not done of the slots that are open now."""
+        if any(refused.values()):
             now = self.clock()
             self.withholding.record_refused(active_at(self.ledger.live_between(now), now), refused, now)
 

@@ -198,6 +198,8 @@ async def check(transport: Transport, order: Order) -> Outcome:
         raise DeviceError(f"{order.folder.name}: it does not have what is wanted:\n{comparison.difference}")
     with suppress(OSError):  # it tells the watch what the comparison covers, and a push does not fail for that
         order.folder.write_compared(began_s)
+    if comparison.refused:
+        order.folder.write_refused(comparison.refused)
     return Outcome()
 
 
