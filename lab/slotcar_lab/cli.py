@@ -15,6 +15,7 @@ import typer
 
 from slotcar_lab import control, requirements, snapshot, topology
 from slotcar_lab.errors import LabError
+from slotcar_lab.guest import machine
 from slotcar_lab.places import HOME
 from slotcar_lab.requirements import Backend
 
@@ -52,13 +53,21 @@ def up(
         Path | None,
         typer.Option("--inventory", help="Make the routers, hosts and links of this Ansible inventory, not GARNET's."),
     ] = None,
+    systemd: Annotated[
+        bool,
+        typer.Option(
+            "--systemd",
+            help="A guest whose first process is systemd, with a disk vda of 256 MB that reads and writes 20 MB/s.",
+        ),
+    ] = False,
 ) -> None:
     """Start the routers. A lab that is up and healthy is left as it is.
 
     The routers of an inventory answer on 127.0.0.1, by name at port SLOTCAR_LAB_PORT_BASE (2200) + 1, + 2 and so on.
     """
     try:
-        lab = control.up(_topology(inventory), state_dir, backend, _progress)
+        extras = machine.SYSTEMD if systemd else machine.PLAIN
+        lab = control.up(_topology(inventory), state_dir, backend, _progress, extras)
     except LabError as error:
         _fail(error)
     typer.echo(control.status(state_dir).text)
@@ -152,7 +161,7 @@ def check_requirements(
         # The probe needs some of the packages itself: only with those can it say whether the guest is needed.
         requirements.ensure(Backend.NAMESPACES, _progress, install=install)
         requirements.ensure(backend or control.choose_backend(_progress), _progress, install=install)
-        for what in ("chaos", "a NETCONF server", "a Prometheus", "the tests of transfers"):
+        for what in ("a guest with systemd", "chaos", "a NETCONF server", "a Prometheus", "the tests of transfers"):
             requirements.ensure_for(what, _progress, install=install)
     except LabError as error:
         _fail(error)

@@ -10,7 +10,7 @@ import secrets
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from slotcar_lab import client, kernel, keys, plan, ports, probe, requirements
 from slotcar_lab.errors import LabError
 from slotcar_lab.guest import machine
+from slotcar_lab.guest.machine import Extras
 from slotcar_lab.requirements import Backend
 from slotcar_lab.topology import Topology
 
@@ -47,6 +48,7 @@ class Running:
     topology: dict[str, Any]
     kernel: str = ""
     boot_s: float = 0.0
+    extras: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +141,17 @@ class Lab:
         return node
 
 
-def up(topology: Topology, state_dir: Path, backend: Backend | None = None, progress: Progress = quiet) -> Lab:
+def up(
+    topology: Topology,
+    state_dir: Path,
+    backend: Backend | None = None,
+    progress: Progress = quiet,
+    extras: Extras = machine.PLAIN,
+) -> Lab:
     """The lab, running: the one that is up already when it is healthy and the same, else a new one.
+
+    Args:
+        extras: what the guest has beside the routers; anything at all needs a guest.
 
     Raises:
         LabError: it cannot run here; the message says what is missing.
@@ -149,12 +160,15 @@ def up(topology: Topology, state_dir: Path, backend: Backend | None = None, prog
     state_dir.mkdir(parents=True, exist_ok=True)
     with _locked(state_dir):
         current = attach(state_dir)
-        if current is not None and current.topology == topology and backend in (None, current.backend):
+        if extras != machine.PLAIN:
+            backend = Backend.GUEST
+        same = current is not None and current.topology == topology and backend in (None, current.backend)
+        if current is not None and same and current.running.extras == _noted(extras):
             return current
         if current is not None:
             progress("another topology is up; replacing it")
         _remove(state_dir)
-        return _build(topology, state_dir, backend or choose_backend(progress), progress)
+        return _build(topology, state_dir, backend or choose_backend(progress), progress, extras)
 
 
 def attach(state_dir: Path) -> Lab | None:
@@ -206,8 +220,16 @@ def choose_backend(progress: Progress = quiet) -> Backend:
     return Backend.GUEST
 
 
-def _build(topology: Topology, state_dir: Path, backend: Backend, progress: Progress) -> Lab:
+def _noted(extras: Extras) -> dict[str, Any]:
+    """As `lab.json` holds it; nothing where there is nothing."""
+    noted: dict[str, Any] = json.loads(json.dumps(asdict(extras)))
+    return {} if extras == machine.PLAIN else noted
+
+
+def _build(topology: Topology, state_dir: Path, backend: Backend, progress: Progress, extras: Extras) -> Lab:
     requirements.ensure(backend, progress)
+    if extras.init is machine.Init.SYSTEMD:
+        requirements.ensure_for("a guest with systemd", progress)
     began = time.monotonic()
     router_ports = ports.of_routers(topology, state_dir)
     control_port = next(ports.free(set(router_ports.values()), state_dir))
@@ -227,10 +249,10 @@ def _build(topology: Topology, state_dir: Path, backend: Backend, progress: Prog
     # A name of its own each time: nothing in the guest can have read an older one.
     plan_path = state_dir / f"plan-{token[:8]}.json"
     _write_private(plan_path, json.dumps(document, indent=1))
-    pid, accel = _start(backend, plan_path, [control_port, *router_ports.values()], state_dir, progress)
+    pid, accel = _start(backend, plan_path, [control_port, *router_ports.values()], state_dir, progress, extras)
     running = Running(
         backend, accel, pid, _started(pid), control_port, token, router_ports, topology.fingerprint(),
-        topology.model_dump(mode="json"),
+        topology.model_dump(mode="json"), extras=_noted(extras),
     )  # fmt: skip
     _write_private(state_dir / STATE, json.dumps(asdict(running)))
     lab = Lab(state_dir, running)
@@ -255,13 +277,13 @@ def _set_clock(lab: Lab) -> None:
 
 
 def _start(
-    backend: Backend, plan_path: Path, forwarded: list[int], state_dir: Path, progress: Progress
+    backend: Backend, plan_path: Path, forwarded: list[int], state_dir: Path, progress: Progress, extras: Extras
 ) -> tuple[int, str]:
     if backend is Backend.GUEST:
         image = kernel.prepare(progress)
         accel = machine.choose_accel(image)
         progress(f"booting {image.release} ({accel})")
-        return machine.start(image, plan_path, forwarded, state_dir / "console.log", accel=accel), accel
+        return machine.start(image, plan_path, forwarded, state_dir / "console.log", accel=accel, extras=extras), accel
     root = requirements.as_root()
     if root is None:
         raise LabError("network namespaces need root: run as root, allow sudo without a password, or use the guest")
@@ -291,7 +313,7 @@ def _wait_ready(lab: Lab, state_dir: Path) -> dict[str, Any]:
 
 def _remove(state_dir: Path, progress: Progress = quiet) -> bool:
     running = _read(state_dir)
-    for stale in state_dir.glob("plan-*.json"):
+    for stale in (*state_dir.glob("plan-*.json"), *state_dir.glob("disk*.raw")):
         stale.unlink()
     if running is None:
         return False

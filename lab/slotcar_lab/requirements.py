@@ -66,6 +66,9 @@ FOR_TRANSFERS = {
     "rclone": "rclone",
 }
 
+#: What a guest with systemd runs: it is this machine's own, which is not started here.
+FOR_SYSTEMD = {"systemctl": "systemd"}
+
 #: What chaos breaks a controller's machine with: a disk that can be filled, and a clock that can be set.
 FOR_CHAOS = {
     "mount": "mount",
@@ -108,6 +111,7 @@ def ensure(backend: Backend, progress: Callable[[str], None], *, install: bool =
 
 #: What else tests need, by what that is for.
 FOR_TESTS = {
+    "a guest with systemd": FOR_SYSTEMD,
     "chaos": FOR_CHAOS,
     "a NETCONF server": FOR_NETCONF,
     "the tests in a browser": FOR_THE_BROWSER,

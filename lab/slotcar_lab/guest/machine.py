@@ -8,6 +8,8 @@ import os
 import signal
 import subprocess
 import time
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from slotcar_lab.errors import LabError
@@ -24,13 +26,48 @@ NICE = -10
 KVM_PROBE_S = 5.0
 
 
-def start(kernel: GuestKernel, plan: Path, ports: list[int], console: Path, *, accel: str) -> int:
+class Init(StrEnum):
+    """The guest's first process: the lab's agent and nothing else, or a systemd that has the agent as a service."""
+
+    AGENT = "agent"
+    SYSTEMD = "systemd"
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """A disk of the guest that is as fast as is said here, whatever this machine's is: `vda`, `vdb` and so on.
+
+    Attributes:
+        size_bytes: of its file, which has holes until it is written to.
+        rate_bytes_per_s: of reading, and again of writing.
+    """
+
+    size_bytes: int
+    rate_bytes_per_s: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What a guest has beside the routers."""
+
+    init: Init = Init.AGENT
+    disks: tuple[Disk, ...] = ()
+
+
+PLAIN = Extras()
+#: A host whose cores and disk are reserved, with systemd: the disk `vda` of 256 MB, 20 MB/s each way.
+SYSTEMD = Extras(Init.SYSTEMD, (Disk(256_000_000, 20_000_000),))
+
+
+def start(
+    kernel: GuestKernel, plan: Path, ports: list[int], console: Path, *, accel: str, extras: Extras = PLAIN
+) -> int:
     """Start the guest and return its process id; it boots on its own from here.
 
     Args:
         plan: file that the agent reads.
         ports: ports of 127.0.0.1, each forwarded to the same port of the guest.
-        console: where the guest's console goes.
+        console: where the guest's console goes; the files of its disks are beside it.
     """
     forwards = "".join(f",hostfwd=tcp:127.0.0.1:{port}-:{port}" for port in ports)
     words = {
@@ -39,6 +76,7 @@ def start(kernel: GuestKernel, plan: Path, ports: list[int], console: Path, *, a
         "slotcar.python": base_python(),
         "slotcar.code": str(CODE),
         "slotcar.plan": str(plan),
+        "slotcar.init": extras.init.value,
     }
     spaced = [value for value in words.values() if " " in value]
     if spaced:
@@ -52,6 +90,7 @@ def start(kernel: GuestKernel, plan: Path, ports: list[int], console: Path, *, a
         *("-netdev", f"user,id=lab{forwards}", "-device", "virtio-net-pci,netdev=lab,romfile="),
         *("-object", "rng-random,filename=/dev/urandom,id=rng", "-device", "virtio-rng-pci,rng=rng"),
         *("-serial", f"file:{console}"),
+        *_disks(extras.disks, console.parent),
     ]
     console.unlink(missing_ok=True)
     log = console.with_name("qemu.log")
@@ -66,6 +105,19 @@ def start(kernel: GuestKernel, plan: Path, ports: list[int], console: Path, *, a
         raise LabError(f"the guest did not start: {log.read_text().strip()}")
     child.returncode = 0  # it outlives this program: nobody waits for it
     return child.pid
+
+
+def _disks(disks: tuple[Disk, ...], folder: Path) -> list[str]:
+    words: list[str] = []
+    for number, disk in enumerate(disks):
+        file = folder / f"disk{number}.raw"
+        file.unlink(missing_ok=True)
+        with file.open("wb") as made:
+            made.truncate(disk.size_bytes)
+        rates = ",".join(f"throttling.bps-{way}={disk.rate_bytes_per_s}" for way in ("read", "write"))
+        words += ["-drive", f"file={file},format=raw,if=none,id=disk{number},{rates}"]
+        words += ["-device", f"virtio-blk-pci,drive=disk{number}"]
+    return words
 
 
 def prefer_timers(pid: int) -> None:

@@ -1,4 +1,5 @@
-# Second process of the guest, on the host's root under a tmpfs overlay: network, schedulers, then the lab's agent.
+# Second process of the guest, on the host's root under a tmpfs overlay: network, schedulers, then the lab's agent,
+# or systemd, which has the agent as a service.
 # Everything comes from the kernel command line: slotcar.python, slotcar.agent and slotcar.plan are paths.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 LC_ALL=C.UTF-8
 busybox=/run/slotcar/busybox
@@ -7,6 +8,7 @@ for word in $($busybox cat /proc/cmdline); do
         slotcar.python=*) python=${word#*=} ;;
         slotcar.code=*) code=${word#*=} ;;
         slotcar.plan=*) plan=${word#*=} ;;
+        slotcar.init=*) init=${word#*=} ;;
     esac
 done
 echo 'slotcar: root mounted' >/dev/console
@@ -19,11 +21,35 @@ for limit in rmem_max rmem_default wmem_max; do echo 8388608 >/proc/sys/net/core
 echo 5000 >/proc/sys/net/core/netdev_max_backlog
 # Else each command is a group of its own, and its nice value means nothing to the others.
 echo 0 >/proc/sys/kernel/sched_autogroup_enabled
-# Hosts of the lab have cores to reserve.
+# Hosts of the lab have cores to reserve, and disks where the guest was given some.
 $busybox mount -t cgroup2 cgroup2 /sys/fs/cgroup
 # Loaded ahead, so that the first `tc` of a slot does not wait for modprobe.
-modprobe -a veth sch_htb sch_hfsc sch_prio sch_ets sch_drr sch_red sch_gred sch_netem sch_fq_codel sch_fq sch_ingress \
+modprobe -a virtio_blk veth sch_htb sch_hfsc sch_prio sch_ets sch_drr sch_red sch_gred sch_netem sch_fq_codel sch_fq sch_ingress \
     sch_tbf cls_u32 cls_flower cls_matchall cls_fw act_police act_pedit act_csum act_gact act_mirred act_skbedit &
-"$python" -I -S -B "/run/slotcar/host$code/slotcar_lab/agent/main.py" "/run/slotcar/host$plan" >/dev/console 2>&1
+set -- "$python" -I -S -B "/run/slotcar/host$code/slotcar_lab/agent/main.py" "/run/slotcar/host$plan"
+if [ "$init" = systemd ]; then
+    # Of this machine's units none but these: the agent, and what systemd has by itself. Whatever this machine is, the guest
+    # is no container.
+    rm -rf /.dockerenv /usr/lib/systemd/system-generators
+    mkdir -p /run/systemd/system
+    cat >/run/systemd/system/slotcar-lab.target <<'END'
+[Unit]
+DefaultDependencies=no
+Wants=slotcar-lab-agent.service
+END
+    cat >/run/systemd/system/slotcar-lab-agent.service <<END
+[Unit]
+DefaultDependencies=no
+SuccessAction=poweroff-force
+FailureAction=poweroff-force
+[Service]
+ExecStart=$*
+StandardOutput=tty
+StandardError=tty
+TTYPath=/dev/console
+END
+    exec /lib/systemd/systemd --system --unit=slotcar-lab.target --show-status=no --log-target=console
+fi
+"$@" >/dev/console 2>&1
 echo 'slotcar: agent ended' >/dev/console
 $busybox poweroff -f
