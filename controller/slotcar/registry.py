@@ -6,12 +6,11 @@ is asked for. `docs/howto/new-platform.md` says what a folder holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StrictBool, create_model
@@ -87,7 +86,7 @@ class Facts:
         served_as: precedences that its queues serve as another service than the marking says.
         resets: services whose code points it resets at a border although they are open to everybody.
         number_words: in sentences, what it does with rates and bursts beyond rounding them up by one.
-        batch_script: of a device with a shell, the script that takes a change's lines there, in the place of tc.
+        batch_script: of a device with a shell, the text of what takes a change's lines there, in the place of tc.
         flows_share: flows of one device share lists, classes or policers, which run out.
     """
 
@@ -101,7 +100,7 @@ class Facts:
     resets: frozenset[Service] = frozenset()
     number_words: tuple[str, ...] = ()
     flows_share: bool = True
-    batch_script: Path | None = None
+    batch_script: Callable[[], str] | None = None
 
     def acts(self, options: Mapping[str, object]) -> bool:
         """Whether a router with these options acts at coming instants by itself. To the others a controller must be

@@ -27,7 +27,7 @@ ROUTERS = 4
 ROWS_OF_A_PROCESS = 20
 
 
-def _free_base() -> int:
+def free_base() -> int:
     """The number before a free row of ports."""
     process = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     first = 2600 + 10 * ROWS_OF_A_PROCESS * process
@@ -59,7 +59,7 @@ def lab(state_dir: Path) -> Iterator[Lab]:
     """The routers of `inventories/lab`, which finds them through the environment."""
     before = {name: os.environ.get(name) for name in ("SLOTCAR_STATE_DIR", PORT_BASE_VARIABLE)}
     os.environ["SLOTCAR_STATE_DIR"] = str(state_dir)
-    os.environ[PORT_BASE_VARIABLE] = str(_free_base())
+    os.environ[PORT_BASE_VARIABLE] = str(free_base())
     backend = control.choose_backend()
     requirements.ensure(backend, control.quiet)
     try:

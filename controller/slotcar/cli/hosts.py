@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -33,13 +34,14 @@ def run(
         list[str], typer.Argument(help="the command and its arguments, after `--`", show_default=False)
     ],
 ) -> None:
-    """Run a command on this host within a reservation's slice, while its slot is open. Needs root.
+    """Run a command on this host within a reservation's slice, while its slot is open. Needs root, or a slice of this
+    account's own `systemd --user`.
 
     It and what it starts have the reservation's cores; where the slot ends they go on without it.
     """
-    enter(group, cgroups())
+    words = in_slice(group, command, cgroups())
     try:
-        os.execvp(command[0], command)  # noqa: S606 - the caller's own command
+        os.execvp(words[0], words)  # noqa: S606 - the caller's own command
     except OSError as error:
         raise CannotRun(f"{command[0]} cannot be run: {error.strerror}") from error
 
@@ -57,15 +59,34 @@ def cgroups(mounts: Path = MOUNTS) -> Path:
     raise CannotRun("cgroup v2 is not mounted on this host")
 
 
+def in_slice(group: str, command: Sequence[str], root: Path) -> list[str]:
+    """The words that run a command in the group's slice: systemd's where the slice is one of its own; else the command
+    itself, and this process is in the slice already.
+
+    Raises:
+        CannotRun: the host has no such slice now, or this user may not.
+    """
+    if "/" in group or group in ("", ".", ".."):
+        raise CannotRun(f"{group} is no group's handle")
+    unit = f"slotcar-{group.replace('-', '_')}.slice"
+    manager = () if os.geteuid() == 0 else ("--user",)
+    # Of root's manager, or of the user's own, which is further down.
+    where = "slotcar.slice" if not manager else f"user.slice/user-{os.geteuid()}.slice/*/slotcar.slice"
+    if manager and (root / "slotcar.slice" / unit).exists():
+        raise CannotRun(f"only root may put a process into the slice of {group}: say sudo slotcar run …")
+    if next(root.glob(f"{where}/{unit}"), None) is not None:
+        return ["systemd-run", *manager, "--quiet", "--scope", "--collect", f"--slice={unit}", "--", *command]
+    enter(group, root)
+    return list(command)
+
+
 def enter(group: str, root: Path) -> None:
-    """Puts this process into the group's slice.
+    """Puts this process into the group's cgroup, where there is no systemd.
 
     Raises:
         CannotRun: the host has no such slice now, or this user may not.
     """
     procs = root / "slotcar" / group / "cgroup.procs"
-    if "/" in group or group in ("", ".", ".."):
-        raise CannotRun(f"{group} is no group's handle")
     try:
         procs.write_text(str(os.getpid()), encoding="utf-8")
     except FileNotFoundError as error:

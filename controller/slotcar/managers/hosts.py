@@ -23,7 +23,7 @@ _BOUND = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9@_.:-]{0,199}$")
 #: What no reservation takes, whoever asks: the manager of the machine, who logs in there, and Slotcar's own (ADR 48).
 #: The host itself refuses more, which only it can know: process 1, the kernel's threads, what else the ssh daemon runs.
 _NEVER_UNITS = re.compile(
-    r"slotcar(-rest)?(\.(service|slice|scope))?|g-[0-9a-z]+|init(\.scope)?|(system|user|machine)\.slice"
+    r"slotcar(-rest)?(\.(service|slice|scope))?|g-[0-9a-z]+|slotcar-[a-z]_.*\.(slice|scope)|init(\.scope)?|(system|user|machine)\.slice"
     r"|user-0\.slice|(user|user-runtime-dir)@0\.service|sshd?(@.*)?\.(service|socket|slice)|system-sshd?.*\.slice"
     r"|(systemd-|dbus).*"
 )

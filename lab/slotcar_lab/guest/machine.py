@@ -90,7 +90,7 @@ def start(
         *("-netdev", f"user,id=lab{forwards}", "-device", "virtio-net-pci,netdev=lab,romfile="),
         *("-object", "rng-random,filename=/dev/urandom,id=rng", "-device", "virtio-rng-pci,rng=rng"),
         *("-serial", f"file:{console}"),
-        *_disks(extras.disks, console.parent),
+        *disk_words(extras.disks, console.parent),
     ]
     console.unlink(missing_ok=True)
     log = console.with_name("qemu.log")
@@ -107,7 +107,8 @@ def start(
     return child.pid
 
 
-def _disks(disks: tuple[Disk, ...], folder: Path) -> list[str]:
+def disk_words(disks: tuple[Disk, ...], folder: Path) -> list[str]:
+    """QEMU's words for the disks, and their files in the folder, empty."""
     words: list[str] = []
     for number, disk in enumerate(disks):
         file = folder / f"disk{number}.raw"

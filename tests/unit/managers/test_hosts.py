@@ -44,7 +44,8 @@ def test_what_is_no_request_of_cores_is_refused(said: dict[str, Any]) -> None:
     "bind",
     [
         {"user": "root"}, {"user": "0"}, {"user": "00"}, {"user": "1000"}, {"process": 1}, {"unit": "slotcar-rest"},
-        {"unit": "slotcar"}, {"unit": "slotcar.service"}, {"unit": "g-7q2m5k3c9d4e8f1a"}, {"unit": "init.scope"},
+        {"unit": "slotcar"}, {"unit": "slotcar-g_7q2m.slice"}, {"unit": "slotcar-g_7q2m-after.scope"},
+        {"unit": "slotcar.service"}, {"unit": "g-7q2m5k3c9d4e8f1a"}, {"unit": "init.scope"},
         {"unit": "system.slice"}, {"unit": "user.slice"}, {"unit": "-.slice"}, {"unit": "user-0.slice"},
         {"unit": "user@0.service"}, {"unit": "ssh.service"}, {"unit": "sshd.service"}, {"unit": "sshd@3.service"},
         {"unit": "systemd-logind.service"},

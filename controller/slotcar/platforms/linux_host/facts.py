@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from slotcar.registry import Facts, PlatformOptions, TransportKind
 from slotcar.vocabulary import Marking
 
-#: What takes the lines of a change on the host.
-SCRIPT = Path(__file__).with_name("host.sh")
+_PARTS = ("systemd.sh", "binding.sh", "host.sh")
+
+
+@cache
+def script() -> str:
+    """What takes the lines of a change on the host, for any shell."""
+    return "".join(Path(__file__).with_name(part).read_text(encoding="utf-8") for part in _PARTS)
+
+
 FACTS = Facts(
     transport=TransportKind.LINUX,
     options=PlatformOptions,
@@ -16,5 +24,5 @@ FACTS = Facts(
     acts_with="",
     acts_words="hosts",
     flows_share=False,
-    batch_script=SCRIPT,
+    batch_script=script,
 )

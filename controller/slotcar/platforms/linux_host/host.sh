@@ -1,5 +1,5 @@
-#!/bin/sh
-# Slotcar's part on a host: gives reservations their cores and the bandwidth of its disks, by cgroup v2.
+# Slotcar's part on a host: gives reservations their cores and the bandwidth of its disks, by cgroup v2, through systemd
+# where that is the first process (systemd.sh).
 # Needs root, sh, flock, and the kernel's controllers cpu and io. What it keeps is gone after a restart, as the cgroups are.
 #
 #   host.sh [-force] -batch FILE   makes the changes of a file's lines (`-`: of standard input), as `tc -batch` does
@@ -18,15 +18,20 @@
 set -u
 umask 077
 state=/run/slotcar-cgroups
-root=$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
+mount=$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
+# The cgroup in which all is that is held back: the root, or without root what systemd has given a user.
+root=$mount
 top=$root/slotcar
 # Where the processes of the root cgroup are meanwhile: the root itself has no limits.
 rest=$root/slotcar-rest
 # Who reads waits for who changes: a step of many lines takes a busy machine seconds.
-lock=/run/slotcar-cgroups.lock
+lock=$state.lock
 # All others get this at the least, in thousandths of a core: ssh, Ansible and what ends the slot are among them.
 LEAST=250
 PERIOD_US=100000
+# Set by systemd.sh: `system` or `user` where systemd has the cgroups, its options, where it keeps what it is told, and whether
+# it is to read that again.
+managed='' systemd_run='' control='' reread=''
 
 fail() {
   echo "$1" >&2
@@ -37,12 +42,21 @@ write() {
   { echo "$2" >"$1"; } 2>/dev/null || fail "the kernel refuses \`$2\` in $1"
 }
 
-# Makes a controller work below the root; notes that it was not there before.
+# Makes a controller work below the root; notes that it was not there before. systemd does so itself.
 need() {
-  [ "$(id -u)" = 0 ] || { fail "only root may give cores and disks on this host (ansible_become: true)"; return 1; }
+  if [ "$managed" = user ] && [ "$1" = io ]; then
+    fail "without root only cores can be given on this host, not the bandwidth of a disk (ansible_become: true)"
+    return 1
+  fi
+  if [ "$managed" != user ] && [ "$(id -u)" != 0 ]; then
+    fail "only root may give cores and disks on this host (ansible_become: true); without it, cores alone where \
+\`systemd --user\` runs for this account (loginctl enable-linger)"
+    return 1
+  fi
   [ -n "$root" ] || { fail "cgroup v2 is not mounted on this host"; return 1; }
   grep -qw "$1" "$root/cgroup.controllers" || { fail "cgroup v2 has no controller $1 on this host"; return 1; }
   mkdir -p "$state"
+  [ -z "$managed" ] || return 0
   grep -qw "$1" "$root/cgroup.subtree_control" && return
   write "$root/cgroup.subtree_control" "+$1" && echo "$1" >>"$state/controllers"
 }
@@ -66,7 +80,9 @@ move_all() {
   done
 }
 
+# With systemd no process is in the root itself.
 set_rest_apart() {
+  [ -z "$managed" ] || return 0
   [ -d "$rest" ] || mkdir "$rest" || return 1
   move_all "$root" "$rest"
 }
@@ -86,7 +102,8 @@ leave() {
     { echo "-$one" >"$root/cgroup.subtree_control"; } 2>/dev/null
   done
   # Its own files by their names, and never a folder with all that is in it.
-  rm -f "$state/controllers" "$state/reserved" "$state"/before.* "$state"/disk.* "$state"/*.bind "$state"/*.origin "$state"/*.refused
+  rm -f "$state/controllers" "$state/reserved" "$state"/before.* "$state"/disk.* "$state"/file.* "$state"/*.bind \
+    "$state"/*.origin "$state"/*.refused
   rmdir "$state" 2>/dev/null
 }
 
@@ -102,7 +119,42 @@ before() {
 ceiling() {
   left=$(($(grep -c '^processor' /proc/cpuinfo) * 1000 - $1))
   [ "$left" -ge "$LEAST" ] || left=$LEAST
-  echo "$((left * PERIOD_US / 1000)) $PERIOD_US"
+  # systemd keeps whole percents.
+  [ -z "$managed" ] || left=$((left / 10 * 10))
+  echo "$left"
+}
+
+# Thousandths of a core of a `cpu.max`.
+millicores() {
+  [ "$1" = max ] && echo max || echo $(($1 * 1000 / $2))
+}
+
+cores_of() {
+  # shellcheck disable=SC2046
+  millicores $(cat "$1/cpu.max")
+}
+
+# The lower one of two limits.
+least() {
+  if [ "$1" = max ]; then echo "$2"; elif [ "$2" = max ] || [ "$1" -le "$2" ]; then echo "$1"; else echo "$2"; fi
+}
+
+# What the cgroup $1 is to have while $2 millicores are reserved: a lower limit of somebody's own stays.
+wanted_cores() {
+  was=$(before cpu "$1")
+  # shellcheck disable=SC2086
+  least "$(millicores ${was:-max})" "$(ceiling "$2")"
+}
+
+# Gives the cgroup $1 a limit of $2 millicores; what else its cpu.max has is $3.
+limit_cores() {
+  if ! is_unit "$1"; then
+    write "$1/cpu.max" "${3:-$(($2 * PERIOD_US / 1000)) $PERIOD_US}"
+    return
+  fi
+  share=$(($2 / 10)).$(($2 % 10))%
+  [ "$2" != max ] || share=
+  set_property "${1##*/}" "CPUQuota=$share" && await "$2" cores_of "$1"
 }
 
 reserve() {
@@ -112,13 +164,17 @@ reserve() {
     echo "$1" >"$state/reserved"
     for one in $(others); do
       keep cpu "$one" "$(cat "$one/cpu.max")"
-      write "$one/cpu.max" "$(ceiling "$1")" || return 1
+      ! is_unit "$one" || keep_file "${one##*/}" CPUQuota
+      limit_cores "$one" "$(wanted_cores "$one" "$1")" || return 1
     done
     return
   fi
   rm -f "$state/reserved"
   for one in $(others); do
-    was=$(before cpu "$one") && [ -n "$was" ] && write "$one/cpu.max" "$was"
+    was=$(before cpu "$one") && [ -n "$was" ] || continue
+    # shellcheck disable=SC2086
+    limit_cores "$one" "$(millicores $was)" "$was"
+    give_file_back "${one##*/}" CPUQuota
   done
   rm -f "$state"/before.cpu.*
   give_up_rest
@@ -126,7 +182,7 @@ reserve() {
 
 # A cgroup's limit of a disk: `limit CGROUP MAJOR:MINOR KEY`.
 limit() {
-  value=$(sed -n "s/^$2 .*$3=\([^ ]*\).*/\1/p" "$1/io.max")
+  value=$(sed -n "s/^$2 .*$3=\([^ ]*\).*/\1/p" "$1/io.max" 2>/dev/null)
   echo "${value:-max}"
 }
 
@@ -134,180 +190,145 @@ key_of() {
   [ "$1" = read ] && echo rbps || echo wbps
 }
 
+property_of() {
+  [ "$1" = read ] && echo IOReadBandwidthMax || echo IOWriteBandwidthMax
+}
+
+# What the cgroup $1 is to have of the disk $2 in the way $3 while the others get at most $4.
+wanted_rate() {
+  was=$(before "$2.$3" "$1")
+  least "${was:-max}" "$4"
+}
+
+# Gives the cgroup $1 a limit of $5 bytes a second of the disk $2 (its number: $4) in the way $3.
+limit_rate() {
+  if ! is_unit "$1"; then
+    write "$1/io.max" "$4 $(key_of "$3")=$5"
+    return
+  fi
+  rate=$5
+  [ "$5" != max ] || rate=infinity
+  set_property "${1##*/}" "$(property_of "$3")=/dev/$2 $rate" && await "$5" limit "$1" "$4" "$(key_of "$3")"
+}
+
 disk() {
   need io || return 1
   number=$(cat "/sys/class/block/$1/dev" 2>/dev/null) || { fail "this host has no disk $1"; return 1; }
+  [ ! -e "/sys/class/block/$1/partition" ] || { fail "$1 is a part of a disk, and only whole disks have limits"; return 1; }
   key=$(key_of "$2")
   if [ "$3" -gt 0 ]; then
     set_rest_apart || return 1
     echo "$3" >"$state/disk.$1.$2"
     for one in $(others); do
       keep "$1.$2" "$one" "$(limit "$one" "$number" "$key")"
-      write "$one/io.max" "$number $key=$3" || return 1
+      ! is_unit "$one" || keep_file "${one##*/}" "$(property_of "$2")"
+      limit_rate "$one" "$1" "$2" "$number" "$(wanted_rate "$one" "$1" "$2" "$3")" || return 1
     done
     return
   fi
   rm -f "$state/disk.$1.$2"
   for one in $(others); do
-    was=$(before "$1.$2" "$one") && [ -n "$was" ] && write "$one/io.max" "$number $key=$was"
+    was=$(before "$1.$2" "$one") && [ -n "$was" ] || continue
+    limit_rate "$one" "$1" "$2" "$number" "$was"
+    # One file has all disks.
+    ls "$state"/disk.*."$2" >/dev/null 2>&1 || give_file_back "${one##*/}" "$(property_of "$2")"
   done
   rm -f "$state/before.$1.$2".*
   give_up_rest
 }
 
+# Where a reservation's slice is, and its own cgroup in it, where processes are.
+folder_of() {
+  [ -n "$managed" ] && echo "$top/$(unit_name "$1").slice" || echo "$top/$1"
+}
+
+home_of() {
+  [ -n "$managed" ] && echo "$top/$(unit_name "$1").slice/$(unit_name "$1").scope" || echo "$top/$1"
+}
+
 slice() {
   if [ "$1" = add ]; then
     need cpu || return 1
+    if [ -n "$managed" ]; then
+      start_slice "$(unit_name "$2").slice"
+      return
+    fi
     if [ ! -d "$top" ]; then
       mkdir "$top" && write "$top/cpu.weight" 10000 && write "$top/cgroup.subtree_control" +cpu || return 1
     fi
     [ -d "$top/$2" ] || mkdir "$top/$2"
     return
   fi
-  [ ! -d "$top/$2" ] || send_back "$2" || return 1
+  [ ! -d "$(folder_of "$2")" ] || send_back "$2" || return 1
   rm -f "$state/$2.bind" "$state/$2.origin" "$state/$2.refused"
-  rmdir "$top" 2>/dev/null
+  if [ -n "$managed" ]; then
+    ls -d "$top"/*.slice >/dev/null 2>&1 || stop_slice slotcar.slice
+  else
+    rmdir "$top" 2>/dev/null
+  fi
   leave
+}
+
+weight() {
+  folder=$(folder_of "$1")
+  if [ -z "$managed" ]; then
+    write "$folder/cpu.weight" "$2"
+  else
+    set_property "${folder##*/}" "CPUWeight=$2" && await "$2" cat "$folder/cpu.weight"
+  fi
 }
 
 # A process of a reservation that is over goes to where it was, or to the others.
 send_back() {
+  folder=$(folder_of "$1")
   home=$root
   [ ! -d "$rest" ] || home=$rest
   while read -r pid origin; do
-    [ "$origin" != / ] || origin=${home#"$root"}
-    if grep -qx "$pid" "$top/$1/cgroup.procs"; then
-      { echo "$pid" >"$root$origin/cgroup.procs"; } 2>/dev/null
+    if [ "$origin" = / ]; then origin=$home; else origin=$mount$origin; fi
+    if grep -qx "$pid" "$(home_of "$1")/cgroup.procs"; then
+      { echo "$pid" >"$origin/cgroup.procs"; } 2>/dev/null
     fi
   done 2>/dev/null <"$state/$1.origin"
-  move_all "$top/$1" "$home"
-  for _ in 1 2 3 4 5; do
-    rmdir "$top/$1" 2>/dev/null && return
+  # One that ends just now is there until its last reading of a disk is done.
+  tries=0
+  until [ -z "$(stragglers "$folder")" ] && remove_slice "$folder"; do
+    tries=$((tries + 1))
+    [ "$tries" -le 100 ] || { fail "$folder cannot be emptied"; return 1; }
+    if [ -n "$managed" ]; then send_on "$1" "$folder"; else move_all "$folder" "$home"; fi
     sleep 0.1 2>/dev/null || sleep 1
   done
-  fail "$top/$1 cannot be removed"
 }
 
-# Sets `uids` to those of the accounts behind the `/` of $1, each between blanks; to `any` where it names none.
-read_accounts() {
-  uids=any
-  case $1 in */*) ;; *) return 0 ;; esac
-  uids=' '
-  for account in $(echo "${1#*/}" | tr , ' '); do
-    uid=$(id -u "$account" 2>/dev/null) || continue
-    [ "$uid" = 0 ] || uids="$uids$uid "
-  done
+stragglers() {
+  find "$1" -name cgroup.procs -exec cat {} + 2>/dev/null
 }
 
-# Sets `why` to the reason for which the process $1 may not be bound, to `gone` where there is none; else to nothing.
-# Only the shell's own words: a user may have thousands.
-ask() {
-  why=gone name='' parent='' real='' effective='' saved=''
-  while read -r key first second third _; do
-    case $key in
-      Name:) name=$first ;;
-      PPid:) parent=$first ;;
-      Uid:) real=$first effective=$second saved=$third why='' && break ;;
-    esac
-  done 2>/dev/null <"/proc/$1/status"
-  [ -z "$why" ] || return 0
-  if [ "$1" = 1 ]; then
-    why="process $1 is the machine's own"
-  elif { [ "$1" = 2 ] || [ "$parent" = 2 ]; } && [ "$(cat /proc/2/comm)" = kthreadd ]; then
-    why="process $1 is a thread of the kernel"
+# What has no process any more, so that nothing is killed with it.
+remove_slice() {
+  if [ -z "$managed" ]; then
+    rmdir "$1" 2>/dev/null
+  else
+    grep -qx 'populated 0' "$1/cgroup.events" && stop_slice "${1##*/}"
   fi
-  case $name in sshd*) why="process $1 is the ssh daemon's" ;; esac
-  [ -z "$why" ] && [ "$uids" != any ] || return 0
-  for uid in "$real" "$effective" "$saved"; do
-    case $uids in *" $uid "*) ;; *) why="process $1 is another account's" ;; esac
+}
+
+# With systemd: what still runs there, such as commands of `slotcar run`, goes on in a scope among the others.
+send_on() {
+  [ -n "$(stragglers "$2")" ] || return 0
+  after=system.slice
+  [ "$managed" = system ] || after=app.slice
+  name=$(unit_name "$1")-after.scope
+  open_scope "$name" "$after" "$root/$after/$name" || return 1
+  for one in "$2" "$2"/*/; do
+    move_all "${one%/}" "$root/$after/$name"
   done
-}
-
-# The processes of what is bound, all or none; of a user those that may be.
-processes() {
-  what=${1%%/*}
-  read_accounts "$1"
-  case $what in
-    process:*)
-      ask "${what#process:}"
-      [ "$why" != gone ] || why="this host has no process ${what#process:}"
-      [ -z "$why" ] || { fail "$why, and is not bound"; return 1; }
-      echo "${what#process:}"
-      ;;
-    user:*)
-      uid=$(id -u "${what#user:}" 2>/dev/null) || { fail "this host has no user ${what#user:}"; return 1; }
-      [ "$uid" != 0 ] || { fail "user ${what#user:} is not bound: it is root"; return 1; }
-      case $uids in
-        any | *" $uid "*) ;;
-        *) fail "user ${what#user:} is not bound: it is another account"; return 1 ;;
-      esac
-      uids=" $uid "
-      for one in $(grep -l "^Uid:[[:space:]]$uid[[:space:]]" /proc/[0-9]*/status 2>/dev/null | cut -d/ -f3); do
-        ask "$one"
-        [ -n "$why" ] || echo "$one"
-      done
-      ;;
-    unit:*)
-      folder=$(find "$root" -mindepth 1 -type d -name "${what#unit:}" 2>/dev/null | head -n 1)
-      [ -n "$folder" ] || { fail "this host has no running unit ${what#unit:}"; return 1; }
-      case $folder/ in
-        "$top"/* | "$rest"/* | "$root"/init.scope/* | "$root"/system.slice/ | "$root"/user.slice/)
-          fail "unit ${what#unit:} is not bound: it is Slotcar's, or the machine's"
-          return 1
-          ;;
-      esac
-      listed=$(find "$folder" -name cgroup.procs -exec cat {} +)
-      for one in $listed; do
-        ask "$one"
-        [ -z "$why" ] || [ "$why" = gone ] || { fail "unit ${what#unit:} is not bound: $why"; return 1; }
-      done
-      echo "$listed"
-      ;;
-    *) fail "$what is nothing that can be bound" ;;
-  esac
-}
-
-bind() {
-  [ -d "$top/$1" ] || { fail "there is no slice $1 to bind $2 to"; return 1; }
-  why=$(move "$1" "$2" 2>&1 >/dev/null) || echo "$2 $(echo "$why" | tr '\n' ' ')" >>"$state/$1.refused"
-  echo "$2" >>"$state/$1.bind"
-}
-
-# The processes of $2 go to the slice $1.
-move() {
-  listed=$(processes "$2") || return 1
-  read_accounts "$2"
-  for pid in $listed; do
-    origin=$(sed -n 's/^0:://p' "/proc/$pid/cgroup" 2>/dev/null)
-    if { echo "$pid" >"$top/$1/cgroup.procs"; } 2>/dev/null; then
-      # The number may be another process's since it was asked.
-      ask "$pid"
-      if [ -n "$why" ]; then
-        [ "$why" = gone ] || { echo "$pid" >"$root$origin/cgroup.procs"; } 2>/dev/null
-        continue
-      fi
-      [ "$origin" != /slotcar-rest ] || origin=/
-      echo "$pid $origin" >>"$state/$1.origin"
-    elif [ "${2%%/*}" = "process:$pid" ]; then
-      fail "this host has no process $pid" || return 1
-    fi
-  done
-}
-
-unbind() {
-  { grep -vxF "$2" "$state/$1.bind" >"$state/$1.bind.new"; } 2>/dev/null
-  mv "$state/$1.bind.new" "$state/$1.bind"
-  [ -e "$state/$1.refused" ] || return 0
-  while read -r what why; do
-    [ "$what" = "$2" ] || echo "$what $why"
-  done <"$state/$1.refused" >"$state/$1.refused.new"
-  mv "$state/$1.refused.new" "$state/$1.refused"
+  close_scope
 }
 
 do_line() {
   case ${1:-} in
     slice) slice "$2" "$3" ;;
-    weight) write "$top/$2/cpu.weight" "$3" ;;
+    weight) weight "$2" "$3" ;;
     bind) bind "$2" "$3" ;;
     unbind) unbind "$2" "$3" ;;
     reserve) reserve "$2" ;;
@@ -331,8 +352,9 @@ batch() {
     waited=yes
     # shellcheck disable=SC2086
     do_line $line </dev/null || status=1
-    [ -n "$force" ] || [ "$status" = 0 ] || exit 1
+    [ -n "$force" ] || [ "$status" = 0 ] || break
   done
+  reread_units
   exit "$status"
 }
 
@@ -340,9 +362,9 @@ batch() {
 show_rest() {
   asked=$(cat "$state/reserved" 2>/dev/null)
   if [ -n "$asked" ]; then
-    wanted=$(ceiling "$asked")
+    shown=$asked
     for one in $(others); do
-      [ "$(cat "$one/cpu.max")" = "$wanted" ] || asked=
+      [ "$(cores_of "$one")" = "$(wanted_cores "$one" "$shown")" ] || asked=
     done
     [ -z "$asked" ] || echo "rest reserved=$asked"
   fi
@@ -350,9 +372,10 @@ show_rest() {
     [ -e "$file" ] || continue
     name=${file##*/disk.} way=${file##*.}
     name=${name%.*} asked=$(cat "$file")
+    shown=$asked
     number=$(cat "/sys/class/block/$name/dev" 2>/dev/null)
     for one in $(others); do
-      [ "$(limit "$one" "$number" "$(key_of "$way")")" = "$asked" ] || asked=
+      [ "$(limit "$one" "$number" "$(key_of "$way")")" = "$(wanted_rate "$one" "$name" "$way" "$shown")" ] || asked=
     done
     [ -z "$asked" ] || echo "rest $name:$way=$asked"
   done
@@ -363,16 +386,22 @@ show() {
   for one in "$top"/*/; do
     [ -d "$one" ] || continue
     one=${one%/}
-    words="slice ${one##*/} weight=$(cat "$one/cpu.weight")"
-    for what in $(sort -u "$state/${one##*/}.bind" 2>/dev/null); do
+    id=${one##*/}
+    if [ -n "$managed" ]; then
+      id=${id#slotcar-}
+      id=$(echo "${id%.slice}" | tr _ -)
+    fi
+    words="slice $id weight=$(cat "$one/cpu.weight")"
+    for what in $(sort -u "$state/$id.bind" 2>/dev/null); do
       words="$words bind=$what"
     done
     echo "$words"
-    [ ! -e "$state/${one##*/}.refused" ] || sed "s/^/refused ${one##*/} /" "$state/${one##*/}.refused"
+    [ ! -e "$state/$id.refused" ] || sed "s/^/refused $id /" "$state/$id.refused"
   done
   show_rest
 }
 
+meet_systemd
 force=
 [ "${1:-}" != -force ] || { force=yes; shift; }
 case ${1:-} in

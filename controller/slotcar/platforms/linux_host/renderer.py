@@ -12,7 +12,7 @@ from functools import cache
 
 from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
-from slotcar.platforms.linux_host.facts import SCRIPT
+from slotcar.platforms.linux_host.facts import script
 from slotcar.platforms.linux_host.objects import HostObjects, change_lines, objects_of, read_lines
 from slotcar.platforms.model import Change, Configuration, Unreadable
 
@@ -20,7 +20,7 @@ from slotcar.platforms.model import Change, Configuration, Unreadable
 @cache
 def _show() -> str:
     """The script is not on a host to which nothing was ever pushed."""
-    return f"sh -c {shlex.quote(SCRIPT.read_text(encoding='utf-8'))} host.sh show"
+    return f"sh -c {shlex.quote(script())} host.sh show"
 
 
 class LinuxHost:

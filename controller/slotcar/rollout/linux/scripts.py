@@ -55,7 +55,7 @@ def stage_script(part: DeviceRevision, revision: Revision) -> str:
     folder = f"{place}/{revision_name(revision)}"
     steps = agenda(part)
     script = facts_of(part.device.platform).batch_script
-    own = {f"{place}/batch.sh.new": script.read_text(encoding="utf-8")} if script else {}
+    own = {f"{place}/batch.sh.new": script()} if script else {}
     files = {
         f"{place}/device.sh.new": Path(__file__).with_name("device.sh").read_text(encoding="utf-8"),
         f"{folder}/{APPLY}": text_of(part.change.apply),
@@ -79,7 +79,7 @@ def stage_script(part: DeviceRevision, revision: Revision) -> str:
 def batch_command(device: Device) -> str:
     """Takes the lines of a change on standard input, where nothing was ever staged."""
     script = facts_of(device.platform).batch_script
-    return f"sh -c {shlex.quote(script.read_text(encoding='utf-8'))} batch.sh -batch -" if script else "tc -batch -"
+    return f"sh -c {shlex.quote(script())} batch.sh -batch -" if script else "tc -batch -"
 
 
 def _centiseconds(instant: datetime) -> int:
