@@ -290,10 +290,10 @@ send_back() {
     fi
   done 2>/dev/null <"$state/$1.origin"
   # One that ends just now is there until its last reading of a disk is done.
-  tries=0
+  rounds=0
   until [ -z "$(stragglers "$folder")" ] && remove_slice "$folder"; do
-    tries=$((tries + 1))
-    [ "$tries" -le 100 ] || { fail "$folder cannot be emptied"; return 1; }
+    rounds=$((rounds + 1))
+    [ "$rounds" -le 100 ] || { fail "$folder cannot be emptied"; return 1; }
     if [ -n "$managed" ]; then send_on "$1" "$folder"; else move_all "$folder" "$home"; fi
     sleep 0.1 2>/dev/null || sleep 1
   done
