@@ -9,6 +9,7 @@ import pytest
 from slotcar_lab.control import Lab
 from slotcar_lab.snapshot import snapshots
 from tests.lab.conftest import ROOT
+from tests.lab.systemd_guest import kept, systemd_guest, until_kept
 from tests.support.molecule import run_scenario
 
 pytestmark = pytest.mark.lab
@@ -31,3 +32,12 @@ def test_the_role_of_hosts_passes_its_scenario_and_leaves_no_cgroup(lab: Lab, al
     before = cgroups()
     run_scenario(ROOT / "roles" / "slotcar_host", tmp_path / "molecule")
     assert cgroups() == before
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_role_of_hosts_passes_its_scenario_with_systemd_and_a_disk(tmp_path: Path) -> None:
+    with systemd_guest(tmp_path / "systemd") as guest:
+        before = kept(guest)
+        run_scenario(ROOT / "roles" / "slotcar_host", tmp_path / "molecule", "systemd")
+        assert until_kept(guest, before) == before
