@@ -18,6 +18,7 @@ from slotcar_lab.guest import machine
 from slotcar_lab.requirements import Backend
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.lab.conftest import ROOT, free_base
+from tests.support.postgres import stop_server
 
 SCENARIO = ROOT / "roles" / "slotcar_host" / "molecule" / "systemd"
 INVENTORY = SCENARIO / "inventory"
@@ -47,6 +48,7 @@ def systemd_guest(folder: Path) -> Iterator[Lab]:
             yield control.up(topology, folder / "lab", Backend.GUEST, extras=machine.SYSTEMD)
         finally:
             control.down(folder / "lab")
+            stop_server(folder / "postgres")
 
 
 def sh(lab: Lab, command: str) -> str:
