@@ -13,6 +13,7 @@ from slotcar.ledger import Filter, Ledger
 from slotcar.ledger.errors import UnknownHandle
 from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.model import Entry, Event
+from slotcar.ledger.pages import Page
 from slotcar.ledger.queries import EventFilter
 from slotcar.network.model import Network
 from slotcar.planning.enquiry import EnquiryAnswer, ask_tables, ask_to_add
@@ -95,6 +96,11 @@ class Looking:
         """Entries by number; a requester sees its own."""
         seen = seen_by(wanted, caller)
         return self.ledger.list(seen) if seen else ()
+
+    def page(self, wanted: Filter, caller: Caller) -> Page:
+        """As `list`, and how many there are on all pages, as far as they are counted."""
+        seen = seen_by(wanted, caller)
+        return self.ledger.page(seen) if seen else Page((), 0)
 
     def timeline(self, query: TimelineQuery, caller: Caller, now: datetime) -> tuple[TimelineItem, ...]:
         """Boundaries that were and that come; a requester sees those of its own reservations.

@@ -15,9 +15,9 @@ from slotcar.auth import access
 from slotcar.auth.tokens import Caller
 from slotcar.broker import Broker
 from slotcar.ledger.model import Entry, State
-from slotcar.ledger.queries import EventFilter, Filter
+from slotcar.ledger.queries import EventFilter
 from slotcar.ledger.summaries import BoundaryCounts
-from slotcar.looking import EVENTS_WITHIN, MOST_EVENTS, NOBODY, seen_by
+from slotcar.looking import EVENTS_WITHIN, MOST_EVENTS, NOBODY
 from slotcar.planning.errors import NotPossible
 from slotcar.problems import InvalidInput, Problem
 from slotcar.recovery.rollback import Goal, Rollback, plan_rollback
@@ -130,11 +130,6 @@ class Overview:
         """
         access.require_overview(caller, "see the network's devices")
         return network_document(self.broker.network)
-
-    def count(self, wanted: Filter, caller: Caller) -> int:
-        """How many reservations `Broker.list` finds on all its pages, as far as they are counted."""
-        seen = seen_by(wanted, caller)
-        return self.broker.ledger.summaries.count(seen) if seen else 0
 
     def soonest(self, caller: Caller, now: datetime, most: int) -> tuple[Entry, ...]:
         """The caller's own committed reservations, what runs first and then what starts next."""

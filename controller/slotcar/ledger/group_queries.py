@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, case, func, select, un
 
 from slotcar.ledger import rows, schema
 from slotcar.ledger.model import GROUP_STATES, Entry, State
-from slotcar.ledger.queries import MOST_SORTED
+from slotcar.ledger.pages import MOST_SORTED
 from slotcar.timebase import to_us
 
 _entry = schema.entry.c
@@ -40,7 +40,7 @@ class GroupFilter:
 def groups(connection: Connection, wanted: GroupFilter) -> tuple[tuple[Entry, ...], ...]:
     """The members of each group, by number; the groups by the number of the first, at most `limit`.
 
-    As `queries.entries`, it looks for few first: the groups of a rare state are found by their members' index and sorted,
+    As `pages.page`, it looks for few first: the groups of a rare state are found by their members' index and sorted,
     many by going through the members in their order. Only the members of the page are read whole.
     """
     few = select(_entry.group_handle).where(*_of_a_member(wanted)).limit(MOST_SORTED + 1).cte("few")

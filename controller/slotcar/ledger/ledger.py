@@ -12,7 +12,7 @@ from sqlalchemy import Engine, text
 
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
-from slotcar.ledger import database, group_queries, queries
+from slotcar.ledger import database, group_queries, pages, queries
 from slotcar.ledger.applying import ApplyPlan, Basis
 from slotcar.ledger.approving import Approve, Commit, Reject
 from slotcar.ledger.database import SchemaState
@@ -22,6 +22,7 @@ from slotcar.ledger.known_entries import KnownEntries
 from slotcar.ledger.listening import Lease, Listener, try_lead
 from slotcar.ledger.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
 from slotcar.ledger.operations import Admit, AppendEvent, AppendIfLast, Expire, ExtendHold, Move, Rebind
+from slotcar.ledger.pages import Page
 from slotcar.ledger.queries import EventFilter, Filter
 from slotcar.ledger.replanning import Replan
 from slotcar.ledger.reporting import Report
@@ -286,7 +287,12 @@ class Ledger:
 
     def list(self, wanted: Filter) -> tuple[Entry, ...]:
         with database.reading(self._engine) as connection:
-            return queries.entries(connection, wanted)
+            return pages.entries(connection, wanted)
+
+    def page(self, wanted: Filter) -> Page:
+        """A page that is counted."""
+        with database.reading(self._engine) as connection:
+            return pages.page(connection, wanted)
 
     def live_between(self, start: datetime, end: datetime | None = None) -> tuple[Entry, ...]:
         """Live entries that may be open in `[start, end)`."""

@@ -10,7 +10,6 @@ from typing import Any
 from sqlalchemy import (
     Boolean,
     ColumnElement,
-    CompoundSelect,
     Connection,
     Select,
     func,
@@ -18,7 +17,6 @@ from sqlalchemy import (
     or_,
     select,
     text,
-    union_all,
 )
 
 from slotcar.ledger import rows, schema, searching
@@ -28,10 +26,6 @@ from slotcar.ledger.reading import READ_USAGE
 from slotcar.policy.quotas import Usage
 from slotcar.timebase import to_us
 
-#: So many rows are sorted rather than found in their order.
-MOST_SORTED = 1_000
-#: A search looks at the entries of so many numbers, row by row, before it asks the index.
-SCANNED_FIRST = 5_000
 _LIVE = tuple(state.value for state in OCCUPYING)
 _entry, _event = schema.entry.c, schema.event.c
 # Literals and not parameters: so the few that wait are found by their partial index.
@@ -102,63 +96,10 @@ def _one(connection: Connection, statement: Select[Any]) -> Entry | None:
     return rows.entry_from_row(row) if row else None
 
 
-def entries(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
-    """Entries by number, at most `limit`.
-
-    Few that are asked for are found by their own index and sorted, many by going through the numbers. Which of the two it
-    is cannot be left to the planner, which reckons with an average owner, label or state and with even spreading: it went
-    through a million rows for an owner that has none. So up to `MOST_SORTED` are looked for first, and of the two ways
-    that follow the database runs the one whose condition holds. A search scans the next numbers before both, for the
-    reason that `scan_conditions` gives.
-    """
-    conditions = conditions_of(wanted)
-    if not conditions:
-        entry_rows = connection.execute(_in_order(rows.SELECT_ENTRY, wanted))
-        return tuple(rows.entry_from_row(row) for row in entry_rows)
-    if wanted.search and len(page := _scan(connection, wanted)) == wanted.limit:
-        return page
-    few = select(_entry.number).where(*conditions).limit(MOST_SORTED + 1).cte("few")
-    how_many = select(func.count()).select_from(few).scalar_subquery()
-    of_few = _page(select(few.c.number), few.c.number, wanted.after, newest=wanted.newest).limit(wanted.limit)
-    sorted_few = rows.SELECT_ENTRY.where(_entry.number.in_(of_few), how_many <= MOST_SORTED)
-    in_order = rows.SELECT_ENTRY.where(*conditions_of(wanted, ordered=True, row_by_row=True), how_many > MOST_SORTED)
-    both = union_all(*(_in_order(one, wanted).subquery().select() for one in (sorted_few, in_order)))
-    return tuple(rows.entry_from_row(row) for row in connection.execute(_in_order_of(both, wanted)))
-
-
-def _scan(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
-    """What a search finds among the next `SCANNED_FIRST` numbers."""
-    found = rows.SELECT_ENTRY.where(*scan_conditions(connection, wanted))
-    return tuple(map(rows.entry_from_row, connection.execute(_in_order(found, wanted))))
-
-
-def scan_conditions(connection: Connection, wanted: Filter) -> list[ColumnElement[bool]]:
-    """The conditions of a search among the next `SCANNED_FIRST` numbers of its order.
-
-    A common word is found there often enough, without the index, which gathers all rows that have it first.
-    """
-    if wanted.newest:
-        last = wanted.after or connection.execute(select(func.coalesce(func.max(_entry.number), 0) + 1)).scalar_one()
-        near = _entry.number.between(last - SCANNED_FIRST, last)
-    else:
-        near = _entry.number.between(wanted.after, wanted.after + SCANNED_FIRST)
-    return [near, *conditions_of(wanted, row_by_row=True)]
-
-
-def _in_order(statement: Select[Any], wanted: Filter) -> Select[Any]:
-    within = [_entry.state] if _indexed_state(wanted) else []
-    return _page(statement, _entry.number, wanted.after, newest=wanted.newest, within=within).limit(wanted.limit)
-
-
-def _indexed_state(wanted: Filter) -> str | None:
+def indexed_state(wanted: Filter) -> str | None:
     """The filter's state, where it has one alone and the index `entry_state` has its numbers in order."""
     states = list(wanted.states or ())
     return states[0].value if len(states) == 1 and states[0] is not State.COMMITTED else None
-
-
-def _in_order_of(both: CompoundSelect[Any], wanted: Filter) -> CompoundSelect[Any]:
-    number = both.selected_columns.number
-    return both.order_by(number.desc() if wanted.newest else number).limit(wanted.limit)
 
 
 def conditions_of(wanted: Filter, *, ordered: bool = False, row_by_row: bool = False) -> list[ColumnElement[bool]]:
@@ -169,7 +110,7 @@ def conditions_of(wanted: Filter, *, ordered: bool = False, row_by_row: bool = F
         row_by_row: a search is asked of each row, and not of its index.
     """
     conditions = _those(wanted.owner, wanted.name, wanted.label)
-    state = _indexed_state(wanted)
+    state = indexed_state(wanted)
     if ordered and state is not None:
         conditions += [_entry.state.between(state, state), literal_column("(state <> 'committed')", Boolean)]
     elif wanted.states is not None:
@@ -185,7 +126,7 @@ def conditions_of(wanted: Filter, *, ordered: bool = False, row_by_row: bool = F
     return conditions
 
 
-def _page(
+def page_of(
     statement: Select[Any], number: ColumnElement[int], after: int, *, newest: bool, within: Sequence[Any] = ()
 ) -> Select[Any]:
     """The condition for the page after the number `after`, in the filter's order; newest first, 0 asks for the first page.
@@ -243,7 +184,7 @@ class EventFilter:
 
 def newest_events(connection: Connection, after: int, limit: int, wanted: EventFilter) -> tuple[Event, ...]:
     """The latest first: those before the number `after`, or the last ones of all where it is 0."""
-    statement = _page(_events_of(wanted), _event.sequence, after, newest=True).limit(limit)
+    statement = page_of(_events_of(wanted), _event.sequence, after, newest=True).limit(limit)
     return tuple(rows.event_from_row(row) for row in connection.execute(statement))
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, false, func, literal_column, or_
@@ -19,39 +21,55 @@ _NO_WORD = re.compile(r"[^\w]|_")
 _HANDLE = re.compile("r-[0-9a-z]{16}")
 
 
-def by_index(asked: str) -> ColumnElement[bool]:
-    """The condition of a search, by the index `entry_words`; a text that may be a handle is looked for as one, too.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of the words of a search: their condition by the index, and that of the other words asked of each row."""
 
-    All words are whole ones, but the last may be unfinished. The index skips from one whole word's rows to the next, but
-    for the beginning of a word it gathers every row that has one such, be they a tenth of the ledger.
-    """
-    query = _query(asked)
-    return _or_handle(asked, _has(query)) if query else false()
+    by_index: ColumnElement[bool]
+    rest_by_row: ColumnElement[bool]
+
+
+def is_handle(asked: str) -> bool:
+    """Whether the text may be a handle, and is looked for as one, too."""
+    return _HANDLE.fullmatch(asked) is not None
+
+
+def by_index(asked: str) -> ColumnElement[bool]:
+    """The condition of a search, by the index `entry_words`. All words are whole ones, but the last may be unfinished."""
+    words = _words(asked)
+    return _or_handle(asked, _has(words[:-1], words[-1:])) if words else false()
 
 
 def by_row(asked: str) -> ColumnElement[bool]:
-    """The same condition, asked of each row: of an `IS TRUE` the planner does not use the index.
-
-    A row that does not even contain the letters is not split into words.
-    """
-    query = _query(asked)
-    contained = [func.strpos(_LOWER, word) > 0 for word in _words(asked)]
-    return _or_handle(asked, and_(*contained, _has(query).is_(True))) if query else false()
-
-
-def _query(asked: str) -> str:
-    """In the language of `to_tsquery`; empty where there is no word."""
+    """The same condition, asked of each row: of an `IS TRUE` the planner does not use the index."""
     words = _words(asked)
-    return " & ".join([*(f"'{word}'" for word in words[:-1]), *(f"'{word}':*" for word in words[-1:])])
+    return _or_handle(asked, _has_by_row(words[:-1], words[-1:])) if words else false()
+
+
+def parts(asked: str) -> Sequence[Part]:
+    """The whole words, and the last one that may be unfinished; none where the text has fewer than two words, or may be a
+    handle."""
+    words = _words(asked)
+    if len(words) < 2 or is_handle(asked):
+        return ()
+    whole, last = words[:-1], words[-1:]
+    return Part(_has(whole, ()), _has_by_row((), last)), Part(_has((), last), _has_by_row(whole, ()))
+
+
+def _has_by_row(whole: Sequence[str], beginnings: Sequence[str]) -> ColumnElement[bool]:
+    """A row that does not even contain the letters is not split into words."""
+    contained = [func.strpos(_LOWER, word) > 0 for word in (*whole, *beginnings)]
+    return and_(*contained, _has(whole, beginnings).is_(True))
 
 
 def _or_handle(asked: str, named: ColumnElement[bool]) -> ColumnElement[bool]:
-    return or_(_entry.handle == asked, named) if _HANDLE.fullmatch(asked) else named
+    return or_(_entry.handle == asked, named) if is_handle(asked) else named
 
 
 def _words(asked: str) -> list[str]:
     return _NO_WORD.sub(" ", asked.lower()).split()
 
 
-def _has(query: str) -> ColumnElement[bool]:
+def _has(whole: Sequence[str], beginnings: Sequence[str]) -> ColumnElement[bool]:
+    query = " & ".join([*(f"'{word}'" for word in whole), *(f"'{word}':*" for word in beginnings)])
     return _WORDS.bool_op("@@")(func.to_tsquery(literal_column("'simple'"), query))

@@ -7,15 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Engine, any_, func, select, text
+from sqlalchemy import Engine, any_, text
 
-from slotcar.ledger import database, queries, rows, schema
+from slotcar.ledger import database, rows, schema
 from slotcar.ledger.model import Entry, Event, State
-from slotcar.ledger.queries import Filter
 from slotcar.timebase import Window, from_us, to_us
-
-#: A count goes no further: to count a million rows takes longer than to show a page of them.
-MOST_COUNTED = 500
 
 _LATEST = text(
     """
@@ -147,11 +143,6 @@ class UsageSum(NamedTuple):
     reservations: int
 
 
-def _count(connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> int:
-    numbers = select(schema.entry.c.number).where(*conditions).limit(MOST_COUNTED + 1)
-    return int(connection.execute(select(func.count()).select_from(numbers.subquery())).scalar_one())
-
-
 @dataclass(frozen=True, slots=True)
 class Summaries:
     """Questions to one ledger's database.
@@ -161,15 +152,6 @@ class Summaries:
     """
 
     engine: Engine
-
-    def count(self, wanted: Filter) -> int:
-        """How many entries a filter finds on all of its pages; `MOST_COUNTED` + 1 stands for more than that."""
-        with database.reading(self.engine) as connection:
-            if wanted.search:
-                count = _count(connection, queries.scan_conditions(connection, wanted))
-                if count > MOST_COUNTED:
-                    return count
-            return _count(connection, queries.conditions_of(wanted))
 
     def soonest(self, owner: str, now: datetime, most: int) -> tuple[Entry, ...]:
         """The owner's committed entries that are not over, what runs first and then what starts next."""

@@ -12,7 +12,7 @@ import pytest
 from slotcar.auth.tokens import Caller, Role
 from slotcar.broker import Broker
 from slotcar.ledger import Filter, Ledger
-from slotcar.ledger.summaries import MOST_COUNTED
+from slotcar.ledger.pages import MOST_COUNTED
 from slotcar.network.model import Network
 from slotcar.overview import Overview, ResourcePage
 from slotcar.reservation import from_mapping
@@ -229,7 +229,7 @@ def asked_of(overview: Overview) -> dict[str, list[str]]:
         "use of domains": lambda: overview.usage("domain", month, OPERATOR),
         "use of SLSs": lambda: overview.usage("sls", month, OPERATOR),
         "reservations": lambda: broker.list(Filter(since=now, newest=True, limit=50), OPERATOR),
-        "count": lambda: overview.count(Filter(since=now), OPERATOR),
+        "counted": lambda: broker.page(Filter(since=now, newest=True, limit=50), OPERATOR),
     }
     overview.resources(ResourcePage(), month, OPERATOR, now)
     sent = {}
@@ -248,4 +248,4 @@ def test_each_answer_takes_a_fixed_number_of_statements(overview: Overview) -> N
     many = asked_of(overview)
     assert {name: len(listed) for name, listed in many.items()} == few
     assert max(few.values()) <= 4, many
-    assert overview.count(Filter(), OPERATOR) == 63 <= MOST_COUNTED
+    assert overview.broker.page(Filter(), OPERATOR).count == 63 <= MOST_COUNTED

@@ -12,7 +12,7 @@ from sqlalchemy.pool import QueuePool
 
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
-from slotcar.ledger import Filter, Ledger, open_ledger, queries
+from slotcar.ledger import Filter, Ledger, open_ledger, pages
 from slotcar.ledger.database import SchemaState, make_engine
 from slotcar.ledger.errors import (
     ForbiddenTransition,
@@ -295,7 +295,7 @@ def test_lists_are_filtered_and_paged(book: Ledger) -> None:
 def test_few_are_sorted_and_many_gone_through_with_the_same_outcome(
     book: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`queries.MOST_SORTED` decides between two ways to one page."""
+    """`pages.MOST_SORTED` decides between two ways to one page."""
     for number in range(9):
         entry = admitted(book, name=f"a-{number}", rate_bps=1, labels={"n": str(number % 2)})
         if number % 3 == 0:
@@ -314,7 +314,7 @@ def test_few_are_sorted_and_many_gone_through_with_the_same_outcome(
         )
     ]  # fmt: skip
     sorted_few = [book.list(wanted) for wanted in asked]
-    monkeypatch.setattr(queries, "MOST_SORTED", 0)
+    monkeypatch.setattr(pages, "MOST_SORTED", 0)
     assert [book.list(wanted) for wanted in asked] == sorted_few
     assert {len(entries) for entries in sorted_few} == {0, 1, 2, 3}
     cancelled = book.list(Filter(states=[State.CANCELLED], newest=True, limit=10))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import random
+import re
 
 import pytest
 
-from slotcar.ledger import Filter, Ledger, queries, summaries
+from slotcar.ledger import Filter, Ledger, pages
 from slotcar.ledger.model import Entry, State, Terms
 from tests.support.requests import RESOURCES, T0, request, reservation
 
@@ -33,31 +35,35 @@ def book(ledger: Ledger) -> Ledger:
     return ledger
 
 
-@pytest.mark.parametrize(("scanned_first", "most_sorted"), [(0, 0), (0, 1_000), (4, 0), (5_000, 1_000)])
+@pytest.mark.parametrize(
+    ("scanned_first", "most_sifted", "most_sorted"),
+    [(0, -1, 0), (0, 10_000, 0), (0, -1, 1_000), (0, 10_000, 1_000), (4, 10_000, 0), (5_000, 10_000, 1_000)],
+)
 def test_a_search_finds_whole_words_and_a_last_one_that_is_unfinished(
-    book: Ledger, scanned_first: int, most_sorted: int, monkeypatch: pytest.MonkeyPatch
+    book: Ledger, scanned_first: int, most_sifted: int, most_sorted: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the numbers at which the database changes its way, `queries.SCANNED_FIRST` and `queries.MOST_SORTED`."""
-    monkeypatch.setattr(queries, "SCANNED_FIRST", scanned_first)
-    monkeypatch.setattr(queries, "MOST_SORTED", most_sorted)
+    """Whatever the numbers at which the way changes: `SCANNED_FIRST`, `MOST_SIFTED` and `MOST_SORTED` of `pages`."""
+    monkeypatch.setattr(pages, "SCANNED_FIRST", scanned_first)
+    monkeypatch.setattr(pages, "MOST_SIFTED", most_sifted)
+    monkeypatch.setattr(pages, "MOST_SORTED", most_sorted)
     for text, places in FOUND.items():
         numbers = [place + 1 for place in places]
         for newest, limit in itertools.product((False, True), (2, 100)):
             ordered = numbers[::-1] if newest else numbers
-            pages, after = [], 0
+            found, after = [], 0
             while page := book.list(Filter(search=text, newest=newest, limit=limit, after=after)):
-                pages += [entry.number for entry in page]
-                after = pages[-1]
-            assert pages == ordered, (text, newest, limit)
+                found += [entry.number for entry in page]
+                after = found[-1]
+            assert found == ordered, (text, newest, limit)
 
 
 @pytest.mark.parametrize("scanned_first", [0, 5_000])
 def test_what_a_search_finds_is_counted(book: Ledger, scanned_first: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queries, "SCANNED_FIRST", scanned_first)
-    monkeypatch.setattr(summaries, "MOST_COUNTED", 2)
+    monkeypatch.setattr(pages, "SCANNED_FIRST", scanned_first)
+    monkeypatch.setattr(pages, "MOST_COUNTED", 2)
     for text, places in FOUND.items():
         for newest in (False, True):
-            assert book.summaries.count(Filter(search=text, newest=newest)) == min(len(places), 3), text
+            assert book.page(Filter(search=text, newest=newest)).count == min(len(places), 3), text
 
 
 def test_a_search_is_for_a_whole_handle_too_and_beside_other_conditions(book: Ledger) -> None:
@@ -73,3 +79,63 @@ def test_a_search_is_for_a_whole_handle_too_and_beside_other_conditions(book: Le
         2,
     ]
     assert [entry.number for entry in book.list(Filter(search="cms", owner="hep"))] == [1, 2, 3]
+
+
+WORDS = ("cms", "cms2", "atlas", "at", "vlbi", "run")
+
+
+@pytest.mark.parametrize("scanned_first", [0, 7, 5_000])
+@pytest.mark.parametrize(("most_sifted", "most_sorted"), [(-1, 5), (10_000, 5), (10_000, 1_000)])
+def test_searches_beside_other_conditions_find_and_count_what_a_plain_look_at_each_entry_does(
+    ledger: Ledger, scanned_first: int, most_sifted: int, most_sorted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(18)
+    ledger.set_terms(Terms(dict.fromkeys(RESOURCES, 10_000), {}))
+    for number in range(40):
+        owner, name = chance.choice(WORDS), "-".join([*chance.choices(WORDS, k=2), str(number)])
+        labels = {"kind": chance.choice(("test", "real"))}
+        entry = ledger.admit(request(reservation(name, rate_bps=1, owner=owner, labels=labels)), T0)
+        assert isinstance(entry, Entry), entry
+        if chance.random() < 0.3:
+            ledger.transition(entry.handle, State.CANCELLED, T0, actor="tester")
+    everything = ledger.list(Filter(limit=1_000))
+    monkeypatch.setattr(pages, "SCANNED_FIRST", scanned_first)
+    monkeypatch.setattr(pages, "MOST_SIFTED", most_sifted)
+    monkeypatch.setattr(pages, "MOST_SORTED", most_sorted)
+    monkeypatch.setattr(pages, "MOST_COUNTED", 6)
+    found_some = 0
+    for _ in range(60):
+        wanted = Filter(
+            owner=chance.choice((None, None, *WORDS)),
+            states=chance.choice((None, [State.CANCELLED], [State.COMMITTED, State.HELD])),
+            label=chance.choice((None, ("kind", "test"), ("kind", ""))),
+            newest=chance.random() < 0.5,
+            after=chance.choice((0, 0, 11, 30)),
+            limit=chance.choice((2, 5, 50)),
+            search=chance.choice((None, *(" ".join(chance.choices((*WORDS, "a", "c", "1"), k=k)) for k in (1, 2, 3)))),
+        )
+        those = [one for one in everything if plainly_meets(one, wanted)]
+        ordered = those[::-1] if wanted.newest else those
+        rest = [one for one in ordered if comes_after(one.number, wanted)]
+        page = ledger.page(wanted)
+        assert page.entries == tuple(rest[: wanted.limit]) == ledger.list(wanted), wanted
+        assert page.count == min(len(those), 7), wanted
+        found_some += bool(those)
+    assert found_some > 20
+
+
+def comes_after(number: int, wanted: Filter) -> bool:
+    return number < (wanted.after or 10**9) if wanted.newest else number > wanted.after
+
+
+def plainly_meets(entry: Entry, wanted: Filter) -> bool:
+    asked = entry.reservation
+    words, said = (re.findall(r"[^\W_]+", text) for text in (f"{asked.owner} {asked.name}", wanted.search or ""))
+    key, value = wanted.label or ("", "")
+    return (
+        wanted.owner in (None, asked.owner)
+        and (wanted.states is None or entry.state in wanted.states)
+        and (not key or (key in asked.labels and value in ("", asked.labels[key])))
+        and set(said[:-1]) <= set(words)
+        and all(any(word.startswith(last) for word in words) for last in said[-1:])
+    )

@@ -37,7 +37,6 @@ from slotcar.auth.access import owner_for
 from slotcar.broker import Options
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.queries import Filter
-from slotcar.overview import Overview
 from slotcar.planning.enquiry import enquiry_document
 from slotcar.planning.modification import Modification
 from slotcar.problems import LINE_PATTERN, InvalidInput, Problem
@@ -116,10 +115,14 @@ def entries(
 ) -> dict[str, Any]:  # fmt: skip
     """By number; `next` is the cursor of the following page, null on the last. A requester gets its own."""
     wanted = Filter(owner, name, state, label_of(label), since, until, newest, after, limit + 1, search)
-    listed = context.broker.list(wanted, caller)
+    if counted:
+        found = context.broker.page(wanted, caller)
+        listed, count = found.entries, found.count
+    else:
+        listed, count = context.broker.list(wanted, caller), None
     page = listed[:limit]
     return {
-        "count": Overview(context.broker).count(wanted, caller) if counted else None,
+        "count": count,
         "items": [entry_document(entry) for entry in page],
         "next": str(page[-1].number) if len(listed) > limit else None,
     }

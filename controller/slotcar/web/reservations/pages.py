@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 from slotcar.api.context import label_of
 from slotcar.ledger.model import Entry, State
+from slotcar.ledger.pages import MOST_COUNTED
 from slotcar.ledger.queries import EventFilter, Filter
-from slotcar.ledger.summaries import MOST_COUNTED
 from slotcar.problems import InvalidInput, Problem
 from slotcar.units import UnitError, parse_duration
 from slotcar.web.reservations.model import (
@@ -65,19 +65,18 @@ def _list_model(visit: Visit) -> dict[str, Any]:
     )  # fmt: skip
     wanted = _filter(visit, asked)
     sequence = visit.broker.ledger.last_event()
-    entries = visit.broker.list(wanted, visit.caller)
-    count = visit.overview.count(wanted, visit.caller)
-    page = entries[:PAGE]
+    listed = visit.broker.page(wanted, visit.caller)
+    page = listed.entries[:PAGE]
     said = {
         "search": asked.search, "owner": asked.owner, "label": asked.label, "state": asked.state, "from": asked.since,
         "until": asked.until,
     }  # fmt: skip
     query = {key: value for key, value in said.items() if value}
-    following = f"/reservations?{urlencode({**query, 'after': page[-1].number})}" if len(entries) > PAGE else ""
+    following = f"/reservations?{urlencode({**query, 'after': page[-1].number})}" if len(listed.entries) > PAGE else ""
     return {
         "rows": rows_of(page, visit.clock), "asked": asked, "next": following, "sequence": sequence,
         "here_again": f"/reservations/table?{urlencode({**query, **({'after': wanted.after} if wanted.after else {})})}",
-        "count": f"more than {MOST_COUNTED}" if count > MOST_COUNTED else str(count),
+        "count": f"more than {MOST_COUNTED}" if listed.count > MOST_COUNTED else str(listed.count),
         "states": [LIVE, "all", *(one.value for one in State)], "overview": visit.may_overview,
     }  # fmt: skip
 
