@@ -14,6 +14,7 @@ from typing import Any
 from slotcar.auth import access
 from slotcar.auth.tokens import Caller
 from slotcar.broker import Broker
+from slotcar.ledger.instants import Crowd
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.queries import EventFilter
 from slotcar.ledger.summaries import BoundaryCounts
@@ -27,7 +28,7 @@ from slotcar.rollout.holding import HELD, RELEASED, Hold, holds_of
 from slotcar.rollout.status import LoopStatus
 from slotcar.timebase import MICROSECOND, Window, iso
 from slotcar.timeline.shares import BackgroundShares
-from slotcar.views.boundary import DiffGroup, differences_at, groups_of
+from slotcar.views.boundary import DiffGroup, devices_changing, differences_at, entering, groups_of
 from slotcar.views.capacity import Course, courses, named_resource, resource_names
 from slotcar.views.configurations import Differences
 from slotcar.views.device_states import TELLING, KnownState, known_states
@@ -161,11 +162,26 @@ class Overview:
         whole = access.may_overview(caller)
         wanted = EventFilter(KINDS, since=at - EVENTS_WITHIN, until=at + EVENTS_WITHIN)
         events = ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
-        entries = BackgroundShares(network)(ledger.between(at, at), Window(at - MICROSECOND, at + MICROSECOND))
-        seen = entries if whole else [one for one in entries if one.reservation.owner == (caller.owner or NOBODY)]
-        items = timeline(seen, events, TimelineQuery(at, at, own_only=not whole), now)
-        groups = groups_of(differences_at(entries, Differences(network), at)) if whole else None
+        owner = None if whole else caller.owner or NOBODY
+        entries, crowds = self._around(at, owner)
+        seen = [one for one in entries if owner in (None, one.reservation.owner)]
+        beside = sum(len(crowd.numbers) for crowd in crowds)
+        items = timeline(seen, events, TimelineQuery(at, at, own_only=not whole), now, beside)
+        if not whole:
+            return BoundaryView(at, items[0] if items else None, None)
+        numbers, others = entering(crowds, network, devices_changing(entries, network, at))
+        entries = [*entries, *(ledger.numbered(numbers) if numbers else ())]
+        groups = groups_of(differences_at(entries, Differences(network), at, others))
         return BoundaryView(at, items[0] if items else None, groups)
+
+    def _around(self, at: datetime, owner: str | None) -> tuple[Sequence[Entry], Sequence[Crowd]]:
+        """What is in force around a boundary. Where there is a background reservation everything is read whole: its rate is
+        what all others leave, and begins with their notice."""
+        around = self.broker.ledger.around(at, owner)
+        if not any(one.reservation.share for one in around.entries):
+            return around.entries, around.crowds
+        everybody = self.broker.ledger.between(at, at)
+        return BackgroundShares(self.broker.network)(everybody, Window(at - MICROSECOND, at + MICROSECOND)), ()
 
     def effect(self, which: str, caller: Caller, now: datetime) -> Effect:
         """What coming into force does: of a reservation that waits, or of the change of it that does.

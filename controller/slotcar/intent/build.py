@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from slotcar.intent.allocations import allocations_of
-from slotcar.intent.egress import egress_of, load_of
+from slotcar.intent.egress import Load, egress_of, load_of
 from slotcar.intent.flows import flows_of, without_twins
 from slotcar.intent.model import Active, AggregatePolicer, EdgeFlow, QosIntent
 from slotcar.network.model import Device, Interface, InterfaceId, Network
@@ -18,12 +18,14 @@ def intents_at(
     network: Network,
     at: datetime | None = None,
     devices: Collection[str] | None = None,
+    beside: Load | None = None,
 ) -> dict[str, QosIntent]:
     """What every managed device must do while exactly `active` is active, keyed by device name.
 
     A device with nothing active still has its baseline: standing scheduling classes, SLS policers and the rule for
     unentitled code points. Devices of over-provisioned domains get no intent (D7.3 §3.2.1). `at` is the instant, for
     the validity of SLSs; without it every SLS is taken as valid. With `devices` only these are asked for.
+    `beside` is what others ask of the egresses, none of which enters at these devices.
     """
     everything = [one for _, one in sorted({one.entry.number: one for one in active}.items())]
     ordered = [one for one in everything if one.entry.reservation.claim is None]
@@ -32,7 +34,7 @@ def intents_at(
     for one in ordered:
         for flow in flows_of(one.entry, one.slot, network, devices):
             flows.setdefault(flow.interface.device, []).append(flow)
-    load = load_of(ordered, network, devices)
+    load = load_of(ordered, network, devices, beside)
     return {
         device.name: QosIntent(
             device=device.name,

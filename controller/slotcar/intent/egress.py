@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from slotcar.admission.arithmetic import scaled_up
 from slotcar.admission.resource_id import ResourceId, interface_resource
-from slotcar.intent.flows import committed, first_ingress
+from slotcar.intent.flows import Policed, committed, first_ingress
 from slotcar.intent.model import Active, Egress, Queue
-from slotcar.ledger.model import Entry
+from slotcar.ledger.instants import Crowd
 from slotcar.network.model import Interface, Network
-from slotcar.reservation.model import Slot
-from slotcar.vocabulary import Service
+from slotcar.path.model import Path
+from slotcar.vocabulary import Direction, Service
 
 MILLION = 1_000_000
 #: D7.3 §8.1.3: QBSS has "a minimum bandwidth guarantee 1%".
@@ -48,36 +48,59 @@ def outbound(interface: Interface, service: Service) -> ResourceId:
     return interface_resource(interface.id, "out", service)
 
 
-def load_of(active: Iterable[Active], network: Network, devices: Collection[str] | None = None) -> Load:
+def load_of(
+    active: Iterable[Active], network: Network, devices: Collection[str] | None = None, beside: Load | None = None
+) -> Load:
     """What the active slots ask of every egress, in layer-2 rate as they were admitted.
 
-    With `devices` the bursts are summed on these alone: what they are on the others is asked of nobody.
+    With `devices` the bursts are summed on these alone: what they are on the others is asked of nobody. `beside` is added.
     """
-    load = Load()
+    load = Load(dict(beside.rate_bps), dict(beside.premium_burst_bytes)) if beside else Load()
     for one in active:
         for demand in one.entry.demands:
             amount = demand.amount(one.slot_number)
             load.rate_bps[demand.resource] = load.rate_bps.get(demand.resource, 0) + amount
-        if one.entry.reservation.service is Service.IP_PREMIUM:
-            _add_bursts(load.premium_burst_bytes, one.entry, one.slot, network, devices)
+        asked = one.entry.reservation
+        if asked.service is Service.IP_PREMIUM:
+            rates = {way: (one.slot.rate_bps(way),) for way in asked.direction.ways}
+            _add_bursts(load.premium_burst_bytes, asked, one.entry.paths, rates, network, devices)
+    return load
+
+
+def load_of_crowds(crowds: Iterable[Crowd], network: Network, devices: Collection[str]) -> Load:
+    """As `load_of`, of crowds; a sum on each interface of the devices."""
+    load = Load()
+    for one in crowds:
+        for resource, amount in one.amounts.items():
+            load.rate_bps[resource] = load.rate_bps.get(resource, 0) + amount
+        if one.service is Service.IP_PREMIUM:
+            _add_bursts(load.premium_burst_bytes, one, one.paths, one.rates_bps, network, devices)
     return load
 
 
 def _add_bursts(
-    bursts: dict[ResourceId, int], entry: Entry, slot: Slot, network: Network, devices: Collection[str] | None
+    bursts: dict[ResourceId, int],
+    asked: Policed,
+    paths: Iterable[Path],
+    rates_bps: Mapping[Direction, Sequence[int]],
+    network: Network,
+    devices: Collection[str] | None,
 ) -> None:
-    for way, path in zip(entry.reservation.direction.ways, entry.paths, strict=True):
+    """Of one or more that take the same paths; `rates_bps` are of each of them, in each reserved direction."""
+    size = asked.packet_size_bytes
+    for path, rates in zip(paths, rates_bps.values(), strict=True):
         ingress = first_ingress(path, network)
-        if ingress is None or not slot.rate_bps(way):
+        if ingress is None:
             continue
-        _, burst = committed(entry.reservation, slot.rate_bps(way), network.devices[ingress.device])
-        for hop in path.hops:
+        device = network.devices[ingress.device]
+        own = [committed(asked, rate_bps, device)[1] for rate_bps in rates if rate_bps]
+        for hop in path.hops if own else ():
             if devices is not None and hop.device not in devices:
                 continue
             interface = network.interface(hop.egress)
             name = outbound(interface, Service.IP_PREMIUM)
-            size = entry.reservation.packet_size_bytes
-            bursts[name] = bursts.get(name, 0) + scaled_up(burst, size + interface.overhead_bytes, size)
+            wire_bytes = size + interface.overhead_bytes
+            bursts[name] = bursts.get(name, 0) + sum(scaled_up(burst, wire_bytes, size) for burst in own)
 
 
 def egress_of(interface: Interface, load: Load) -> Egress:

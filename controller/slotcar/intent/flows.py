@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from typing import Protocol
 
+from slotcar import vocabulary
 from slotcar.admission.arithmetic import burst_bytes, policer_rate_bps
 from slotcar.intent.model import EdgeFlow, FlowMatch
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Device, InterfaceId, Network
 from slotcar.path.flow import flow_matches
 from slotcar.path.model import Path
-from slotcar.reservation.model import Reservation, Slot
+from slotcar.reservation.model import Slot
 from slotcar.vocabulary import RESERVED_SERVICES, Direction, Service
 
 #: Peak rate of assured-rate over its committed rate: what is sent above the commitment is yellow up to here and red
@@ -55,13 +57,26 @@ def first_ingress(path: Path, network: Network) -> InterfaceId | None:
     return None
 
 
-def committed(reservation: Reservation, payload_rate_bps: int, device: Device) -> tuple[int, int]:
+class Policed(Protocol):
+    """What a policer's numbers follow from, beside the rate."""
+
+    @property
+    def packet_size_bytes(self) -> int: ...
+
+    @property
+    def protocol(self) -> vocabulary.Protocol: ...
+
+    @property
+    def rtt_us(self) -> int: ...
+
+
+def committed(reservation: Policed, payload_rate_bps: int, device: Device) -> tuple[int, int]:
     """Layer-3 rate and burst of a reservation's policer on `device` for a payload rate (GARA §5.1)."""
     rate_bps = policer_rate_bps(payload_rate_bps, reservation.packet_size_bytes, reservation.protocol)
     return rate_bps, _burst(rate_bps, reservation, device)
 
 
-def _burst(rate_bps: int, reservation: Reservation, device: Device) -> int:
+def _burst(rate_bps: int, reservation: Policed, device: Device) -> int:
     return burst_bytes(
         rate_bps,
         reservation.rtt_us,

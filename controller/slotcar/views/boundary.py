@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from slotcar.intent.flows import first_ingress
+from slotcar.ledger.instants import Crowd
 from slotcar.ledger.model import Entry, State
+from slotcar.network.model import Network
+from slotcar.rollout.configuring import devices_of_slss_between
 from slotcar.timebase import MICROSECOND
 from slotcar.views.configurations import DeviceDiff, Differences, transitions
 
@@ -67,14 +71,42 @@ def hunks_of(diff: Sequence[str]) -> Iterator[Hunk]:
         yield Hunk(first, tuple(lines))
 
 
-def differences_at(entries: Sequence[Entry], differences: Differences, at: datetime) -> tuple[DeviceDiff, ...]:
+def devices_changing(entries: Iterable[Entry], network: Network, at: datetime) -> set[str]:
+    """The devices that can change at an instant: on the path of what begins, ends or changes its rate there, and those
+    with an SLS that does."""
+    changing = (one for one in entries if any(at in tuple(slot) for slot in one.reservation.slots))
+    return {device for one in changing for device in one.devices} | devices_of_slss_between(
+        network, at - MICROSECOND, at
+    )
+
+
+def entering(crowds: Iterable[Crowd], network: Network, devices: Collection[str]) -> tuple[list[int], list[Crowd]]:
+    """The numbers of those in crowds that enter at one of the devices, which are configured for each of them; and the other
+    crowds."""
+    numbers: list[int] = []
+    others = []
+    for one in crowds:
+        ingresses = [first_ingress(path, network) for path in one.paths]
+        if any(ingress is not None and ingress.device in devices for ingress in ingresses):
+            numbers.extend(one.numbers)
+        else:
+            others.append(one)
+    return sorted(numbers), others
+
+
+def differences_at(
+    entries: Sequence[Entry], differences: Differences, at: datetime, crowds: Sequence[Crowd] = ()
+) -> tuple[DeviceDiff, ...]:
     """What changes at an instant, as the ledger says today what was or will be in force then.
+
+    Args:
+        crowds: what is in force beside the entries and enters at none of `devices_changing`.
 
     Raises:
         Unrenderable.
     """
     then = [one for one in (_as_of(entry, at) for entry in entries) if one is not None]
-    return next((boundary.devices for boundary in transitions(then, [at], differences)), ())
+    return next((boundary.devices for boundary in transitions(then, [at], differences, crowds)), ())
 
 
 def _as_of(entry: Entry, at: datetime) -> Entry | None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from slotcar.intent import intents_at
+from slotcar.intent.egress import Load, load_of_crowds
+from slotcar.ledger.instants import Crowd
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Network
 from slotcar.platforms import renderer_of
@@ -79,9 +81,17 @@ class Differences:
         self._rendering = Rendering(self.network)
 
     def between(
-        self, before: Sequence[Active], before_at: datetime, after: Sequence[Active], after_at: datetime
+        self,
+        before: Sequence[Active],
+        before_at: datetime,
+        after: Sequence[Active],
+        after_at: datetime,
+        crowds: Iterable[Crowd] = (),
     ) -> tuple[DeviceDiff, ...]:
         """The devices that differ, by name.
+
+        Args:
+            crowds: of what is active on both sides beside these, what enters at none of the devices that can differ.
 
         Raises:
             Unrenderable: of a device that can differ, its platform cannot express one of the two sides.
@@ -90,7 +100,8 @@ class Differences:
         touched = touched_devices(old, new) | devices_of_slss_between(self.network, before_at, after_at)
         if not touched:
             return ()
-        was, will = (self._render(side, at, touched) for side, at in ((before, before_at), (after, after_at)))
+        beside = load_of_crowds(crowds, self.network, touched)
+        was, will = (self._render(side, at, touched, beside) for side, at in ((before, before_at), (after, after_at)))
         notes = burst_notes(after, self.network)
         return tuple(
             DeviceDiff(name, was[name], will[name], (*will[name].approximations, *notes.get(name, ())))
@@ -98,16 +109,23 @@ class Differences:
             if was[name].lines != will[name].lines
         )
 
-    def _render(self, active: Sequence[Active], at: datetime, devices: Collection[str]) -> dict[str, Configuration]:
+    def _render(
+        self, active: Sequence[Active], at: datetime, devices: Collection[str], beside: Load
+    ) -> dict[str, Configuration]:
         concerned = [one for one in active if not one.entry.devices.isdisjoint(devices)]
-        configurations, unrenderable = self._rendering(intents_at(concerned, self.network, at, devices))
+        configurations, unrenderable = self._rendering(intents_at(concerned, self.network, at, devices, beside))
         if unrenderable:
             raise Unrenderable(unrenderable[min(unrenderable)])
         return configurations
 
 
-def transitions(entries: Sequence[Entry], times: Iterable[datetime], differences: Differences) -> Iterator[Boundary]:
+def transitions(
+    entries: Sequence[Entry], times: Iterable[datetime], differences: Differences, crowds: Sequence[Crowd] = ()
+) -> Iterator[Boundary]:
     """What changes at each of `times`: the configuration an instant before against the one from then on.
+
+    Args:
+        crowds: as of `Differences.between`, of each of the times.
 
     Raises:
         Unrenderable: see `Differences.between`.
@@ -125,7 +143,7 @@ def transitions(entries: Sequence[Entry], times: Iterable[datetime], differences
         devices |= devices_of_slss_between(differences.network, at - MICROSECOND, at)
         near = {entry.number: entry for device in devices for entry in crossing[device]}.values()
         before, after = active_at(near, at - MICROSECOND), active_at(near, at)
-        if changes := differences.between(before, at - MICROSECOND, after, at):
+        if changes := differences.between(before, at - MICROSECOND, after, at, crowds):
             yield Boundary(at, changes)
 
 

@@ -114,9 +114,13 @@ class _Gathered:
 
 
 def timeline(
-    entries: Iterable[Entry], events: Iterable[Event], query: TimelineQuery, now: datetime
+    entries: Iterable[Entry], events: Iterable[Event], query: TimelineQuery, now: datetime, beside: int = 0
 ) -> tuple[TimelineItem, ...]:
-    """The boundaries that the entries have, with what the events say of them; `now` parts what comes from what was."""
+    """The boundaries that the entries have, with what the events say of them; `now` parts what comes from what was.
+
+    Args:
+        beside: so many more are active at each of the boundaries.
+    """
     listed = tuple(entries)
     gathered = _boundaries(listed, query)
     placed = tuple(_placed(events, {entry.handle: entry for entry in listed}))
@@ -144,7 +148,9 @@ def timeline(
         starting, ending, changing = (
             tuple(sorted(map(_name, those))) for those in (one.starting, one.ending, one.changing)
         )
-        items.append(TimelineItem(at, starting, ending, active_at(at), devices, changing, tuple(_slots(one, at))))
+        items.append(
+            TimelineItem(at, starting, ending, active_at(at) + beside, devices, changing, tuple(_slots(one, at)))
+        )
         if len(items) == query.limit:
             break
     return tuple(items)
