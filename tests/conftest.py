@@ -27,8 +27,8 @@ from tests.support.leftovers import Run
 LAB = "tests/lab/"
 #: Of the lab's files, those for the second process.
 LABS_OF_THEIR_OWN = (
-    "test_background", "test_chaos_faults", "test_experiments", "test_mixed_boundary", "test_network_and_cores",
-    "test_slots_through_chaos", "test_transfer", "test_tutorial",
+    "test_background", "test_chaos_faults", "test_experiments", "test_hosts_systemd", "test_mixed_boundary",
+    "test_network_and_cores", "test_slots_through_chaos", "test_transfer", "test_tutorial",
 )  # fmt: skip
 RUN = pytest.StashKey[Run]()
 #: Traffic on the lab's routers is timed: what else runs beside it gives way, by so much.

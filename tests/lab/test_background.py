@@ -12,7 +12,7 @@ from slotcar_lab.experiments import gara_4
 from slotcar_lab.experiments.bench import Bench, bench
 from slotcar_lab.experiments.model import Verdict
 from slotcar_lab.topology import PORT_BASE_VARIABLE
-from tests.lab.conftest import _free_base
+from tests.lab.conftest import free_base
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
 LOSSES = (
@@ -25,7 +25,7 @@ LOSSES = (
 def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     state_dir: Path = tmp_path_factory.mktemp("background")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(PORT_BASE_VARIABLE, str(_free_base()))
+        patch.setenv(PORT_BASE_VARIABLE, str(free_base()))
         patch.setenv("SLOTCAR_STATE_DIR", str(state_dir))
         with bench(gara_4.EXPERIMENT.inventory, state_dir, control.quiet, smoke=True) as made:
             yield made

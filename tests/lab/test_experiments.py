@@ -14,7 +14,7 @@ from slotcar_lab.experiments.bench import Bench, bench
 from slotcar_lab.experiments.experiment import Experiment
 from slotcar_lab.experiments.model import Result, Verdict
 from slotcar_lab.topology import PORT_BASE_VARIABLE
-from tests.lab.conftest import _free_base
+from tests.lab.conftest import free_base
 
 pytestmark = pytest.mark.lab
 ATTEMPTS = 3
@@ -25,7 +25,7 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """The bench of EMERGE's network; its three experiments here share one inventory."""
     state_dir = tmp_path_factory.mktemp("experiments")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(PORT_BASE_VARIABLE, str(_free_base()))
+        patch.setenv(PORT_BASE_VARIABLE, str(free_base()))
         patch.setenv("SLOTCAR_STATE_DIR", str(state_dir))
         with bench(emerge_1.HERE / "inventory", state_dir, control.quiet, smoke=True) as made:
             yield made

@@ -12,7 +12,7 @@ from slotcar_lab.experiments.bench import bench
 from slotcar_lab.experiments.model import Result, Verdict
 from slotcar_lab.requirements import Backend
 from slotcar_lab.topology import PORT_BASE_VARIABLE
-from tests.lab.conftest import _free_base
+from tests.lab.conftest import free_base
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
 def test_a_flow_keeps_its_rate_with_both_and_not_with_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if control.choose_backend() is not Backend.GUEST:
         pytest.skip("the lab has no machine of its own here, whose cores could be loaded")
-    monkeypatch.setenv(PORT_BASE_VARIABLE, str(_free_base()))
+    monkeypatch.setenv(PORT_BASE_VARIABLE, str(free_base()))
     monkeypatch.setenv("SLOTCAR_STATE_DIR", str(tmp_path / "state"))
     with bench(gara_6.EXPERIMENT.inventory, tmp_path / "state", control.quiet, smoke=True) as ready:
         result = shown(gara_6.EXPERIMENT.run(ready))

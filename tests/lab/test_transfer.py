@@ -21,7 +21,7 @@ from slotcar_lab.experiments.bench import Bench, Udp, bench
 from slotcar_lab.movers import acquaint, mover, python
 from slotcar_lab.requirements import Backend
 from slotcar_lab.topology import PORT_BASE_VARIABLE
-from tests.lab.conftest import _free_base
+from tests.lab.conftest import free_base
 from tests.support import relay
 from tests.support.controllers import wait_for
 
@@ -52,7 +52,7 @@ for number in range(files):
 @pytest.fixture
 def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """NICT's network, of its own: half of a link of 8 Mb/s may be reserved."""
-    monkeypatch.setenv(PORT_BASE_VARIABLE, str(_free_base()))
+    monkeypatch.setenv(PORT_BASE_VARIABLE, str(free_base()))
     monkeypatch.setenv("SLOTCAR_STATE_DIR", str(tmp_path / "state"))
     with bench(nict_af.HERE / "inventory", tmp_path / "state", control.quiet, smoke=True) as made:
         yield made

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from slotcar_lab.topology import PORT_BASE_VARIABLE
-from tests.lab.conftest import _free_base
+from tests.lab.conftest import free_base
 from tests.support import wheels as building
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +37,7 @@ def test_every_command_of_the_tutorial(tmp_path: Path) -> None:
         (folder / wheel.name).symlink_to(wheel)
     port = _free_port()
     environment = building.bare_environment(folder) | {
-        "SLOTCAR_LISTEN_PORT": str(port), PORT_BASE_VARIABLE: str(_free_base()), "TERM": "dumb",
+        "SLOTCAR_LISTEN_PORT": str(port), PORT_BASE_VARIABLE: str(free_base()), "TERM": "dumb",
     }  # fmt: skip
     script = "set -e\n" + CLEAN_UP + "".join(BLOCKS).replace("8470", str(port))
     with (folder / "shown").open("w") as shown:
