@@ -170,14 +170,14 @@ class Overview:
         if not whole:
             return BoundaryView(at, items[0] if items else None, None)
         numbers, others = entering(crowds, network, devices_changing(entries, network, at))
-        entries = [*entries, *(ledger.numbered(numbers) if numbers else ())]
+        entries = [*entries, *(ledger.instants.numbered(numbers) if numbers else ())]
         groups = groups_of(differences_at(entries, Differences(network), at, others))
         return BoundaryView(at, items[0] if items else None, groups)
 
     def _around(self, at: datetime, owner: str | None) -> tuple[Sequence[Entry], Sequence[Crowd]]:
         """What is in force around a boundary. Where there is a background reservation everything is read whole: its rate is
         what all others leave, and begins with their notice."""
-        around = self.broker.ledger.around(at, owner)
+        around = self.broker.ledger.instants.around(at, owner)
         if not any(one.reservation.share for one in around.entries):
             return around.entries, around.crowds
         everybody = self.broker.ledger.between(at, at)

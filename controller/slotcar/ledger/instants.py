@@ -13,12 +13,12 @@ from functools import lru_cache
 from json import loads
 from typing import Any
 
-from sqlalchemy import Connection, Row, any_, bindparam, text
+from sqlalchemy import Engine, Row, any_, bindparam, text
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import BigInteger
 
 from slotcar.admission.resource_id import ResourceId
-from slotcar.ledger import rows, schema
+from slotcar.ledger import database, rows, schema
 from slotcar.ledger.known_entries import KnownEntries
 from slotcar.ledger.model import Entry
 from slotcar.path.model import Path
@@ -93,23 +93,36 @@ class Instant:
     crowds: tuple[Crowd, ...]
 
 
-def around(connection: Connection, known: KnownEntries, at: datetime, owner: str | None) -> Instant:
-    """
-    Args:
-        owner: whose crowds; everybody's where it is None. The entries are always everybody's.
-    """
-    connection.execute(_BY_INDEX)
-    near = rows.SELECT_ENTRY.where(_entry.start_us <= to_us(at), _entry.end_us >= to_us(at))
-    changing = near.where(_CHANGES.bindparams(at=at, at_us=to_us(at)))
-    entries = known.read(connection, changing.order_by(_entry.number))
-    crowds = connection.execute(_CROWDS, {"at": at, "at_us": to_us(at), "owner": owner})
-    return Instant(entries, tuple(map(_crowd, crowds)))
+@dataclass(frozen=True)
+class Instants:
+    """What is in force around instants, out of one ledger's database.
 
+    Raises (every method):
+        LedgerUnavailable.
+    """
 
-def numbered(connection: Connection, known: KnownEntries, numbers: Sequence[int]) -> tuple[Entry, ...]:
-    """The entries of these numbers, by number."""
-    wanted = rows.SELECT_ENTRY.where(_entry.number == any_(bindparam(None, numbers, ARRAY(BigInteger))))
-    return known.read(connection, wanted.order_by(_entry.number))
+    engine: Engine
+    known: KnownEntries
+
+    def around(self, at: datetime, owner: str | None = None) -> Instant:
+        """What is or was in force around an instant.
+
+        Args:
+            owner: whose crowds; everybody's where it is None. The entries are always everybody's.
+        """
+        near = rows.SELECT_ENTRY.where(_entry.start_us <= to_us(at), _entry.end_us >= to_us(at))
+        changing = near.where(_CHANGES.bindparams(at=at, at_us=to_us(at)))
+        with database.reading(self.engine) as connection:
+            connection.execute(_BY_INDEX)
+            entries = self.known.read(connection, changing.order_by(_entry.number))
+            crowds = connection.execute(_CROWDS, {"at": at, "at_us": to_us(at), "owner": owner})
+            return Instant(entries, tuple(map(_crowd, crowds)))
+
+    def numbered(self, numbers: Sequence[int]) -> tuple[Entry, ...]:
+        """The entries of these numbers, by number."""
+        wanted = rows.SELECT_ENTRY.where(_entry.number == any_(bindparam(None, numbers, ARRAY(BigInteger))))
+        with database.reading(self.engine) as connection:
+            return self.known.read(connection, wanted.order_by(_entry.number))
 
 
 def _crowd(row: Row[Any]) -> Crowd:

@@ -12,13 +12,13 @@ from sqlalchemy import Engine, text
 
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
-from slotcar.ledger import database, group_queries, instants, pages, queries
+from slotcar.ledger import database, group_queries, pages, queries
 from slotcar.ledger.applying import ApplyPlan, Basis
 from slotcar.ledger.approving import Approve, Commit, Reject
 from slotcar.ledger.database import SchemaState
 from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import OnGroup
-from slotcar.ledger.instants import Instant
+from slotcar.ledger.instants import Instants
 from slotcar.ledger.known_entries import KnownEntries
 from slotcar.ledger.listening import Lease, Listener, try_lead
 from slotcar.ledger.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
@@ -56,6 +56,7 @@ class Ledger:
         self._listener = Listener(engine)
         self.webhooks = WebhookStore(engine)
         self.summaries = Summaries(engine)
+        self.instants = Instants(engine, self._known)
         self.sessions = SessionStore(engine)
 
     def __enter__(self) -> Ledger:
@@ -308,16 +309,6 @@ class Ledger:
         """
         with database.reading(self._engine) as connection:
             return queries.between(connection, self._known, start, end, owner, limit)
-
-    def around(self, at: datetime, owner: str | None = None) -> Instant:
-        """What is or was in force around an instant; the crowds of one owner alone, where one is said."""
-        with database.reading(self._engine) as connection:
-            return instants.around(connection, self._known, at, owner)
-
-    def numbered(self, numbers: Sequence[int]) -> tuple[Entry, ...]:
-        """The entries of these numbers, by number."""
-        with database.reading(self._engine) as connection:
-            return instants.numbered(connection, self._known, numbers)
 
     def usage(self, owner: str, now: datetime) -> Usage:
         """The owner's live reservations that are not over, as quotas count them."""

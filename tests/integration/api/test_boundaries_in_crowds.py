@@ -101,7 +101,7 @@ def test_a_boundary_is_the_same_as_by_reading_every_reservation(overview: Overvi
     entries = overview.broker.list(Filter(limit=1_000), OPERATOR)
     crowded = 0
     for instant in instants_of(entries):
-        crowded += sum(len(one.numbers) for one in overview.broker.ledger.around(instant).crowds)
+        crowded += sum(len(one.numbers) for one in overview.broker.ledger.instants.around(instant).crowds)
         for caller in (OPERATOR, REQUESTER):
             assert overview.boundary(instant, caller, now) == plainly(overview, instant, caller, now), instant
     assert crowded > 100

@@ -128,4 +128,3 @@ unbind() {
   done <"$state/$1.refused" >"$state/$1.refused.new"
   mv "$state/$1.refused.new" "$state/$1.refused"
 }
-

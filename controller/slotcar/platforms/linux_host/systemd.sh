@@ -125,4 +125,3 @@ close_scope() {
   [ -z "$holder" ] || kill "$holder" 2>/dev/null
   holder=
 }
-
