@@ -14,7 +14,7 @@ from typing import Any
 from slotcar.auth import access
 from slotcar.auth.tokens import Caller
 from slotcar.broker import Broker
-from slotcar.ledger.instants import Crowd
+from slotcar.ledger.crowds import Crowd
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.queries import EventFilter
 from slotcar.ledger.summaries import BoundaryCounts

@@ -9,7 +9,7 @@ from slotcar.admission.arithmetic import scaled_up
 from slotcar.admission.resource_id import ResourceId, interface_resource
 from slotcar.intent.flows import Policed, committed, first_ingress
 from slotcar.intent.model import Active, Egress, Queue
-from slotcar.ledger.instants import Crowd
+from slotcar.ledger.crowds import Crowd
 from slotcar.network.model import Interface, Network
 from slotcar.path.model import Path
 from slotcar.vocabulary import Direction, Service

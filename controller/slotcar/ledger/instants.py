@@ -6,7 +6,7 @@ second; what the network is to keep for them together is a sum.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -19,6 +19,7 @@ from sqlalchemy.types import BigInteger
 
 from slotcar.admission.resource_id import ResourceId
 from slotcar.ledger import database, rows, schema
+from slotcar.ledger.crowds import Crowd, Instant
 from slotcar.ledger.known_entries import KnownEntries
 from slotcar.ledger.model import Entry
 from slotcar.path.model import Path
@@ -58,39 +59,6 @@ _CROWDS = text(
 )
 # Of this transaction alone: of many that are live the planner reads all rather than the few that are open.
 _BY_INDEX = text("SELECT set_config('enable_seqscan', 'off', true)")
-
-
-@dataclass(frozen=True, slots=True)
-class Crowd:
-    """Entries that are open before and after an instant, each in its only slot, and alike but for their rates.
-
-    Attributes:
-        rates_bps: payload rates of all of them, in each reserved direction; 0 is none.
-        amounts: what they take of each resource together.
-    """
-
-    paths: tuple[Path, ...]
-    service: Service
-    protocol: Protocol
-    direction: Direction
-    packet_size_bytes: int
-    rtt_us: int
-    numbers: Sequence[int]
-    rates_bps: Mapping[Direction, Sequence[int]]
-    amounts: Mapping[ResourceId, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Instant:
-    """What is or was in force around an instant, as `queries.between` finds it.
-
-    Attributes:
-        entries: those that begin, end or change there, and of several slots, volumes, shares and claims all that are open.
-        crowds: all others that are open, and were not cancelled before it.
-    """
-
-    entries: tuple[Entry, ...]
-    crowds: tuple[Crowd, ...]
 
 
 @dataclass(frozen=True)

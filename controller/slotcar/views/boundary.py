@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from slotcar.intent.flows import first_ingress
-from slotcar.ledger.instants import Crowd
+from slotcar.ledger.crowds import Crowd
 from slotcar.ledger.model import Entry, State
 from slotcar.network.model import Network
 from slotcar.rollout.configuring import devices_of_slss_between

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from slotcar.intent import intents_at
 from slotcar.intent.egress import Load, load_of_crowds
-from slotcar.ledger.instants import Crowd
+from slotcar.ledger.crowds import Crowd
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Network
 from slotcar.platforms import renderer_of
