@@ -136,7 +136,7 @@ def test_what_does_not_fit_is_refused_and_the_others_are_not() -> None:
 def test_a_transfer_that_is_not_done_by_its_deadline_is_counted_late() -> None:
     outcome = simulated(replace(STEADY, share=0.5, controlled=False, additional=False), 0.9, [LONE])
     assert outcome.late == 0, "a reservation for so small a share suffices"
-    halved = Simulation(replace(STEADY, share=0.5), 0.99999)
+    halved = Simulation(replace(STEADY, share=0.5), 0.99)
     assert halved.run([replace(LONE, volume_bytes=LINE_BPS * 3_500 // 8)]).late == 1
 
 
