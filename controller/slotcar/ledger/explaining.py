@@ -25,7 +25,7 @@ def expected_rows(connection: Connection, statements: Sequence[Select[Any]]) -> 
     """How many rows each statement has by the planner's statistics, asked all at once.
 
     Good for a choice of ways and for nothing else: statistics are as old as the last ANALYZE. Nothing where the planner
-    sees that one of them has none at all.
+    does not run them one by one: it leaves one out that has no rows, or gathers them from several processes.
     """
     if len(statements) < 2:
         return (0,) * len(statements)

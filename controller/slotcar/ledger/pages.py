@@ -23,9 +23,10 @@ SCANNED_FIRST = 5_000
 MOST_SIFTED = 10_000
 _entry = schema.entry.c
 # Of this transaction alone. A word of a fifth of all rows may be in none of the first million, which a sequential scan
-# would go through; and what a word finds is known only with the word.
+# would go through; what a word finds is known only with the word; and one page is not worth a second process.
 _PLAN_A_SEARCH = text(
-    "SELECT set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)"
+    "SELECT set_config('enable_seqscan', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true),"
+    " set_config('max_parallel_workers_per_gather', '0', true)"
 )
 
 
@@ -140,9 +141,10 @@ def _conditions_of_search(connection: Connection, wanted: Filter) -> list[Column
     if others and _are_indexed(wanted) and not searching.is_handle(wanted.search):
         asked.append(others)
         ways.append([*others, searching.by_row(wanted.search)])
-    expected = expected_rows(connection, [_numbers_of(one) for one in asked]) if ways else ()
-    least, place = min(zip(expected, range(len(ways)), strict=True), default=(0, None))
-    return conditions_of(wanted) if place is None or least > MOST_SIFTED else ways[place]
+    expected = expected_rows(connection, [_numbers_of(one) for one in asked])
+    if not expected or min(expected) > MOST_SIFTED:
+        return conditions_of(wanted)
+    return ways[expected.index(min(expected))]
 
 
 def _numbers_of(conditions: Sequence[ColumnElement[bool]]) -> Select[Any]:
