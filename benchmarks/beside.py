@@ -27,8 +27,12 @@ def measure(names: Sequence[str], other: Path, quick: bool, say: Say) -> Iterato
         other: a checkout of this repository with an environment of its own, in `.venv` (`tools/setup.sh dev`).
 
     Raises:
-        SystemExit: a benchmark failed; the message says which and how.
+        SystemExit: there is no such checkout, or a benchmark failed; the message says which and how.
     """
+    if not (other / ".venv" / "bin" / "python").exists():
+        raise SystemExit(
+            f"{other} is no checkout with an environment of its own: clone one there and run tools/setup.sh dev in it"
+        )
     peer = f"commit {_commit(other)}"
     for name in names:
         turns: dict[Path, list[dict[str, tuple[float, str]]]] = defaultdict(list)
