@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import urllib.error
-import urllib.request
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +14,7 @@ from tests.support import containers
 from tests.support.cisco import CiscoWorld
 from tests.support.containers import CLOSED, NAME, Container, podman, told
 from tests.support.controllers import free_port, wait_for
+from tests.support.health import healthy
 
 FIRST, LAST = "anl-7507-1", "lbnl-7507"
 RESERVATION = {
@@ -77,14 +76,6 @@ def test_the_image_pushes_from_a_read_only_root_without_privileges(
     assert "hep/now" in told(*run, "--rm", *CLOSED, *options, NAME, "status")
     told(*run, "--rm", *CLOSED, *options, NAME, "rollback", "--yes")
     assert world.running() == unreserved
-
-
-def healthy(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as answer:
-            return bool(json.load(answer)["status"] == "ok")
-    except (urllib.error.URLError, OSError):
-        return False
 
 
 def has_baseline(world: CiscoWorld) -> bool:

@@ -6,8 +6,6 @@ import json
 import shutil
 import subprocess
 import sysconfig
-import urllib.error
-import urllib.request
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ from slotcar_lab.ios import Routers
 from tests.support import wheels as building
 from tests.support.cisco import CiscoWorld
 from tests.support.controllers import free_port, wait_for
+from tests.support.health import healthy
 
 ROOT = Path(__file__).resolve().parents[3]
 PYTHONS = dict(building.pythons())
@@ -147,14 +146,6 @@ def serves(installed: Installed, inventory: str) -> None:
         server.terminate()
         ended = server.wait(120)
     assert ended == 0, (installed.folder / "serve.log").read_text()
-
-
-def healthy(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as answer:
-            return bool(json.load(answer)["status"] == "ok")
-    except (urllib.error.URLError, OSError):
-        return False
 
 
 @pytest.mark.slow

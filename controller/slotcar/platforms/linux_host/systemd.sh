@@ -40,7 +40,7 @@ is_unit() {
 
 # Gives the unit $1 the property $2. It is taken in a moment, and read back by who asked for it.
 set_property() {
-  told=$(systemctl set-property --runtime "$1" "$2" 2>&1) || fail "systemd refuses $2 of $1: $told"
+  answer=$(systemctl set-property --runtime "$1" "$2" 2>&1) || fail "systemd refuses $2 of $1: $answer"
 }
 
 # Waits a moment until the command given says $1. What systemd was told is not yet what the kernel has.
@@ -91,7 +91,7 @@ reread_units() {
 start_slice() {
   new=yes
   [ ! -d "$top" ] || new=
-  told=$(systemctl start "$1" 2>&1) || { fail "systemd does not start $1: $told"; return 1; }
+  answer=$(systemctl start "$1" 2>&1) || { fail "systemd does not start $1: $answer"; return 1; }
   [ -z "$new" ] || { set_property slotcar.slice CPUWeight=10000 && await 10000 cat "$top/cpu.weight"; }
 }
 
