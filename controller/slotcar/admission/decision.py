@@ -45,7 +45,9 @@ def decide(
     if without:
         with absent(tables, demands, without):
             return decide(tables, demands, windows, sls=sls, horizon=horizon, one_rate=one_rate)
-    asked = [demand for demand in demands if any(demand.amounts)]
+    asked: Sequence[Demand] = [demand for demand in demands if any(demand.amounts)]
+    if len(asked) == len(demands):
+        asked = demands  # the very same: what is asked of the tables and then added is read once
     invalid = _invalid(asked, windows, sls) if sls else []
     if not invalid and tables.fits(asked, windows):
         return Admitted(tuple(demands), tuple(windows))

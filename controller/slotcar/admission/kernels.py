@@ -112,13 +112,17 @@ def peak(state: State, resource: int, start: int, end: int) -> int:
 
 
 @kernel
-def fits(state: State, resources: Ints, limits: Ints, starts: Ints, ends: Ints) -> bool:
-    """Whether no level of resource r exceeds `limits[r, w]` in window w; what is before the floor counts as free."""
+def fits(state: State, resources: Ints, amounts: Ints, capacities: Ints, starts: Ints, ends: Ints) -> bool:
+    """Whether no level of resource r exceeds its capacity less the amount in window w; before the floor all is free.
+
+    The amounts are those of all windows of the first resource, then of the second; the capacities those of all resources.
+    """
     for w in range(starts.size):
         start = max(starts[w], state.head[FLOOR])
         if start < ends[w]:
             for r in range(resources.size):
-                if peak(state, resources[r], start, ends[w]) > limits[r, w]:
+                amount = amounts[r * starts.size + w]
+                if peak(state, resources[r], start, ends[w]) + amount > capacities[resources[r]]:
                     return False
     return True
 
@@ -384,7 +388,9 @@ def raise_level(state: State, resource: int, start: int, end: int, rate: int) ->
 
 @kernel
 def raise_all(state: State, resources: Ints, rates: Ints, starts: Ints, ends: Ints, begin: int) -> int:
-    """Adds `rates[r, w]` to resource r over window w, from the `begin`th (window, resource) pair on.
+    """Adds to resource r its rate in window w, from the `begin`th (window, resource) pair on.
+
+    The rates are those of all windows of the first resource, then of the second.
 
     Returns:
         How many pairs are done: fewer than all where blocks or directory slots ran out; the caller makes room and
@@ -392,9 +398,9 @@ def raise_all(state: State, resources: Ints, rates: Ints, starts: Ints, ends: In
     """
     for pair in range(begin, starts.size * resources.size):
         w, r = pair // resources.size, pair % resources.size
-        resource = resources[r]
+        resource, rate = resources[r], rates[r * starts.size + w]
         start = max(starts[w], state.head[FLOOR])
-        if rates[r, w] == 0 or start >= ends[w]:
+        if rate == 0 or start >= ends[w]:
             continue
         if state.head[FREE] < 2:
             return pair
@@ -403,7 +409,7 @@ def raise_all(state: State, resources: Ints, rates: Ints, starts: Ints, ends: In
             if state.head[TAIL] + room > state.dirs.shape[1]:
                 return pair
             move_directory(state, resource, room)
-        raise_level(state, resource, start, ends[w], rates[r, w])
+        raise_level(state, resource, start, ends[w], rate)
     return starts.size * resources.size
 
 

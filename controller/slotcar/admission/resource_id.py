@@ -76,7 +76,7 @@ def managed_resource(kind: str, place: str, part: str = "") -> ResourceId:
 
 def interface_resource(interface: InterfaceId, direction: str, service: Service) -> ResourceId:
     """A service's share of one direction (`in` or `out`, as the device sees it) of an interface, layer 2."""
-    return ResourceId(INTERFACE, f"{interface.device}:{interface.name}", f"{direction}:{service.value}")
+    return ResourceId(INTERFACE, f"{interface.device}:{interface.name}", f"{direction}:{service}")
 
 
 def sls_resource(name: str) -> ResourceId:

@@ -22,6 +22,8 @@ from slotcar.units import MAX_RATE_BPS
 #: What a resource is that the tables have never heard of: capacity 0, nothing reserved.
 NOWHERE = 0
 
+#: Demands over windows, for the kernels: numbers of the resources; the amounts of all windows of the first resource, then
+#: of the second; starts and ends of the windows.
 Request: TypeAlias = tuple[Ints, Ints, Ints, Ints]
 
 
@@ -46,6 +48,10 @@ class SlotTables:
         self._ids = {resource: number for number, resource in enumerate(capacities, start=NOWHERE + 1)}
         self._capacities = [0] * (len(self._ids) + 1)
         self._state = storage.pack([storage.NOTHING] * len(self._capacities))
+        #: The same for the kernels, made where it is asked for.
+        self._capacity_array: Ints | None = None
+        #: The latest request and what it was made of: what was found to fit is added next.
+        self._latest: tuple[Sequence[Demand], Sequence[Window], Request] | None = None
         self.set_capacities(capacities)
 
     @classmethod
@@ -102,7 +108,7 @@ class SlotTables:
         """
         for resource, capacity in capacities.items():
             _check_rate(capacity, str(resource))
-        self._capacities = [0] * len(self._capacities)
+        self._capacities, self._capacity_array = [0] * len(self._capacities), None
         for resource, capacity in capacities.items():
             number = self._register(resource)  # which may add to the list
             self._capacities[number] = capacity
@@ -112,6 +118,7 @@ class SlotTables:
         if number is None:
             number = self._ids[resource] = len(self._capacities)
             self._capacities.append(0)
+            self._capacity_array, self._latest = None, None
             self._state = storage.with_resource(self._state)
         return number
 
@@ -127,7 +134,7 @@ class SlotTables:
         for demand in demands:
             if demand.resource not in self._ids:
                 self._register(demand.resource)
-        self._raise(self._request(demands, windows, sign=1))
+        self._raise(*self._request(demands, windows))
 
     def remove(self, demands: Sequence[Demand], windows: Sequence[Window], *, surely_there: bool = False) -> None:
         """Takes away what `add` with the same arguments gave; `surely_there`: the caller knows, and it is not looked for.
@@ -135,23 +142,22 @@ class SlotTables:
         Raises:
             ValueError: less than that is reserved there, so it was never added; nothing changed.
         """
-        request = self._request(demands, windows, sign=-1)
-        ids, rates, starts, ends = request
+        ids, amounts, starts, ends = self._request(demands, windows)
+        by_resource = amounts.reshape(ids.size, starts.size)
         for index, number in enumerate([] if surely_there else ids.tolist()):
-            for start, end, rate in zip(starts.tolist(), ends.tolist(), rates[index].tolist(), strict=True):
+            for start, end, amount in zip(starts.tolist(), ends.tolist(), by_resource[index].tolist(), strict=True):
                 start = max(start, self.floor_us)
-                if rate and start < end and kernels.lowest(self._state, number, start, end) + rate < 0:
+                if amount and start < end and kernels.lowest(self._state, number, start, end) < amount:
                     name = demands[index].resource
-                    raise ValueError(f"{name} has less than {-rate} bit/s reserved over {Window.of_us(start, end)}")
-        self._raise(request)
+                    raise ValueError(f"{name} has less than {amount} bit/s reserved over {Window.of_us(start, end)}")
+        self._raise(ids, -amounts, starts, ends)
 
     def add_columns(self, columns: Columns, *, sign: int = 1) -> None:
         """As `add` of sane rates, in columns; with -1 as `remove` of what is surely there."""
         ids = np.array([self._register(name) for name in columns.resources], dtype=np.int64)
-        self._raise((ids, sign * columns.amounts, columns.starts_us, columns.ends_us))
+        self._raise(ids, (sign * columns.amounts).ravel(), columns.starts_us, columns.ends_us)
 
-    def _raise(self, request: Request) -> None:
-        ids, rates, starts, ends = request
+    def _raise(self, ids: Ints, rates: Ints, starts: Ints, ends: Ints) -> None:
         total, done = ids.size * starts.size, 0
         while done < total:
             done = kernels.raise_all(self._state, ids, rates, starts, ends, done)
@@ -191,13 +197,15 @@ class SlotTables:
 
     def fits(self, demands: Sequence[Demand], windows: Sequence[Window]) -> bool:
         """Whether every demand fits over every window, beside what is reserved: peaks, not sums (docs/design.md rule 3)."""
-        return kernels.fits(self._state, *self._question(demands, windows))
+        ids, amounts, starts, ends = self._request(demands, windows)
+        return kernels.fits(self._state, ids, amounts, self._limits(), starts, ends)
 
     def fits_columns(self, columns: Columns) -> bool:
         """As `fits`, in columns."""
         ids = np.array([self._ids.get(name, NOWHERE) for name in columns.resources], dtype=np.int64)
-        limits = np.array(self._capacities, dtype=np.int64)[ids][:, None] - columns.amounts
-        return kernels.fits(self._state, ids, limits, columns.starts_us, columns.ends_us)
+        return kernels.fits(
+            self._state, ids, columns.amounts.ravel(), self._limits(), columns.starts_us, columns.ends_us
+        )
 
     def peak(self, resource: ResourceId, window: Window) -> int:
         """The highest reserved rate at any moment of the window, bits per second."""
@@ -232,43 +240,57 @@ class SlotTables:
         self, demands: Sequence[Demand], windows: Sequence[Window], least_us: int, most_us: int
     ) -> int | None:
         """The least shift of all windows together, in `least_us .. most_us`, by which every demand fits, or None."""
-        ids, limits, starts, ends = self._question(demands, windows)
+        ids, amounts, starts, ends = self._request(demands, windows)
+        limits = self._limits()[ids][:, None] - amounts.reshape(ids.size, starts.size)
         least_us = max(least_us, self.floor_us - int(starts[0]))
         shift = kernels.nearest_shift(self._state, ids, limits, starts, ends, least_us, most_us)
         return shift if shift >= 0 else None
 
-    def _question(self, demands: Sequence[Demand], windows: Sequence[Window]) -> Request:
-        """A request with, in the rates' place, the highest level beside which each rate fits."""
-        return self._request(demands, windows, sign=-1, above=self._capacities)
-
-    def _request(
-        self, demands: Sequence[Demand], windows: Sequence[Window], sign: int, above: Sequence[int] | None = None
-    ) -> Request:
-        """Arrays for the kernels: resource numbers, a signed rate for each resource and window (plus `above` of each
-        resource), starts, ends."""
-        known, numbers, rates = self._ids, [], []
-        n, w = len(demands), len(windows)
-        for demand in demands:
-            number = known.get(demand.resource, NOWHERE)
-            base = above[number] if above else 0
-            amounts = demand.amounts
-            for rate in (
-                amounts if len(amounts) == w else demand.over(w)
-            ):  # a call costs as much as the rest of the turn
-                if not 0 <= rate <= MAX_RATE_BPS:
-                    _check_rate(rate, str(demand.resource))
-                rates.append(base + sign * rate)
-            numbers.append(number)
-        if len(rates) != n * w:
-            raise ValueError(f"there are {w} slots, and a demand has another number of amounts")
+    def _request(self, demands: Sequence[Demand], windows: Sequence[Window]) -> Request:
+        """
+        Raises:
+            ValueError: an insane rate, another number of amounts than of windows, or a resource that is named twice.
+        """
+        if self._latest is not None and self._latest[0] is demands and self._latest[1] is windows:
+            return self._latest[2]
+        known, n, w = self._ids, len(demands), len(windows)
+        numbers = [known.get(demand.resource, NOWHERE) for demand in demands]
         if len(set(numbers)) != n and len({demand.resource for demand in demands}) != n:
             raise ValueError("a resource is asked for twice: merge its demands first")
+        amounts = _amounts(demands, w)
         starts = [(window.start - EPOCH) // MICROSECOND for window in windows]
         ends = [(window.end - EPOCH) // MICROSECOND for window in windows]
         # One array is made and cut in four: making arrays costs more than the kernels' own work.
-        row = np.array(numbers + rates + starts + ends, dtype=np.int64)
-        starts_at = n + n * w
-        return row[:n], row[n:starts_at].reshape(n, w), row[starts_at : starts_at + w], row[starts_at + w :]
+        row = np.array(numbers + amounts + starts + ends, dtype=np.int64)
+        times = n + n * w
+        request = row[:n], row[n:times], row[times : times + w], row[times + w :]
+        if type(demands) is tuple and type(windows) is tuple:  # a list may be another by the next time
+            self._latest = demands, windows, request
+        return request
+
+    def _limits(self) -> Ints:
+        """Capacities by the resources' numbers."""
+        if self._capacity_array is None:
+            self._capacity_array = np.array(self._capacities, dtype=np.int64)
+        return self._capacity_array
+
+
+def _amounts(demands: Sequence[Demand], windows: int) -> list[int]:
+    """The amounts of each demand in each of so many windows.
+
+    Raises:
+        ValueError: a rate that no sane network has, or another number of amounts than of windows.
+    """
+    if windows == 1:
+        amounts = [amount for demand in demands for amount in demand.amounts]
+    else:
+        amounts = [amount for demand in demands for amount in demand.over(windows)]
+    if len(amounts) != len(demands) * windows:
+        raise ValueError(f"there are {windows} slots, and a demand has another number of amounts")
+    if amounts and (min(amounts) < 0 or max(amounts) > MAX_RATE_BPS):
+        for number, amount in enumerate(amounts):
+            _check_rate(amount, str(demands[number // windows].resource))
+    return amounts
 
 
 def _check_rate(rate_bps: int, where: str) -> None:
