@@ -12,7 +12,7 @@ from slotcar.intent.model import Active, Egress, Queue
 from slotcar.ledger.crowds import Crowd
 from slotcar.network.model import Interface, Network
 from slotcar.path.model import Path
-from slotcar.vocabulary import Direction, Service
+from slotcar.vocabulary import Service
 
 MILLION = 1_000_000
 #: D7.3 §8.1.3: QBSS has "a minimum bandwidth guarantee 1%".
@@ -56,14 +56,16 @@ def load_of(
     With `devices` the bursts are summed on these alone: what they are on the others is asked of nobody. `beside` is added.
     """
     load = Load(dict(beside.rate_bps), dict(beside.premium_burst_bytes)) if beside else Load()
+    rates_bps = load.rate_bps
     for one in active:
-        for demand in one.entry.demands:
-            amount = demand.amount(one.slot_number)
-            load.rate_bps[demand.resource] = load.rate_bps.get(demand.resource, 0) + amount
-        asked = one.entry.reservation
+        entry, slot_number = one.entry, one.slot_number
+        for demand in entry.demands:
+            rates_bps[demand.resource] = rates_bps.get(demand.resource, 0) + demand.amount(slot_number)
+        asked = entry.reservation
         if asked.service is Service.IP_PREMIUM:
-            rates = {way: (one.slot.rate_bps(way),) for way in asked.direction.ways}
-            _add_bursts(load.premium_burst_bytes, asked, one.entry.paths, rates, network, devices)
+            slot = one.slot
+            rates = [(slot.rate_bps(way),) for way in asked.direction.ways]
+            _add_bursts(load.premium_burst_bytes, asked, entry.paths, rates, network, devices)
     return load
 
 
@@ -74,7 +76,7 @@ def load_of_crowds(crowds: Iterable[Crowd], network: Network, devices: Collectio
         for resource, amount in one.amounts.items():
             load.rate_bps[resource] = load.rate_bps.get(resource, 0) + amount
         if one.service is Service.IP_PREMIUM:
-            _add_bursts(load.premium_burst_bytes, one, one.paths, one.rates_bps, network, devices)
+            _add_bursts(load.premium_burst_bytes, one, one.paths, one.rates_bps.values(), network, devices)
     return load
 
 
@@ -82,25 +84,27 @@ def _add_bursts(
     bursts: dict[ResourceId, int],
     asked: Policed,
     paths: Iterable[Path],
-    rates_bps: Mapping[Direction, Sequence[int]],
+    rates_bps: Iterable[Sequence[int]],
     network: Network,
     devices: Collection[str] | None,
 ) -> None:
     """Of one or more that take the same paths; `rates_bps` are of each of them, in each reserved direction."""
     size = asked.packet_size_bytes
-    for path, rates in zip(paths, rates_bps.values(), strict=True):
+    for path, rates in zip(paths, rates_bps, strict=True):
         ingress = first_ingress(path, network)
         if ingress is None:
             continue
         device = network.devices[ingress.device]
         own = [committed(asked, rate_bps, device)[1] for rate_bps in rates if rate_bps]
-        for hop in path.hops if own else ():
+        if not own:
+            continue
+        for hop in path.hops:
             if devices is not None and hop.device not in devices:
                 continue
             interface = network.interface(hop.egress)
             name = outbound(interface, Service.IP_PREMIUM)
             wire_bytes = size + interface.overhead_bytes
-            bursts[name] = bursts.get(name, 0) + sum(scaled_up(burst, wire_bytes, size) for burst in own)
+            bursts[name] = bursts.get(name, 0) + sum([scaled_up(burst, wire_bytes, size) for burst in own])
 
 
 def egress_of(interface: Interface, load: Load) -> Egress:

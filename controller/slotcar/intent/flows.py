@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Protocol
 
 from slotcar import vocabulary
@@ -11,7 +12,7 @@ from slotcar.admission.arithmetic import burst_bytes, policer_rate_bps
 from slotcar.intent.model import EdgeFlow, FlowMatch
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Device, InterfaceId, Network
-from slotcar.path.flow import flow_matches
+from slotcar.path.flow import flow_match
 from slotcar.path.model import Path
 from slotcar.reservation.model import Slot
 from slotcar.vocabulary import RESERVED_SERVICES, Direction, Service
@@ -35,24 +36,23 @@ def flows_of(entry: Entry, slot: Slot, network: Network, devices: Collection[str
     A direction without a rate in this slot has no flow, where the service is one that is promised a rate. With `devices`
     only the flows that enter at one of these.
     """
-    if entry.reservation.claim is not None:
+    reservation = entry.reservation
+    if reservation.claim is not None:
         return
-    ingresses = [first_ingress(path, network) for path in entry.paths]
-    if devices is not None and not any(one is not None and one.device in devices for one in ingresses):
-        return  # of thousands of flows that cross a core router, none enters there
-    ways, matches = entry.reservation.direction.ways, flow_matches(entry.reservation, entry.paths)
-    promised = entry.reservation.service in RESERVED_SERVICES
-    for way, ingress, match in zip(ways, ingresses, matches, strict=True):
+    promised = reservation.service in RESERVED_SERVICES
+    for way, path in zip(reservation.direction.ways, entry.paths, strict=True):
+        ingress = first_ingress(path, network)
         if ingress is None or (devices is not None and ingress.device not in devices):
-            continue
-        if slot.rate_bps(way) or not promised:
-            yield _flow(entry, match, way, slot.rate_bps(way), ingress, network.devices[ingress.device])
+            continue  # of thousands of flows that cross a core router, none enters there
+        if (rate_bps := slot.rate_bps(way)) or not promised:
+            yield _flow(entry, path, way, rate_bps, ingress, network.devices[ingress.device])
 
 
 def first_ingress(path: Path, network: Network) -> InterfaceId | None:
     """Where the flow is classified: the first device that is not of an over-provisioned domain."""
+    domains, devices = network.domains, network.devices
     for hop in path.hops:
-        if hop.device not in path.unreserved_devices and not network.domain_of(hop.ingress).over_provisioned:
+        if hop.device not in path.unreserved_devices and not domains[devices[hop.device].domain].over_provisioned:
             return hop.ingress
     return None
 
@@ -72,35 +72,50 @@ class Policed(Protocol):
 
 def committed(reservation: Policed, payload_rate_bps: int, device: Device) -> tuple[int, int]:
     """Layer-3 rate and burst of a reservation's policer on `device` for a payload rate (GARA §5.1)."""
-    rate_bps = policer_rate_bps(payload_rate_bps, reservation.packet_size_bytes, reservation.protocol)
-    return rate_bps, _burst(rate_bps, reservation, device)
-
-
-def _burst(rate_bps: int, reservation: Policed, device: Device) -> int:
-    return burst_bytes(
-        rate_bps,
-        reservation.rtt_us,
+    return _committed(
+        payload_rate_bps,
+        reservation.packet_size_bytes,
         reservation.protocol,
-        floor_bytes=device.burst_floor_bytes,
-        ceiling_bytes=device.burst_ceiling_bytes,
+        reservation.rtt_us,
+        device.burst_floor_bytes,
+        device.burst_ceiling_bytes,
     )
 
 
+# A flow's numbers are asked for by its policer and by the queues of its path, and many flows have the same.
+@lru_cache(maxsize=10_000)
+def _committed(
+    payload_rate_bps: int,
+    packet_size_bytes: int,
+    protocol: vocabulary.Protocol,
+    rtt_us: int,
+    floor_bytes: int,
+    ceiling_bytes: int,
+) -> tuple[int, int]:
+    rate_bps = policer_rate_bps(payload_rate_bps, packet_size_bytes, protocol)
+    return rate_bps, burst_bytes(rate_bps, rtt_us, protocol, floor_bytes, ceiling_bytes)
+
+
 def _flow(
-    entry: Entry, match: FlowMatch, way: Direction, payload_rate_bps: int, ingress: InterfaceId, device: Device
+    entry: Entry, path: Path, way: Direction, payload_rate_bps: int, ingress: InterfaceId, device: Device
 ) -> EdgeFlow:
     reservation = entry.reservation
-    bit = _BITS[way]
     cir_bps, cbs_bytes = committed(reservation, payload_rate_bps, device)
     pir_bps, pbs_bytes = cir_bps, cbs_bytes
     if reservation.service is Service.ASSURED_RATE:
         pir_bps = cir_bps * PEAK_FACTOR
-        pbs_bytes = _burst(pir_bps, reservation, device)
+        pbs_bytes = burst_bytes(
+            pir_bps,
+            reservation.rtt_us,
+            reservation.protocol,
+            device.burst_floor_bytes,
+            device.burst_ceiling_bytes,
+        )
     return EdgeFlow(
         interface=ingress,
-        number=flow_number(entry.number, bit),
-        label=f"{reservation.owner}/{reservation.name} {way.value}",
-        match=match,
+        number=flow_number(entry.number, _BITS[way]),
+        label=f"{reservation.owner}/{reservation.name} {way}",
+        match=flow_match(reservation, path, way),
         service=reservation.service,
         cir_bps=cir_bps,
         cbs_bytes=cbs_bytes,

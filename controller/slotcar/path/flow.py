@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slotcar.path.model import Path
-from slotcar.reservation.model import Endpoint, Reservation
+from slotcar.reservation.model import Reservation
 from slotcar.vocabulary import Direction, Protocol
 
 
@@ -37,15 +37,16 @@ class FlowMatch:
 def flow_matches(reservation: Reservation, paths: Sequence[Path]) -> tuple[FlowMatch, ...]:
     """One match for each path, in the paths' order: the reserved directions, forward first."""
     return tuple(
-        FlowMatch(
-            source_address=path.source_address,
-            destination_address=path.destination_address,
-            protocol=reservation.protocol,
-            source_port=sender.port,
-            destination_port=receiver.port,
-        )
-        for path, (sender, receiver) in zip(paths, _ends(reservation), strict=False)
+        flow_match(reservation, path, way) for way, path in zip(reservation.direction.ways, paths, strict=False)
     )
+
+
+def flow_match(reservation: Reservation, path: Path, way: Direction) -> FlowMatch:
+    """The match of one direction, forward or reverse, which takes `path`."""
+    sender, receiver = reservation.source, reservation.destination
+    if way is Direction.REVERSE:
+        sender, receiver = receiver, sender
+    return FlowMatch(path.source_address, path.destination_address, reservation.protocol, sender.port, receiver.port)
 
 
 def pairs_of(reservation: Reservation, paths: Sequence[Path]) -> tuple[str, ...]:
@@ -56,12 +57,6 @@ def pairs_of(reservation: Reservation, paths: Sequence[Path]) -> tuple[str, ...]
 
 def _pair(source_address: str, destination_address: str, protocol: Protocol) -> str:
     return f"{source_address}>{destination_address}/{protocol.value}"
-
-
-def _ends(reservation: Reservation) -> list[tuple[Endpoint, Endpoint]]:
-    """Sender and receiver of each reserved direction."""
-    forward, reverse = (reservation.source, reservation.destination), (reservation.destination, reservation.source)
-    return [forward if way is Direction.FORWARD else reverse for way in reservation.direction.ways]
 
 
 def _same_port(one: int | None, other: int | None) -> bool:
