@@ -12,6 +12,7 @@ A run that leaves a process or a temporary file behind has failed.
 from __future__ import annotations
 
 import os
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -31,6 +32,7 @@ LABS_OF_THEIR_OWN = (
     "test_network_and_cores", "test_slots_through_chaos", "test_transfer", "test_tutorial",
 )  # fmt: skip
 RUN = pytest.StashKey[Run]()
+BEGAN_S = time.monotonic()
 #: Traffic on the lab's routers is timed: what else runs beside it gives way, by so much.
 NICENESS = 5
 
@@ -48,6 +50,12 @@ class ByFile(LoadScopeScheduling):
         if not file.startswith(LAB):
             return file
         return f"{LAB}own" if file.removeprefix(LAB).removesuffix(".py") in LABS_OF_THEIR_OWN else LAB
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--minutes", type=float, metavar="N", help="begin no case after so many minutes: skip it, and say so"
+    )
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
@@ -71,6 +79,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A worker is the lab's first, if at all, so that it never has to take back what only root may."""
+    minutes: float | None = item.config.getoption("--minutes")
+    if minutes is not None and time.monotonic() - BEGAN_S > minutes * 60:
+        pytest.skip(f"not begun: the run's {minutes:g} minutes were over")
     if "PYTEST_XDIST_WORKER" in os.environ and not item.nodeid.startswith(LAB) and os.nice(0) < NICENESS:
         os.nice(NICENESS)
 

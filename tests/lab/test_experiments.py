@@ -16,8 +16,8 @@ from slotcar_lab.experiments.model import Result, Verdict
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.lab.conftest import free_base
 
-pytestmark = pytest.mark.lab
-ATTEMPTS = 3
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
+ATTEMPTS = 2
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from tests.lab.slots import armed_ahead, wait_not_policed, wait_policed
 from tests.support.controllers import Controller, wait_for
 from tests.support.postgres import pull_the_plug
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
 PORT, PAYLOAD_BYTES = 5001, 64
 #: An emulated machine of two cores forwards some 5,000 packets a second over four routers, and has pushes to do beside.
 PACKETS_PS = 1_500
@@ -34,7 +34,7 @@ def reservation(name: str, port: int, start: datetime, end: datetime, rate: str)
     return {"name": name, "owner": "test", **ends, "rate": rate, "packet_size": f"{PAYLOAD_BYTES + 28} B", **window}
 
 
-@pytest.mark.parametrize("boundaries", [8, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("boundaries", [8, pytest.param(40, marks=pytest.mark.slow)])
 def test_a_flow_that_stays_loses_no_packet_and_no_order_at_boundaries_of_others(
     lab: Lab, controller: Controller, tmp_path: Path, boundaries: int
 ) -> None:
