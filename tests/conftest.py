@@ -1,7 +1,11 @@
 """How the suite is spread over processes (`make test` uses three): a file stays together, and so do the files of a lab.
 
 The labs come first: they take longest. Most files of `tests/lab` share one lab in their order; those that bring a lab of
-their own up, or leave nothing of a shared one as it was, are the work of a second process.
+their own up, or leave nothing of a shared one as it was, are the work of a second process in `make test`. In a run of slow
+cases all are one process' work: of two emulated machines at a time neither shows what the papers' experiments need.
+
+A run that is given `--minutes` begins with other files of the lab each time, so that what it does not reach is reached by
+another run; it says what it left, and `--order` repeats it.
 
 Random cases are the same ones in every `make test`. `make test-slow` draws new ones (`--hypothesis-profile=new`), and says
 how to meet a failure again; one that was met so becomes an `@example` of its test.
@@ -12,6 +16,7 @@ A run that leaves a process or a temporary file behind has failed.
 from __future__ import annotations
 
 import os
+import random
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -26,6 +31,8 @@ from tests.support.examples import NEW, SAME
 from tests.support.leftovers import Run
 
 LAB = "tests/lab/"
+#: The marker expression of `make test`.
+SHORT = "not slow"
 #: Of the lab's files, those for the second process.
 LABS_OF_THEIR_OWN = (
     "test_background", "test_chaos_faults", "test_experiments", "test_hosts_systemd", "test_mixed_boundary",
@@ -43,19 +50,21 @@ inventories.keep_answers()
 
 
 class ByFile(LoadScopeScheduling):
-    """As xdist's loadfile, but that the lab's files count as two."""
+    """As xdist's loadfile, but that the lab's files count as one, or as two where only short cases are run."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
         if not file.startswith(LAB):
             return file
-        return f"{LAB}own" if file.removeprefix(LAB).removesuffix(".py") in LABS_OF_THEIR_OWN else LAB
+        two = self.config.option.markexpr == SHORT
+        return f"{LAB}own" if two and file.removeprefix(LAB).removesuffix(".py") in LABS_OF_THEIR_OWN else LAB
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--minutes", type=float, metavar="N", help="begin no case after so many minutes: skip it, and say so"
     )
+    parser.addoption("--order", type=int, metavar="N", help="with --minutes: the order of the lab's files, by number")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
@@ -70,16 +79,21 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     _require_short_cases(items)
     yield
-    items.sort(key=lambda item: not item.nodeid.startswith(LAB))
+    of_lab = [item for item in items if item.nodeid.startswith(LAB)]
+    files = list(dict.fromkeys(item.path for item in of_lab))
+    if config.option.minutes is not None:
+        random.Random(config.option.order).shuffle(files)
+    of_lab.sort(key=lambda item: files.index(item.path))
+    items[:] = [*of_lab, *(item for item in items if not item.nodeid.startswith(LAB))]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """A worker is the lab's first, if at all, so that it never has to take back what only root may."""
-    minutes: float | None = item.config.getoption("--minutes")
+    minutes: float | None = item.config.option.minutes
     if minutes is not None and time.monotonic() - BEGAN_S > minutes * 60:
         pytest.skip(f"not begun: the run's {minutes:g} minutes were over")
     if "PYTEST_XDIST_WORKER" in os.environ and not item.nodeid.startswith(LAB) and os.nice(0) < NICENESS:
@@ -108,8 +122,15 @@ def _require_short_cases(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
+        if config.option.minutes is not None and config.option.order is None:
+            config.option.order = time.time_ns() % 1000
         config.stash[RUN] = run = Run()
         config.option.basetemp = config.option.basetemp or run.base
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    minutes = config.option.minutes
+    return [] if minutes is None else [f"no case begins after {minutes:g} minutes; --order {config.option.order}"]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
