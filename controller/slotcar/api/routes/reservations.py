@@ -116,8 +116,8 @@ def entries(
     """By number; `next` is the cursor of the following page, null on the last. A requester gets its own."""
     wanted = Filter(owner, name, state, label_of(label), since, until, newest, after, limit + 1, search)
     if counted:
-        found = context.broker.page(wanted, caller)
-        listed, count = found.entries, found.count
+        counted_page = context.broker.page(wanted, caller)
+        listed, count = counted_page.entries, counted_page.count
     else:
         listed, count = context.broker.list(wanted, caller), None
     page = listed[:limit]
