@@ -15,11 +15,13 @@ A run that leaves a process or a temporary file behind has failed.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -38,6 +40,8 @@ LABS_OF_THEIR_OWN = (
     "test_background", "test_chaos_faults", "test_experiments", "test_hosts_systemd", "test_mixed_boundary",
     "test_network_and_cores", "test_slots_through_chaos", "test_transfer", "test_tutorial",
 )  # fmt: skip
+#: Of those, the ones that judge what traffic met.
+TIMED = ("test_background", "test_experiments", "test_network_and_cores", "test_transfer")
 RUN = pytest.StashKey[Run]()
 BEGAN_S = time.monotonic()
 #: Traffic on the lab's routers is timed: what else runs beside it gives way, by so much.
@@ -88,6 +92,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         random.Random(config.option.order).shuffle(files)
     of_lab.sort(key=lambda item: files.index(item.path))
     items[:] = [*of_lab, *(item for item in items if not item.nodeid.startswith(LAB))]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Of two labs one stands still while the other one's traffic is timed: both have the same cores.
+
+    The wait is no part of the time that a case may take.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ or not item.nodeid.startswith(LAB):
+        return (yield)
+    timed = item.path.stem in TIMED
+    if not timed:
+        time.sleep(0.1)  # whoever waits for this process' last case takes the lock meanwhile
+    with Path(__file__).open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX if timed else fcntl.LOCK_SH)
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -17,7 +17,7 @@ from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.lab.conftest import free_base
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
-ATTEMPTS = 2
+ATTEMPTS = 3
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ def test_four_families_begin_and_end_at_the_same_boundary(
     state_dir.mkdir()
     with Controller(state_dir, site.inventory, SLOTCAR_STAGE_LEAD="50 s") as controller:
         controller.wait_settled()
-        start, end = begin_together(controller, FLOWS, after_s=110, lasts_s=60)
+        start, end = begin_together(controller, FLOWS, after_s=150, lasts_s=60)
         acting = set(lab.topology.routers) | {ACTS}  # a Linux router on the way polices each flow, too
         everybody = acting | {HELD, PEER}
         wait_for(

@@ -113,16 +113,12 @@ def peak(state: State, resource: int, start: int, end: int) -> int:
 
 @kernel
 def fits(state: State, resources: Ints, amounts: Ints, capacities: Ints, starts: Ints, ends: Ints) -> bool:
-    """Whether no level of resource r exceeds its capacity less the amount in window w; before the floor all is free.
-
-    The amounts are those of all windows of the first resource, then of the second; the capacities those of all resources.
-    """
+    """Whether each amount fits beside every level of its window; before the floor all is free. Arrays: `tables.Request`."""
     for w in range(starts.size):
         start = max(starts[w], state.head[FLOOR])
         if start < ends[w]:
             for r in range(resources.size):
-                amount = amounts[r * starts.size + w]
-                if peak(state, resources[r], start, ends[w]) + amount > capacities[resources[r]]:
+                if peak(state, resources[r], start, ends[w]) + amounts[r * starts.size + w] > capacities[resources[r]]:
                     return False
     return True
 
@@ -388,9 +384,7 @@ def raise_level(state: State, resource: int, start: int, end: int, rate: int) ->
 
 @kernel
 def raise_all(state: State, resources: Ints, rates: Ints, starts: Ints, ends: Ints, begin: int) -> int:
-    """Adds to resource r its rate in window w, from the `begin`th (window, resource) pair on.
-
-    The rates are those of all windows of the first resource, then of the second.
+    """Adds to resource r its rate in window w, from the `begin`th (window, resource) pair on. Arrays: `tables.Request`.
 
     Returns:
         How many pairs are done: fewer than all where blocks or directory slots ran out; the caller makes room and
