@@ -35,6 +35,8 @@ from tests.support.leftovers import Run
 LAB = "tests/lab/"
 #: The marker expression of `make test`.
 SHORT = "not slow"
+#: The number of the order of the lab's files, in a run with `--minutes`.
+ORDER = "SLOTCAR_TEST_ORDER"
 #: Of the lab's files, those for the second process.
 LABS_OF_THEIR_OWN = (
     "test_background", "test_chaos_faults", "test_experiments", "test_hosts_systemd", "test_mixed_boundary",
@@ -89,7 +91,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     of_lab = [item for item in items if item.nodeid.startswith(LAB)]
     files = list(dict.fromkeys(item.path for item in of_lab))
     if config.option.minutes is not None:
-        random.Random(config.option.order).shuffle(files)
+        random.Random(int(os.environ[ORDER])).shuffle(files)
     of_lab.sort(key=lambda item: files.index(item.path))
     items[:] = [*of_lab, *(item for item in items if not item.nodeid.startswith(LAB))]
 
@@ -142,15 +144,16 @@ def _require_short_cases(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
-        if config.option.minutes is not None and config.option.order is None:
-            config.option.order = time.time_ns() % 1000
+        if config.option.minutes is not None:
+            chosen = config.option.order if config.option.order is not None else time.time_ns() % 1000
+            os.environ[ORDER] = str(chosen)  # the run's other processes inherit it
         config.stash[RUN] = run = Run()
         config.option.basetemp = config.option.basetemp or run.base
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     minutes = config.option.minutes
-    return [] if minutes is None else [f"no case begins after {minutes:g} minutes; --order {config.option.order}"]
+    return [] if minutes is None else [f"no case begins after {minutes:g} minutes; --order {os.environ[ORDER]}"]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
