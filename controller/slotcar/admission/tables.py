@@ -247,7 +247,8 @@ class SlotTables:
         return shift if shift >= 0 else None
 
     def _request(self, demands: Sequence[Demand], windows: Sequence[Window]) -> Request:
-        """
+        """Arrays for the kernels. The latest request of tuples is kept: the very same ones are not read again.
+
         Raises:
             ValueError: an insane rate, another number of amounts than of windows, or a resource that is named twice.
         """
