@@ -34,7 +34,7 @@ def reservation(name: str, port: int, start: datetime, end: datetime, rate: str)
     return {"name": name, "owner": "test", **ends, "rate": rate, "packet_size": f"{PAYLOAD_BYTES + 28} B", **window}
 
 
-@pytest.mark.parametrize("boundaries", [8, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("boundaries", [8, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_flow_that_stays_loses_no_packet_and_no_order_at_boundaries_of_others(
     lab: Lab, controller: Controller, tmp_path: Path, boundaries: int
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 import sysconfig
 import zipfile
 from dataclasses import dataclass
@@ -98,11 +97,7 @@ class Installed:
         return done.stderr
 
 
-#: With this Python tests/lab/test_tutorial.py installs them.
-OTHERS = [one for one in building.SUPPORTED if one != f"{sys.version_info.major}.{sys.version_info.minor}"]
-
-
-@pytest.fixture(scope="module", params=OTHERS)
+@pytest.fixture(scope="module", params=building.SUPPORTED)
 def programs(request: pytest.FixtureRequest, wheels: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The commands of the wheels, installed once for each Python."""
     if request.param not in PYTHONS:
