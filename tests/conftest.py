@@ -27,6 +27,7 @@ import hypothesis
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 from tests.support import inventories, prefork
 from tests.support.examples import NEW, SAME
@@ -35,16 +36,17 @@ from tests.support.leftovers import Run
 LAB = "tests/lab/"
 #: The marker expression of `make test`.
 SHORT = "not slow"
-#: The number of the order of the lab's files, in a run with `--minutes`.
-ORDER = "SLOTCAR_TEST_ORDER"
 #: Of the lab's files, those for the second process.
 LABS_OF_THEIR_OWN = (
     "test_background", "test_chaos_faults", "test_experiments", "test_hosts_systemd", "test_mixed_boundary",
     "test_network_and_cores", "test_slots_through_chaos", "test_transfer", "test_tutorial",
 )  # fmt: skip
-#: Of those, the ones that judge what traffic met.
+#: Of those, the ones that make the papers' experiments, or time a transfer.
 TIMED = ("test_background", "test_experiments", "test_network_and_cores", "test_transfer")
 RUN = pytest.StashKey[Run]()
+#: The number of the order of the lab's files, the same in all processes of a run; none without `--minutes`.
+ORDER = pytest.StashKey[int | None]()
+#: When this process began, by the monotonic clock.
 BEGAN_S = time.monotonic()
 #: Traffic on the lab's routers is timed: what else runs beside it gives way, by so much.
 NICENESS = 5
@@ -90,15 +92,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     yield
     of_lab = [item for item in items if item.nodeid.startswith(LAB)]
     files = list(dict.fromkeys(item.path for item in of_lab))
-    if config.option.minutes is not None:
-        random.Random(int(os.environ[ORDER])).shuffle(files)
+    if config.stash[ORDER] is not None:
+        random.Random(config.stash[ORDER]).shuffle(files)
     of_lab.sort(key=lambda item: files.index(item.path))
     items[:] = [*of_lab, *(item for item in items if not item.nodeid.startswith(LAB))]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Of two labs one stands still while the other one's traffic is timed: both have the same cores.
+    """Of two labs one stands still while an experiment is made on the other: both have the same cores.
 
     The wait is no part of the time that a case may take.
     """
@@ -114,7 +116,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """A worker is the lab's first, if at all, so that it never has to take back what only root may."""
+    """Skips a case for which the run's minutes are over.
+
+    A worker is the lab's first, if at all, so that it never has to take back what only root may.
+    """
     minutes: float | None = item.config.option.minutes
     if minutes is not None and time.monotonic() - BEGAN_S > minutes * 60:
         pytest.skip(f"not begun: the run's {minutes:g} minutes were over")
@@ -143,17 +148,33 @@ def _require_short_cases(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput"):
-        if config.option.minutes is not None:
-            chosen = config.option.order if config.option.order is not None else time.time_ns() % 1000
-            os.environ[ORDER] = str(chosen)  # the run's other processes inherit it
-        config.stash[RUN] = run = Run()
-        config.option.basetemp = config.option.basetemp or run.base
+    if hasattr(config, "workerinput"):
+        config.stash[ORDER] = config.workerinput["order"]
+        return
+    config.stash[ORDER] = _order(config.option.minutes, config.option.order)
+    config.stash[RUN] = run = Run()
+    config.option.basetemp = config.option.basetemp or run.base
+
+
+def _order(minutes: float | None, order: int | None) -> int | None:
+    """
+    Raises:
+        UsageError: an order is named, and no run of some minutes.
+    """
+    if minutes is None:
+        if order is not None:
+            raise pytest.UsageError("--order is the order of a run with --minutes: say both")
+        return None
+    return order if order is not None else time.time_ns() % 1000
+
+
+def pytest_configure_node(node: WorkerController) -> None:
+    node.workerinput["order"] = node.config.stash[ORDER]
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
     minutes = config.option.minutes
-    return [] if minutes is None else [f"no case begins after {minutes:g} minutes; --order {os.environ[ORDER]}"]
+    return [] if minutes is None else [f"no case begins after {minutes:g} minutes; --order {config.stash[ORDER]}"]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
