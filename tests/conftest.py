@@ -4,7 +4,7 @@ The labs come first: they take longest. Most files of `tests/lab` share one lab 
 their own up, or leave nothing of a shared one as it was, are the work of a second process in `make test`. In a run of slow
 cases all are one process' work: of two emulated machines at a time neither shows what the papers' experiments need.
 
-A run that is given `--minutes` begins with other files of the lab each time, so that what it does not reach is reached by
+A run that is given `--minutes` takes the files in another order each time, so that what it does not reach is reached by
 another run; it says what it left, and `--order` repeats it.
 
 Random cases are the same ones in every `make test`. `make test-slow` draws new ones (`--hypothesis-profile=new`), and says
@@ -44,7 +44,7 @@ LABS_OF_THEIR_OWN = (
 #: Of those, the ones that make the papers' experiments, or time a transfer.
 TIMED = ("test_background", "test_experiments", "test_network_and_cores", "test_transfer")
 RUN = pytest.StashKey[Run]()
-#: The number of the order of the lab's files, the same in all processes of a run; none without `--minutes`.
+#: The number of the order of the files, the same in all processes of a run; none without `--minutes`.
 ORDER = pytest.StashKey[int | None]()
 #: When this process began, by the monotonic clock.
 BEGAN_S = time.monotonic()
@@ -72,7 +72,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--minutes", type=float, metavar="N", help="begin no case after so many minutes: skip it, and say so"
     )
-    parser.addoption("--order", type=int, metavar="N", help="with --minutes: the order of the lab's files, by number")
+    parser.addoption("--order", type=int, metavar="N", help="with --minutes: the order of the files, by number")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
@@ -90,12 +90,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     _require_short_cases(items)
     yield
-    of_lab = [item for item in items if item.nodeid.startswith(LAB)]
-    files = list(dict.fromkeys(item.path for item in of_lab))
+    files = list(dict.fromkeys(item.path for item in items))
     if config.stash[ORDER] is not None:
         random.Random(config.stash[ORDER]).shuffle(files)
-    of_lab.sort(key=lambda item: files.index(item.path))
-    items[:] = [*of_lab, *(item for item in items if not item.nodeid.startswith(LAB))]
+    place = {file: number for number, file in enumerate(files)}
+    items.sort(key=lambda item: (not item.nodeid.startswith(LAB), place[item.path]))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
