@@ -41,8 +41,8 @@ LABS_OF_THEIR_OWN = (
     "test_background", "test_chaos_faults", "test_experiments", "test_hosts_systemd", "test_mixed_boundary",
     "test_network_and_cores", "test_slots_through_chaos", "test_transfer", "test_tutorial",
 )  # fmt: skip
-#: Of those, the ones that make the papers' experiments, or time a transfer.
-TIMED = ("test_background", "test_experiments", "test_network_and_cores", "test_transfer")
+#: The lab's files that make the papers' experiments, time a transfer, or look at each packet of a flow.
+TIMED = ("test_background", "test_experiments", "test_network_and_cores", "test_slots_of_others", "test_transfer")
 RUN = pytest.StashKey[Run]()
 #: The number of the order of the files, the same in all processes of a run; none without `--minutes`.
 ORDER = pytest.StashKey[int | None]()
@@ -99,7 +99,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Of two labs one stands still while an experiment is made on the other: both have the same cores.
+    """Of two labs one stands still while traffic is judged on the other: both have the same cores.
 
     The wait is no part of the time that a case may take.
     """

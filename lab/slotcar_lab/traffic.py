@@ -222,6 +222,7 @@ def start_udp(
     queue_s: float = QUEUE_S,
     burst_bytes: int | None = None,
     burst_s: float = 0.0,
+    one_cpu: bool = False,
 ) -> UdpFlow:
     """Start a constant bit rate; returns within two seconds, with `started_at` at most one interval ahead.
 
@@ -231,6 +232,8 @@ def start_udp(
         queue_s: how much of the flow the sender hands to the kernel at once.
         burst_bytes: of IP packets; what the sender is late with beyond it, and beyond `burst_s` of the rate of the moment,
             is not sent. None for a sender that catches up with 20 ms and more.
+        one_cpu: the sender stays on one processor. A namespace's links hand packets on by the processor that sent them, so
+            those of a sender that moves to another one may overtake each other before the first router.
 
     Raises:
         LabError: no such node, a port in use, or values that cannot be.
@@ -241,6 +244,7 @@ def start_udp(
         raise LabError(f"rate_bps is {rate_bps}; it must be above 0")
     spec = _spec(lab, destination, port, rate_bps, duration_s, dscp, interval_s)
     more = {"payload_bytes": payload_bytes, "queue_s": queue_s, "burst_bytes": burst_bytes, "burst_s": burst_s}
+    more["one_cpu"] = one_cpu
     return UdpFlow(lab, source, destination, {**spec, **more})
 
 

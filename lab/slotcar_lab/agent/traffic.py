@@ -189,6 +189,8 @@ def udp_send(spec: dict[str, Any]) -> None:
     it is never late with more than the larger of both at the rate of the moment: what is late beyond that is not sent.
     """
     payload_bytes = spec["payload_bytes"]
+    if spec["one_cpu"]:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     packets_ps = spec["rate_bps"] / 8 / payload_bytes
     queued = min(BATCH, max(LEAST_QUEUE_PACKETS, int(packets_ps * spec["queue_s"])))
     together = max(1, min(MOST_TOGETHER, int(packets_ps * TOGETHER_S)))
