@@ -9,7 +9,8 @@ import pytest
 
 from slotcar_lab.control import Lab
 from slotcar_lab.snapshot import snapshots
-from tests.lab.slots import armed_ahead, policed, reserve, wait_not_policed, wait_policed
+from tests.lab.slots import policed, reserve, wait_not_policed, wait_policed
+from tests.support.ahead import armed_ahead
 from tests.support.controllers import Controller, wait_for
 
 pytestmark = pytest.mark.lab
@@ -26,7 +27,7 @@ def test_a_slot_begins_and_ends_and_leaves_the_routers_as_they_were(lab: Lab, co
         return start + timedelta(seconds=8)
 
     before = snapshots(lab)
-    armed_ahead(controller, lab, ask, ready_s=2.0)
+    armed_ahead(controller, lab.topology.routers, ask, ready_s=2.0)
     assert not policed(lab)
     # 32 Mb/s of payload in packets of 1500 bytes: 1472 of payload each (GARA §5.1).
     wait_for(

@@ -15,7 +15,8 @@ from slotcar_lab.experiments.capture import Capture, Packet, stamps
 from slotcar_lab.metrics import delay, loss
 from slotcar_lab.snapshot import snapshots
 from slotcar_lab.traffic import start_udp
-from tests.lab.slots import armed_ahead, wait_not_policed, wait_policed
+from tests.lab.slots import wait_not_policed, wait_policed
+from tests.support.ahead import armed_ahead
 from tests.support.controllers import Controller, wait_for
 from tests.support.postgres import pull_the_plug
 
@@ -57,7 +58,7 @@ def test_a_flow_that_stays_loses_no_packet_and_no_order_at_boundaries_of_others(
     try:
         wait_policed(lab)
         controller.wait_settled()
-        first = armed_ahead(controller, lab, ask)
+        first = armed_ahead(controller, lab.topology.routers, ask)
         last = first + boundaries * LENGTH
         out = Capture(lab, "anl-premium", f"udp and dst port {PORT}", outgoing=True)
         into = Capture(lab, "lbnl-premium", f"udp and dst port {PORT}", outgoing=False)
@@ -106,7 +107,7 @@ def test_a_slot_ends_in_its_traffic_though_controller_and_database_died_in_it(
         return start + timedelta(seconds=10)
 
     before = snapshots(lab)
-    start = armed_ahead(controller, lab, ask)
+    start = armed_ahead(controller, lab.topology.routers, ask)
     end = start + timedelta(seconds=10)
     into = Capture(lab, "lbnl-premium", f"udp and dst port {PORT} and (ip[1] & 0xfc) == {EXPEDITED}", outgoing=False)
     duration_s = (end - datetime.now(UTC)).total_seconds() + 5

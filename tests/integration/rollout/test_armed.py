@@ -17,6 +17,7 @@ from slotcar.rollout.ios.applets import PREFIX
 from slotcar.rollout.model import NO_PROGRAM, PushFailed
 from slotcar.timebase import Window
 from slotcar_lab.ios import RefuseLine, Router, Routers
+from tests.support.ahead import armed_ahead
 from tests.support.cisco import ROOT, CiscoWorld, without_fence
 from tests.support.controllers import Controller, wait_for
 from tests.support.requests import reservation
@@ -35,6 +36,8 @@ FLOW = (
     "--direction",
     "both",
 )
+#: A slot is armed as soon as it is asked for.
+AHEAD = {"SLOTCAR_STAGE_LEAD": "5 min"}
 #: The operator's own applet is there, byte for byte, whatever Slotcar does.
 OPERATORS = (
     "event manager environment ops_mail noc@example.org\n"
@@ -82,6 +85,16 @@ def reserve(controller: Controller, name: str, start: str, duration: str, rate: 
     controller.slotcar("create", "--name", name, *FLOW, "--rate", rate, "--start", start, "--duration", duration)
 
 
+def reserve_ahead(controller: Controller, name: str, length: timedelta) -> datetime:
+    """Reserves a slot that both routers are armed for before it begins; when it does. Earlier ones came too early."""
+
+    def ask(start: datetime, attempt: int) -> datetime:
+        reserve(controller, f"{name}-{attempt}", start.isoformat(), f"{length.seconds} s")
+        return start + length
+
+    return armed_ahead(controller, ARMED, ask)
+
+
 def events(controller: Controller, *kinds: str) -> list[dict[str, Any]]:
     events_ = controller.get("/v1/events?limit=1000")["items"]
     return [event for event in events_ if event["kind"] in kinds]
@@ -109,25 +122,24 @@ def boundaries(controller: Controller) -> list[dict[str, Any]]:
 def test_a_slot_begins_and_ends_on_the_routers_with_the_controller_killed_before_it_begins(armed: Armed) -> None:
     """docs/design.md rule 9, and the start too (ADR 6)."""
     first, last = (armed.world.routers[name] for name in ARMED)
-    with armed.controller() as controller:
+    with armed.controller(**AHEAD) as controller:
         controller.wait_settled()
         before = armed.texts()
-        reserve(controller, "orphan", "now + 30 s", "6 s")
-        wait_for(lambda: controller.armed() >= set(ARMED), "the boundary to be armed")
-        wait_for(lambda: bool(events(controller, "boundary.staged")), "it to be told")
-        (staged, *_) = events(controller, "boundary.staged")
+        start = reserve_ahead(controller, "orphan", timedelta(seconds=6))
+        (staged,) = (one for one in events(controller, "boundary.staged") if one["details"]["at"] == start.isoformat())
         assert set(staged["details"]["devices"]) == set(ARMED)
         assert staged["details"]["revision"]
         controller.kill()
     assert not carries(first), "it has not begun"
+    earlier = {router: len(router.fired) for router in (first, last)}
     instants = [one.at for one in eem.Registered.of(first.running_text()).applets]
     assert len(instants) == 2, "its start and its end"
-    for router in (first, last):
-        assert router.wait_for(lambda one: one.fired)
+    for router, count in earlier.items():
+        assert router.wait_for(lambda one, count=count: len(one.fired) > count)
         assert carries(router)
-    for router in (first, last):
-        assert router.wait_for(lambda one: len(one.fired) == 2)
-        for one, at in zip(router.fired, instants, strict=True):
+    for router, count in earlier.items():
+        assert router.wait_for(lambda one, count=count: len(one.fired) == count + 2)
+        for one, at in zip(router.fired[count:], instants, strict=True):
             assert one.ended
             assert at is not None
             assert one.at_ns / 1e9 >= at - 0.01, "not before its instant"
@@ -136,26 +148,28 @@ def test_a_slot_begins_and_ends_on_the_routers_with_the_controller_killed_before
 
 @pytest.mark.slow
 def test_what_the_routers_did_is_seen_and_told_and_is_no_drift(armed: Armed) -> None:
-    first, last = (armed.world.routers[name] for name in ARMED)
-    with armed.controller() as controller:
+    length = timedelta(seconds=12)
+    with armed.controller(**AHEAD) as controller:
         controller.wait_settled()
         before = armed.texts()
-        reserve(controller, "seen", "now + 30 s", "12 s")
-        wait_for(fired(first), "the slot to begin")
-        wait_for(lambda: len(events(controller, "boundary.active")) > 0, "its start to be told")
-        wait_for(fired(first, 2), "the slot to end")
-        wait_for(fired(last, 2), "the slot to end at the other end, too")
-        wait_for(lambda: len(events(controller, "boundary.active")) > 1, "its end to be told")
+        start = reserve_ahead(controller, "seen", length)
+        earlier = {armed.world.routers[name]: len(armed.world.routers[name].fired) for name in ARMED}
+        for router, count in earlier.items():
+            wait_for(fired(router, count + 1), "the slot to begin")
+        wait_for(lambda: bool(controller.devices_of("boundary.active", start)), "its start to be told")
+        for router, count in earlier.items():
+            wait_for(fired(router, count + 2), "the slot to end, at both ends")
+        wait_for(lambda: bool(controller.devices_of("boundary.active", start + length)), "its end to be told")
         controller.wait_settled()
         assert armed.texts() == before
         assert events(controller, "device.drifted", "push.failed", "push.device-failed", "boundary.failed") == []
-        active = events(controller, "boundary.active")
-        assert [set(one["details"]["devices"]) for one in active] == [set(ARMED)] * 2
-        assert all(one["details"]["revision"] for one in active)
+        for at in (start, start + length):
+            assert controller.devices_of("boundary.active", at) == [set(ARMED)]
+        assert all(one["details"]["revision"] for one in events(controller, "boundary.active"))
         shown = controller.slotcar("timeline", "--format", "json")
         assert shown.count('"phase": "active"') >= 4, shown
-        for router in (first, last):
-            assert [one.ended for one in router.fired] == [True, True]
+        for router, count in earlier.items():
+            assert [one.ended for one in router.fired[count:]] == [True, True]
 
 
 @pytest.mark.slow
@@ -207,19 +221,16 @@ def test_a_router_that_restarts_in_a_slot_is_found_and_armed_again(armed: Armed)
 def test_a_wrong_clock_is_named_and_changes_no_instant(armed: Armed) -> None:
     first, last = (armed.world.routers[name] for name in ARMED)
     first.set_clock(-7.0)
-    with armed.controller() as controller:
+    with armed.controller(**AHEAD) as controller:
         controller.wait_settled()
-        reserve(controller, "clocked", "now + 20 s", "10 min")
-        wait_for(lambda: controller.armed() >= set(ARMED), "the boundary to be armed")
-        (entry,) = controller.get("/v1/reservations?state=committed")["items"]
-        at = datetime.fromisoformat(entry["reservation"]["windows"][0]["start"]).timestamp()
+        start = reserve_ahead(controller, "clocked", timedelta(seconds=20))
+        earlier = {router: len(router.fired) for router in (first, last)}
         clocks = events(controller, "device.clock-off")
         assert {one["device"] for one in clocks} == {FIRST}
         assert -9_000_000 < clocks[0]["details"]["ahead_us"] < -5_000_000
-        wait_for(fired(first), "the slot to begin")
-        wait_for(fired(last), "the slot to begin at the other end")
-        for router in (first, last):
-            assert router.fired[0].at_ns / 1e9 >= at - 0.01
+        for router, count in earlier.items():
+            wait_for(fired(router, count + 1), "the slot to begin")
+            assert router.fired[count].at_ns / 1e9 >= start.timestamp() - 0.01
 
 
 @pytest.mark.slow
