@@ -82,7 +82,7 @@ def test_a_flow_that_stays_loses_no_packet_and_no_order_at_boundaries_of_others(
 
 
 def overtaken(arrived: Sequence[Packet], first: datetime) -> list[tuple[int, float]]:
-    """Packets that came after one that was sent after them, and when: seconds after the first boundary."""
+    """Packets that came after one that was sent after them, and when: seconds after `first`, by the lab's clock."""
     latest = accumulate((packet.number for packet in arrived), max)
     late = [packet for packet, before in zip(arrived, latest, strict=True) if packet.number < before]
     return [(packet.number, round(packet.at_us / 1e6 - first.timestamp(), 3)) for packet in late]
