@@ -36,12 +36,13 @@ class PacedSender:
     def _run(self) -> None:
         number, due_s = 0, time.monotonic()
         while not self._over.is_set():
-            if self.rate_bps <= 0:
+            rate_bps = self.rate_bps  # another thread may change it at any moment, to 0 too
+            if rate_bps <= 0:
                 self._over.wait(0.01)
                 due_s = time.monotonic()
                 continue
             self._socket.sendto(number.to_bytes(8, "big").ljust(PAYLOAD_BYTES, b"."), self._to)
             number += 1
             # What a busy machine sends late is made up for, but no more than a tenth of a second of it.
-            due_s = max(due_s + PAYLOAD_BYTES * 8 / self.rate_bps, time.monotonic() - 0.1)
+            due_s = max(due_s + PAYLOAD_BYTES * 8 / rate_bps, time.monotonic() - 0.1)
             self._over.wait(max(0.0, due_s - time.monotonic()))
