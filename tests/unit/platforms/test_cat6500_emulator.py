@@ -10,13 +10,9 @@ from slotcar.network.model import Device
 from slotcar.platforms import Configuration, renderer_of
 from slotcar_lab.ios.configuration import Configuration as Emulated
 from slotcar_lab.ios.grammar.table import load
-from tests.golden.test_render import PARAMS, Case, change_of, network_of
+from tests.golden.test_render import CASES, Case, change_of, configurations, network_of
 
-CASES = [
-    param
-    for param in PARAMS
-    if isinstance(param.values[0], Path) and param.values[0].name.startswith("cisco-cat6500-")
-]
+FOLDERS = [pytest.param(folder, id=folder.name) for folder in CASES if folder.name.startswith("cisco-cat6500-")]
 
 
 def take(switch: Emulated, lines: tuple[str, ...]) -> None:
@@ -33,21 +29,25 @@ def read(switch: Emulated, device: Device) -> tuple[str, ...]:
     return renderer.running({command: switch.text()}, device).lines
 
 
-@pytest.mark.parametrize(("folder", "name"), CASES)
-def test_the_emulator_takes_a_change_and_its_undo(folder: Path, name: str) -> None:
-    device = network_of(Case.read(folder).inventory).devices[name]
-    change = change_of(folder, name)
-    nothing = Configuration(name, device.platform)
-    switch = Emulated(load("cisco-cat6500"), hardware=frozenset(device.interfaces))
-    assert switch.load(["mls qos", *(f"interface {interface}" for interface in device.interfaces)]) == []
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_emulator_takes_each_change_and_its_undo(folder: Path) -> None:
+    for name in configurations(folder)[1]:
+        device = network_of(Case.read(folder).inventory).devices[name]
+        change = change_of(folder, name)
+        nothing = Configuration(name, device.platform)
+        switch = Emulated(load("cisco-cat6500"), hardware=frozenset(device.interfaces))
+        assert switch.load(["mls qos", *(f"interface {interface}" for interface in device.interfaces)]) == []
 
-    take(switch, renderer_of(device).change(nothing, change.before, device).apply)
-    assert read(switch, device) == change.before.lines
-    take(switch, change.apply)
-    assert read(switch, device) == change.after.lines
-    take(switch, change.undo)
-    assert read(switch, device) == change.before.lines
+        take(switch, renderer_of(device).change(nothing, change.before, device).apply)
+        assert read(switch, device) == change.before.lines, name
+        take(switch, change.apply)
+        assert read(switch, device) == change.after.lines, name
+        take(switch, change.undo)
+        assert read(switch, device) == change.before.lines, name
 
 
 def test_there_are_cases() -> None:
-    assert len(CASES) >= 20
+    devices = [
+        name for folder in CASES for name in configurations(folder)[1] if folder.name.startswith("cisco-cat6500-")
+    ]
+    assert len(devices) >= 20
