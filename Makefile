@@ -1,5 +1,7 @@
 # `make demo` shows the main job, `make test` passes the tests; both set themselves up on a fresh machine.
 SHELL := /bin/bash
+# Where a machine forbids it (images of containers do), each of a run's programs would compile all its modules again.
+unexport PYTHONDONTWRITEBYTECODE
 PYTHON_BIN := .venv/bin/python
 # More processes than a small machine has cores: the tests wait for devices more than they work. tests/conftest.py says
 # what stays together.
