@@ -25,7 +25,7 @@ SLICE = f"{CGROUPS}/slotcar.slice/slotcar-g_one.slice"
 #: The greatest number that a process can have; none has it here.
 GONE = 4_194_303
 READING = "while :; do dd if=/dev/vda of=/dev/null bs=256k iflag=direct 2>&-; done"
-#: Until a slot that is asked for begins, and until it ends, on an emulated kernel.
+#: Until a slot that is asked for begins, until it ends, and until a playbook does, on an emulated kernel.
 LONG_S = 240.0
 
 
@@ -148,7 +148,7 @@ def emergency(state_dir: Path) -> None:
             "playbooks/emergency-rollback.yml", "-e", f"slotcar_state={state_dir}",
             "-e", "slotcar_emergency_to=unmanaged", "--limit", "mover",
         ],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=LONG_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -40,7 +40,7 @@ def test_four_families_begin_and_end_at_the_same_boundary(
 
     state_dir = tmp_path / "controller"
     state_dir.mkdir()
-    with Controller(state_dir, site.inventory, SLOTCAR_STAGE_LEAD="50 s") as controller:
+    with Controller(state_dir, site.inventory, SLOTCAR_STAGE_LEAD="100 s") as controller:
         controller.wait_settled()
         start, end = begin_together(controller, FLOWS, after_s=150, lasts_s=60)
         acting = set(lab.topology.routers) | {ACTS}  # a Linux router on the way polices each flow, too
