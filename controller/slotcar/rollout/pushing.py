@@ -316,11 +316,11 @@ class Pushing:
         reasons = dict.fromkeys(targets, words)
         if isinstance(error, PushFailed):
             self.status.failed_pushes += 1
-            self.states.forget(targets)
             reasons = dict(error.devices) or reasons
             if all(STALE in why for why in reasons.values()):
-                log.info("push came too late", error=str(error), revision=error.revision)
+                self._came_too_late(targets, error)
                 return Attempt.OUTDATED
+            self.states.forget(targets)
             log.error("push failed", error=str(error), rolled_back=error.rolled_back, revision=error.revision)
             self.pusher.playbooks.stop.check()  # it was ended for that, and no device is to blame
         else:
@@ -328,6 +328,13 @@ class Pushing:
         for name, why in reasons.items():
             self.health.set_aside(name, why, self.clock())
         return Attempt.FAILED
+
+    def _came_too_late(self, targets: Mapping[str, Wanted], error: PushFailed) -> None:
+        log.info("push came too late", error=str(error), revision=error.revision)
+        if error.rolled_back and error.devices.keys() >= targets.keys():
+            self.states.push_taken_back(targets)
+        else:  # one that had taken it may have been taken back past steps that it took
+            self.states.forget(targets)
 
     def _done(self, targets: Mapping[str, Wanted], result: PushResult, took: timedelta) -> None:
         self.states.verified(targets)
