@@ -12,7 +12,7 @@ from slotcar.platforms import Configuration as Rendered
 from slotcar.platforms import renderer_of
 from slotcar_lab.ios.configuration import Configuration
 from slotcar_lab.ios.grammar import load
-from tests.golden.test_render import CASES, Case, change_of, configurations, network_of
+from tests.golden.test_render import CASES, Case, change_of, network_of
 from tests.support.rendering import all_away
 
 BROWNFIELD = Path(__file__).parents[2] / "golden" / "brownfield"
@@ -21,8 +21,7 @@ PARAMS = [
     pytest.param(folder, name, sequences, id=f"{folder.name}-{name}{'-xe' if sequences else ''}")
     for folder in CASES
     if folder.name.startswith(("cisco-mqc-", "cisco-gsr-"))
-    for name in configurations(folder)[1]
-    if (folder / f"{name}.change").exists()
+    for name in sorted(file.stem for file in folder.glob("*.change"))
     for sequences in ((False, True) if folder.name.startswith("cisco-mqc-") else (False,))
 ]
 
