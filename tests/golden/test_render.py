@@ -144,7 +144,7 @@ def texts_of(folder: Path) -> dict[str, str]:
 
 # No case for each device: to name them, each process of a run would have to render all cases before it begins.
 @pytest.mark.parametrize("folder", [pytest.param(folder, id=folder.name) for folder in CASES])
-def test_each_device_is_told_exactly_this_and_the_others_nothing(folder: Path) -> None:
+def test_each_device_is_sent_exactly_this_and_the_others_nothing(folder: Path) -> None:
     texts = texts_of(folder)
     files = [file for kind in KINDS for file in folder.glob(f"*.{kind}")]
     if os.environ.get("UPDATE_GOLDEN"):

@@ -28,7 +28,7 @@ class DeviceStates:
 
     last_seen: dict[str, Wanted] = field(default_factory=dict)
     _verified: set[str] = field(default_factory=set)
-    _taken_back: set[str] = field(default_factory=set)
+    _rolled_back: set[str] = field(default_factory=set)
 
     def is_verified(self, name: str, wanted: Wanted) -> bool:
         """Whether the device was seen to have just this, and nothing is due that may have changed it."""
@@ -39,7 +39,7 @@ class DeviceStates:
         """These were seen to have this."""
         self.last_seen.update(devices)
         self._verified.update(devices)
-        self._taken_back.difference_update(devices)
+        self._rolled_back.difference_update(devices)
 
     def doubt(self, names: Iterable[str] | None = None) -> None:
         """These are to be read again; without `names` all."""
@@ -54,15 +54,15 @@ class DeviceStates:
         for name in names:
             self.last_seen.pop(name, None)
             self._verified.discard(name)
-            self._taken_back.discard(name)
+            self._rolled_back.discard(name)
 
-    def push_taken_back(self, names: Iterable[str]) -> None:
-        """These refused a push because they acted meanwhile, and all of it was taken back. They go on with their programs,
-        so what they were last seen to have still says which steps they take. One that is otherwise when it is read is not
-        in drift: the push may have left it so."""
+    def push_rolled_back(self, names: Iterable[str]) -> None:
+        """Keeps what these were last seen to have, to be read again: each refused a push because it had acted by itself
+        since it was read, and the push was rolled back. They go on with their programs, whose steps are then still
+        known. A device that differs when it is read has not drifted: the push may have left it so."""
         names = [name for name in names if name in self.last_seen]
         self.doubt(names)
-        self._taken_back.update(names)
+        self._rolled_back.update(names)
 
     def compare(self, name: str, reading: Reading) -> Difference:
         """Takes a reading for what the device has from now on, and says how it differs from before."""
@@ -72,11 +72,11 @@ class DeviceStates:
         for steps, later in enumerate(after_each_step(before)):
             if later.identity == (reading.configuration.lines, reading.armed_id):
                 self.last_seen[name] = later
-                self._taken_back.discard(name)
+                self._rolled_back.discard(name)
                 return Difference(before.program.boundaries[:steps])
-        of_push = name in self._taken_back
+        may_be_of_push = name in self._rolled_back
         self.forget([name])
-        if of_push:
+        if may_be_of_push:
             return Difference()
         same = before.configuration.lines == reading.configuration.lines
         return Difference(drift="what was armed on it is gone" if same else "its configuration differs")

@@ -332,8 +332,8 @@ class Pushing:
     def _came_too_late(self, targets: Mapping[str, Wanted], error: PushFailed) -> None:
         log.info("push came too late", error=str(error), revision=error.revision)
         if error.rolled_back and error.devices.keys() >= targets.keys():
-            self.states.push_taken_back(targets)
-        else:  # one that had taken it may have been taken back past steps that it took
+            self.states.push_rolled_back(targets)
+        else:  # a device that activated it and was rolled back may have missed steps of its program
             self.states.forget(targets)
 
     def _done(self, targets: Mapping[str, Wanted], result: PushResult, took: timedelta) -> None:

@@ -128,7 +128,7 @@ def test_a_push_that_came_too_late_does_not_make_the_steps_of_a_program_unknown(
     had = wanted(first, second)["r1"]
     states = DeviceStates()
     states.verified({"r1": had})
-    states.push_taken_back(["r1", "never-seen"])
+    states.push_rolled_back(["r1", "never-seen"])
     assert not states.is_verified("r1", had), "it is read again"
     after = after_each_step(had)[1]
     seen = states.compare("r1", Reading(after.configuration, after.program.id))
@@ -136,10 +136,10 @@ def test_a_push_that_came_too_late_does_not_make_the_steps_of_a_program_unknown(
     assert states.compare("r1", Reading(after.configuration, NO_PROGRAM)).drift == "what was armed on it is gone"
 
 
-def test_what_a_push_left_that_was_taken_back_is_no_drift() -> None:
+def test_what_a_push_left_that_was_rolled_back_is_no_drift() -> None:
     had = wanted(active(1, 10))["r1"]
     states = DeviceStates()
     states.verified({"r1": had})
-    states.push_taken_back(["r1"])
+    states.push_rolled_back(["r1"])
     assert states.compare("r1", Reading(had.configuration, NO_PROGRAM)).drift == ""
     assert "r1" not in states.last_seen
