@@ -127,7 +127,7 @@ def test_a_push_that_does_not_end_is_taken_back(site: Site) -> None:
         site.reserve(controller, "undone")
         wait_for(site.begins_to_push, "the push to begin")
         controller.process.send_signal(signal.SIGTERM)
-        wait_for(lambda: not any("push" in one for one in site.processes()), "the push to be given up")
+        wait_for(lambda: not any("/playbooks/push" in one for one in site.processes()), "the push to be given up")
         site.world.routers[LAST].heal()
         assert controller.process.wait(90) == 0, controller.log.read_text()
     site.check_nothing_is_left()
