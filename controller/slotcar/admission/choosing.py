@@ -41,7 +41,7 @@ def place_on_first(
         for number, (_, demands) in enumerate(choices):
             answer = placed(demands, others)
             if isinstance(answer, Placement):
-                return replace(answer, path_number=number)
+                return replace(answer, path_number=number) if number else answer
             refusals.append(answer)
     if len(choices) == 1:
         return refusals[0]

@@ -89,7 +89,7 @@ def absent(tables: SlotTables, demands: Sequence[Demand], without: Sequence[Admi
     Raises:
         ValueError: one of them was never added.
     """
-    names, taken = {demand.resource for demand in demands}, []
+    names, taken = {demand.resource for demand in demands} if without else set(), []
     try:
         for old in without:
             held = [demand for demand in old.demands if demand.resource in names]

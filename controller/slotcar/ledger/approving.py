@@ -8,7 +8,7 @@ from typing import Any
 from slotcar.ledger.errors import ForbiddenTransition
 from slotcar.ledger.model import Condition, Entry, State
 from slotcar.ledger.operations import OnEntry, move, require_state
-from slotcar.ledger.recording import ask, document, record
+from slotcar.ledger.recording import ask, record
 from slotcar.ledger.rights import as_asked, check_flows, firm_state
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import progress_after
@@ -67,7 +67,7 @@ class Approve(OnEntry):
         transaction.take(changed)
         record(
             transaction, changed, "modified", self.actor, self.now,
-            before=document(entry), reservation=document(changed),
+            before=entry.reservation, reservation=changed.reservation,
         )  # fmt: skip
         return changed
 
@@ -92,6 +92,6 @@ class Reject(OnEntry):
         transaction.take(changed)
         record(
             transaction, changed, "change-rejected", self.actor, self.now,
-            reservation=entry.proposed.reservation.to_document(), **({"reason": self.reason} if self.reason else {}),
+            reservation=entry.proposed.reservation, **({"reason": self.reason} if self.reason else {}),
         )  # fmt: skip
         return changed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from slotcar.admission.model import Admitted
 from slotcar.ledger.model import OCCUPYING, Entry
@@ -55,32 +55,29 @@ class Notes:
     remembered: list[tuple[Key, Remembered, datetime]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Known:
-    """What is known of entries at a moment of the batch.
+class Replaced(NamedTuple):
+    """What was known of an entry before the batch made it or changed it.
 
     Attributes:
-        by_handle: entries as they were read, or as the batch has changed them since.
-        live: the handle of the live entry of that owner and name; None where there is none.
-        new, changed: handles of the entries that the batch made, and of those that it changed.
-        flows_read: pairs of addresses, each with the owner besides whose entries all were read that are on it.
+        before: its former form; None where it was not known.
+        live: the handle that the owner and name `key` had; absent from the known names where `was_asked` is false.
+        listed: the handle was new, or changed, for the first time, and is in this set since.
     """
 
-    by_handle: dict[str, Entry] = field(default_factory=dict)
-    live: dict[Key, str | None] = field(default_factory=dict)
-    new: set[str] = field(default_factory=set)
-    changed: set[str] = field(default_factory=set)
-    flows_read: set[tuple[str, str]] = field(default_factory=set)
-
-    def copy(self) -> Known:
-        return Known(dict(self.by_handle), dict(self.live), set(self.new), set(self.changed), set(self.flows_read))
+    handle: str
+    before: Entry | None
+    key: Key
+    was_asked: bool
+    live: str | None
+    listed: set[str] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a transaction had noted and known at a moment, so that it can be made that again."""
+    """How much a transaction had noted at a moment, so that it can be made that again."""
 
-    known: Known
-    remembered: dict[Key, Remembered | None]
-    lengths: tuple[int, int, int]
+    entries: int
+    occupancy: int
+    events: int
+    remembered: int
     counters: tuple[int, int]

@@ -58,6 +58,8 @@ _IS_LIVE = """
 _SINCE = text(
     "SELECT sign, resources, amounts, starts_us, ends_us FROM occupancy WHERE sequence > :s ORDER BY sequence"
 )
+# A writer asks for few rows by their indexes (`database.locked`); to load them all, an index is the slower way.
+_ALL_OF_IT = text("SELECT set_config('enable_seqscan', 'on', true)")
 _TRANSFERS = text("SELECT number, version FROM entry WHERE deadline_us > :now_us AND state = 'committed'")
 _ENTRIES = text("SELECT * FROM entry WHERE number = ANY(CAST(:numbers AS bigint[]))")
 
@@ -121,6 +123,7 @@ class TableCache:
         numbers = sorted(self._names)
         position = np.zeros(max(numbers, default=0) + 1, dtype=np.int64)
         position[numbers] = np.arange(len(numbers))
+        connection.execute(_ALL_OF_IT)
         rows = _copy_rows(connection, now_us)
         self._tables = SlotTables.build(
             terms.capacities,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,18 @@ _SERVER_KEEPALIVES = {
     "tcp_keepalives_idle": SILENCE_S, "tcp_keepalives_interval": PROBE_S, "tcp_keepalives_count": PROBES,
     "tcp_user_timeout": UNANSWERED_S * 1000,
 }  # fmt: skip
+
+
+# What a writer asks for is few rows, each by an index. The planner would read all of a table that has grown since it was
+# last analysed, or where it takes a part of one owner's rows for a part of everybody's.
+_LOCK = text(
+    "SELECT sequence, event, entry_number, set_config('enable_seqscan', 'off', true) FROM head WHERE id = 1 FOR UPDATE"
+)
+_SAVE = text("UPDATE head SET sequence = :s, event = :e, entry_number = :n WHERE id = 1")
+_SAVE_AND_NOTIFY = text(
+    "WITH saved AS (UPDATE head SET sequence = :s, event = :e, entry_number = :n WHERE id = 1 RETURNING event)"
+    " SELECT pg_notify('slotcar_event', event::text) FROM saved"
+)
 
 
 class SchemaState(StrEnum):
@@ -180,20 +192,15 @@ def writing(engine: Engine) -> Iterator[tuple[Connection, Head]]:
 @contextmanager
 def locked(connection: Connection) -> Iterator[Head]:
     """The ledger's lock, in the connection's present transaction; else as `writing`."""
-    row = connection.execute(
-        text("SELECT sequence, event, entry_number FROM head WHERE id = 1 FOR UPDATE")
-    ).one_or_none()
+    row = connection.execute(_LOCK).one_or_none()
     if row is None:
         raise LedgerUnavailable("the ledger's head is missing: run slotcar db upgrade")
-    head = Head(row.sequence, row.event, row.entry_number)
+    before = Head(row.sequence, row.event, row.entry_number)
+    head = replace(before)
     yield head
-    if (head.sequence, head.event, head.entry_number) != tuple(row):
-        connection.execute(
-            text("UPDATE head SET sequence = :s, event = :e, entry_number = :n WHERE id = 1"),
-            {"s": head.sequence, "e": head.event, "n": head.entry_number},
-        )
-    if head.event != row.event:
-        connection.execute(text("SELECT pg_notify('slotcar_event', :event)"), {"event": str(head.event)})
+    if head != before:
+        counters = {"s": head.sequence, "e": head.event, "n": head.entry_number}
+        connection.execute(_SAVE if head.event == before.event else _SAVE_AND_NOTIFY, counters)
 
 
 @contextmanager

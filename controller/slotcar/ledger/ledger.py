@@ -13,6 +13,7 @@ from sqlalchemy import Engine, text
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
 from slotcar.ledger import database, group_queries, pages, queries
+from slotcar.ledger.appending import AppendEvent, AppendIfLast
 from slotcar.ledger.applying import ApplyPlan, Basis
 from slotcar.ledger.approving import Approve, Commit, Reject
 from slotcar.ledger.database import SchemaState
@@ -22,7 +23,7 @@ from slotcar.ledger.instants import Instants
 from slotcar.ledger.known_entries import KnownEntries
 from slotcar.ledger.listening import Lease, Listener, try_lead
 from slotcar.ledger.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
-from slotcar.ledger.operations import Admit, AppendEvent, AppendIfLast, Expire, ExtendHold, Move, Rebind
+from slotcar.ledger.operations import Admit, Expire, ExtendHold, Move, Rebind
 from slotcar.ledger.pages import Page
 from slotcar.ledger.queries import EventFilter, Filter
 from slotcar.ledger.replanning import Replan

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slotcar.admission.model import Admitted, Demand, covering, highest_bps
 from slotcar.admission.resource_id import ResourceId
 from slotcar.network.model import LONGEST_NOTICE, Sls
+from slotcar.path.flow import pairs_of
 from slotcar.path.model import Path, crossed
 from slotcar.policy.amounts import Amount, amount_of, amount_of_change
 from slotcar.policy.flows import Claim
@@ -163,8 +164,12 @@ class Entry:
     @property
     def pairs(self) -> frozenset[str]:
         """Which pairs of addresses and protocol the entry has reserved; none once it is over."""
-        live = self.state in OCCUPYING
-        return frozenset(pair for claim in self.claims for pair in claim.pairs) if live else frozenset()
+        if self.state not in OCCUPYING:
+            return frozenset()
+        own = pairs_of(self.reservation, self.paths)
+        if self.proposed is None:
+            return frozenset(own)
+        return frozenset((*own, *pairs_of(self.proposed.reservation, self.proposed.paths)))
 
     @property
     def usage(self) -> Usage:
@@ -273,7 +278,7 @@ class AdmissionRequest:
     def on(self, path_number: int) -> AdmissionRequest:
         """The request on one of its ways: 0 is its own, 1 the first alternative."""
         if not path_number:
-            return replace(self, alternatives=())
+            return self if not self.alternatives else replace(self, alternatives=())
         way = self.alternatives[path_number - 1]
         return replace(self, paths=way.paths, demands=way.demands, condition=way.condition, alternatives=())
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -23,7 +23,7 @@ from slotcar.ledger.model import (
     Proposal,
     State,
 )
-from slotcar.ledger.recording import ask, document, record
+from slotcar.ledger.recording import ask, record
 from slotcar.ledger.rights import as_asked, check_flows, check_quotas, firm_state, owners_usage
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import done_by, movable_in, move_others, progress_after, rules_of
@@ -120,7 +120,7 @@ class Admit(Operation[Entry | Refused]):
             return answer
         if old is not None:
             transaction.give_back(old)
-        chosen = replace(self, request=self.request.on(answer.path_number))
+        chosen = self._for(self.request.on(answer.path_number))
         entry = chosen.settled(transaction, old, answer)
         chosen.check_beside_others(transaction, entry)
         check_quotas(transaction, before, self.now)
@@ -169,24 +169,30 @@ class Admit(Operation[Entry | Refused]):
 
         A change above the gate becomes a proposal: what is in force stays, and both have their place (ADR 8).
         """
-        said = _fingerprint(self.request) if self.request.idempotency_key else ""
-        asked = replace(self.request, reservation=placed.reservation, demands=placed.demands, fingerprint=said)
-        entry = replace(self, request=asked)._settled(transaction, old)
+        request = self.request
+        if placed.reservation is not request.reservation or placed.demands is not request.demands:
+            said = _fingerprint(request) if request.idempotency_key else ""
+            request = replace(request, reservation=placed.reservation, demands=placed.demands, fingerprint=said)
+        entry = self._for(request)._settled(transaction, old)
         move_others(transaction, placed.moved, entry, self.now)
         return entry
+
+    def _for(self, request: AdmissionRequest) -> Admit:
+        """The same of another form of the request."""
+        return self if request is self.request else replace(self, request=request)
 
     def _settled(self, transaction: Transaction, old: Entry | None) -> Entry:
         request = self.request
         if old is None:
             entry = self._new_entry(transaction)
             transaction.create(entry)
-            record(transaction, entry, entry.state.value, request.actor, self.now, reservation=document(entry))
+            record(transaction, entry, entry.state.value, request.actor, self.now, reservation=entry.reservation)
         elif self.waits(transaction, old):
             proposal = Proposal(request.reservation, request.paths, request.demands, request.actor, self.now)
             entry = transaction.change(old, old.state, self.now, proposed=proposal)
             record(
                 transaction, entry, "change-proposed", request.actor, self.now,
-                before=document(old), reservation=proposal.reservation.to_document(),
+                before=old.reservation, reservation=proposal.reservation,
             )  # fmt: skip
         else:
             form = {"reservation": request.reservation, "paths": request.paths, "demands": request.demands}
@@ -197,7 +203,7 @@ class Admit(Operation[Entry | Refused]):
             entry = transaction.change(old, old.state, self.now, proposed=None, **form)
             record(
                 transaction, entry, "modified", request.actor, self.now,
-                before=document(old), reservation=document(entry),
+                before=old.reservation, reservation=entry.reservation,
             )  # fmt: skip
         transaction.take(entry)
         if old is None and request.idempotency_key:
@@ -229,10 +235,11 @@ class Admit(Operation[Entry | Refused]):
 
     def _new_entry(self, transaction: Transaction) -> Entry:
         request = self.request
+        firm = State.AWAITING_APPROVAL if request.waits_with_group else State.COMMITTED
         entry = Entry(
             handle=new_handle(),
             number=transaction.next_number(),
-            state=State.HELD,
+            state=firm if request.hold_until is None else State.HELD,
             version=1,
             reservation=request.reservation,
             paths=request.paths,
@@ -242,10 +249,10 @@ class Admit(Operation[Entry | Refused]):
             hold_until=request.hold_until,
             group=self._group(transaction),
         )
-        if request.hold_until is not None:
+        if entry.state is not State.COMMITTED:
             return entry
-        state = State.AWAITING_APPROVAL if request.waits_with_group else firm_state(transaction, entry)
-        return replace(entry, state=state)
+        state = firm_state(transaction, entry)
+        return entry if state is State.COMMITTED else replace(entry, state=state)
 
     def _group(self, transaction: Transaction) -> str | None:
         """The handle that the members of its group have in common; a new one for the first of them."""
@@ -309,38 +316,10 @@ class Rebind(OnEntry):
             "bound",
             self.actor,
             self.now,
-            before=document(entry),
-            reservation=document(changed),
+            before=entry.reservation,
+            reservation=changed.reservation,
         )
         return changed
-
-
-@dataclass(frozen=True)
-class AppendEvent(Operation[None]):
-    kind: str
-    handle: str | None = None
-    device: str | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-    def run(self, transaction: Transaction) -> None:
-        transaction.event(self.kind, self.now, self.handle, self.device, **self.details)
-
-
-@dataclass(frozen=True)
-class AppendIfLast(Operation[bool]):
-    """An event of a device, unless another of `kinds` came to it after the event `last`. Whether it was appended."""
-
-    kind: str
-    device: str
-    details: Mapping[str, Any]
-    last: int
-    kinds: frozenset[str]
-
-    def run(self, transaction: Transaction) -> bool:
-        if not transaction.is_last_of_device(self.last, self.device, self.kinds):
-            return False
-        transaction.event(self.kind, self.now, None, self.device, **self.details)
-        return True
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from sqlalchemy import (
 from slotcar.ledger import rows, schema, searching
 from slotcar.ledger.known_entries import KnownEntries
 from slotcar.ledger.model import OCCUPYING, Entry, Event, State
-from slotcar.ledger.reading import READ_USAGE
+from slotcar.ledger.reading import READ_USAGE, read
 from slotcar.policy.quotas import Usage
 from slotcar.timebase import to_us
 
@@ -240,7 +240,7 @@ def between(
 
 def usage(connection: Connection, owner: str, now: datetime) -> Usage:
     """The owner's live reservations that are not over, as quotas count them."""
-    row = connection.execute(READ_USAGE, {"owner": owner, "now_us": to_us(now), "known": []}).one()
+    row = read(connection, READ_USAGE, {"owner": owner, "now_us": to_us(now), "known": []})[0]
     return Usage(row.reservations, int(row.windows), row.holds, int(row.volume_bits))
 
 

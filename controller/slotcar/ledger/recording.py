@@ -20,7 +20,3 @@ def record(transaction: Transaction, entry: Entry, what: str, actor: str, now: d
         f"reservation.{what}", now, entry.handle, None, actor=actor, owner=owner, name=name, version=entry.version,
         **details,
     )  # fmt: skip
-
-
-def document(entry: Entry) -> dict[str, Any]:
-    return entry.reservation.to_document()

@@ -14,7 +14,7 @@ from slotcar.admission.rates import MICROBITS_PER_BYTE, clipped, microbits
 from slotcar.ledger.batch import Needs
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.operations import Operation
-from slotcar.ledger.recording import document, record
+from slotcar.ledger.recording import record
 from slotcar.ledger.reporting import planned, record_behind
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import move_others, moved_form
@@ -74,7 +74,7 @@ class Replan(Operation[Entry | None]):
         transaction.take(changed)
         record(
             transaction, changed, "replanned", "slotcar", self.now, remaining_bytes=left, needed_bps=plan.needed_bps,
-            missing_bytes=plan.missing_bytes, before=document(entry), reservation=document(changed),
+            missing_bytes=plan.missing_bytes, before=entry.reservation, reservation=changed.reservation,
         )  # fmt: skip
         if plan.missing_bytes > progress.missing_bytes:
             record_behind(transaction, changed, left, known, self.now)

@@ -18,7 +18,7 @@ from slotcar.admission.rates import Profile
 from slotcar.ledger.errors import ProgressRefused
 from slotcar.ledger.model import Entry, Progress, State
 from slotcar.ledger.operations import OnEntry, move
-from slotcar.ledger.recording import document, record
+from slotcar.ledger.recording import record
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import movable_in, move_others, moved_form, rules_of, within
 from slotcar.reservation.need import VolumeByDeadline
@@ -75,7 +75,9 @@ class Report(OnEntry):
 
     def _record(self, transaction: Transaction, before: Entry, after: Entry, progress: Progress) -> None:
         numbers = {"remaining_bytes": progress.remaining_bytes, "needed_bps": progress.needed_bps}
-        forms = {"before": document(before), "reservation": document(after)} if before.demands != after.demands else {}
+        forms = (
+            {"before": before.reservation, "reservation": after.reservation} if before.demands != after.demands else {}
+        )
         record(transaction, after, "progress", self.actor, self.now, **numbers, **forms)
         if progress.missing_bytes:
             record_behind(transaction, after, self.remaining_bytes, progress, self.now)
@@ -91,7 +93,7 @@ class Report(OnEntry):
         ended = transaction.change(
             entry, State.ENDED, self.now, reservation=reservation, demands=demands, progress=progress, proposed=None
         )
-        record(transaction, ended, "ended", self.actor, self.now, reason=reason, reservation=document(ended))
+        record(transaction, ended, "ended", self.actor, self.now, reason=reason, reservation=ended.reservation)
         return ended
 
 

@@ -34,7 +34,7 @@ def check_flows(transaction: Transaction, entry: Entry, now: datetime, *, name_o
         FlowTaken: another owner's live reservation, or a change of it that waits, has packets of this one.
     """
     others = transaction.entries.on_same_pairs(entry)
-    for own in entry.claims:
+    for own in entry.claims if others else ():
         check_claims(own, (claim for other in others for claim in other.claims), now, name_other=name_other)
 
 

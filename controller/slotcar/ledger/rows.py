@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from pydantic_core import to_json
 from sqlalchemy import Row, select
 
 from slotcar.admission.model import Demand
@@ -60,14 +60,19 @@ def path_from_row(row: dict[str, Any]) -> Path:
     )
 
 
+def as_json(value: object) -> str:
+    """A value as the text of a jsonb column; a pydantic model in it as its document. Several times faster than `json`."""
+    return to_json(value).decode()
+
+
 def paths_json(paths: Sequence[Path]) -> str:
-    return json.dumps([path_to_row(path) for path in paths])
+    return as_json([path_to_row(path) for path in paths])
 
 
 def proposal_json(proposal: Proposal) -> str:
-    return json.dumps(
+    return as_json(
         {
-            "reservation": proposal.reservation.to_document(),
+            "reservation": proposal.reservation,
             "paths": [path_to_row(path) for path in proposal.paths],
             "demands": [
                 [str(demand.resource), list(demand.amounts), demand.wire_bytes, demand.payload_bytes]
@@ -121,7 +126,7 @@ def _with_headers(demands: Sequence[Demand], row: Row[Any]) -> tuple[Demand, ...
 
 
 def progress_json(progress: Progress) -> str:
-    return json.dumps(
+    return as_json(
         {
             "remaining_bytes": progress.remaining_bytes,
             "at": progress.at.isoformat(),
@@ -137,7 +142,7 @@ def progress_from_row(row: dict[str, Any]) -> Progress:
 
 def change_json(change: Change) -> str:
     before = [[slot.start_us, slot.end_us, *slot.rates] for slot in change.before]
-    return json.dumps({"at": change.at.isoformat(), "before": before})
+    return as_json({"at": change.at.isoformat(), "before": before})
 
 
 def change_from_row(row: dict[str, Any]) -> Change:

@@ -5,7 +5,6 @@ Nothing reaches the database before `flush`, so an operation that fails is taken
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -37,7 +36,7 @@ class Transaction:
         self.connection = connection
         self.head = head
         self.terms = terms
-        self.entries = BatchEntries(connection, now_us)
+        self.entries = BatchEntries(connection)
         self._cache = cache
         self._now_us = now_us
         self._tables: SlotTables | None = None
@@ -153,21 +152,24 @@ class Transaction:
     # -- taking back ---------------------------------------------------------------------------------------------
 
     def mark(self) -> Mark:
+        notes = self._notes
         return Mark(
-            known=self.entries.mark(),
-            remembered=dict(self._remembered),
-            lengths=(len(self._notes.occupancy), len(self._notes.events), len(self._notes.remembered)),
+            entries=self.entries.mark(),
+            occupancy=len(notes.occupancy),
+            events=len(notes.events),
+            remembered=len(notes.remembered),
             counters=(self.head.sequence, self.head.entry_number),
         )
 
     def take_back(self, mark: Mark) -> None:
         """Makes the transaction what it was at the mark."""
-        occupancy, events, remembered = mark.lengths
-        for _, _, part, sign in reversed(self._notes.occupancy[occupancy:]):
+        notes = self._notes
+        for _, _, part, sign in reversed(notes.occupancy[mark.occupancy :]):
             (self.tables.remove if sign == 1 else self.tables.add)(part.demands, part.windows)
-        del self._notes.occupancy[occupancy:], self._notes.events[events:], self._notes.remembered[remembered:]
-        self.entries.take_back(mark.known)
-        self._remembered = dict(mark.remembered)
+        for key, _, _ in notes.remembered[mark.remembered :]:
+            self._remembered[key] = None
+        del notes.occupancy[mark.occupancy :], notes.events[mark.events :], notes.remembered[mark.remembered :]
+        self.entries.take_back(mark.entries)
         self.head.sequence, self.head.entry_number = mark.counters
 
     # -- writing -------------------------------------------------------------------------------------------------
@@ -189,7 +191,7 @@ class Transaction:
                 cursor,
                 writing.COPY_EVENT,
                 [
-                    (number, at, kind, handle, device, json.dumps(details))
+                    (number, at, kind, handle, device, rows.as_json(details))
                     for number, (at, kind, handle, device, details) in enumerate(self._notes.events, first)
                 ],
             )

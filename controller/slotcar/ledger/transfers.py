@@ -10,7 +10,7 @@ from slotcar.admission.moves import PlacedTransfer
 from slotcar.admission.placing import Done, Rules, profile_of, transfer_of, with_profile
 from slotcar.admission.rates import MICROBITS_PER_BYTE, Profile, clipped, microbits
 from slotcar.ledger.model import Entry, Progress, State, Terms
-from slotcar.ledger.recording import ask, document, record
+from slotcar.ledger.recording import ask, record
 from slotcar.ledger.transaction import Transaction
 from slotcar.policy.gate import Gate
 from slotcar.reservation.model import Reservation
@@ -128,7 +128,7 @@ def move_others(transaction: Transaction, moved: Mapping[str, Profile], entry: E
         transaction.take(after)
         record(
             transaction, after, "moved", "slotcar", now,
-            before=document(before), reservation=document(after), makes_room_for=entry.handle,
+            before=before.reservation, reservation=after.reservation, makes_room_for=entry.handle,
         )  # fmt: skip
         changed.append(after)
     for after in changed:

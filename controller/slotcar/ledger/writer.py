@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any, TypeVar
 
 from sqlalchemy import Engine
@@ -30,13 +29,18 @@ _MINDS_HOLDS = (Admit, ApplyPlan, Move, ExtendHold, Rebind, Commit, Approve, Rej
 
 
 class Waiting:
-    """An operation whose caller sleeps until it is answered, or until it is that caller's turn to write for all."""
+    """An operation whose caller sleeps until it is answered, or until it is that caller's turn to write for all.
 
-    __slots__ = ("_asleep", "future", "operation")
+    Attributes:
+        answered: `answer` is there: the operation's, or what it raises.
+    """
+
+    __slots__ = ("_asleep", "answer", "answered", "operation")
 
     def __init__(self, operation: Operation[Any]) -> None:
         self.operation = operation
-        self.future: Future[Any] = Future()
+        self.answered = False
+        self.answer: Any = None
         self._asleep = threading.Lock()
         self._asleep.acquire()
 
@@ -73,15 +77,17 @@ class Writer:
             writes, self._somebody_writes = not self._somebody_writes, True
         if not writes:
             waiting.sleep()
-        if not waiting.future.done():
+        if not waiting.answered:
             self._write_for_all(waiting)
-        answer: T = waiting.future.result()
+        if isinstance(waiting.answer, BaseException):
+            raise waiting.answer
+        answer: T = waiting.answer
         return answer
 
     def _write_for_all(self, own: Waiting) -> None:
         """Writes for all waiting threads until this thread's answer is there; then the next one takes over."""
         try:
-            while not own.future.done():
+            while not own.answered:
                 with self.lock:
                     self._write_batch(own)
         finally:
@@ -105,10 +111,7 @@ class Writer:
                 raise
         finally:
             for waiting, answer in zip(batch, answers, strict=True):
-                if isinstance(answer, BaseException):
-                    waiting.future.set_exception(answer)
-                else:
-                    waiting.future.set_result(answer)
+                waiting.answer, waiting.answered = answer, True
                 if waiting is not own:
                     waiting.wake()
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import psycopg
 
 from slotcar.admission.model import Demand
+from slotcar.admission.resource_id import ResourceId
 from slotcar.ledger import rows
 from slotcar.ledger.model import Entry
 from slotcar.timebase import to_us
@@ -43,8 +44,13 @@ def copy_rows(cursor: psycopg.Cursor[Any], statement: str, listed: Sequence[tupl
 
 
 def _columns(demands: Sequence[Demand], slots: int) -> tuple[str, str]:
-    names = [str(demand.resource).replace("\\", "\\\\").replace('"', '\\"') for demand in demands]
-    return array([f'"{name}"' for name in names]), array(rows.amounts_of(demands, slots))
+    return array([_quoted(demand.resource) for demand in demands]), array(rows.amounts_of(demands, slots))
+
+
+@lru_cache(maxsize=65_536)
+def _quoted(resource: ResourceId) -> str:
+    name = str(resource).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{name}"'
 
 
 def array(values: Sequence[object]) -> str:
@@ -72,10 +78,10 @@ def _body(entry: Entry) -> tuple[Any, ...]:
     """
     reservation, usage = entry.reservation, entry.usage
     return (
-        json.dumps(reservation.to_document()),
+        reservation.model_dump_json(),
         rows.paths_json(entry.paths),
         *_columns(entry.demands, len(reservation.slots)),
-        json.dumps(reservation.labels),
+        rows.as_json(reservation.labels),
         to_us(reservation.start),
         to_us(reservation.end),
         rows.proposal_json(entry.proposed) if entry.proposed else None,

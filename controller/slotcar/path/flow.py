@@ -51,12 +51,12 @@ def flow_match(reservation: Reservation, path: Path, way: Direction) -> FlowMatc
 
 def pairs_of(reservation: Reservation, paths: Sequence[Path]) -> tuple[str, ...]:
     """The `pair` of each match, in the same order."""
-    reserved = paths[: len(reservation.direction.ways)]
-    return tuple(_pair(one.source_address, one.destination_address, reservation.protocol) for one in reserved)
+    reserved, protocol = paths[: len(reservation.direction.ways)], reservation.protocol
+    return tuple([_pair(one.source_address, one.destination_address, protocol) for one in reserved])
 
 
 def _pair(source_address: str, destination_address: str, protocol: Protocol) -> str:
-    return f"{source_address}>{destination_address}/{protocol.value}"
+    return f"{source_address}>{destination_address}/{protocol}"
 
 
 def _same_port(one: int | None, other: int | None) -> bool:

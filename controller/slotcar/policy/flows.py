@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from slotcar.path.flow import FlowMatch, flow_matches, pairs_of
+from slotcar.path.flow import FlowMatch, flow_matches
 from slotcar.path.model import Path
 from slotcar.policy.errors import FlowTaken
 from slotcar.reservation.model import Reservation
@@ -23,11 +23,6 @@ class Claim:
     @property
     def matches(self) -> tuple[FlowMatch, ...]:
         return flow_matches(self.reservation, self.paths)
-
-    @property
-    def pairs(self) -> tuple[str, ...]:
-        """The pairs of addresses that the packets go between."""
-        return pairs_of(self.reservation, self.paths)
 
     @property
     def windows(self) -> tuple[Window, ...]:

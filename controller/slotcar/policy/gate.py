@@ -22,7 +22,7 @@ class Gate:
 
     @property
     def limits_something(self) -> bool:
-        return self != Gate()
+        return self.rate_bps is not None or self.duration is not None
 
     def is_exceeded_by(self, amount: Amount) -> bool:
         """Whether the amount is above the gate."""

@@ -28,7 +28,8 @@ class Quota:
 
     @property
     def limits_something(self) -> bool:
-        return any(getattr(self, one.name) is not None for one in fields(self))
+        limits = (self.reservations, self.windows, self.holds, self.volume_bits)
+        return any(limit is not None for limit in limits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from slotcar.ledger import Ledger
+from slotcar.ledger.appending import AppendIfLast
 from slotcar.ledger.model import Event
-from slotcar.ledger.operations import AppendIfLast
 from slotcar.ledger.queries import EventFilter
 from slotcar.timebase import iso
 

@@ -1,0 +1,38 @@
+"""Events beside those that a change of an entry writes, each as one operation on the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from slotcar.ledger.operations import Operation
+from slotcar.ledger.transaction import Transaction
+
+
+@dataclass(frozen=True)
+class AppendEvent(Operation[None]):
+    kind: str
+    handle: str | None = None
+    device: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def run(self, transaction: Transaction) -> None:
+        transaction.event(self.kind, self.now, self.handle, self.device, **self.details)
+
+
+@dataclass(frozen=True)
+class AppendIfLast(Operation[bool]):
+    """An event of a device, unless another of `kinds` came to it after the event `last`. Whether it was appended."""
+
+    kind: str
+    device: str
+    details: Mapping[str, Any]
+    last: int
+    kinds: frozenset[str]
+
+    def run(self, transaction: Transaction) -> bool:
+        if not transaction.is_last_of_device(self.last, self.device, self.kinds):
+            return False
+        transaction.event(self.kind, self.now, None, self.device, **self.details)
+        return True
