@@ -10,7 +10,7 @@ from slotcar.admission.resource_id import ResourceId, interface_resource
 from slotcar.intent.flows import Policed, committed, first_ingress
 from slotcar.intent.model import Active, Egress, Queue
 from slotcar.ledger.crowds import Crowd
-from slotcar.network.model import Interface, Network
+from slotcar.network.model import Interface, InterfaceId, Network
 from slotcar.path.model import Path
 from slotcar.vocabulary import Service
 
@@ -34,13 +34,16 @@ RANK: dict[Service, int] = {
 
 @dataclass(slots=True)
 class Load:
-    """Sums over the active set, by resource.
+    """Sums over the active set.
 
-    `premium_burst_bytes`: what conforming premium flows may send at once, as frames, so what their queue must hold.
+    Attributes:
+        rate_bps: by resource.
+        premium_burst_bytes: by egress, what conforming premium flows may send at once, as frames: so what their queue must
+            hold.
     """
 
     rate_bps: dict[ResourceId, int] = field(default_factory=dict)
-    premium_burst_bytes: dict[ResourceId, int] = field(default_factory=dict)
+    premium_burst_bytes: dict[InterfaceId, int] = field(default_factory=dict)
 
 
 def outbound(interface: Interface, service: Service) -> ResourceId:
@@ -81,7 +84,7 @@ def load_of_crowds(crowds: Iterable[Crowd], network: Network, devices: Collectio
 
 
 def _add_bursts(
-    bursts: dict[ResourceId, int],
+    bursts: dict[InterfaceId, int],
     asked: Policed,
     paths: Iterable[Path],
     rates_bps: Iterable[Sequence[int]],
@@ -101,10 +104,9 @@ def _add_bursts(
         for hop in path.hops:
             if devices is not None and hop.device not in devices:
                 continue
-            interface = network.interface(hop.egress)
-            name = outbound(interface, Service.IP_PREMIUM)
-            wire_bytes = size + interface.overhead_bytes
-            bursts[name] = bursts.get(name, 0) + sum([scaled_up(burst, wire_bytes, size) for burst in own])
+            egress = hop.egress
+            wire_bytes = size + network.interface(egress).overhead_bytes
+            bursts[egress] = bursts.get(egress, 0) + sum([scaled_up(burst, wire_bytes, size) for burst in own])
 
 
 def egress_of(interface: Interface, load: Load) -> Egress:
@@ -141,7 +143,7 @@ def _admitted(interface: Interface, service: Service, rates: Mapping[ResourceId,
 def _queue(interface: Interface, service: Service, rate_bps: int, load: Load) -> Queue:
     premium = service is Service.IP_PREMIUM
     if premium:
-        wanted_bytes = load.premium_burst_bytes.get(outbound(interface, service), 0)
+        wanted_bytes = load.premium_burst_bytes.get(interface.id, 0)
     else:
         wanted_bytes = interface.capacity_bps * QUEUE_US // (8 * MILLION)
     queue_bytes = min(max(wanted_bytes, QUEUE_FLOOR_BYTES), QUEUE_CEILING_BYTES)

@@ -134,15 +134,13 @@ def without_twins(flows: Iterable[EdgeFlow]) -> tuple[EdgeFlow, ...]:
     by_match: dict[tuple[str, FlowMatch], list[EdgeFlow]] = {}
     for flow in flows:
         by_match.setdefault((flow.interface.name, flow.match), []).append(flow)
-    merged = [_merge(twins) for twins in by_match.values()]
+    merged = [twins[0] if len(twins) == 1 else _merge(twins) for twins in by_match.values()]
     return tuple(sorted(merged, key=lambda flow: (flow.interface.name, flow.number)))
 
 
 def _merge(twins: list[EdgeFlow]) -> EdgeFlow:
     best = min(twins, key=lambda flow: _PRECEDENCE.index(flow.service)).service
     same = sorted((flow for flow in twins if flow.service is best), key=lambda flow: flow.number)
-    if len(same) == 1:
-        return same[0]
     return replace(
         same[0],
         label=", ".join(flow.label for flow in same),
