@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import psutil
@@ -13,6 +15,7 @@ import pytest
 from slotcar.watching import linux
 from slotcar.watching.linux import READY, LinuxSource
 from slotcar.watching.model import Listener, WatchBroken
+from tests.support.controllers import wait_for
 
 CHANGED = "deleted filter dev eth2 ingress protocol ip pref 20813 flower chain 0 handle 0x1"
 
@@ -100,6 +103,15 @@ def test_a_flood_is_told_and_nothing_is_left_when_nobody_listens_any_more() -> N
     assert {child.pid for child in psutil.Process().children()} == before
 
 
+def names_of(processes: Iterable[psutil.Process]) -> set[str]:
+    """One that has ended meanwhile has none."""
+    names = set()
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            names.add(process.name())
+    return names
+
+
 def test_the_part_on_the_router_ends_with_the_connection() -> None:
     """`tc` is a script here, which would go on for an hour."""
     script = linux.REMOTE.replace("tc monitor", "sleep 3600").replace("command -v tc", "command -v sleep")
@@ -107,8 +119,9 @@ def test_the_part_on_the_router_ends_with_the_connection() -> None:
         assert shell.stdout is not None
         assert shell.stdin is not None
         assert shell.stdout.readline().decode().strip() == READY
-        children = psutil.Process(shell.pid).children(recursive=True)
-        assert any(child.name() == "sleep" for child in children)
+        of_shell = psutil.Process(shell.pid)
+        wait_for(lambda: "sleep" in names_of(of_shell.children(recursive=True)), "the command to be started", 30)
+        children = of_shell.children(recursive=True)
         shell.stdin.close()
         shell.wait(30)
         assert psutil.wait_procs(children, timeout=30)[1] == []
