@@ -29,7 +29,8 @@ OF_A_RUN = "ANSIBLE_LOCAL_TEMP"
 OF_THIS_PROCESS = ("SLOTCAR_RUN_BY", secrets.token_hex(8))
 STATE_DIR = "SLOTCAR_STATE_DIR"
 #: The playbooks that change nothing, and the one that takes a push back.
-READ, ROLL_BACK = "read", "rollback"
+#: Of the first two there are also those of one kind of device, such as `read-linux`.
+READ, PUSH, ROLL_BACK = "read", "push", "rollback"
 #: How often, in seconds, it is looked whether a play is to be ended.
 LOOK_S = 1
 #: For so long, in seconds, processes are looked for that are to end: one that is killed may have started another.
@@ -104,7 +105,7 @@ class Playbooks:
                 self._run(name, devices, variables, scratch, result, limits, on_task)
         except OSError as error:
             raise CannotRun(_why_not(error)) from error
-        if name == READ and limits.reason == STOPPING:
+        if _is_read(name) and limits.reason == STOPPING:
             raise Stopping
         return result
 
@@ -171,6 +172,10 @@ GIVEN_UP, STOPPING, LATE = "given up", "stopping", "late"
 PACKAGES = str(Path(__file__).resolve().parents[2])
 
 
+def _is_read(name: str) -> bool:
+    return name.partition("-")[0] == READ
+
+
 class _Limits:
     """The reasons to end a play early, asked again and again while it runs and while it is being ended.
 
@@ -181,7 +186,8 @@ class _Limits:
     def __init__(self, playbooks: Playbooks, name: str, timeout_s: float, give_up: Callable[[], bool] | None) -> None:
         self.reason: str | None = None
         self._stop, self._give_up = playbooks.stop, give_up
-        self._may_finish_s = {READ: 0.0, ROLL_BACK: playbooks.stop_timeout_s}.get(name, playbooks.stop_timeout_s / 2)
+        whole_s = playbooks.stop_timeout_s
+        self._may_finish_s = 0.0 if _is_read(name) else whole_s if name == ROLL_BACK else whole_s / 2
         self._end_s = time.monotonic() + timeout_s
 
     def passed(self) -> bool:

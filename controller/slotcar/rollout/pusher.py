@@ -31,7 +31,7 @@ from slotcar.rollout.model import (
     Wanted,
     still_open,
 )
-from slotcar.rollout.playbook import TIMEOUT_S, CannotRun, PlaybookResult, Playbooks
+from slotcar.rollout.playbook import PUSH, READ, TIMEOUT_S, CannotRun, PlaybookResult, Playbooks
 from slotcar.rollout.probing import Probe
 from slotcar.rollout.reservations_of_push import reservations_of_push
 from slotcar.stopping import Stopping
@@ -71,7 +71,7 @@ class Pusher:
             return Readings({}, {})
         devices = [self.devices[name] for name in names]
         with self.archive.reading(devices) as folder:
-            result = self.playbooks.run("read", names, {"slotcar_revision": str(folder)})
+            result = self._read(devices, folder)
             return _readings(devices, folder, result)
 
     def probe(self, names: Sequence[str]) -> tuple[Readings, Mapping[str, Probe]]:
@@ -81,7 +81,7 @@ class Pusher:
         devices = [self.devices[name] for name in names]
         with self.archive.reading(devices, probing.commands) as folder:
             began_s = time.time()
-            result = self.playbooks.run("read", names, {"slotcar_revision": str(folder)})
+            result = self._read(devices, folder)
             asked = probing.Asked(began_s, time.time())
             readings = _readings(devices, folder, result)
             probes = {
@@ -90,6 +90,10 @@ class Pusher:
                 if device.name in readings.by_device
             }
             return readings, probes
+
+    def _read(self, devices: Sequence[Device], folder: Path) -> PlaybookResult:
+        name = _playbook(READ, (device.platform for device in devices))
+        return self.playbooks.run(name, [one.name for one in devices], {"slotcar_revision": str(folder)})
 
     def push(
         self,
@@ -249,7 +253,7 @@ class Pusher:
     ) -> PlaybookResult:
         wait_s = max(0, int((revision.at - datetime.now(UTC)).total_seconds()))
         return self.playbooks.run(
-            _playbook(part.device.platform for part in revision.devices.values()),
+            _playbook(PUSH, (part.device.platform for part in revision.devices.values())),
             list(revision.devices),
             {"slotcar_revision": folder, "slotcar_activate_at": revision.at.timestamp(), **variables},
             timeout_s=TIMEOUT_S + wait_s,
@@ -329,13 +333,13 @@ def _readings(devices: Sequence[Device], folder: Path, result: PlaybookResult) -
     return Readings(readings, failures)
 
 
-def _playbook(platforms: Iterable[str]) -> str:
-    """The playbook that does a push in the fewest tasks."""
+def _playbook(name: str, platforms: Iterable[str]) -> str:
+    """The playbook that does it in the fewest tasks: to skip one costs each device as much as to do it."""
     listed = set(platforms)
     transports = {facts_of(platform).transport for platform in listed}
     if transports <= {TransportKind.LINUX}:
-        return "push" if listed & OF_PLACES.keys() else "push-linux"
-    return "push-ios" if transports <= SERVED else "push"
+        return name if listed & OF_PLACES.keys() else f"{name}-linux"
+    return f"{name}-ios" if transports <= SERVED else name
 
 
 def _unanswered(device: str, result: PlaybookResult) -> str:

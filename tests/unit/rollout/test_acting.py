@@ -15,6 +15,7 @@ from slotcar.rollout.ios.applets import applets
 from slotcar.rollout.model import NO_PROGRAM
 from slotcar.rollout.program import acts, agenda
 from slotcar.rollout.pusher import _playbook
+from slotcar.shipped import shipped
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, active, revision, wanted
 
@@ -74,13 +75,19 @@ def test_what_is_armed_stands_in_the_configuration_that_a_reading_asks_for() -> 
 @pytest.mark.parametrize(
     ("platforms", "expected"),
     [
-        ({"linux-tc"}, "push-linux"),
-        ({"cisco-mqc", "cisco-car"}, "push-ios"),
-        ({"cisco-mqc", "cisco-iosxe-netconf"}, "push-ios"),
-        ({"cisco-iosxe-netconf"}, "push-ios"),
-        ({"juniper-junos", "cisco-iosxe-netconf"}, "push-ios"),
-        ({"linux-tc", "cisco-mqc"}, "push"),
+        ({"linux-tc"}, "-linux"),
+        ({"cisco-mqc", "cisco-car"}, "-ios"),
+        ({"cisco-mqc", "cisco-iosxe-netconf"}, "-ios"),
+        ({"cisco-iosxe-netconf"}, "-ios"),
+        ({"juniper-junos", "cisco-iosxe-netconf"}, "-ios"),
+        ({"linux-tc", "cisco-mqc"}, ""),
+        ({"linux-tc", "resource-manager"}, ""),
     ],
 )
-def test_devices_that_one_process_serves_are_pushed_to_in_one_task(platforms: set[str], expected: str) -> None:
-    assert _playbook(platforms) == expected
+@pytest.mark.parametrize("name", ["read", "push"])
+def test_devices_of_one_kind_have_a_playbook_without_the_others_tasks(
+    name: str, platforms: set[str], expected: str
+) -> None:
+    playbook = _playbook(name, platforms)
+    assert playbook == f"{name}{expected}"
+    assert (shipped() / "playbooks" / f"{playbook}.yml").is_file()
