@@ -6,22 +6,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import event
+import psycopg
+import pytest
 
 from slotcar.ledger import Ledger
+
+#: What SQLAlchemy asks a connection of its pool before it uses it.
+KEEPS_ALIVE = ";"
 
 
 @contextmanager
 def statements_of(ledger: Ledger) -> Iterator[list[str]]:
-    """The statements that are sent in the meantime, without those that keep a connection alive."""
+    """The statements that are sent in the meantime, without those that keep a connection alive: by the driver, for some of
+    the ledger's go past SQLAlchemy.
+    """
     sent: list[str] = []
+    database, execute = ledger.summaries.engine.url.database, psycopg.Cursor.execute
 
-    def note(_connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
-        sent.append(" ".join(statement.split()))
+    def noted(cursor: psycopg.Cursor[Any], statement: Any, *more: Any, **options: Any) -> psycopg.Cursor[Any]:
+        text = statement.decode() if isinstance(statement, bytes) else str(statement)
+        if cursor.connection.info.dbname == database and text.strip() != KEEPS_ALIVE:
+            sent.append(" ".join(text.split()))
+        return execute(cursor, statement, *more, **options)
 
-    engine = ledger.summaries.engine
-    event.listen(engine, "before_cursor_execute", note)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(psycopg.Cursor, "execute", noted)
         yield sent
-    finally:
-        event.remove(engine, "before_cursor_execute", note)

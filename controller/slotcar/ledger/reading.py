@@ -35,12 +35,19 @@ READ_OTHERS = """
         ) AS found
     ))
     """
-# The states as literals: one plan serves, and uses the indexes of the states that are few.
-_DUE = (
-    "SELECT * FROM entry WHERE state IN ({states}) AND (hold_until <= %(now)s OR end_us <= %(now_us)s) ORDER BY number"
-)
-READ_RUN_OUT = _DUE.format(states="'held', 'awaiting-approval'")
-READ_DUE = _DUE.format(states=_LIVE_STATES)
+# The states as literals: one plan serves, and uses the indexes of the states that are few, and of what is live.
+_RUN_OUT = """
+    SELECT * FROM entry
+    WHERE state IN ('held', 'awaiting-approval') AND (hold_until <= %(now)s OR end_us <= %(now_us)s)
+    """
+READ_RUN_OUT = f"{_RUN_OUT} ORDER BY number"
+# What has ended has begun: of thousands that are live few have, and an index of the starts finds them.
+READ_DUE = f"""
+    {_RUN_OUT}
+    UNION ALL
+    SELECT * FROM entry WHERE state = 'committed' AND start_us < %(now_us)s AND end_us <= %(now_us)s
+    ORDER BY number
+    """  # noqa: S608 - constants of this program
 READ_USAGE = f"""
     SELECT count(*) AS reservations, coalesce(sum(windows), 0) AS windows,
         count(*) FILTER (WHERE state = 'held') AS holds, coalesce(sum(volume_bits), 0) AS volume_bits
