@@ -41,7 +41,7 @@ def of_kernel(lab: Lab, command: str) -> str:
 
 
 def test_a_host_gives_its_cores_and_takes_them_back_with_the_controller_dead(
-    lab: Lab, state_dir: Path, tmp_path: Path
+    lab: Lab, alone: None, state_dir: Path, tmp_path: Path
 ) -> None:
     if "cpu" not in of_kernel(lab, f"cat {CGROUPS}/cgroup.controllers"):
         pytest.skip("the lab's kernel has no cgroup v2 with a controller cpu")
