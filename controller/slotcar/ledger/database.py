@@ -176,8 +176,9 @@ def answering() -> Iterator[None]:
         words = " ".join(str(cause).strip().partition("\n")[0].split()).rstrip("?. ")
         hint = "is SLOTCAR_DATABASE_URL right, and does the server run?"
         raise LedgerUnavailable(f"the ledger's database does not answer: {words}; {hint}") from error
-    except sqlalchemy.exc.ProgrammingError as error:
-        if isinstance(error.orig, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
+    except (sqlalchemy.exc.ProgrammingError, psycopg.ProgrammingError) as error:
+        cause = getattr(error, "orig", None) or error
+        if isinstance(cause, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
             raise LedgerUnavailable("the database lacks the ledger's tables: run slotcar db upgrade") from error
         raise
 

@@ -12,8 +12,10 @@ from sqlalchemy.engine import make_url
 
 from slotcar.ledger import Ledger
 from slotcar.ledger.database import make_engine
+from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.schema import metadata
 from tests.support.command_line import in_this_process
+from tests.support.requests import T0, request, reservation
 
 
 def test_the_migrated_database_has_the_tables_that_the_code_names(ledger: Ledger, database_url: str) -> None:
@@ -25,6 +27,15 @@ def test_the_migrated_database_has_the_tables_that_the_code_names(ledger: Ledger
     # Indexes and uniqueness live in the migrations alone: they are the database's business.
     kinds = {entry[0] if isinstance(entry, tuple) else entry[0][0] for entry in differences}
     assert kinds <= {"remove_index", "remove_constraint", "add_constraint", "remove_fk"}, differences
+
+
+def test_a_column_that_is_not_there_says_what_makes_it(ledger: Ledger, database_url: str) -> None:
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("ALTER TABLE entry DROP COLUMN volume_bits")
+    with pytest.raises(LedgerUnavailable, match="run slotcar db upgrade"):
+        ledger.usage("hep", T0)
+    with pytest.raises(LedgerUnavailable, match="run slotcar db upgrade"):
+        ledger.admit(request(reservation(rate_bps=10), resources=()), T0)
 
 
 def test_a_database_whose_text_is_not_utf_8_is_refused_with_what_makes_one(
