@@ -10,8 +10,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy.engine import make_url
 
-from slotcar.ledger import Ledger
-from slotcar.ledger.database import make_engine
+from slotcar.ledger import Ledger, open_ledger
+from slotcar.ledger.database import SchemaState, make_engine
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.schema import metadata
 from tests.support.command_line import in_this_process
@@ -27,6 +27,24 @@ def test_the_migrated_database_has_the_tables_that_the_code_names(ledger: Ledger
     # Indexes and uniqueness live in the migrations alone: they are the database's business.
     kinds = {entry[0] if isinstance(entry, tuple) else entry[0][0] for entry in differences}
     assert kinds <= {"remove_index", "remove_constraint", "add_constraint", "remove_fk"}, differences
+
+
+@pytest.mark.parametrize(
+    ("revision", "state", "words"),
+    [
+        ("0013", SchemaState.BEHIND, "is of an older version: run slotcar db upgrade"),
+        ("unheard-of", SchemaState.AHEAD, "is of a newer version than this Slotcar: upgrade Slotcar"),
+    ],
+)
+def test_tables_of_another_version_are_recognised(
+    ledger: Ledger, database_url: str, tmp_path: Path, revision: str, state: SchemaState, words: str
+) -> None:
+    assert ledger.schema_state() is SchemaState.CURRENT
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = %s", (revision,))
+    assert ledger.schema_state() is state
+    with pytest.raises(LedgerUnavailable, match=words):
+        open_ledger(database_url, tmp_path)
 
 
 def test_a_column_that_is_not_there_says_what_makes_it(ledger: Ledger, database_url: str) -> None:
