@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from slotcar_lab import control, requirements, topology
@@ -46,7 +47,8 @@ def main() -> int:
     if failed is None:
         return 0
     deadline = time.monotonic() + 60 * chosen.shrink_minutes
-    shortest = shrunk(failed, fails, lambda: time.monotonic() < deadline)
+    history, pace = failed
+    shortest = shrunk(history, partial(fails, pace=pace), lambda: time.monotonic() < deadline)
     say("the shortest history that was seen to fail:")
     for action in shortest:
         say(f"  {action}")
@@ -74,8 +76,8 @@ def staged() -> Iterator[tuple[Stage, dict[str, str]]]:
             control.down(folder / "lab")
 
 
-def rounds(seed: int, minutes: float, only: int | None, asked: float | None) -> Sequence[Action] | None:
-    """Plays rounds until the time is over; the history of the first that failed."""
+def rounds(seed: int, minutes: float, only: int | None, asked: float | None) -> tuple[Sequence[Action], float] | None:
+    """Plays rounds until the time is over; the history of the first that failed, and its pace."""
     with staged() as (stage, baseline):
         pace = asked or pace_of(stage.turn_s())
         say(f"a turn took {stage.turn_s():.1f} s: a pace of {pace:g}")
@@ -84,12 +86,12 @@ def rounds(seed: int, minutes: float, only: int | None, asked: float | None) -> 
         while only is not None or time.monotonic() - began < 60 * minutes:
             say(f"seed {seed}, round {number}")
             history = script(seed, number, pace)
-            outcome = play(stage, history, baseline, say)
+            outcome = play(stage, history, baseline, say, pace)
             happened += outcome.happened
             if outcome.findings:
                 _report(f"--seed {seed} --pace {pace:g} --round {number}", outcome)
                 _keep(stage, ROOT / "var" / "chaos" / f"seed-{seed}-round-{number}")
-                return history
+                return history, pace
             say(f"  in order: {outcome}")
             number, slots, active = number + 1, slots + outcome.slots, active + outcome.active
             if only is not None:
@@ -104,11 +106,11 @@ def rounds(seed: int, minutes: float, only: int | None, asked: float | None) -> 
     return None
 
 
-def fails(history: Sequence[Action]) -> bool:
+def fails(history: Sequence[Action], pace: float) -> bool:
     """Whether it fails on routers and controllers that know nothing of what was before."""
     say(f"again, with {len(history)} actions")
     with staged() as (stage, baseline):
-        findings = play(stage, history, baseline, say).findings
+        findings = play(stage, history, baseline, say, pace).findings
     say(f"  {'; '.join(findings) or 'in order'}")
     return bool(findings)
 

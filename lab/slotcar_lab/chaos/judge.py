@@ -11,7 +11,7 @@ from enum import StrEnum
 OUTSIDE_S = 3.0
 #: So long a slot may be on one edge and not on the other: a controller is started again, reads, pushes.
 PARTIAL_S = 60.0
-#: After a cancel, so long until it is gone.
+#: After a cancel, so long until it is gone, at a pace of 1: a full disk, and turns, last longer at a slower one.
 CANCEL_S = 60.0
 
 
@@ -33,10 +33,13 @@ class Slot:
     start_s: float
     end_s: float
     cancelled_s: float | None = None
+    pace: float = 1.0
 
     @property
     def until_s(self) -> float:
-        return self.end_s if self.cancelled_s is None else min(self.end_s, self.cancelled_s + CANCEL_S)
+        if self.cancelled_s is None:
+            return self.end_s
+        return min(self.end_s, self.cancelled_s + CANCEL_S * max(1.0, self.pace))
 
 
 def judge(samples: Sequence[Sample], slots: Iterable[Slot], routers: Sequence[str]) -> list[str]:

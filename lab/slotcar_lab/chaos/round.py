@@ -7,7 +7,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from slotcar.ledger.model import State
@@ -50,8 +50,8 @@ class Outcome:
         return f"{text}, {self.ended_early} were ended early by a wrong clock" if self.ended_early else text
 
 
-def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say: Say) -> Outcome:
-    """Plays a round to its end, whatever dies in it."""
+def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say: Say, pace: float = 1.0) -> Outcome:
+    """Plays a round to its end, whatever dies in it. `pace`: that of the actions."""
     names = {action.words["name"] for action in actions if action.kind == "create"}
     outcome = Outcome()
     first = _last_event(stage)
@@ -70,7 +70,7 @@ def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say:
     outcome.changes = watch.changes
     outcome.findings += [*([left] if left else []), *stage.findings, *stage.processes.findings]
     entries = [entry for entry in stage.ledger() if entry["reservation"]["name"] in names]
-    slots = [_slot(entry) for entry in entries]
+    slots = [replace(_slot(entry), pace=pace) for entry in entries]
     outcome.slots, outcome.active = len(slots), sum(was_active(slot, samples, EDGES) for slot in slots)
     outcome.ended_early = sum(_ended_early(entry, stage) for entry in entries)
     outcome.findings += judge(samples, slots, EDGES)

@@ -282,12 +282,15 @@ class Stage:
         return Done(f"{router} for {PARTITION_S} s")
 
     def _restart(self, router: str) -> Done:
-        """What a restart takes away: everything in /run/slotcar, its processes, and Slotcar's queues and filters."""
+        """What a restart takes away: everything in /run/slotcar, its processes, and Slotcar's queues and filters. By one
+        process of tc: nobody can read a router in the middle of its restart.
+        """
         script = (
             f"for pid in $(cat /run/slotcar/{router}/rev-*/pid 2>/dev/null); do kill -9 -- -$pid 2>/dev/null; done;"
             f" rm -rf /run/slotcar/{router};"
-            " for eth in $(ls /sys/class/net); do tc qdisc del dev $eth root 2>/dev/null;"
-            " tc qdisc del dev $eth ingress 2>/dev/null; tc qdisc del dev $eth clsact 2>/dev/null; done; true"
+            " for eth in $(ls /sys/class/net); do"
+            " printf 'qdisc del dev %s root\\nqdisc del dev %s ingress\\nqdisc del dev %s clsact\\n' $eth $eth $eth;"
+            " done | tc -force -batch - 2>/dev/null; true"
         )
         self.lab.check(router, ["sh", "-c", script])
         return Done(router)

@@ -160,6 +160,13 @@ def test_a_cancelled_slot_has_a_while_to_go() -> None:
     assert judge(seen(150 + CANCEL_S + OUTSIDE_S + 1, *ROUTERS), [gone], ROUTERS)
 
 
+@pytest.mark.parametrize(("pace", "while_s"), [(0.5, CANCEL_S), (1.0, CANCEL_S), (2.5, 2.5 * CANCEL_S)])
+def test_that_while_is_stretched_as_the_faults_in_it_are(pace: float, while_s: float) -> None:
+    gone = Slot("r0-0", 6000, 100.0, 500.0, cancelled_s=150.0, pace=pace)
+    assert judge(seen(150 + while_s, *ROUTERS), [gone], ROUTERS) == []
+    assert judge(seen(150 + while_s + OUTSIDE_S + 1, *ROUTERS), [gone], ROUTERS)
+
+
 def test_what_the_ledger_does_not_know_is_told() -> None:
     assert judge(seen(150, "left"), [], ROUTERS) == ["left carries port 6000, of which the ledger knows nothing"]
 
