@@ -340,4 +340,6 @@ class writing:  # noqa: N801 - a context manager that reads like a statement
     def _sentence(self, error: OSError) -> InvalidInput:
         why = os.strerror(error.errno) if error.errno else str(error)
         hint = "nothing was pushed; make room or set SLOTCAR_STATE_DIR to another folder"
-        return InvalidInput([Problem(str(self._folder), 0, "", f"cannot be written: {why.lower()}", "", hint)])
+        # The folder that it is in: the name of the next one would be another, and the same trouble an event of its own.
+        where = str(self._folder.parent)
+        return InvalidInput([Problem(where, 0, "", f"cannot be written: {why.lower()}", "", hint)])

@@ -29,10 +29,24 @@ class DeviceHealth:
     def all_well(self) -> bool:
         return not self._set_aside
 
-    def set_aside(self, name: str, message: str, now: datetime, kind: str = "push.device-failed") -> None:
-        """The device is left alone for a while: longer each time. `kind`: of the event that tells it."""
+    def set_aside(
+        self,
+        name: str,
+        message: str,
+        now: datetime,
+        kind: str = "push.device-failed",
+        *,
+        of_this_machine: bool = False,
+    ) -> None:
+        """The device is left alone for a while: longer each time.
+
+        Args:
+            kind: of the event that tells it.
+            of_this_machine: nothing reached the device, as there was no room here: that costs it nothing, and is over as
+                soon as somebody has made room.
+        """
         before = self._set_aside.get(name)
-        wait = min(LAST_RETRY, before.wait * 2) if before else FIRST_RETRY
+        wait = min(LAST_RETRY, before.wait * 2) if before and not of_this_machine else FIRST_RETRY
         self._set_aside[name] = SetAside(message, now + wait, wait)
         self.status.troubles[name] = message
         self.status.phases[name] = "failed"

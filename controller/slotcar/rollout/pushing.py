@@ -16,7 +16,7 @@ from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.listening import Lease
 from slotcar.ledger.model import Entry
 from slotcar.platforms.model import RefusedPart
-from slotcar.problems import SlotcarError
+from slotcar.problems import InvalidInput, SlotcarError
 from slotcar.rollout.adoption import UNADOPTED, Adoption
 from slotcar.rollout.device_order import boundaries_in_order
 from slotcar.rollout.device_states import DeviceStates
@@ -24,6 +24,7 @@ from slotcar.rollout.health import DeviceHealth
 from slotcar.rollout.holding import Holds
 from slotcar.rollout.model import STALE, Outlook, PushFailed, PushResult, Reading, Superseded, Wanted
 from slotcar.rollout.observer import Observer
+from slotcar.rollout.playbook import CannotRun
 from slotcar.rollout.program import WantedFor, acts
 from slotcar.rollout.pusher import Pusher
 from slotcar.rollout.status import LoopStatus
@@ -325,8 +326,9 @@ class Pushing:
             self.pusher.playbooks.stop.check()  # it was ended for that, and no device is to blame
         else:
             log.error("push impossible", error=words)
+        of_this_machine = isinstance(error, CannotRun | InvalidInput)
         for name, why in reasons.items():
-            self.health.set_aside(name, why, self.clock())
+            self.health.set_aside(name, why, self.clock(), of_this_machine=of_this_machine)
         return Attempt.FAILED
 
     def _came_too_late(self, targets: Mapping[str, Wanted], error: PushFailed) -> None:

@@ -109,6 +109,16 @@ def test_a_folder_that_cannot_be_written_is_told_in_words(tmp_path: Path) -> Non
         Archive(tmp_path / "state").write(REVISION)
 
 
+def test_the_same_trouble_is_told_in_the_same_words_each_time(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file where the folder should be")
+    archive, said = Archive(tmp_path / "state"), set()
+    for minutes in range(2):
+        with pytest.raises(InvalidInput) as refused:
+            archive.write(revision(at(minutes), active(1, 10)))
+        said.add(str(refused.value))
+    assert len(said) == 1
+
+
 def test_an_unknown_revision_names_the_latest(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     with pytest.raises(InvalidInput, match="nothing was pushed yet"):

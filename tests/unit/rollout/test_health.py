@@ -62,3 +62,12 @@ def test_when_the_clock_is_set_each_waits_for_as_long_as_it_was_to(health: Devic
     health.set_aside("r1", "it does not answer", T0)
     health.clock_was_set(-timedelta(hours=1))
     assert health.retries() == [T0 + FIRST_RETRY - timedelta(hours=1)]
+
+
+def test_where_there_was_no_room_here_it_is_tried_again_as_soon_as_at_first(health: DeviceHealth) -> None:
+    now = T0
+    for _ in range(4):
+        health.set_aside("r1", "no room", now, of_this_machine=True)
+        (now,) = (retry for retry in health.retries() if retry - now == FIRST_RETRY)
+    health.set_aside("r1", "it does not answer", now)
+    assert health.retries() == [now + 2 * FIRST_RETRY]
