@@ -54,6 +54,7 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
             handles=handles + tuple(one.handle for one in self.cancellations),
             keys=(*(key for need in needs for key in need.keys), *(self.basis.keys if self.basis else ())),
             flows=tuple(flow for need in needs for flow in need.flows),
+            beside=tuple(one for need in needs for one in need.beside),
         )
 
     def run(self, transaction: Transaction) -> tuple[Entry, ...]:

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from slotcar.admission.model import Admitted
 from slotcar.ledger.model import OCCUPYING, Entry
+from slotcar.policy.flows import ReservedFlow
+from slotcar.reservation.model import Reservation
+from slotcar.timebase import to_us
 
 Key = tuple[str, str]
+#: The flows that may have packets of one flow at the same time, but those of an owner.
+OthersFlows = tuple[str, ReservedFlow]
 FAR = datetime.max.replace(tzinfo=UTC)
+
+
+class FlowsAt(NamedTuple):
+    """The flows that some devices classify and that may be open in `[start_us, end_us)`."""
+
+    devices: frozenset[str]
+    start_us: int
+    end_us: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +33,19 @@ class Needs:
 
     handles: tuple[str, ...] = ()
     keys: tuple[Key, ...] = ()
-    #: Pairs of addresses and protocol, each with the owner whose own reservations do not matter.
-    flows: tuple[tuple[str, str], ...] = ()
+    flows: tuple[OthersFlows, ...] = ()
+    beside: tuple[FlowsAt, ...] = ()
     idempotency: tuple[Key, ...] = ()
+
+
+def others_flows(owner: str, flows: Iterable[ReservedFlow]) -> tuple[OthersFlows, ...]:
+    """What other owners may have of the same packets at the same time."""
+    return tuple([(owner, flow) for flow in flows])
+
+
+def flows_at(reservation: Reservation, devices: frozenset[str]) -> FlowsAt:
+    """What may be open at the devices while the reservation is."""
+    return FlowsAt(devices, to_us(reservation.start), to_us(reservation.end))
 
 
 @dataclass(frozen=True, slots=True)

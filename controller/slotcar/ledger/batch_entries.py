@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection
 
 from slotcar.ledger import rows
-from slotcar.ledger.batch import Key, Labelled, Replaced
+from slotcar.ledger.batch import FlowsAt, Key, Labelled, OthersFlows, Replaced, flows_at, others_flows
 from slotcar.ledger.errors import StaleVersion, UnknownHandle
 from slotcar.ledger.model import OCCUPYING, Entry
 from slotcar.ledger.reading import (
-    READ_BESIDE,
     READ_DUE,
     READ_ENTRIES,
+    READ_FLOWS_AT,
     READ_GROUP_OF,
     READ_LABELLED,
     READ_MEMBERS,
+    READ_NUMBERED,
     READ_OTHERS,
     READ_RUN_OUT,
     READ_USAGE,
     read,
 )
+from slotcar.ledger.writing import array
+from slotcar.policy.flows import ReservedFlow
 from slotcar.policy.quotas import Usage
 from slotcar.timebase import to_us
 
@@ -40,11 +44,17 @@ class BatchEntries:
         self._new: set[str] = set()
         self._changed: set[str] = set()
         self._replaced: list[Replaced] = []
-        #: Pairs of addresses, each with the owner besides whose entries all were read that are on it.
-        self._pairs_read: set[tuple[str, str]] = set()
-        #: Pairs of entries as the database has them; and handles by pair and owner, some of which may have it no more.
-        self._stored_pairs: dict[str, frozenset[str]] = {}
+        #: Whose entries all were read.
+        self._others_read: set[OthersFlows] = set()
+        #: What the database has of them, each flow with its entry's number.
+        self._flows_at: dict[FlowsAt, list[tuple[int, ReservedFlow]]] = {}
+        #: Flows of entries: as the database has them, and as they were computed last, of which form of the entry.
+        self._stored_flows: dict[str, frozenset[ReservedFlow]] = {}
+        self._flows: dict[str, tuple[Entry, frozenset[ReservedFlow]]] = {}
+        #: Handles by number; by pair of addresses and owner, and by device, some of which may have it no more.
+        self._handles: dict[int, str] = {}
         self._on_pair: dict[str, dict[str, set[str]]] = {}
+        self._at_device: dict[str, set[str]] = {}
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -76,37 +86,43 @@ class BatchEntries:
         rows_read = read(self._connection, READ_DUE if ended else READ_RUN_OUT, asked)
         return tuple(self._note_read(rows.entry_from_row(row)) for row in rows_read)
 
-    def beside(self, entry: Entry, devices: Collection[str]) -> tuple[Entry, ...]:
-        """Other live entries that cross one of the devices and may be open while the entry is, by number."""
-        start, end = entry.reservation.start, entry.reservation.end
-        asked = {"start_us": to_us(start), "end_us": to_us(end), "devices": sorted(devices)}
-        entries = [rows.entry_from_row(row) for row in read(self._connection, READ_BESIDE, asked)]
-        known = self.newest(entries)
-        return tuple(
-            sorted(
-                (
-                    one
-                    for one in known.values()
-                    if one.state in OCCUPYING
-                    and one.handle != entry.handle
-                    and one.reservation.start < end
-                    and start < one.reservation.end
-                    and any(hop.device in devices for path in one.paths for hop in path.hops)
-                ),
-                key=lambda one: one.number,
-            )
-        )
+    def flows_beside(self, entry: Entry, devices: frozenset[str]) -> list[tuple[int, ReservedFlow]]:
+        """Flows that the devices classify and that may be open while the entry is, each with its entry's number; of other
+        live entries."""
+        asked = flows_at(entry.reservation, devices)
+        if asked not in self._flows_at:
+            self.read_flows_at({asked})
+        stored = [one for one in self._flows_at[asked] if self._handles.get(one[0]) not in self._known]
+        handles = set[str]().union(*(self._at_device.get(device, ()) for device in devices)) - {entry.handle}
+        return stored + [
+            (one.number, flow)
+            for one in map(self._known.get, handles)
+            if one is not None
+            for flow in self.flows_of(one)
+            if flow.device in devices and flow.start_us < asked.end_us and asked.start_us < flow.end_us
+        ]
+
+    def numbered(self, numbers: Collection[int]) -> tuple[Entry, ...]:
+        """The entries of these numbers, in their order."""
+        wanted = sorted(numbers)
+        missing = [number for number in wanted if self._handles.get(number) not in self._known]
+        if missing:
+            for row in read(self._connection, READ_NUMBERED, {"numbers": missing}):
+                self._note_read(rows.entry_from_row(row))
+        return tuple(self._known[self._handles[number]] for number in wanted)
 
     def on_same_pairs(self, entry: Entry) -> tuple[Entry, ...]:
-        """Live entries of other owners between the same addresses with the same protocol, by number."""
+        """Live entries of other owners between the same addresses with the same protocol, by number: all that may have
+        packets of it at the same time, and some others.
+        """
         owner = entry.reservation.owner
-        pairs = entry.pairs
-        unread = {(pair, owner) for pair in pairs} - self._pairs_read
+        flows = self.flows_of(entry)
+        unread = set(others_flows(owner, flows)) - self._others_read
         if unread:
             self.read_others(unread)
         handles: set[str] = set()
-        for pair in pairs:
-            handles.update(*(those for other, those in self._on_pair.get(pair, {}).items() if other != owner))
+        for flow in flows:
+            handles.update(*(those for other, those in self._on_pair.get(flow.pair, {}).items() if other != owner))
         known = (self._known[handle] for handle in handles if handle in self._known)
         return tuple(sorted((one for one in known if one.state in OCCUPYING), key=lambda one: one.number))
 
@@ -176,25 +192,49 @@ class BatchEntries:
         for key in keys:
             self._live.setdefault(key, None)
 
-    def read_others(self, flows: Collection[tuple[str, str]]) -> None:
-        """Reads the live entries on these pairs of addresses, but those of the owner that stands with each."""
-        asked = {"pairs": [pair for pair, _ in flows], "owners": [owner for _, owner in flows]}
-        for row in read(self._connection, READ_OTHERS, asked):
+    def read_others(self, flows: Collection[OthersFlows]) -> None:
+        """Reads the live entries that have these."""
+        names = "owners", "pairs", "source_ports", "destination_ports", "starts_us", "ends_us"
+        asked = [(owner, *flow.packets, flow.start_us, flow.end_us) for owner, flow in flows]
+        for row in read(self._connection, READ_OTHERS, _columns(names, asked)):
             self._note_read(rows.entry_from_row(row))
-        self._pairs_read |= set(flows)
+        self._others_read |= set(flows)
+
+    def read_flows_at(self, wanted: Collection[FlowsAt]) -> None:
+        """Reads the flows of live entries that these are."""
+        listed = list(wanted)
+        rows_asked = [
+            (question, device, one.start_us, one.end_us)
+            for question, one in enumerate(listed)
+            for device in sorted(one.devices)
+        ]
+        names = "questions", "devices", "starts_us", "ends_us"
+        self._flows_at |= {one: [] for one in listed}
+        for question, number, *flow in read(self._connection, READ_FLOWS_AT, _columns(names, rows_asked)):
+            self._flows_at[listed[question]].append((number, ReservedFlow(*flow)))
+
+    def flows_of(self, entry: Entry) -> frozenset[ReservedFlow]:
+        """The entry's flows, computed once for each of its forms."""
+        computed = self._flows.get(entry.handle)
+        if computed is None or computed[0] is not entry:
+            computed = self._flows[entry.handle] = entry, entry.flows
+        return computed[1]
 
     def _note_read(self, entry: Entry) -> Entry:
         known = self._known.setdefault(entry.handle, entry)
-        self._stored_pairs.setdefault(entry.handle, self._index(entry))
+        if known is entry:
+            self._stored_flows[entry.handle] = self._index(entry)
         if known.state in OCCUPYING:
             self._live.setdefault(known.reservation.key, known.handle)
         return known
 
-    def _index(self, entry: Entry) -> frozenset[str]:
-        pairs = entry.pairs
-        for pair in pairs:
-            self._on_pair.setdefault(pair, {}).setdefault(entry.reservation.owner, set()).add(entry.handle)
-        return pairs
+    def _index(self, entry: Entry) -> frozenset[ReservedFlow]:
+        flows = self.flows_of(entry)
+        self._handles[entry.number] = entry.handle
+        for flow in flows:
+            self._on_pair.setdefault(flow.pair, {}).setdefault(entry.reservation.owner, set()).add(entry.handle)
+            self._at_device.setdefault(flow.device, set()).add(entry.handle)
+        return flows
 
     # -- changing ------------------------------------------------------------------------------------------------
 
@@ -257,6 +297,12 @@ class BatchEntries:
         """The entries that the database does not have, by number."""
         return sorted((self._known[handle] for handle in self._new), key=lambda entry: entry.number)
 
-    def stored_pairs(self, entry: Entry) -> frozenset[str]:
-        """The pairs of addresses that the database has of an entry."""
-        return self._stored_pairs.get(entry.handle, frozenset())
+    def stored_flows(self, entry: Entry) -> frozenset[ReservedFlow]:
+        """The flows that the database has of an entry."""
+        return self._stored_flows.get(entry.handle, frozenset())
+
+
+def _columns(names: Sequence[str], rows_asked: Iterable[Sequence[Any]]) -> dict[str, Any]:
+    """The rows' columns by name: arrays, as a statement takes them."""
+    columns = dict(zip(names, zip(*rows_asked, strict=True), strict=True))
+    return {name: array(column) if isinstance(column[0], int) else list(column) for name, column in columns.items()}

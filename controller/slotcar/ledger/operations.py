@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Generic, TypeVar
@@ -11,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from slotcar.admission.choosing import place_on_first
 from slotcar.admission.model import Refused
 from slotcar.admission.placing import Placement
-from slotcar.ledger.batch import Needs, Remembered
+from slotcar.ledger.batch import Needs, Remembered, flows_at, others_flows
 from slotcar.ledger.errors import ForbiddenTransition, IdempotencyConflict, NameTaken
 from slotcar.ledger.model import (
     OCCUPYING,
@@ -27,8 +26,7 @@ from slotcar.ledger.recording import ask, record
 from slotcar.ledger.rights import as_asked, check_flows, check_quotas, firm_state, owners_usage
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import done_by, movable_in, move_others, progress_after, rules_of
-from slotcar.path.flow import pairs_of
-from slotcar.path.model import Path
+from slotcar.policy.flows import Claim
 from slotcar.policy.gate import needs_approval
 from slotcar.reservation.fingerprint import fingerprint_of
 from slotcar.reservation.model import Reservation
@@ -99,7 +97,8 @@ class Admit(Operation[Entry | Refused]):
         return Needs(
             handles=(request.replaces,) if request.replaces else (),
             keys=(request.reservation.key,),
-            flows=_flows(request.reservation, request.paths),
+            flows=others_flows(request.reservation.owner, Claim(request.reservation, request.paths).flows),
+            beside=(flows_at(request.reservation, request.condition.devices),) if request.condition else (),
             idempotency=((request.actor, request.idempotency_key),) if request.idempotency_key else (),
         )
 
@@ -336,10 +335,6 @@ class Expire(Operation[tuple[Entry, ...]]):
 
 def _fingerprint(request: AdmissionRequest) -> str:
     return request.fingerprint or fingerprint_of(request.reservation.to_document())
-
-
-def _flows(reservation: Reservation, paths: Sequence[Path]) -> tuple[tuple[str, str], ...]:
-    return tuple((pair, reservation.owner) for pair in pairs_of(reservation, paths))
 
 
 def expire(transaction: Transaction, entry: Entry, now: datetime) -> Entry:

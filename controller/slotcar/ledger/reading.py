@@ -23,16 +23,22 @@ READ_ENTRIES = f"""
         LIMIT 1
     ) AS found
     """  # noqa: S608 - the states are constants of this program
-# Two ranges of the key (pair, owner, entry) and not an inequality: one's own rows, however many, are not read. Entries by
+# Two ranges of the key (pair, owner, …) and not an inequality: one's own rows, however many, are not read. Entries by
 # an array and not by a join: however many the planner expects, it looks each of them up.
 READ_OTHERS = """
     SELECT * FROM entry WHERE number = ANY(ARRAY(
         SELECT found.entry
-        FROM unnest(CAST(%(pairs)s AS text[]), CAST(%(owners)s AS text[])) AS asked (pair, owner), LATERAL (
-            SELECT entry FROM flow WHERE flow.pair = asked.pair AND flow.owner < asked.owner
+        FROM unnest(
+            CAST(%(owners)s AS text[]), CAST(%(pairs)s AS text[]), CAST(%(source_ports)s AS integer[]),
+            CAST(%(destination_ports)s AS integer[]), CAST(%(starts_us)s AS bigint[]), CAST(%(ends_us)s AS bigint[])
+        ) AS asked (owner, pair, source_port, destination_port, start_us, end_us), LATERAL (
+            SELECT flow.* FROM flow WHERE flow.pair = asked.pair AND flow.owner < asked.owner
             UNION ALL
-            SELECT entry FROM flow WHERE flow.pair = asked.pair AND flow.owner > asked.owner
+            SELECT flow.* FROM flow WHERE flow.pair = asked.pair AND flow.owner > asked.owner
         ) AS found
+        WHERE found.start_us < asked.end_us AND found.end_us > asked.start_us
+            AND (found.source_port = asked.source_port OR 0 IN (found.source_port, asked.source_port))
+            AND (found.destination_port = asked.destination_port OR 0 IN (found.destination_port, asked.destination_port))
     ))
     """
 # The states as literals: one plan serves, and uses the indexes of the states that are few, and of what is live.
@@ -67,13 +73,18 @@ READ_GROUP_OF = f"""
     SELECT * FROM entry
     WHERE owner = %(owner)s AND group_handle IS NOT NULL AND starts_with(name, %(prefix)s) AND state IN ({_LIVE_STATES})
     """  # noqa: S608 - the states are constants of this program
-# Containment in JSON finds a superset (an interface may have a device's name), which is looked through again.
-READ_BESIDE = f"""
-    SELECT * FROM entry WHERE state IN ({_LIVE_STATES}) AND end_us > %(start_us)s AND start_us < %(end_us)s AND EXISTS (
-        SELECT FROM unnest(CAST(%(devices)s AS text[])) AS asked (name)
-        WHERE paths @> jsonb_build_array(jsonb_build_object('hops', jsonb_build_array(jsonb_build_array(asked.name))))
-    )
-    """  # noqa: S608 - the states are constants of this program
+READ_FLOWS_AT = """
+    SELECT asked.question, found.entry, found.pair, found.source_port, found.destination_port, found.device,
+        found.start_us, found.end_us
+    FROM unnest(
+        CAST(%(questions)s AS integer[]), CAST(%(devices)s AS text[]), CAST(%(starts_us)s AS bigint[]),
+        CAST(%(ends_us)s AS bigint[])
+    ) AS asked (question, device, start_us, end_us), LATERAL (
+        SELECT flow.* FROM flow
+        WHERE flow.device = asked.device AND flow.end_us > asked.start_us AND flow.start_us < asked.end_us
+    ) AS found
+    """
+READ_NUMBERED = "SELECT * FROM entry WHERE number = ANY(CAST(%(numbers)s AS bigint[]))"
 
 
 def read(connection: Connection, statement: str, asked: Mapping[str, Any]) -> list[Any]:

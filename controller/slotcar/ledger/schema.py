@@ -59,6 +59,11 @@ flow = Table(
     Column("pair", Text, primary_key=True),
     Column("owner", Text, primary_key=True),
     Column("entry", BigInteger, primary_key=True),
+    Column("device", Text, primary_key=True),
+    Column("source_port", Integer, primary_key=True),
+    Column("destination_port", Integer, primary_key=True),
+    Column("start_us", BigInteger, nullable=False),
+    Column("end_us", BigInteger, nullable=False),
 )
 
 occupancy = Table(

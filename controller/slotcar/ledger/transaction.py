@@ -66,6 +66,9 @@ class Transaction:
         flows = {flow for need in listed for flow in need.flows}
         if flows:
             self.entries.read_others(flows)
+        beside = {one for need in listed for one in need.beside}
+        if beside:
+            self.entries.read_flows_at(beside)
         asked = {key for need in listed for key in need.idempotency}
         if asked:
             self._read_remembered(asked)
@@ -203,12 +206,13 @@ class Transaction:
         self._cache.sequence = self.head.sequence if self._tables is not None else self._cache.sequence
 
     def _write_flows(self, cursor: psycopg.Cursor[Any], entries: Sequence[Entry]) -> None:
-        gone: list[tuple[str, str, int]] = []
-        added: list[tuple[str, str, int]] = []
+        gone: list[tuple[Any, ...]] = []
+        added: list[tuple[Any, ...]] = []
         for entry in entries:
-            stored, own = self.entries.stored_pairs(entry), entry.pairs
-            for pairs, listed in ((stored - own, gone), (own - stored, added)):
-                listed += [(pair, entry.reservation.owner, entry.number) for pair in sorted(pairs)]
+            stored, own = self.entries.stored_flows(entry), self.entries.flows_of(entry)
+            whose = entry.reservation.owner, entry.number
+            gone += [(*flow.packets, flow.device, *whose) for flow in sorted(stored - own)]
+            added += [(*flow, *whose) for flow in sorted(own - stored)]
         if gone:
             cursor.executemany(writing.DELETE_FLOW, gone)
         writing.copy_rows(cursor, writing.COPY_FLOW, added)

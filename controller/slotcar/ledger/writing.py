@@ -30,8 +30,11 @@ COPY_OCCUPANCY = """
 COPY occupancy (sequence, entry, sign, resources, amounts, starts_us, ends_us, last_end_us) FROM STDIN
 """
 COPY_EVENT = "COPY event (sequence, at, kind, handle, device, details) FROM STDIN"
-COPY_FLOW = "COPY flow (pair, owner, entry) FROM STDIN"
-DELETE_FLOW = "DELETE FROM flow WHERE pair = %s AND owner = %s AND entry = %s"
+COPY_FLOW = "COPY flow (pair, source_port, destination_port, device, start_us, end_us, owner, entry) FROM STDIN"
+DELETE_FLOW = """
+DELETE FROM flow
+WHERE pair = %s AND source_port = %s AND destination_port = %s AND device = %s AND owner = %s AND entry = %s
+"""
 COPY_REMEMBERED = "COPY idempotency (actor, key, request, handle, at) FROM STDIN"
 
 

@@ -36,6 +36,15 @@ class Path:
     unreserved_devices: frozenset[str] = frozenset()
 
     @property
+    def first_reserved_device(self) -> str:
+        """The first device that asks for a reservation, which classifies the flow; empty where none does."""
+        unreserved = self.unreserved_devices
+        for hop in self.hops:
+            if hop.device not in unreserved:
+                return hop.device
+        return ""
+
+    @property
     def edge(self) -> InterfaceId:
         """The interface where the flow is classified, policed and marked: its first ingress."""
         return self.hops[0].ingress

@@ -62,7 +62,13 @@ class PlatformLimits:
             device = self.network.devices[flow.interface.device]
             _render(QosIntent(device.name, device.platform, (flow,), (), (), ()), device)
         counted = frozenset(name for name in _ingresses(flows) if _shares(self.network.devices[name]))
-        return Condition(counted, self.check_beside) if counted else None
+        if not counted:
+            return None
+        # What a device classified when its domain was not over-provisioned yet, one further on classifies now.
+        passed = {
+            one.name for one in self.network.devices.values() if self.network.domains[one.domain].over_provisioned
+        }
+        return Condition(counted | passed, self.check_beside, FEW_FLOWS)
 
     def check_beside(self, entry: Entry, others: Sequence[Entry]) -> None:
         """

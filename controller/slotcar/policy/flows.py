@@ -5,12 +5,36 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
-from slotcar.path.flow import FlowMatch, flow_matches
+from slotcar.path.flow import FlowMatch, flow_matches, pairs_of
 from slotcar.path.model import Path
 from slotcar.policy.errors import FlowTaken
 from slotcar.reservation.model import Reservation
-from slotcar.timebase import EPOCH, Window, common_windows
+from slotcar.timebase import EPOCH, Window, common_windows, to_us
+from slotcar.vocabulary import Direction
+
+
+class ReservedFlow(NamedTuple):
+    """A flow that is reserved at some time in `[start_us, end_us)`.
+
+    Attributes:
+        pair: of addresses and protocol, see `FlowMatch.pair`.
+        source_port, destination_port: 0 for any.
+        device: the one that classifies it, as of when its path was found.
+    """
+
+    pair: str
+    source_port: int
+    destination_port: int
+    device: str
+    start_us: int
+    end_us: int
+
+    @property
+    def packets(self) -> tuple[str, int, int]:
+        """Equal for two flows of exactly the same packets."""
+        return self[:3]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +52,31 @@ class Claim:
     def windows(self) -> tuple[Window, ...]:
         """When; of a volume by a deadline the whole time up to it, in which its profile may move."""
         asked = self.reservation
-        return asked.windows if asked.need is None else (Window(asked.need.start or EPOCH, asked.end),)
+        return asked.windows if asked.need is None else (Window(self.start, asked.end),)
+
+    @property
+    def start(self) -> datetime:
+        """When the first of the windows starts."""
+        asked = self.reservation
+        return asked.start if asked.need is None else asked.need.start or EPOCH
+
+    @property
+    def flows(self) -> tuple[ReservedFlow, ...]:
+        """One for each path, in the paths' order: what a ledger finds the claim by."""
+        asked, start_us, end_us = self.reservation, to_us(self.start), to_us(self.reservation.end)
+        ports = asked.source.port or 0, asked.destination.port or 0
+        return tuple(
+            [
+                ReservedFlow(
+                    pair,
+                    *(ports[::-1] if way is Direction.REVERSE else ports),
+                    path.first_reserved_device,
+                    start_us,
+                    end_us,
+                )
+                for pair, path, way in zip(pairs_of(asked, self.paths), self.paths, asked.direction.ways, strict=False)
+            ]
+        )
 
 
 def check_flows(own: Claim, others: Iterable[Claim], now: datetime, *, name_other: bool) -> None:

@@ -74,7 +74,5 @@ def _inner(changing: Collection[Active]) -> set[str]:
     """The devices of their paths that admit for none of them."""
     paths = [path for one in changing for path in one.entry.paths]
     # Where the first device is of a domain without QoS, the first behind it admits.
-    admitting = [
-        next((hop.device for hop in path.hops if hop.device not in path.unreserved_devices), "") for path in paths
-    ]
+    admitting = [path.first_reserved_device for path in paths]
     return crossed(paths) - set(admitting)

@@ -72,12 +72,12 @@ def test_it_hears_of_those_that_are_live_and_open_then(book: Ledger) -> None:
     assert witness.asked == [["held", "inside"]]
 
 
-def test_it_hears_of_those_on_its_devices_alone(book: Ledger) -> None:
+def test_it_hears_of_those_whose_flows_its_devices_classify(book: Ledger) -> None:
     admit(book, "there")
-    for devices, heard in ((ALL, ["there"]), (frozenset({"r2"}), ["there"]), (frozenset({"eth1", "elsewhere"}), [])):
-        witness = Witness(devices=devices)
+    for devices, heard in ((ALL, ["there"]), ({"r1"}, ["there"]), ({"r2"}, []), ({"eth1", "elsewhere"}, [])):
+        witness = Witness(devices=frozenset(devices))
         entry = admit(book, "new", witness)
-        assert witness.asked == [heard], "an interface's name is no device's"
+        assert witness.asked == [heard], "the path crosses r2, and an interface's name is no device's"
         book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
 
 

@@ -127,7 +127,7 @@ def test_a_ledger_of_the_version_before_gets_its_flows_and_usage(
     ask = route(reservation("a", 7, owner="hep", **more), NETWORK)
     one.admit(AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="tester"), T0)
     url = make_url(database_url).set(drivername="postgresql").render_as_string(hide_password=False)
-    asked = ("SELECT pair, owner, entry FROM flow ORDER BY pair", "SELECT windows, volume_bits FROM entry")
+    asked = ("SELECT * FROM flow ORDER BY pair", "SELECT windows, volume_bits FROM entry")
     with psycopg.connect(url) as connection:
         before = [connection.execute(text).fetchall() for text in asked]
     migrate(database_url, "0002")

@@ -200,6 +200,17 @@ def test_linux_routers_leave_nothing_to_ask_under_the_lock() -> None:
     assert PlatformLimits(where).condition(route(reservation("a", 8_000), where)) is None
 
 
+def test_what_a_domain_classified_before_it_was_over_provisioned_is_asked_of_too() -> None:
+    """Those flows are classified further on by now, and their entries still name the device that did it."""
+    where = line_network(platform="cisco-mqc")
+    alpha = where.domains["alpha"].model_copy(update={"over_provisioned": True})
+    now = where.model_copy(update={"domains": {**where.domains, "alpha": alpha}})
+    for network_then, devices in ((where, {"r1"}), (now, {"r1", "r2"})):
+        condition = PlatformLimits(network_then).condition(route(reservation("a", 8_000), network_then))
+        assert condition is not None
+        assert (condition.devices, condition.few) == (devices, FEW_FLOWS)
+
+
 @st.composite
 def slots(draw: st.DrawFn) -> list[tuple[Window, ...]]:
     """Windows of several entries, each in order of time and apart."""
