@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.admission import decisions, durable, indexes
+from benchmarks.admission import decisions, durable, edges, indexes
 from benchmarks.common import Figure, Say, postgres
 
 QUICK = [1_000, 10_000]
@@ -19,5 +19,7 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
         with postgres() as url:
             for live in sizes:
                 yield from part.measure(url, live, say, seconds)
+    with postgres() as url:
+        yield from edges.measure(url, 10_000, say, seconds)
     with postgres() as url:
         yield from indexes.measure(url, sizes[min(2, len(sizes) - 1)], say)

@@ -10,7 +10,7 @@ from benchmarks.admission.peers import copy_rows
 from benchmarks.admission.workload import NOW, PATH_LENGTH, RESOURCES, Bookings
 from slotcar.ledger.model import AdmissionRequest
 from slotcar.ledger.rows import paths_json
-from slotcar.path.flow import flow_matches
+from slotcar.policy.flows import Claim
 
 _PATH = [f"p{hop}" for hop in range(PATH_LENGTH)]
 _RATES = f"array_fill(rate_bps, ARRAY[{PATH_LENGTH}])"
@@ -25,6 +25,10 @@ SELECT number, 'r-live-' || number, 'bench', 'live-' || number, 'committed', 1,
     ARRAY[{", ".join(f"(%(names)s::text[])[{hop} + 1]" for hop in _PATH)}], {_RATES}, '{{}}',
     start_us, end_us, 1, rate_bps * ((end_us - start_us) / 1000000), NULL, %(now)s, %(now)s
 FROM live
+"""
+_FLOWS = """
+INSERT INTO flow (pair, source_port, destination_port, device, owner, entry, start_us, end_us)
+SELECT %s, %s, %s, %s, 'bench', number, start_us, end_us FROM live
 """
 # Resources are numbered from 1, in the order of `RESOURCES`.
 _OCCUPANCY = f"""
@@ -53,8 +57,8 @@ def fill_ledger(url: str, live: Bookings, like: AdmissionRequest) -> None:
         }
         connection.execute(_ENTRIES, parameters)
         connection.execute(_OCCUPANCY)
-        for match in flow_matches(like.reservation, like.paths):
-            connection.execute("INSERT INTO flow SELECT %s, 'bench', number FROM live", (match.pair,))
+        for flow in Claim(like.reservation, like.paths).flows:
+            connection.execute(_FLOWS, (*flow.packets, flow.device))
         connection.execute("UPDATE head SET sequence = %(n)s, entry_number = %(n)s", {"n": len(live)})
         connection.commit()
         connection.autocommit = True
