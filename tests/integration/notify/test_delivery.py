@@ -193,7 +193,8 @@ def test_one_of_two_delivers_and_the_other_takes_over(ledger: Ledger, add: Add) 
         assert sorted(delivered) == [0, 20]
         (first_leads if delivered[0] else second_leads).clear()
         tell(ledger, *["r-a"] * 5)
-        wait_for(lambda: len(receiver.got) == 25, "the other one's")
+        # A message is there before its sender has counted it.
+        wait_for(lambda: not ledger.webhooks.backlogs() and len(receiver.got) >= 25, "the other one's")
         assert receiver.numbers() == list(range(1, 26))
         assert sorted(one.counts.delivered[hook] for one in (first, second)) == [5, 20]
 
