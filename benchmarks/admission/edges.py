@@ -30,7 +30,7 @@ MOST = 3_000
 
 
 def measure(url: str, live: int, say: Say, seconds: float) -> Iterator[Figure]:
-    """With as many live as said, on one router in a hundred each; of `RATE_BPS`, for up to two days within a month."""
+    """With so many live, each at one of the routers and of `RATE_BPS`, for up to two days within a month."""
     own, linux = (_pace(url, platform, live, say, seconds) for platform in ("cisco-mqc", "linux-tc"))
     yield from figures(
         f"durable admissions at {count(live)} live, {ROUTERS} cisco-mqc routers, {CLIENTS} clients",

@@ -210,6 +210,8 @@ class BatchEntries:
         ]
         names = "questions", "devices", "starts_us", "ends_us"
         self._flows_at |= {one: [] for one in listed}
+        if not rows_asked:  # no devices, no flows
+            return
         for question, number, *flow in read(self._connection, READ_FLOWS_AT, _columns(names, rows_asked)):
             self._flows_at[listed[question]].append((number, ReservedFlow(*flow)))
 

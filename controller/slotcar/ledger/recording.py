@@ -21,8 +21,9 @@ def ask(transaction: Transaction, entry: Entry, condition: Condition | None) -> 
         return
     entries = transaction.entries
     beside = entries.flows_beside(entry, condition.devices)
-    at_once = len(entry.flows) + most_at_once(entry, [flow for _, flow in beside])
-    packets = {flow.packets for flow in entry.flows}
+    own = entries.flows_of(entry)
+    at_once = len(own) + most_at_once(entry, [flow for _, flow in beside])
+    packets = {flow.packets for flow in own}
     if at_once <= condition.few and not any(flow.packets in packets for _, flow in beside):
         return
     start, end = entry.reservation.start, entry.reservation.end

@@ -42,8 +42,8 @@ class DeviceHealth:
 
         Args:
             kind: of the event that tells it.
-            of_this_machine: nothing reached the device, as there was no room here: that costs it nothing, and is over as
-                soon as somebody has made room.
+            of_this_machine: nothing reached the device, for a reason of this machine such as a full disk: trying again
+                costs the device nothing, and the reason may be over at any time.
         """
         before = self._set_aside.get(name)
         wait = min(LAST_RETRY, before.wait * 2) if before and not of_this_machine else FIRST_RETRY

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import psycopg
 import pytest
@@ -11,22 +10,11 @@ import pytest
 from slotcar.ledger import Ledger, reading
 from slotcar.ledger.model import Entry, State, Terms
 from slotcar.timebase import to_us
+from tests.support.many import add_copies, rows_looked_at
 from tests.support.requests import RESOURCES, T0, at, request, reservation
 
 #: Live, and to begin within months.
 COMING = 3_000
-_MORE = """
-    INSERT INTO entry (number, handle, owner, name, state, version, document, paths, resources, amounts, labels, start_us,
-        end_us, windows, volume_bits, created_at, changed_at)
-    SELECT 1000 + series, handle || series, owner, name || series, state, version, document, paths, resources, amounts,
-        labels, start_us + series * 3600000000, end_us + series * 3600000000, windows, volume_bits, created_at, changed_at
-    FROM entry, generate_series(1, %s) AS series WHERE name = 'later'
-"""
-
-
-def rows_looked_at(plan: dict[str, Any]) -> int:
-    own = sum(int(plan.get(key, 0)) for key in ("Actual Rows", "Rows Removed by Filter"))
-    return own + sum(rows_looked_at(one) for one in plan.get("Plans", ()))
 
 
 @pytest.mark.parametrize("statement", [reading.READ_DUE, reading.READ_RUN_OUT], ids=["due", "run out"])
@@ -37,7 +25,7 @@ def test_few_are_looked_at(ledger: Ledger, database_url: str, statement: str) ->
     held = ledger.admit(request(reservation("held", 10, 40, 60), hold_until=at(5)), T0)
     assert isinstance(held, Entry)
     with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute(_MORE, (COMING,))
+        add_copies(connection, "later", COMING)
         connection.execute("ANALYZE entry")
         asked = {"now": at(20), "now_us": to_us(at(20))}
         (plans,) = connection.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + statement, asked).fetchone() or ([],)

@@ -23,7 +23,7 @@ from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Endpoint
 from slotcar.timebase import to_us
 from slotcar.vocabulary import Direction, Service
-from tests.integration.ledger.test_expiring import rows_looked_at
+from tests.support.many import add_copies, rows_looked_at
 from tests.support.networks import line_network
 from tests.support.postgres import migrate
 from tests.support.requests import T0, at, reservation, transfer
@@ -78,6 +78,14 @@ def test_flows_of_a_service_without_a_rate_count(book: Ledger) -> None:
     for name in "abcd":
         admit(book, name, checked, service=Service.QBSS, rate_bps=0)
     assert checked.beside == {"d": ["a", "b", "c"]}
+
+
+def test_a_condition_of_no_device_is_about_nobody(book: Ledger) -> None:
+    checked = Checked()
+    nowhere = replace(checked.condition, devices=frozenset[str](), few=0)
+    assert isinstance(book.admit(replace(asked("a"), condition=nowhere), T0), Entry)
+    assert isinstance(book.admit(replace(asked("b"), condition=nowhere), T0), Entry)
+    assert checked.beside == {"a": [], "b": []}
 
 
 def test_what_is_no_longer_live_does_not_count(book: Ledger) -> None:
@@ -139,13 +147,6 @@ def test_a_moved_reservation_counts_where_it_is(book: Ledger) -> None:
 
 #: Live, an hour each, within months.
 MANY = 3_000
-_MORE = """
-    INSERT INTO entry (number, handle, owner, name, state, version, document, paths, resources, amounts, labels, start_us,
-        end_us, windows, volume_bits, created_at, changed_at)
-    SELECT 1000 + series, handle || series, owner, name || series, state, version, document, paths, resources, amounts,
-        labels, start_us + series * 3600000000, end_us + series * 3600000000, windows, volume_bits, created_at, changed_at
-    FROM entry, generate_series(1, %s) AS series
-"""
 _THEIR_FLOWS = """
     INSERT INTO flow (pair, source_port, destination_port, device, owner, entry, start_us, end_us)
     SELECT pair, source_port, destination_port, 'r' || entry.number % 30, flow.owner, entry.number, entry.start_us,
@@ -158,7 +159,7 @@ def test_few_are_looked_at(book: Ledger, database_url: str) -> None:
     """Of those that one of 30 routers classifies, and that are not over before."""
     admit(book, "a")
     with psycopg.connect(database_url, autocommit=True) as connection:
-        connection.execute(_MORE, (MANY,))
+        add_copies(connection, "a", MANY)
         connection.execute(_THEIR_FLOWS)
         connection.execute("ANALYZE flow")
         begin = to_us(at(60 * 1_000))
