@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from slotcar.auth import access
 from slotcar.auth.tokens import Caller
 from slotcar.broker.requests import SOLVER, Requests
-from slotcar.ledger.model import AdmissionRequest, Cancellation
+from slotcar.ledger.model import AdmissionRequest, Cancellation, Entry
 from slotcar.planning.errors import StalePlan, require_no_refusal
 from slotcar.planning.matching import match
 from slotcar.planning.plan import Applied, Plan, make_plan, network_digest
-from slotcar.planning.promises import Promises
+from slotcar.planning.promises import Promises, is_over
 from slotcar.planning.request_limits import require_few_windows
 from slotcar.planning.routing import RoutedReservation, hops_of, route, routed_ways
 from slotcar.planning.source import Source
@@ -80,17 +80,25 @@ class Files(Requests):
             access.owner_for(caller, owner)
         if not plan.steps:
             return Applied((), 0, 0, 0)
-        doing = [step for step in plan.steps if step.action is not Action.NO_OP]
+        left = [step for step in plan.steps if not is_over(step, self._entry_of(step, caller), now)]
+        doing = [step for step in left if step.action is not Action.NO_OP]
         changes = [self._change_of(step, caller, now) for step in doing]
-        entries = self.ledger.apply(changes, now, actor=caller.name, basis=Promises(plan, now))
+        basis = Promises(replace(plan, steps=tuple(left)), now)
+        entries = self.ledger.apply(changes, now, actor=caller.name, basis=basis)
         actions = [step.action for step in doing]
         return Applied(entries, *(actions.count(one) for one in (Action.CREATE, Action.CHANGE, Action.CANCEL)))
 
+    def _entry_of(self, step: PlanStep, caller: Caller) -> Entry | None:
+        """The entry that a step changes or cancels, where the caller may; None for one that creates or leaves alone."""
+        if step.handle is None or step.action is Action.NO_OP:
+            return None
+        entry = self._changeable(step.handle, caller)
+        if entry.reservation.key != step.key:
+            raise StalePlan(f"{step.handle} is not {'/'.join(step.key)}: make the plan again")
+        return entry
+
     def _change_of(self, step: PlanStep, caller: Caller, now: datetime) -> AdmissionRequest | Cancellation:
         """What the ledger is asked for a step of a plan, which may have been written by anybody."""
-        entry = None if step.handle is None else self._changeable(step.handle, caller)
-        if entry is not None and entry.reservation.key != step.key:
-            raise StalePlan(f"{step.handle} is not {'/'.join(step.key)}: make the plan again")
         if step.reservation is None or step.action is Action.CANCEL:
             assert step.handle is not None
             return Cancellation(step.handle)

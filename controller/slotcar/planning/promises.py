@@ -1,7 +1,8 @@
 """What a plan rests on and what it promised, against the ledger as it is when the plan is applied. Pure (ADR 33).
 
 A plan holds while its own reservations are as it saw them, its set has no others, and the same comes of it: the state, the
-path, the slots, who moves. What strangers reserve, change or cancel meanwhile does not concern it otherwise.
+path, the slots, who moves. What strangers reserve, change or cancel meanwhile does not concern it otherwise, and neither
+does that something ended which it leaves alone or cancels.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from slotcar.ledger.batch import Labelled
-from slotcar.ledger.model import Entry, State
+from slotcar.ledger.model import OCCUPYING, Entry, State
 from slotcar.planning.matching import SET_LABEL, compare, live
 from slotcar.planning.plan import Plan
 from slotcar.planning.routing import hops_of
@@ -19,6 +20,19 @@ from slotcar.planning.step import Action, PlanStep, seen_of
 from slotcar.reservation.model import Reservation
 
 Key = tuple[str, str]
+
+
+def is_over(step: PlanStep, entry: Entry | None, now: datetime) -> bool:
+    """Whether nothing is left to be done or promised for a step, because its reservation has ended by itself since.
+
+    Args:
+        entry: the one that the step cancels.
+    """
+    if step.action is Action.NO_OP:
+        return step.reservation is not None and step.reservation.end <= now
+    if step.action is not Action.CANCEL or entry is None:
+        return False
+    return entry.state in (State.ENDED, State.TIMED_OUT) or (entry.state in OCCUPYING and not live([entry], now))
 
 
 @dataclass(frozen=True, slots=True)

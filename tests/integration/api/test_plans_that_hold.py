@@ -112,6 +112,35 @@ def test_a_plan_is_applied_once(broker: Broker) -> None:
     refuses(broker, plan, f"hep/new is there by now ({entry_named(broker, 'new').handle})", "make the plan again")
 
 
+@pytest.mark.parametrize("recorded", [False, True], ids=["just-over", "recorded-as-ended"])
+def test_what_a_plan_cancels_or_leaves_alone_may_end_by_itself(broker: Broker, recorded: bool) -> None:
+    short = {"start": iso(START), "duration": "PT1H"}
+    later = {"start": iso(START + timedelta(hours=5)), "duration": "PT1H"}
+    applied(broker, small("gone", **short), small("same", **short), small("old", **later))
+    plan = planned(broker, small("same", **short), small("new", **later))
+    over = START + timedelta(hours=1)
+    if recorded:
+        broker.ledger.expire(over)
+    done = broker.apply(plan, OPERATOR, over)
+    assert (done.created, done.changed, done.cancelled) == (1, 0, 1)
+    assert {one.reservation.name for one in broker.ledger.list(Filter(states=[State.CANCELLED]))} == {"old"}
+    with pytest.raises(StaleLedger, match="hep/new is there by now"):
+        broker.apply(plan, OPERATOR, over)
+
+
+def test_what_a_plan_changes_may_not_end_and_what_it_cancels_may_not_be_cancelled_by_another(broker: Broker) -> None:
+    short = {"start": iso(START), "duration": "PT1H"}
+    applied(broker, small("gone", **short), small("grown", **short))
+    change = planned(broker, small("gone", **short), small("grown", **short | {"duration": "PT2H"}))
+    cancel = planned(broker, small("grown", **short))
+    over = START + timedelta(hours=1)
+    with pytest.raises(StaleLedger, match="hep/grown is not"):
+        broker.apply(change, OPERATOR, over)
+    broker.ledger.transition(entry_named(broker, "gone").handle, State.CANCELLED, NOW, actor="somebody")
+    with pytest.raises(StaleLedger, match="hep/gone is not"):
+        broker.apply(cancel, OPERATOR, over)
+
+
 def test_nothing_but_unchanged_steps_is_asked_for_too(broker: Broker) -> None:
     applied(broker, small("same"))
     plan = planned(broker, small("same"))
