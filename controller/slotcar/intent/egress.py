@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from slotcar.admission.arithmetic import scaled_up
@@ -67,8 +67,8 @@ def load_of(
         asked = entry.reservation
         if asked.service is Service.IP_PREMIUM:
             slot = one.slot
-            rates = [(slot.rate_bps(way),) for way in asked.direction.ways]
-            _add_bursts(load.premium_burst_bytes, asked, entry.paths, rates, network, devices)
+            for way, path in zip(asked.direction.ways, entry.paths, strict=True):
+                _add_bursts(load.premium_burst_bytes, asked, path, (slot.rate_bps(way),), network, devices)
     return load
 
 
@@ -79,34 +79,34 @@ def load_of_crowds(crowds: Iterable[Crowd], network: Network, devices: Collectio
         for resource, amount in one.amounts.items():
             load.rate_bps[resource] = load.rate_bps.get(resource, 0) + amount
         if one.service is Service.IP_PREMIUM:
-            _add_bursts(load.premium_burst_bytes, one, one.paths, one.rates_bps.values(), network, devices)
+            for path, rates_bps in zip(one.paths, one.rates_bps.values(), strict=True):
+                _add_bursts(load.premium_burst_bytes, one, path, rates_bps, network, devices)
     return load
 
 
 def _add_bursts(
     bursts: dict[InterfaceId, int],
     asked: Policed,
-    paths: Iterable[Path],
-    rates_bps: Iterable[Sequence[int]],
+    path: Path,
+    rates_bps: Iterable[int],
     network: Network,
     devices: Collection[str] | None,
 ) -> None:
-    """Of one or more that take the same paths; `rates_bps` are of each of them, in each reserved direction."""
-    size = asked.packet_size_bytes
-    for path, rates in zip(paths, rates_bps, strict=True):
-        ingress = first_ingress(path, network)
-        if ingress is None:
+    """Of one or more that take the same path; `rates_bps` has the rate of each of them."""
+    ingress = first_ingress(path, network)
+    if ingress is None:
+        return
+    device, size = network.devices[ingress.device], asked.packet_size_bytes
+    own = [committed(asked, rate_bps, device)[1] for rate_bps in rates_bps if rate_bps]
+    if not own:
+        return
+    for hop in path.hops:
+        egress = hop.egress
+        if devices is not None and egress.device not in devices:
             continue
-        device = network.devices[ingress.device]
-        own = [committed(asked, rate_bps, device)[1] for rate_bps in rates if rate_bps]
-        if not own:
-            continue
-        for hop in path.hops:
-            if devices is not None and hop.device not in devices:
-                continue
-            egress = hop.egress
-            wire_bytes = size + network.interface(egress).overhead_bytes
-            bursts[egress] = bursts.get(egress, 0) + sum([scaled_up(burst, wire_bytes, size) for burst in own])
+        wire_bytes = size + network.interface(egress).overhead_bytes
+        added = [scaled_up(burst, wire_bytes, size) for burst in own]
+        bursts[egress] = bursts.get(egress, 0) + sum(added)
 
 
 def egress_of(interface: Interface, load: Load) -> Egress:

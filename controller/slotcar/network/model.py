@@ -28,6 +28,9 @@ class InterfaceId(Frozen):
     device: str
     name: str
 
+    def __hash__(self) -> int:
+        return hash((self.device, self.name))  # half of pydantic's time: an interface is the key of most sums
+
     def __str__(self) -> str:
         return f"{self.device}:{self.name}"
 
