@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,12 @@ class Controller:
             raise LabError(
                 f"the controller at {self.address} does not answer: {error}; see {self.folder}/controller.log"
             ) from error
+
+    def first_turn_s(self) -> float:
+        """How long its first turn took, from the lead to the last device that was read back."""
+        events = self.get("/v1/events?limit=1000")["items"]
+        first_at = {event["kind"]: datetime.fromisoformat(event["at"]) for event in events}
+        return (first_at["push.verified"] - first_at["controller.leading"]).total_seconds()
 
     def settled(self) -> bool:
         """Whether it leads and every device has what is wanted now."""

@@ -14,7 +14,7 @@ from slotcar_lab.experiments.model import Verdict
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.lab.conftest import free_base
 
-pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
 LOSSES = (
     "packets of the background lost at planned reductions",
     "packets of the foregrounds lost while they are reserved",

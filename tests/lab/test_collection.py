@@ -16,7 +16,7 @@ from tests.lab.slots import policed
 from tests.support.controllers import slotcar
 from tests.support.own_ansible import OwnAnsible
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.lab
 FLOW = (*slots.FLOW, "--owner", "collection")
 
 

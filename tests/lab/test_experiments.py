@@ -16,7 +16,7 @@ from slotcar_lab.experiments.model import Result, Verdict
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.lab.conftest import free_base
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.lab
 ATTEMPTS = 3
 
 

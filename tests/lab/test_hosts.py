@@ -17,7 +17,7 @@ from slotcar_lab.control import Lab
 from tests.lab.conftest import INVENTORY
 from tests.support.controllers import Controller, wait_for
 
-pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
 CGROUPS = "/sys/fs/cgroup"
 #: The greatest number that a process can have; none has it here.
 GONE = 4_194_303

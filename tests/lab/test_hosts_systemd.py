@@ -20,7 +20,7 @@ from tests.lab.conftest import ROOT
 from tests.lab.systemd_guest import CGROUPS, INVENTORY, batch, kept, sh, show, start_unit, systemd_guest, until_kept
 from tests.support.controllers import Controller, wait_for
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.lab
 SLICE = f"{CGROUPS}/slotcar.slice/slotcar-g_one.slice"
 #: The greatest number that a process can have; none has it here.
 GONE = 4_194_303

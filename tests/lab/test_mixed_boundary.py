@@ -31,7 +31,6 @@ def site(lab: Lab, state_dir: Path, tmp_path: Path) -> Iterator[MixedSite]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_four_families_begin_and_end_at_the_same_boundary(
     lab: Lab, alone: None, site: MixedSite, tmp_path: Path
 ) -> None:

@@ -14,7 +14,7 @@ from slotcar_lab.requirements import Backend
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.lab.conftest import free_base
 
-pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 
 def test_a_flow_keeps_its_rate_with_both_and_not_with_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,6 @@ def test_the_role_of_hosts_passes_its_scenario_and_leaves_no_cgroup(lab: Lab, al
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_the_role_of_hosts_passes_its_scenario_with_systemd_and_a_disk(tmp_path: Path) -> None:
     with systemd_guest(tmp_path / "systemd") as guest:
         before = kept(guest)

@@ -20,7 +20,7 @@ from tests.support.ahead import armed_ahead
 from tests.support.controllers import Controller, wait_for
 from tests.support.postgres import pull_the_plug
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.lab
 PORT, PAYLOAD_BYTES = 5001, 64
 #: An emulated machine of two cores forwards some 5,000 packets a second over four routers, and has pushes to do beside.
 PACKETS_PS = 1_500

@@ -18,7 +18,7 @@ from slotcar_lab.traffic import Flow, start_udp
 from tests.lab.slots import policed, wait_not_policed
 from tests.support.controllers import Controller, wait_for
 
-pytestmark = [pytest.mark.lab, pytest.mark.slow]
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(1800)]
 OWNER = "ways"
 PAYLOAD_BYTES, PACKET_BYTES = 972, 1_000
 OPEN_S = 900

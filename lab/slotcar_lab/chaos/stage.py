@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from slotcar_lab.chaos import faults
-from slotcar_lab.chaos.audit import WrongClock, seconds
+from slotcar_lab.chaos.audit import WrongClock
 from slotcar_lab.chaos.controllers import Controllers
 from slotcar_lab.chaos.faults import Clock, Disk
 from slotcar_lab.control import Lab
@@ -305,10 +305,8 @@ class Stage:
         return NOBODY
 
     def turn_s(self) -> float:
-        """How long the first turn took, from the lead to the last device that was read back."""
-        events = self.any().get("/v1/events?limit=1000")["items"]
-        first_at = {event["kind"]: seconds(event["at"]) for event in events}
-        return first_at["push.verified"] - first_at["controller.leading"]
+        """How long the first turn took of who leads."""
+        return self.any().first_turn_s()
 
     def ledger(self) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = self.any().get("/v1/reservations?limit=1000")["items"]

@@ -53,7 +53,6 @@ def kept(session: Session, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_a_first_day_and_a_night_shift(session: Session, tmp_path: Path) -> None:
     reservations = tmp_path / "reservations"
     reservations.mkdir()

@@ -15,7 +15,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.slow  # in short: tests/unit/test_readme.py looks where every link leads
-@pytest.mark.timeout(900)
 def test_the_site_builds_and_can_be_searched(tmp_path: Path) -> None:
     programs = tmp_path / "venv" / "bin"
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)

@@ -31,7 +31,6 @@ def site(tmp_path: Path) -> Iterator[MixedSite]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_all_families_begin_and_end_at_the_same_boundary(site: MixedSite, tmp_path: Path, database_url: str) -> None:
     with open_ledger(database_url, tmp_path, migrate=True):
         state_dir = tmp_path / "controller"
