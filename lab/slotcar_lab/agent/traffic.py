@@ -246,6 +246,7 @@ def udp_receive(spec: dict[str, Any]) -> None:
             meter.tick()
             if count < BATCH:
                 time.sleep(NAP_S)
+        meter.tick()
         meter.final(overflowed=overflowed(spec["port"]))
 
 
