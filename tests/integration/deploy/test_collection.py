@@ -66,7 +66,7 @@ def test_a_router_is_read_by_an_ansible_that_has_no_slotcar(own: OwnAnsible, tmp
 
 
 def test_ansible_documents_the_plugins(own: OwnAnsible) -> None:
-    for name in ("slotcar_linux", "slotcar_fanout"):
+    for name in ("slotcar_linux", "slotcar_fanout", "slotcar_preflight"):
         assert f"slotcar.broker.{name}:" in own.run("doc", "-t", "module", f"slotcar.broker.{name}")
 
 
