@@ -5,12 +5,14 @@ from __future__ import annotations
 import typing
 from dataclasses import dataclass
 
-from slotcar.ledger.model import Entry
 from slotcar.managers import Allocation
 from slotcar.network.model import InterfaceId
 from slotcar.path.flow import FlowMatch as FlowMatch
-from slotcar.reservation.model import Slot
 from slotcar.vocabulary import Service
+
+if typing.TYPE_CHECKING:
+    from slotcar.ledger.model import Entry
+    from slotcar.reservation.model import Slot
 
 
 class Active(typing.Protocol):

@@ -5,25 +5,38 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from slotcar.platforms import renderer_of
-from slotcar.platforms.model import RefusedPart
+from slotcar.platforms.model import Configuration, RefusedPart
 from slotcar.rollout.device_folder import DeviceFolder
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`apply` turns what the device has into what is wanted; `refused` is what it did not do of what it has."""
+    """`apply` turns what the device has into what is wanted."""
 
-    before: str
-    after: str
+    running: Configuration
+    wanted: Configuration
     apply: tuple[str, ...]
-    refused: tuple[RefusedPart, ...] = field(default=(), compare=False)
+
+    @property
+    def before(self) -> str:
+        return self.running.text
+
+    @property
+    def after(self) -> str:
+        return self.wanted.text
+
+    @property
+    def refused(self) -> tuple[RefusedPart, ...]:
+        """What the device did not do of what it has."""
+        return self.running.refused
 
     @property
     def equal(self) -> bool:
-        return not self.apply and self.before == self.after
+        # Equal objects have equal lines, which need not be printed for it.
+        return not self.apply and (self.running.objects == self.wanted.objects or self.running == self.wanted)
 
     @property
     def difference(self) -> str:
@@ -47,4 +60,4 @@ def compare(folder: DeviceFolder, target: str, outputs: Mapping[str, str]) -> Co
     renderer = renderer_of(device)
     running = renderer.running(outputs, device)
     wanted = renderer.stored(folder.lines(target) if target else (), device)
-    return Comparison(running.text, wanted.text, renderer.change(running, wanted, device).apply, running.refused)
+    return Comparison(running, wanted, renderer.change(running, wanted, device).apply)

@@ -59,4 +59,6 @@ class IosRenderer:
         """
         old, new = ios_of(before), ios_of(after)
         self.check_clear(device.name, before.foreign, new)
+        if old == new:
+            return Change.between(before, after, (), ())
         return Change.between(before, after, self.change_lines(old, new), self.change_lines(new, old))
