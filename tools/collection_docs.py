@@ -6,6 +6,7 @@ Usage: `python tools/collection_docs.py FOLDER`. `make generate` writes them int
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any
 import yaml
 
 TOP = Path(__file__).resolve().parents[1]
+#: Ansible's markup for a word of code, an option and a returned value.
+_MARKUP = re.compile(r"\b(?:C|O|RV)\(([^)]+)\)")
 
 
 def pages() -> dict[str, str]:
@@ -53,7 +56,7 @@ def _plugin(path: Path) -> str:
     }
     doc = yaml.safe_load(str(texts["DOCUMENTATION"]))
     lines = [f"# Plugin slotcar.broker.{path.stem}", "", f"{doc['short_description']}.", ""]
-    lines += [f"- {sentence}" for sentence in doc["description"]]
+    lines += [f"- {_markdown(sentence)}" for sentence in doc["description"]]
     lines += ["", *_options(doc["options"]), "", "```yaml", str(texts["EXAMPLES"]).strip(), "```"]
     return "\n".join(lines) + "\n"
 
@@ -66,9 +69,13 @@ def _options(options: Mapping[str, Any]) -> Iterator[str]:
     for name, one in options.items():
         default = "required" if one.get("required") else f"`{one['default']!r}`" if "default" in one else ""
         words = one["description"]
-        text = " ".join(words) if isinstance(words, list) else words
+        text = _markdown(" ".join(words) if isinstance(words, list) else words)
         choices = f" One of {', '.join(f'`{choice}`' for choice in one['choices'])}." if "choices" in one else ""
         yield f"| `{name}` | {one['type']} | {default} | {text}{choices} |"
+
+
+def _markdown(text: str) -> str:
+    return _MARKUP.sub(r"`\1`", text)
 
 
 def main(folder: str) -> None:

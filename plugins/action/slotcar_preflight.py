@@ -29,9 +29,10 @@ class ActionModule(ActionBase):
                 "targets": {"type": "dict", "default": {}},
             }
         )
-        missing = [*_unnamed(task_vars), *_without_folder(arguments), *_wrong_target(arguments)]
-        if missing:
-            result.update(failed=True, msg=f"Nothing was touched: {'; '.join(missing)}.")
+        given = {name: arguments[name] for name in self._task.args}
+        problems = [*_wrong_names(task_vars), *_wrong_folder(given), *_wrong_target(given)]
+        if problems:
+            result.update(failed=True, msg=f"Nothing was touched: {'; '.join(problems)}.")
             return result
         devices, sources = (task_vars[name] for name in ("ansible_play_hosts_all", "ansible_inventory_sources"))
         result["msg"] = (
@@ -42,8 +43,8 @@ class ActionModule(ActionBase):
         return result
 
 
-def _unnamed(task_vars):
-    """To Ansible no limit is every host, and an empty inventory (`-i ""`) is the current folder."""
+def _wrong_names(task_vars):
+    """What is wrong with the inventory and the limit. To Ansible no limit is every host, and `-i ""` the current folder."""
     playbooks = task_vars["playbook_dir"]
     no_inventories = (os.environ.get("PWD", ""), playbooks, str(Path(playbooks).parent))
     folders = [source for source in task_vars["ansible_inventory_sources"] if source in no_inventories]
@@ -58,15 +59,15 @@ def _unnamed(task_vars):
         yield f"the inventory has no {', '.join(unknown)}"
 
 
-def _without_folder(arguments):
-    revision = arguments["revision"]
-    if arguments["state_dir"] == "":
+def _wrong_folder(given):
+    revision = given.get("revision")
+    if "state_dir" in given and not given["state_dir"]:
         yield "SLOTCAR_STATE_DIR is not set: it names the folder of the state of the controller"
     elif not (revision and Path(revision).is_dir()):
         yield f"there is no folder {revision or 'named: say -e slotcar_revision=FOLDER'}"
 
 
-def _wrong_target(arguments):
-    target, targets = arguments["target"], arguments["targets"]
-    if target is not None and target not in targets:
-        yield f"slotcar_emergency_to is {target}, and can be {', '.join(targets)}"
+def _wrong_target(given):
+    targets = given.get("targets", {})
+    if "target" in given and given["target"] not in targets:
+        yield f"slotcar_emergency_to is {given['target']}, and can be {', '.join(targets) or 'nothing in this play'}"

@@ -37,10 +37,15 @@ def play(folder: Path, name: str, *arguments: str, cwd: Path = ROOT, **environme
             ("-i", LAB, "--limit", "anl-edge,anl-egde", "-e", "slotcar_emergency_to=befor"),
             "has no anl-egde;",
         ),
+        (
+            EMERGENCY,
+            ("-i", LAB, "--limit", "anl-edge", "-e", '{"slotcar_emergency_to": null}'),
+            "slotcar_emergency_to is None, and can be good, before, unmanaged",
+        ),
         ("rollback", ("-i", LAB, "--limit", "", "-e", f"slotcar_revision={ROOT}"), "no device is named"),
         ("push", ("-i", LAB, "--limit", "anl-edge"), "slotcar_revision=FOLDER"),
     ],
-    ids=["no-inventory", "no-device", "no-state", "unknown-device", "empty-limit", "no-revision"],
+    ids=["no-inventory", "no-device", "no-state", "unknown-device", "no-target", "empty-limit", "no-revision"],
 )
 def test_a_play_refuses_what_nobody_named(tmp_path: Path, name: str, arguments: tuple[str, ...], words: str) -> None:
     code, printed = play(tmp_path, name, *arguments)
