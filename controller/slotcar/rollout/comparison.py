@@ -35,8 +35,7 @@ class Comparison:
 
     @property
     def equal(self) -> bool:
-        # Equal objects have equal lines, which need not be printed for it.
-        return not self.apply and (self.running.objects == self.wanted.objects or self.running == self.wanted)
+        return not self.apply and self.running == self.wanted
 
     @property
     def difference(self) -> str:
