@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterable
 
 import pytest
 
 from slotcar_lab.control import Lab
 from slotcar_lab.errors import LabError
-from slotcar_lab.traffic import Sample, start_tcp, start_udp
+from slotcar_lab.traffic import INTERVAL_S, Flow, mean_bps, start_tcp, start_udp
 
 pytestmark = pytest.mark.lab
 VC_BPS = 60_000_000
@@ -17,12 +17,18 @@ VC_BPS = 60_000_000
 HEADER_BYTES = 42
 
 
-def mean_bps(samples: Iterable[Sample]) -> float:
-    """Over their time. Not sample by sample: an emulated machine without a turn on the processor counts nothing in one
-    sample and catches up in the next, which is the shorter for it.
+def assert_intervals(flow: Flow, count: int) -> None:
+    """The samples follow each other without a gap, and together they are so many intervals from the flow's beginning.
+
+    A receiver that had to wait for the processor notices an interval's end late; then one sample may be several.
     """
-    counted = [(sample.received_bps * sample.interval_s, sample.interval_s) for sample in samples]
-    return sum(bits for bits, _ in counted) / sum(interval_s for _, interval_s in counted)
+    samples = flow.samples()
+    begun_at = [sample.ended_at - sample.interval_s for sample in samples]
+    ended_at = [flow.started_at, *(sample.ended_at for sample in samples)]
+    assert begun_at == pytest.approx(ended_at[:-1], abs=1e-4)
+    intervals = [min(count, int((at - flow.started_at + 1e-4) / INTERVAL_S)) for at in ended_at]
+    assert all(earlier < later for earlier, later in itertools.pairwise(intervals))
+    assert intervals[-1] == count
 
 
 def test_a_flow_is_counted_interval_by_interval_on_this_machines_clock(lab: Lab) -> None:
@@ -33,13 +39,7 @@ def test_a_flow_is_counted_interval_by_interval_on_this_machines_clock(lab: Lab)
         totals = flow.wait(30)
     samples = flow.samples()
     assert asked < flow.started_at < samples[0].ended_at < samples[-1].ended_at < time.time() + 0.1
-    # Each interval begins where the one before ended, and together they are the flow's two seconds. A receiver that has
-    # to wait for the processor may notice the end of an interval later, so that there are fewer of them, and longer ones.
-    assert 1 < len(samples) <= 4
-    begun_at = [sample.ended_at - sample.interval_s for sample in samples]
-    ended_at = [flow.started_at, *(sample.ended_at for sample in samples)]
-    assert begun_at == pytest.approx(ended_at[:-1], abs=1e-4)
-    assert ended_at[-1] >= flow.started_at + 2 - 1e-4
+    assert_intervals(flow, 4)
     assert sum(sample.packets for sample in samples) <= totals.received_packets <= totals.sent_packets
     assert totals.overflowed_packets == 0
     assert totals.sent_packets + totals.skipped_packets <= 2_001
@@ -100,7 +100,7 @@ def test_a_flow_that_never_arrives_counts_silence(lab: Lab) -> None:
     finally:
         lab.check("anl-edge", ["ip", "route", "del", "blackhole", "10.10.22.2/32"])
     assert {sample.received_bps for sample in flow.samples()} == {0.0}
-    assert sum(sample.interval_s for sample in flow.samples()) >= 1 - 1e-4
+    assert_intervals(flow, 2)
 
 
 def test_what_cannot_be_is_said(lab: Lab) -> None:

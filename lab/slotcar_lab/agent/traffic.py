@@ -174,6 +174,8 @@ class Meter:
         say(json.dumps(line))
 
     def final(self, **more: int) -> None:
+        """The totals, behind an interval that was over before this woke."""
+        self.tick()
         say(json.dumps({"final": True, "packets": self.packets, "octets": self.octets, **more}))
 
 
@@ -219,7 +221,6 @@ def udp_send(spec: dict[str, Any]) -> None:
             meter.packets += sent
             meter.octets += sent * payload_bytes
             meter.tick()
-        meter.tick()
         meter.final(skipped=max(0, int(pace.due(clock.duration_s)) - meter.packets))
 
 
@@ -246,7 +247,6 @@ def udp_receive(spec: dict[str, Any]) -> None:
             meter.tick()
             if count < BATCH:
                 time.sleep(NAP_S)
-        meter.tick()
         meter.final(overflowed=overflowed(spec["port"]))
 
 

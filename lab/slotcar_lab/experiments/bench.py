@@ -267,8 +267,7 @@ class Bench:
     def doubt_senders(self, flows: Sequence[traffic.Flow], start: float, end: float, part: float = 0.9) -> None:
         """Notes which senders did not send what they were to send between two instants: the machine was too busy."""
         for flow in flows:
-            inside = [s.received_bps for s in flow.sent() if start + s.interval_s <= s.ended_at <= end]
-            mean_bps = sum(inside) / len(inside) if inside else 0.0
+            mean_bps = traffic.mean_bps(s for s in flow.sent() if start + s.interval_s <= s.ended_at <= end)
             if mean_bps < part * flow.offered_bps:
                 self.doubts.append(
                     f"{flow.source} sent {mean_bps / 1e6:.2f} of {flow.offered_bps / 1e6:.2f} Mb/s to port {flow.port}"

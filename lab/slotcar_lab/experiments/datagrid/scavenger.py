@@ -47,8 +47,7 @@ def reserve(bench: Bench, file: Path) -> dict[str, tuple[str, ...]]:
 def mean_mbps(flow: traffic.Flow, start: float, end: float) -> float | None:
     """Mean payload rate received between two instants, Mb/s."""
     inside = [s for s in flow.samples() if start + s.interval_s - 0.01 <= s.ended_at <= end + 0.01]
-    seconds = sum(s.interval_s for s in inside)
-    return sum(s.received_bps * s.interval_s for s in inside) / seconds / 1e6 if seconds else None
+    return traffic.mean_bps(inside) / 1e6 if inside else None
 
 
 def streams(bench: Bench, file: Path, count: int) -> Ran:

@@ -21,5 +21,4 @@ def phase(slot: Slot) -> Phase:
 def mean_bps(samples: Sequence[traffic.Sample], during: Phase) -> float:
     """Mean rate of the samples that lie in the phase; 0 where none does."""
     inside = [s for s in samples if during.start <= s.ended_at - s.interval_s and s.ended_at <= during.end]
-    seconds = sum(s.interval_s for s in inside)
-    return sum(s.received_bps * s.interval_s for s in inside) / seconds if seconds else 0.0
+    return traffic.mean_bps(inside)
