@@ -61,10 +61,11 @@ class Controller:
         first_at = {event["kind"]: datetime.fromisoformat(event["at"]) for event in events}
         return (first_at["push.verified"] - first_at["controller.leading"]).total_seconds()
 
-    def settled(self) -> bool:
-        """Whether it leads and every device has what is wanted now."""
-        checks = {check["name"]: check["message"] for check in self.get("/readyz")["checks"]}
-        return "had what is wanted" in checks.get("reconcile", "")
+    def settled(self, since_s: float = 0.0) -> bool:
+        """Whether it leads and every device has what is wanted now, by readings since `since_s` (Unix time)."""
+        status = self.get("/v1/controller")
+        read_at = status["checked_at"] and datetime.fromisoformat(status["checked_at"]).timestamp()
+        return status["leading"] and status["settled"] and read_at is not None and read_at >= since_s
 
     def wait_settled(self, timeout_s: float) -> None:
         """

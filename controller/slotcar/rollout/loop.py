@@ -193,9 +193,8 @@ class ReconcileLoop:
         if turn.idle:
             self.retention.look(now)
             again = [self._replanning.look(entries, now)]
-        return wake_at(
-            turn, coming, [*self._pushing.health.retries(), *self._pushing.holds.ends(), *again], now, self.clock()
-        )
+        retries = [*self._pushing.health.retries(), *self._pushing.holds.ends(), *again]
+        return wake_at(self.pace, turn, coming, retries, now, self.clock())
 
     def _do(self, turn: Turn, entries: Sequence[Entry], now: datetime, began_s: float) -> bool:
         """False where the next turn is to follow at once."""

@@ -144,9 +144,12 @@ def next_turn(pace: Pace, progress: Progress, coming: Sequence[datetime], now: d
 
 
 def wake_at(
-    turn: Turn, coming: Sequence[datetime], retries: Collection[datetime], began: datetime, now: datetime
+    pace: Pace, turn: Turn, coming: Sequence[datetime], retries: Collection[datetime], began: datetime, now: datetime
 ) -> datetime:
     """When to look again at the latest after a turn in which all was done.
+
+    The next check of all devices comes `pace.check` after the last. Where a turn takes longer than that, the loop rests as
+    long as the turn took, and for `pace.check` at the most.
 
     Args:
         retries: when devices that were set aside are tried again, and when what else is due is.
@@ -154,7 +157,9 @@ def wake_at(
     """
     settled = [instant + SETTLE for instant in coming[:1]]
     leads = [instant - turn.lead for instant in coming if instant - turn.lead > began]
-    return min([now + LONGEST_SLEEP, *retries, *settled, *leads])
+    checked_at = turn.progress.doubted_all_at or began
+    check = max(checked_at + pace.check, now + min(now - began, pace.check))
+    return min([now + LONGEST_SLEEP, check, *retries, *settled, *leads])
 
 
 def lead_now(pace: Pace, progress: Progress) -> timedelta:

@@ -65,7 +65,7 @@ def play(stage: Stage, actions: Sequence[Action], baseline: dict[str, str], say:
         stage.wait_over()
         for name in NAMES:
             stage.processes.start(name)
-        left = _wait_quiet(stage)
+        left = _wait_quiet(stage, time.time())
         samples = watch.samples(time.time())
     outcome.changes = watch.changes
     outcome.findings += [*([left] if left else []), *stage.findings, *stage.processes.findings]
@@ -115,8 +115,11 @@ def _act(stage: Stage, action: Action, outcome: Outcome, say: Say) -> None:
     say(f"  {outcome.history[-1]}")
 
 
-def _wait_quiet(stage: Stage) -> str:
-    """Waits until nothing of the round is to come and the leader says that all devices have what is wanted."""
+def _wait_quiet(stage: Stage, since_s: float) -> str:
+    """Waits until nothing of the round is to come and all devices have what is wanted.
+
+    The leader says so by readings since `since_s`: it does not know at once that a router restarted.
+    """
     deadline = time.monotonic() + QUIET_S
     last = ""
     while time.monotonic() < deadline:
@@ -127,7 +130,7 @@ def _wait_quiet(stage: Stage) -> str:
                 continue
             leader = stage.leader()
             last = str(stage.controllers[leader].get("/readyz")["checks"]) if leader else "nobody leads"
-            if leader and stage.controllers[leader].settled():
+            if leader and stage.controllers[leader].settled(since_s):
                 return ""
         except LabError as error:
             last = str(error)

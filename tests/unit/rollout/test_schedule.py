@@ -18,6 +18,7 @@ from slotcar.rollout.schedule import (
     SETTLE,
     Pace,
     Progress,
+    Turn,
     armed_first,
     armed_until,
     boundaries_to_arm,
@@ -187,7 +188,22 @@ def test_the_loop_wakes_for_the_next_thing_that_is_due(
     coming_s: tuple[float, ...], retries_s: tuple[float, ...], expected_s: float
 ) -> None:
     turn = next_turn(PACE, RESTED, seconds(*coming_s), T0)
-    assert wake_at(turn, seconds(*coming_s), seconds(*retries_s), T0, T0) == seconds(expected_s)[0]
+    assert wake_at(PACE, turn, seconds(*coming_s), seconds(*retries_s), T0, T0) == seconds(expected_s)[0]
+
+
+@pytest.mark.parametrize(
+    ("checked_s", "took_s", "expected_s"),
+    [
+        pytest.param(0, 0, 10, id="the-next-check"),
+        pytest.param(-4, 1, 6, id="counts-from-the-last-check"),
+        pytest.param(-20, 3, 6, id="a-late-one-after-a-rest-as-long-as-the-turn"),
+        pytest.param(0, 25, 35, id="a-turn-longer-than-the-interval-is-followed-by-a-rest-of-the-interval"),
+    ],
+)
+def test_the_loop_wakes_for_the_next_check(checked_s: float, took_s: float, expected_s: float) -> None:
+    pace = replace(PACE, check=timedelta(seconds=10))
+    turn = Turn(replace(RESTED, doubted_all_at=seconds(checked_s)[0]), LEAD)
+    assert wake_at(pace, turn, (), (), T0, *seconds(took_s)) == seconds(expected_s)[0]
 
 
 def test_slow_turns_begin_earlier() -> None:
