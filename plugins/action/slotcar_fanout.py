@@ -42,6 +42,8 @@ class ActionModule(ActionBase):
                 "at": {"type": "float", "default": 0.0},
                 "instants": {"type": "dict", "default": {}},
                 "failures": {"type": "dict", "default": {}},
+                "preflight": {"type": "bool", "default": False},
+                "fail_on_failures": {"type": "bool", "default": False},
             }
         )
         if MISSING:
@@ -50,6 +52,11 @@ class ActionModule(ActionBase):
                 " names, or run the playbook with the ansible-playbook of the environment that slotcar is installed in"
             )
         step = arguments["step"]
+        if arguments["preflight"]:
+            preflight = self._preflight(arguments["revision"], task_vars)
+            if preflight.get("failed"):
+                return result | preflight
+            self._display.display(preflight["msg"])
         if step == "report":
             return self._with_failures(result, arguments["failures"], fails=True)
         failures, jobs = self._jobs(arguments, task_vars)
@@ -71,7 +78,23 @@ class ActionModule(ActionBase):
                 if one.changed
             ],
         )
-        return self._with_failures(result, failures, fails=step in ("stage", "activate", "verify", "push"))
+        fails = arguments["fail_on_failures"] or step in ("stage", "activate", "verify", "push")
+        return self._with_failures(result, failures, fails=fails)
+
+    def _preflight(self, revision, task_vars):
+        """Runs `slotcar_preflight` in this task: a task of its own costs a process."""
+        task = self._task.copy()
+        task.args = {"revision": revision}
+        action = self._shared_loader_obj.action_loader.get(
+            self._task.action.replace("slotcar_fanout", "slotcar_preflight"),
+            task=task,
+            connection=self._connection,
+            play_context=self._play_context,
+            loader=self._loader,
+            templar=self._templar,
+            shared_loader_obj=self._shared_loader_obj,
+        )
+        return action.run(task_vars=task_vars)
 
     @staticmethod
     def _with_failures(result, failures, *, fails):

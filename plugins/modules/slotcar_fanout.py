@@ -51,6 +51,14 @@ options:
     description: Seconds since the epoch by the control node's clock; at once if it is past.
     type: float
     default: 0.0
+  preflight:
+    description: Whether C(slotcar_preflight) is to check first what was named.
+    type: bool
+    default: false
+  fail_on_failures:
+    description: For read and restore, whether to fail where a device could not be served.
+    type: bool
+    default: false
   instants:
     description: By device's name, the instants of those that have another one.
     type: dict

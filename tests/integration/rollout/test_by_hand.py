@@ -25,7 +25,7 @@ def play(folder: Path, name: str, *arguments: str, cwd: Path = ROOT, **environme
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.mark.in_short("empty-limit", "unknown-device")
+@pytest.mark.in_short("empty-limit", "unknown-device", "no-revision-of-one-kind")
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
@@ -44,8 +44,20 @@ def play(folder: Path, name: str, *arguments: str, cwd: Path = ROOT, **environme
         ),
         ("rollback", ("-i", LAB, "--limit", "", "-e", f"slotcar_revision={ROOT}"), "no device is named"),
         ("push", ("-i", LAB, "--limit", "anl-edge"), "slotcar_revision=FOLDER"),
+        ("push-ios", ("-i", LAB, "--limit", "anl-edge"), "slotcar_revision=FOLDER"),
+        ("read-ios", ("-i", LAB, "-e", f"slotcar_revision={ROOT}"), "no device is named"),
     ],
-    ids=["no-inventory", "no-device", "no-state", "unknown-device", "no-target", "empty-limit", "no-revision"],
+    ids=[
+        "no-inventory",
+        "no-device",
+        "no-state",
+        "unknown-device",
+        "no-target",
+        "empty-limit",
+        "no-revision",
+        "no-revision-of-one-kind",
+        "no-device-of-one-kind",
+    ],
 )
 def test_a_play_refuses_what_nobody_named(tmp_path: Path, name: str, arguments: tuple[str, ...], words: str) -> None:
     code, printed = play(tmp_path, name, *arguments)
