@@ -19,6 +19,7 @@ ORDER = [
     "stopping",
     "timebase",
     "vocabulary",
+    "flow_match",
     "units",
     "managers",
     "measuring",

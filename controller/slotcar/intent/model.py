@@ -5,9 +5,9 @@ from __future__ import annotations
 import typing
 from dataclasses import dataclass
 
+from slotcar.flow_match import FlowMatch as FlowMatch
 from slotcar.managers import Allocation
 from slotcar.network.model import InterfaceId
-from slotcar.path.flow import FlowMatch as FlowMatch
 from slotcar.vocabulary import Service
 
 if typing.TYPE_CHECKING:

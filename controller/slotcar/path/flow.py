@@ -1,37 +1,13 @@
-"""What a router picks a reserved flow's packets by, and whether two flows may claim the same packet."""
+"""The flow match of each direction of a reservation: what routers pick its packets by."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from slotcar.flow_match import FlowMatch, pair_of
 from slotcar.path.model import Path
 from slotcar.reservation.model import Reservation
-from slotcar.vocabulary import Direction, Protocol
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class FlowMatch:
-    """Five-tuple that identifies a flow at the edge (TEQUILA flow identification). None matches any port."""
-
-    source_address: str
-    destination_address: str
-    protocol: Protocol
-    source_port: int | None
-    destination_port: int | None
-
-    @property
-    def pair(self) -> str:
-        """The match without its ports: flows of different pairs have no packet in common."""
-        return _pair(self.source_address, self.destination_address, self.protocol)
-
-    def overlaps(self, other: FlowMatch) -> bool:
-        """Whether some packet matches both."""
-        return (
-            self.pair == other.pair
-            and _same_port(self.source_port, other.source_port)
-            and _same_port(self.destination_port, other.destination_port)
-        )
+from slotcar.vocabulary import Direction
 
 
 def flow_matches(reservation: Reservation, paths: Sequence[Path]) -> tuple[FlowMatch, ...]:
@@ -52,12 +28,4 @@ def flow_match(reservation: Reservation, path: Path, way: Direction) -> FlowMatc
 def pairs_of(reservation: Reservation, paths: Sequence[Path]) -> tuple[str, ...]:
     """The `pair` of each match, in the same order."""
     reserved, protocol = paths[: len(reservation.direction.ways)], reservation.protocol
-    return tuple([_pair(one.source_address, one.destination_address, protocol) for one in reserved])
-
-
-def _pair(source_address: str, destination_address: str, protocol: Protocol) -> str:
-    return f"{source_address}>{destination_address}/{protocol}"
-
-
-def _same_port(one: int | None, other: int | None) -> bool:
-    return one is None or other is None or one == other
+    return tuple([pair_of(one.source_address, one.destination_address, protocol) for one in reserved])

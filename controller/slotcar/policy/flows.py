@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from slotcar.path.flow import FlowMatch, flow_matches, pairs_of
+from slotcar.flow_match import FlowMatch
+from slotcar.path.flow import flow_matches, pairs_of
 from slotcar.path.model import Path
 from slotcar.policy.errors import FlowTaken
 from slotcar.reservation.model import Reservation

@@ -11,11 +11,10 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from slotcar.network.model import Device
-from slotcar.platforms import renderer_of
 from slotcar.platforms.model import Configuration
 from slotcar.registry import facts_of
 from slotcar.rollout.device_order import Boundary, boundaries_in_order
-from slotcar.rollout.model import DeviceRevision, Outlook, Program, Step, Wanted
+from slotcar.rollout.model import Outlook, Program, Wanted
 from slotcar.timeline import Active
 
 #: More ends than these are not foreseen: at the last one everything that is reserved ends.
@@ -113,14 +112,3 @@ def _until(deadline: datetime, steps: Sequence[_Due], now: Configuration, baseli
 def _program(steps: Sequence[_Due], initial: Configuration) -> Program:
     instants, boundaries = (tuple(step.at for step in steps), tuple(step.boundary for step in steps))
     return Program(instants, tuple(step.configuration for step in steps), initial.lines, boundaries)
-
-
-def agenda(part: DeviceRevision) -> tuple[Step, ...]:
-    """The program as the device runs it: the change of each step."""
-    renderer = renderer_of(part.device)
-    before = part.change.after
-    steps = []
-    for instant, after in zip(part.program.instants, part.program.configurations, strict=True):
-        steps.append(Step(instant, renderer.change(before, after, part.device).apply))
-        before = after
-    return tuple(steps)

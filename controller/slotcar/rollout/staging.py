@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from slotcar.network.model import Device
 from slotcar.platforms import renderer_of
 from slotcar.registry import TransportKind, facts_of
+from slotcar.rollout.agenda import agenda
 from slotcar.rollout.device_folder import DeviceFolder
 from slotcar.rollout.ios import eem
 from slotcar.rollout.linux import scripts as linux
 from slotcar.rollout.model import NO_PROGRAM, STALE, DeviceRevision, Reading, Restless, Revision
-from slotcar.rollout.program import agenda
 
 #: A router that tells a longer one tells none.
 MOST_FENCE_DIGITS = 18

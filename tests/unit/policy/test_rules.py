@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.admission.model import Admitted, Demand, covering
-from slotcar.path.flow import FlowMatch
+from slotcar.flow_match import FlowMatch
 from slotcar.path.model import Path
 from slotcar.policy.amounts import amount_of, amount_of_change, volume_bits
 from slotcar.policy.endpoints import EndpointOwners

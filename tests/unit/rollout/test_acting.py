@@ -8,12 +8,13 @@ import pytest
 
 from slotcar.network.model import Device
 from slotcar.rollout import staging
+from slotcar.rollout.agenda import agenda
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.device_folder import APPLY, DeviceFolder
 from slotcar.rollout.ios import eem
 from slotcar.rollout.ios.applets import applets
 from slotcar.rollout.model import NO_PROGRAM
-from slotcar.rollout.program import acts, agenda
+from slotcar.rollout.program import acts
 from slotcar.rollout.pusher import _playbook
 from slotcar.shipped import shipped
 from tests.support.requests import T0

@@ -6,9 +6,10 @@ from datetime import timedelta
 
 from slotcar.network.model import Device
 from slotcar.platforms import renderer_of
+from slotcar.rollout.agenda import agenda
 from slotcar.rollout.device_states import DeviceStates, after_each_step
 from slotcar.rollout.model import NO_PROGRAM, Program, Reading
-from slotcar.rollout.program import MOST_STEPS, agenda
+from slotcar.rollout.program import MOST_STEPS
 from slotcar.rollout.schedule import armed_until
 from tests.support.requests import T0, at
 from tests.unit.rollout.support import NETWORK, active, configure, revision, wanted

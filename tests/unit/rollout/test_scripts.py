@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from slotcar.rollout import staging
+from slotcar.rollout.agenda import agenda
 from slotcar.rollout.linux import scripts
 from slotcar.rollout.linux.shell import ask
 from slotcar.rollout.linux.transport import clock
 from slotcar.rollout.model import NO_PROGRAM, Program, Restless, Revision
-from slotcar.rollout.program import agenda
 from slotcar.rollout.transport import DeviceError
 from tests.support.controllers import wait_for
 from tests.support.requests import T0

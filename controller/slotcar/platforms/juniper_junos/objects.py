@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from slotcar.path.flow import FlowMatch
+from slotcar.flow_match import FlowMatch
 
 #: Every name of Slotcar's begins with it; of a flow's policer and term, the flow's number follows.
 PREFIX = "SLOTCAR-"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from slotcar.network.model import Device
 from slotcar.registry import facts_of
+from slotcar.rollout.agenda import agenda
 from slotcar.rollout.device_folder import APPLY, UNDO, revision_name, text_of
 from slotcar.rollout.model import DeviceRevision, Revision
-from slotcar.rollout.program import agenda
 
 #: Where a router keeps it: gone after a restart, as the kernel's queues are.
 REMOTE = "/run/slotcar"
