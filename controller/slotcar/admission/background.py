@@ -173,16 +173,16 @@ def _give_out_rest(
     pools: Mapping[ResourceId, int],
     rates: dict[str, int],
 ) -> dict[str, int]:
-    left = {
+    remaining = {
         resource: pools[resource] - sum(crossing.amount(rates[share.name]) for share, crossing in crossed)
         for resource, crossed in crossing_it.items()
     }
     for share in sorted(shares, key=lambda share: (Fraction(rates[share.name], share.weight), share.name)):
         rate = rates[share.name]
-        most = [one.rate_bps(left[one.resource] + one.amount(rate)) for one in share.crossings]
+        most = [one.rate_bps(remaining[one.resource] + one.amount(rate)) for one in share.crossings]
         rates[share.name] = min([share.at_most_bps, *most])
         for one in share.crossings:
-            left[one.resource] -= one.amount(rates[share.name]) - one.amount(rate)
+            remaining[one.resource] -= one.amount(rates[share.name]) - one.amount(rate)
     return rates
 
 
@@ -207,8 +207,8 @@ def shares_over(
     steps: dict[str, list[RateStep]] = {share.name: [] for share in shares}
     for start_us, end_us in pairwise(borders):
         is_open = [share for share in shares if share.open_at(start_us)]
-        left = {resource: _amount_at(amounts, start_us) for resource, amounts in free.items()}
-        for name, rate_bps in shares_bps(is_open, left, factor_ppm).items():
+        remaining = {resource: _amount_at(amounts, start_us) for resource, amounts in free.items()}
+        for name, rate_bps in shares_bps(is_open, remaining, factor_ppm).items():
             steps[name].append(RateStep(start_us, end_us, rate_bps))
     return {name: merged(each) for name, each in steps.items()}
 

@@ -45,17 +45,17 @@ def decide(
     if without:
         with absent(tables, demands, without):
             return decide(tables, demands, windows, sls=sls, horizon=horizon, one_rate=one_rate)
-    asked: Sequence[Demand] = [demand for demand in demands if any(demand.amounts)]
-    if len(asked) == len(demands):
-        asked = demands  # the very same: what is asked of the tables and then added is read once
-    invalid = _invalid(asked, windows, sls) if sls else []
-    if not invalid and tables.fits(asked, windows):
+    nonzero: Sequence[Demand] = [demand for demand in demands if any(demand.amounts)]
+    if len(nonzero) == len(demands):
+        nonzero = demands  # the same object: the tables keep the arrays of their latest request
+    invalid = _invalid(nonzero, windows, sls) if sls else []
+    if not invalid and tables.fits(nonzero, windows):
         return Admitted(tuple(demands), tuple(windows))
     return Refused(
-        shortfalls=_shortfalls(tables, asked, windows),
-        nearest_window=_nearest(tables, asked, windows, sls or {}, horizon),
-        highest_rate_bps=(0 if invalid else _highest(tables, asked, windows).rate_bps) if one_rate else None,
-        highest_share_permille=None if one_rate else 0 if invalid else _highest_share(tables, asked, windows),
+        shortfalls=_shortfalls(tables, nonzero, windows),
+        nearest_window=_nearest(tables, nonzero, windows, sls or {}, horizon),
+        highest_rate_bps=(0 if invalid else _highest(tables, nonzero, windows).rate_bps) if one_rate else None,
+        highest_share_permille=None if one_rate else 0 if invalid else _highest_share(tables, nonzero, windows),
         reason="; ".join(_not_valid(agreement, window) for agreement, window in invalid),
         horizon=horizon,
     )
@@ -89,16 +89,16 @@ def absent(tables: SlotTables, demands: Sequence[Demand], without: Sequence[Admi
     Raises:
         ValueError: one of them was never added.
     """
-    names, taken = {demand.resource for demand in demands} if without else set(), []
+    names, removed = {demand.resource for demand in demands} if without else set(), []
     try:
         for old in without:
-            held = [demand for demand in old.demands if demand.resource in names]
-            tables.remove(held, old.windows)
-            taken.append((held, old.windows))
+            old_demands = [demand for demand in old.demands if demand.resource in names]
+            tables.remove(old_demands, old.windows)
+            removed.append((old_demands, old.windows))
         yield
     finally:
-        for held, windows in taken:
-            tables.add(held, windows)
+        for old_demands, windows in removed:
+            tables.add(old_demands, windows)
 
 
 def _invalid(demands: Sequence[Demand], windows: Sequence[Window], sls: Mapping[str, Sls]) -> list[tuple[Sls, Window]]:
@@ -120,10 +120,10 @@ def _not_valid(agreement: Sls, window: Window) -> str:
     return f"SLS {agreement.name} is not valid over {window}: it holds {agreement.validity}"
 
 
-def _shortfalls(tables: SlotTables, asked: Sequence[Demand], windows: Sequence[Window]) -> tuple[Shortfall, ...]:
+def _shortfalls(tables: SlotTables, demands: Sequence[Demand], windows: Sequence[Window]) -> tuple[Shortfall, ...]:
     """Every short resource at its worst moment of all windows, the first of equals."""
     shortfalls = []
-    for demand in asked:
+    for demand in demands:
         cases = [
             (case[0] + amount, case, amount)
             for window, amount in zip(windows, demand.over(len(windows)), strict=True)
@@ -146,13 +146,14 @@ def _highest(tables: SlotTables, demands: Sequence[Demand], windows: Sequence[Wi
     return best or Enquiry(0)
 
 
-def _highest_share(tables: SlotTables, asked: Sequence[Demand], windows: Sequence[Window]) -> int:
+def _highest_share(tables: SlotTables, demands: Sequence[Demand], windows: Sequence[Window]) -> int:
     """The highest share of all amounts, in thousandths, that fits in every window at once."""
     low, high = 0, PERMILLE  # the whole does not fit, nothing does
     while high - low > 1:
         middle = (low + high) // 2
         part = [
-            replace(one, amounts=tuple(scaled_up(amount, middle, PERMILLE) for amount in one.amounts)) for one in asked
+            replace(one, amounts=tuple(scaled_up(amount, middle, PERMILLE) for amount in one.amounts))
+            for one in demands
         ]
         low, high = (middle, high) if tables.fits(part, windows) else (low, middle)
     return low
@@ -160,7 +161,7 @@ def _highest_share(tables: SlotTables, asked: Sequence[Demand], windows: Sequenc
 
 def _nearest(
     tables: SlotTables,
-    asked: Sequence[Demand],
+    demands: Sequence[Demand],
     windows: Sequence[Window],
     sls: Mapping[str, Sls],
     horizon: datetime | None,
@@ -168,11 +169,11 @@ def _nearest(
     """The first occurrence, all occurrences shifted together by the least time that makes everything fit."""
     first, last = windows[0].start_us, windows[-1].end_us
     least, most = 0, (to_us(horizon) if horizon else LAST_US) - last
-    for agreement in _demanded(asked, sls):
+    for agreement in _demanded(demands, sls):
         if agreement.validity:
             least = max(least, agreement.validity.start_us - first)
             most = min(most, agreement.validity.end_us - last)
-    shift = tables.nearest_shift_us(asked, windows, least, min(most, FOREVER - last - 1))
+    shift = tables.nearest_shift_us(demands, windows, least, min(most, FOREVER - last - 1))
     if shift is None:
         return None
     return Window(from_us(first + shift), from_us(windows[0].end_us + shift))

@@ -277,14 +277,14 @@ def split_block(state: State, resource: int, slot: int) -> None:
             state.dirs[row, i] = state.dirs[row, i - 1]
     state.meta[resource, LEN] += 1
     count = state.dirs[COUNT, slot]
-    kept = count // 2
-    for i in range(kept, count):
-        state.pool[other, TIMES, i - kept] = state.pool[block, TIMES, i]
-        state.pool[other, LEVELS, i - kept] = state.pool[block, LEVELS, i]
-    state.dirs[COUNT, slot] = kept
+    half = count // 2
+    for i in range(half, count):
+        state.pool[other, TIMES, i - half] = state.pool[block, TIMES, i]
+        state.pool[other, LEVELS, i - half] = state.pool[block, LEVELS, i]
+    state.dirs[COUNT, slot] = half
     state.dirs[FIRST, slot + 1] = state.pool[other, TIMES, 0]
     state.dirs[LAZY, slot + 1] = state.dirs[LAZY, slot]
-    state.dirs[COUNT, slot + 1] = count - kept
+    state.dirs[COUNT, slot + 1] = count - half
     state.dirs[BLOCK_ID, slot + 1] = other
     measure(state, slot)
     measure(state, slot + 1)

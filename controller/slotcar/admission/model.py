@@ -83,13 +83,13 @@ def covering(one: Admitted, other: Admitted) -> Admitted:
     instants = sorted({instant for part in (one, other) for window in part.windows for instant in window})
     spans = [Window(start, end) for start, end in pairwise(instants)]
     levels = [(span, _amounts_in(one, span), _amounts_in(other, span)) for span in spans]
-    taken = [(span, first, second) for span, first, second in levels if first is not None or second is not None]
+    occupied = [(span, first, second) for span, first, second in levels if first is not None or second is not None]
     resources = dict.fromkeys(demand.resource for part in (one, other) for demand in part.demands)
     demands = []
     for resource in resources:
-        amounts = tuple(max((level or {}).get(resource, 0) for level in both) for _, *both in taken)
+        amounts = tuple(max((level or {}).get(resource, 0) for level in both) for _, *both in occupied)
         demands.append(Demand(resource, amounts[:1] if len(set(amounts)) == 1 else amounts))
-    return Admitted(tuple(demands), tuple(span for span, _, _ in taken))
+    return Admitted(tuple(demands), tuple(span for span, _, _ in occupied))
 
 
 def _amounts_in(part: Admitted, span: Window) -> dict[ResourceId, int] | None:
@@ -121,9 +121,9 @@ class TransferRefused:
 
     def explain(self) -> tuple[str, ...]:
         """What is short, and what would be admitted, in lines for people."""
-        asked, by = format_bytes(self.asked_bytes), iso(self.deadline)
+        volume, by = format_bytes(self.asked_bytes), iso(self.deadline)
         where = describe(self.tightest) if self.tightest else "the time with the highest rate that it may have"
-        lines = [f"{where}: {asked} requested, room for {format_bytes_about(self.tightest_bytes)} by {by}"]
+        lines = [f"{where}: {volume} requested, room for {format_bytes_about(self.tightest_bytes)} by {by}"]
         if self.tightest_bytes >= self.asked_bytes:
             lines = ["each resource of the path has room for it, but not at the same times"]
         if self.most_bytes:

@@ -253,17 +253,17 @@ class _Plan:
         self, component: Sequence[PlacedTransfer], moved: Mapping[str, Profile]
     ) -> dict[str, Profile]:
         """Puts back whoever still fits where it was."""
-        kept = dict(moved)
+        needed_moves = dict(moved)
         for one in component:
-            if one.handle not in kept:
+            if one.handle not in needed_moves:
                 continue
             crossings, old = one.transfer.crossings, self._parts(one)[1]
-            new = clipped(kept[one.handle], self.frozen_until_us, one.transfer.window.end_us)
+            new = clipped(needed_moves[one.handle], self.frozen_until_us, one.transfer.window.end_us)
             self._remove(crossings, new)
             if self.tables.fits_columns(profile_columns(crossings, old)):
-                del kept[one.handle]
-            self._add(crossings, new if one.handle in kept else old)
-        return kept
+                del needed_moves[one.handle]
+            self._add(crossings, new if one.handle in needed_moves else old)
+        return needed_moves
 
     def _as_late_as_possible(self, one: PlacedTransfer) -> Profile | None:
         """Puts a transfer's movable part there; None, and nothing changes, where it fits nowhere."""
@@ -292,8 +292,8 @@ class _Plan:
         if isinstance(request, FixedRequest):
             self.tables.add(request.demands, request.windows)
         movables = self._movables(component)
-        asked = [Movable(request, request.window)] if isinstance(request, Transfer) else []
-        plan = [*movables.values(), *asked]
+        new_movables = [Movable(request, request.window)] if isinstance(request, Transfer) else []
+        plan = [*movables.values(), *new_movables]
         proposed = joint_profiles(self.tables, plan, solver, self.sls) if plan else []
         exact = None if proposed is None else self._exact(plan, proposed)
         if exact is None:
@@ -301,7 +301,7 @@ class _Plan:
         after = dict(zip(movables, exact, strict=False))
         new = {one.handle: merged((*self._parts(one)[0], *after.get(one.handle, ()))) for one in component}
         moved = {one.handle: new[one.handle] for one in component if new[one.handle] != one.profile}
-        return Room(exact[-1] if asked else (), moved)
+        return Room(exact[-1] if new_movables else (), moved)
 
     def _movables(self, component: Sequence[PlacedTransfer]) -> dict[str, Movable]:
         """What the frozen part of each profile leaves to be moved, by handle."""

@@ -112,19 +112,21 @@ def _place_fixed(
     *,
     changes: bool,
 ) -> Placement | Refused:
-    asked, windows = _coming(demands, reservation.slots, rules.now) if changes else (demands, reservation.slots)
+    coming_demands, windows = (
+        _coming(demands, reservation.slots, rules.now) if changes else (demands, reservation.slots)
+    )
     answer = decide(
         tables,
-        asked,
+        coming_demands,
         windows,
         sls=rules.sls,
         horizon=rules.horizon,
-        one_rate=len(asked) == 1 if reservation.claim else reservation.constant_rate_bps is not None,
+        one_rate=len(coming_demands) == 1 if reservation.claim else reservation.constant_rate_bps is not None,
     )
     if isinstance(answer, Admitted):
         return Placement(reservation, demands)
     others = () if answer.reason else movable()
-    request = FixedRequest(tuple(one for one in asked if one.peak), windows)
+    request = FixedRequest(tuple(one for one in coming_demands if one.peak), windows)
     room = _room(tables, request, others, rules) if others else None
     return answer if room is None else Placement(reservation, demands, room[1])
 
@@ -136,8 +138,10 @@ def _coming(
     first = next((number for number, slot in enumerate(slots) if slot.end > now), 0)
     if slots[first].start >= now and not first:
         return demands, slots
-    left = tuple(replace(one, amounts=one.amounts[first:]) if len(one.amounts) > 1 else one for one in demands)
-    return left, (replace(slots[first], start=max(slots[first].start, now)), *slots[first + 1 :])
+    remaining_demands = tuple(
+        replace(one, amounts=one.amounts[first:]) if len(one.amounts) > 1 else one for one in demands
+    )
+    return remaining_demands, (replace(slots[first], start=max(slots[first].start, now)), *slots[first + 1 :])
 
 
 def _place_need(

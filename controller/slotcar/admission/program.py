@@ -136,8 +136,8 @@ def _program(
     part = np.diff(cuts)[columns.slots] * _BPS_PER_UNIT / microbits[columns.numbers]
     upper = np.array([one.transfer.at_most_bps for one in movables], dtype=np.float64)[columns.numbers] / _BPS_PER_UNIT
     for place in range(len(resources)):
-        there = own[place] > 0
-        upper[there] = np.minimum(upper[there], free[place, columns.slots[there]] / own[place, there])
+        crossing = own[place] > 0
+        upper[crossing] = np.minimum(upper[crossing], free[place, columns.slots[crossing]] / own[place, crossing])
     rows, variables, coefficients, bounds = (
         [columns.numbers],
         [np.arange(len(part))],
@@ -146,11 +146,11 @@ def _program(
     )
     for place in range(len(resources)):
         tight = np.bincount(columns.slots, own[place] * upper, len(slots)) > free[place]
-        there = np.flatnonzero((own[place] > 0) & tight[columns.slots])
+        indices = np.flatnonzero((own[place] > 0) & tight[columns.slots])
         numbered = sum(map(len, bounds)) + np.cumsum(tight) - 1
-        rows.append(numbered[columns.slots[there]])
-        variables.append(there)
-        coefficients.append(own[place, there])
+        rows.append(numbered[columns.slots[indices]])
+        variables.append(indices)
+        coefficients.append(own[place, indices])
         bounds.append(free[place, tight])
     row, bound = np.concatenate(rows), np.concatenate(bounds)
     order = np.argsort(row, kind="stable")

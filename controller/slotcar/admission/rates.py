@@ -80,15 +80,15 @@ def microbits(steps: Iterable[RateStep]) -> int:
 
 def merged(steps: Iterable[RateStep]) -> Profile:
     """The same without steps of rate 0 and without borders between equal rates."""
-    kept: list[RateStep] = []
+    joined: list[RateStep] = []
     for step in steps:
         if not step.rate_bps or step.start_us >= step.end_us:
             continue
-        if kept and kept[-1].end_us == step.start_us and kept[-1].rate_bps == step.rate_bps:
-            kept[-1] = RateStep(kept[-1].start_us, step.end_us, step.rate_bps)
+        if joined and joined[-1].end_us == step.start_us and joined[-1].rate_bps == step.rate_bps:
+            joined[-1] = RateStep(joined[-1].start_us, step.end_us, step.rate_bps)
         else:
-            kept.append(step)
-    return tuple(kept)
+            joined.append(step)
+    return tuple(joined)
 
 
 def clipped(steps: Iterable[RateStep], start_us: int, end_us: int) -> Profile:

@@ -81,10 +81,10 @@ def _fewest_steps(cells: Profile, needed_microbits: int, at_least_bps: int) -> P
     choices: list[tuple[NDArray[np.intp], NDArray[np.intp]]] = []
     for _ in range(min(MOST_STEPS, len(cells))):
         candidates = best[:, None] + volumes
-        taken, first = candidates.max(axis=0), candidates.argmax(axis=0)
-        best = np.maximum.accumulate(taken)
+        maxima, first = candidates.max(axis=0), candidates.argmax(axis=0)
+        best = np.maximum.accumulate(maxima)
         # Where the last of these steps ends: what follows it is a pause.
-        last = np.maximum.accumulate(np.where(taken == best, np.arange(len(best)), 0))
+        last = np.maximum.accumulate(np.where(maxima == best, np.arange(len(best)), 0))
         choices.append((first, last))
         if best[-1] >= needed_microbits * (1 - 1e-12):
             steps = _steps(cells, choices)

@@ -85,10 +85,10 @@ def unpack(state: State, number: int) -> Steps:
 def _gather(state: State, first: int, last: int) -> Steps:
     """What the directory slots `[first, last)` hold."""
     counts = state.dirs[COUNT, first:last]
-    held = np.arange(BLOCK) < counts[:, None]
+    in_use = np.arange(BLOCK) < counts[:, None]
     blocks = state.pool[state.dirs[BLOCK_ID, first:last]]
     levels = blocks[:, LEVELS] + state.dirs[LAZY, first:last, None]
-    return blocks[:, TIMES][held], levels[held]
+    return blocks[:, TIMES][in_use], levels[in_use]
 
 
 def segment(state: State, number: int, start_us: int, end_us: int) -> Steps:

@@ -254,8 +254,8 @@ class SlotTables:
         """
         if self._latest is not None and self._latest[0] is demands and self._latest[1] is windows:
             return self._latest[2]
-        known, n, w = self._ids, len(demands), len(windows)
-        numbers = [known.get(demand.resource, NOWHERE) for demand in demands]
+        ids, n, w = self._ids, len(demands), len(windows)
+        numbers = [ids.get(demand.resource, NOWHERE) for demand in demands]
         if len(set(numbers)) != n and len({demand.resource for demand in demands}) != n:
             raise ValueError("a resource is asked for twice: merge its demands first")
         amounts = _amounts(demands, w)

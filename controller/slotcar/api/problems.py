@@ -167,7 +167,7 @@ async def _slotcar(request: Request, error: Exception) -> JSONResponse:
             "what": error.what,
             "limit": error.limit,
             "in_use": error.in_use,
-            "asked": error.asked,
+            "asked": error.requested,
         }
     return problem(request, status, kind, title, words, **more)
 

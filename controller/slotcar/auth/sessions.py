@@ -77,7 +77,7 @@ class Sessions:
             self.store.end(session.id_sha256)
             return None
         if now - session.seen_at > SEEN_EVERY:
-            self.store.seen(session.id_sha256, now)
+            self.store.touch(session.id_sha256, now)
         return SignedIn(caller, session)
 
     def _caller(self, session: Session, now: datetime) -> Caller | None:

@@ -117,10 +117,12 @@ class Broker(Files):
         return self.ledger.apply([self._request(one, caller, **how) for one in routed], now, actor=caller.name)
 
     def create_group_as_said(
-        self, said: Mapping[str, Any], now: datetime, hold: timedelta | None, caller: Caller
+        self, document: Mapping[str, Any], now: datetime, hold: timedelta | None, caller: Caller
     ) -> tuple[Entry, ...]:
         """As `create_group`, of a group as a reservation file says it."""
-        return self.create_group(group_members(said, now, self.settings.max_windows, self.network), caller, now, hold)
+        return self.create_group(
+            group_members(document, now, self.settings.max_windows, self.network), caller, now, hold
+        )
 
     def on_group(
         self, change: type[OnGroup], which: str, caller: Caller, now: datetime, reason: str = "",

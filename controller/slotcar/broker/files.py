@@ -42,7 +42,7 @@ class Files(Requests):
         wanted = [self._granted(one, caller) for one in source.reservations]
         tables, sequence = self.ledger.ask(lambda tables: tables.copy(), now)
         current = self.ledger.live_between(now)
-        made = make_plan(
+        plan = make_plan(
             match(wanted, current, source.scope, now, source.relative),
             current,
             tables,
@@ -57,7 +57,7 @@ class Files(Requests):
             solver=SOLVER,
             most_paths=self.settings.paths,
         )
-        return made if access.may_overview(caller) else made.without_devices()
+        return plan if access.may_overview(caller) else plan.without_devices()
 
     def apply(self, plan: Plan, caller: Caller, now: datetime) -> Applied:
         """Exactly the plan, whole or not at all.
@@ -80,10 +80,10 @@ class Files(Requests):
             access.owner_for(caller, owner)
         if not plan.steps:
             return Applied((), 0, 0, 0)
-        left = [step for step in plan.steps if not is_over(step, self._entry_of(step, caller), now)]
-        doing = [step for step in left if step.action is not Action.NO_OP]
+        remaining_steps = [step for step in plan.steps if not is_over(step, self._entry_of(step, caller), now)]
+        doing = [step for step in remaining_steps if step.action is not Action.NO_OP]
         changes = [self._change_of(step, caller, now) for step in doing]
-        basis = Promises(replace(plan, steps=tuple(left)), now)
+        basis = Promises(replace(plan, steps=tuple(remaining_steps)), now)
         entries = self.ledger.apply(changes, now, actor=caller.name, basis=basis)
         actions = [step.action for step in doing]
         return Applied(entries, *(actions.count(one) for one in (Action.CREATE, Action.CHANGE, Action.CANCEL)))

@@ -46,7 +46,7 @@ def reserve(
 
     moment = now()
     read = read_files([file], moment)
-    if read.said or not read.said_together:
+    if read.entry_documents or not read.group_documents:
         raise typer.BadParameter(
             f"{file} holds single reservations, or no group: say `slotcar apply`", param_hint="FILE"
         )
@@ -59,7 +59,7 @@ def reserve(
 
     try:
         with verbs(inventory) as opened:
-            for said in read.said_together:
+            for said in read.group_documents:
                 groups.append(opened.create_group_as_said(said, moment, held, caller()))
     finally:
         if groups:  # also before a refusal of the next: these are there, and have handles

@@ -234,9 +234,9 @@ class OverHttp:
             InvalidInput: anything in any file is wrong.
         """
         read = read_files(files, now)
-        file = {"version": 1, "reservations": read.said}
-        if read.said_together:
-            file["together"] = read.said_together
+        file = {"version": 1, "reservations": read.entry_documents}
+        if read.group_documents:
+            file["together"] = read.group_documents
         return dict(self.slotcar.plan(file, set_name=set_name or default_set_name(files), owners=sorted(owners)))
 
     def shown(self, document: Document) -> Plan:

@@ -64,11 +64,11 @@ def load_of(
         entry, slot_number = one.entry, one.slot_number
         for demand in entry.demands:
             rates_bps[demand.resource] = rates_bps.get(demand.resource, 0) + demand.amount(slot_number)
-        asked = entry.reservation
-        if asked.service is Service.IP_PREMIUM:
+        reservation = entry.reservation
+        if reservation.service is Service.IP_PREMIUM:
             slot = one.slot
-            for way, path in zip(asked.direction.ways, entry.paths, strict=True):
-                _add_bursts(load.premium_burst_bytes, asked, path, (slot.rate_bps(way),), network, devices)
+            for way, path in zip(reservation.direction.ways, entry.paths, strict=True):
+                _add_bursts(load.premium_burst_bytes, reservation, path, (slot.rate_bps(way),), network, devices)
     return load
 
 
@@ -86,7 +86,7 @@ def load_of_crowds(crowds: Iterable[Crowd], network: Network, devices: Collectio
 
 def _add_bursts(
     bursts: dict[InterfaceId, int],
-    asked: Policed,
+    policed: Policed,
     path: Path,
     rates_bps: Iterable[int],
     network: Network,
@@ -96,8 +96,8 @@ def _add_bursts(
     ingress = first_ingress(path, network)
     if ingress is None:
         return
-    device, size = network.devices[ingress.device], asked.packet_size_bytes
-    own = [committed(asked, rate_bps, device)[1] for rate_bps in rates_bps if rate_bps]
+    device, size = network.devices[ingress.device], policed.packet_size_bytes
+    own = [committed(policed, rate_bps, device)[1] for rate_bps in rates_bps if rate_bps]
     if not own:
         return
     for hop in path.hops:

@@ -67,12 +67,13 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
         before = owners_usage(transaction, {request.reservation.owner for request in self.requests}, self.now)
         cancelled = [self._cancel(transaction, one) for one in self.cancellations]
         changed = frozenset(request.replaces for request in self.requests if request.replaces)
-        asked = [Admit(self.now, request, changed) for request in waiting_together(self.requests, transaction)]
-        # Everything that changes leaves first, so that two may take each other's place.
-        olds = [admit.opened(transaction) for admit in asked]
-        # ... but what waits for approval keeps what it has until then.
+        admissions = [Admit(self.now, request, changed) for request in waiting_together(self.requests, transaction)]
+        # All old forms are taken out first, so that two reservations may take each other's place.
+        olds = [admit.opened(transaction) for admit in admissions]
+        # A change that waits for approval keeps its old form until then.
         staying = [
-            old if old and admit.may_wait(transaction, old) else None for admit, old in zip(asked, olds, strict=True)
+            old if old and admit.may_wait(transaction, old) else None
+            for admit, old in zip(admissions, olds, strict=True)
         ]
         for old, stays in zip(olds, staying, strict=True):
             if old is not None and stays is None:
@@ -80,7 +81,7 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
         refused: list[tuple[tuple[str, str], Refused]] = []
         done: list[tuple[Admit, Entry]] = []
         moved: set[str] = set()
-        for admit, old, stays in zip(asked, olds, staying, strict=True):
+        for admit, old, stays in zip(admissions, olds, staying, strict=True):
             answer = admit.decided(transaction, old, without=stays)
             if isinstance(answer, Refused):
                 refused.append((admit.request.reservation.key, answer))
@@ -91,7 +92,7 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
                 moved |= answer.moved.keys()
         if refused:
             raise PlanNotAdmitted(tuple(refused))
-        for admit, entry in done:  # beside what all of the plan leaves
+        for admit, entry in done:  # beside all that is there after the plan
             admit.check_beside_others(transaction, entry)
         check_quotas(transaction, before, self.now)
         entries = tuple(transaction.entries.get(entry.handle) for _, entry in done)  # a later one may have moved it

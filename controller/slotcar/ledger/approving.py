@@ -46,22 +46,26 @@ class Approve(OnEntry):
             RefusedByPolicy; what the condition raises.
         """
         entry = self.entry(transaction)
-        asked = as_asked(entry)
+        requested_entry = as_asked(entry)
         if entry.proposed is None:
             require_state(entry, State.AWAITING_APPROVAL, State.COMMITTED)
-        elif asked.reservation.end <= self.now:
+        elif requested_entry.reservation.end <= self.now:
             raise ForbiddenTransition(entry.handle, State.ENDED, State.COMMITTED)
-        transaction.terms.policy.endpoints.check(asked.reservation, asked.paths)
-        check_flows(transaction, asked, self.now, name_other=True)
-        ask(transaction, asked, self.condition)
+        transaction.terms.policy.endpoints.check(requested_entry.reservation, requested_entry.paths)
+        check_flows(transaction, requested_entry, self.now, name_other=True)
+        ask(transaction, requested_entry, self.condition)
         if entry.proposed is None:
             return move(transaction, entry, State.COMMITTED, self.actor, self.now, "")
-        return self._change(transaction, entry, asked)
+        return self._change(transaction, entry, requested_entry)
 
-    def _change(self, transaction: Transaction, entry: Entry, asked: Entry) -> Entry:
+    def _change(self, transaction: Transaction, entry: Entry, proposal: Entry) -> Entry:
         transaction.give_back(entry)
-        form: dict[str, Any] = {"reservation": asked.reservation, "paths": asked.paths, "demands": asked.demands}
-        form["progress"] = progress_after(entry, asked.reservation, self.now)
+        form: dict[str, Any] = {
+            "reservation": proposal.reservation,
+            "paths": proposal.paths,
+            "demands": proposal.demands,
+        }
+        form["progress"] = progress_after(entry, proposal.reservation, self.now)
         form["change"] = entry.changed_at_once(self.now)
         changed = transaction.change(entry, entry.state, self.now, proposed=None, **form)
         transaction.take(changed)

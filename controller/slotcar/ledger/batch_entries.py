@@ -37,7 +37,7 @@ class BatchEntries:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         #: Entries by handle, as they were read, or as the batch has changed them since.
-        self._known: dict[str, Entry] = {}
+        self._by_handle: dict[str, Entry] = {}
         #: The handle of the live entry of that owner and name; None where there is none.
         self._live: dict[Key, str | None] = {}
         #: Handles of the entries that the batch made, and of those that it changed; and how each was before.
@@ -63,9 +63,9 @@ class BatchEntries:
         Raises:
             UnknownHandle: there is none. StaleVersion: it is not at the version that the caller saw.
         """
-        if handle not in self._known:
+        if handle not in self._by_handle:
             self.read({handle}, set())
-        entry = self._known.get(handle)
+        entry = self._by_handle.get(handle)
         if entry is None:
             raise UnknownHandle(handle)
         if expected_version is not None and entry.version != expected_version:
@@ -77,39 +77,39 @@ class BatchEntries:
         if key not in self._live:
             self.read(set(), {key})
         handle = self._live[key]
-        return self._known[handle] if handle else None
+        return self._by_handle[handle] if handle else None
 
     def due(self, now: datetime, *, ended: bool) -> tuple[Entry, ...]:
         """Entries whose hold has run out, or whose slot ended before somebody committed them; with `ended`, also
         committed ones whose last slot is over."""
-        asked = {"now": now, "now_us": to_us(now)}
-        rows_read = read(self._connection, READ_DUE if ended else READ_RUN_OUT, asked)
+        parameters = {"now": now, "now_us": to_us(now)}
+        rows_read = read(self._connection, READ_DUE if ended else READ_RUN_OUT, parameters)
         return tuple(self._note_read(rows.entry_from_row(row)) for row in rows_read)
 
     def flows_beside(self, entry: Entry, devices: frozenset[str]) -> list[tuple[int, ReservedFlow]]:
         """Flows that the devices classify and that may be open while the entry is, each with its entry's number; of other
         live entries."""
-        asked = flows_at(entry.reservation, devices)
-        if asked not in self._flows_at:
-            self.read_flows_at({asked})
-        stored = [one for one in self._flows_at[asked] if self._handles.get(one[0]) not in self._known]
+        query = flows_at(entry.reservation, devices)
+        if query not in self._flows_at:
+            self.read_flows_at({query})
+        stored = [one for one in self._flows_at[query] if self._handles.get(one[0]) not in self._by_handle]
         handles = set[str]().union(*(self._at_device.get(device, ()) for device in devices)) - {entry.handle}
         return stored + [
             (one.number, flow)
-            for one in map(self._known.get, handles)
+            for one in map(self._by_handle.get, handles)
             if one is not None
             for flow in self.flows_of(one)
-            if flow.device in devices and flow.start_us < asked.end_us and asked.start_us < flow.end_us
+            if flow.device in devices and flow.start_us < query.end_us and query.start_us < flow.end_us
         ]
 
     def numbered(self, numbers: Collection[int]) -> tuple[Entry, ...]:
         """The entries of these numbers, in their order."""
         wanted = sorted(numbers)
-        missing = [number for number in wanted if self._handles.get(number) not in self._known]
+        missing = [number for number in wanted if self._handles.get(number) not in self._by_handle]
         if missing:
             for row in read(self._connection, READ_NUMBERED, {"numbers": missing}):
                 self._note_read(rows.entry_from_row(row))
-        return tuple(self._known[self._handles[number]] for number in wanted)
+        return tuple(self._by_handle[self._handles[number]] for number in wanted)
 
     def on_same_pairs(self, entry: Entry) -> tuple[Entry, ...]:
         """Live entries of other owners between the same addresses with the same protocol, by number: all that may have
@@ -123,18 +123,18 @@ class BatchEntries:
         handles: set[str] = set()
         for flow in flows:
             handles.update(*(those for other, those in self._on_pair.get(flow.pair, {}).items() if other != owner))
-        known = (self._known[handle] for handle in handles if handle in self._known)
-        return tuple(sorted((one for one in known if one.state in OCCUPYING), key=lambda one: one.number))
+        entries = (self._by_handle[handle] for handle in handles if handle in self._by_handle)
+        return tuple(sorted((one for one in entries if one.state in OCCUPYING), key=lambda one: one.number))
 
     def group_of(self, key: Key) -> str | None:
         """The handle of the owner's live group of that name."""
         owner, name = key
         members = read(self._connection, READ_GROUP_OF, {"owner": owner, "prefix": f"{name}."})
-        known = self.newest(map(rows.entry_from_row, members))
+        entries = self.newest(map(rows.entry_from_row, members))
         return next(
             (
                 entry.group
-                for entry in known.values()
+                for entry in entries.values()
                 if entry.group
                 and entry.state in OCCUPYING
                 and (one := entry.reservation.together)
@@ -151,30 +151,32 @@ class BatchEntries:
         """
         for row in read(self._connection, READ_MEMBERS, {"group": group}):
             self._note_read(rows.entry_from_row(row))
-        members = sorted((one for one in self._known.values() if one.group == group), key=lambda one: one.number)
+        members = sorted((one for one in self._by_handle.values() if one.group == group), key=lambda one: one.number)
         if not members:
             raise UnknownHandle(group)
         return tuple(members)
 
     def labelled(self, wanted: Labelled, now: datetime) -> set[Key]:
         """Owner and name of the entries with that label, with the batch's changes."""
-        asked = {"label": wanted.label, "value": wanted.value, "owners": sorted(wanted.owners), "now": now}
-        rows_read = read(self._connection, READ_LABELLED, asked | {"now_us": to_us(now), "known": [*self._known]})
-        own = {one.reservation.key for one in self._known.values() if wanted.has(one, now)}
+        parameters = {"label": wanted.label, "value": wanted.value, "owners": sorted(wanted.owners), "now": now}
+        rows_read = read(
+            self._connection, READ_LABELLED, parameters | {"now_us": to_us(now), "known": [*self._by_handle]}
+        )
+        own = {one.reservation.key for one in self._by_handle.values() if wanted.has(one, now)}
         return own | {(row.owner, row.name) for row in rows_read}
 
     def usage(self, owner: str, now: datetime) -> Usage:
         """The owner's live reservations that are not over, as quotas count them, with the batch's changes."""
-        own = [one for one in self._known.values() if one.reservation.owner == owner]
-        asked = {"owner": owner, "now_us": to_us(now), "known": [one.handle for one in own]}
-        row = read(self._connection, READ_USAGE, asked)[0]
+        own = [one for one in self._by_handle.values() if one.reservation.owner == owner]
+        parameters = {"owner": owner, "now_us": to_us(now), "known": [one.handle for one in own]}
+        row = read(self._connection, READ_USAGE, parameters)[0]
         stored = Usage(row.reservations, int(row.windows), row.holds, int(row.volume_bits))
         live = (one.usage for one in own if one.state in OCCUPYING and one.reservation.end > now)
         return sum(live, stored)
 
     def newest(self, entries: Iterable[Entry]) -> dict[str, Entry]:
         """These entries by handle, and all that the batch knows: what it has changed is newer."""
-        return {one.handle: one for one in entries} | self._known
+        return {one.handle: one for one in entries} | self._by_handle
 
     def read(self, handles: Collection[str], keys: Collection[Key]) -> None:
         """Reads the entries of these handles, and the live ones of these owners and names."""
@@ -195,8 +197,8 @@ class BatchEntries:
     def read_others(self, flows: Collection[OthersFlows]) -> None:
         """Reads the live entries that have these."""
         names = "owners", "pairs", "source_ports", "destination_ports", "starts_us", "ends_us"
-        asked = [(owner, *flow.packets, flow.start_us, flow.end_us) for owner, flow in flows]
-        for row in read(self._connection, READ_OTHERS, _columns(names, asked)):
+        values = [(owner, *flow.packets, flow.start_us, flow.end_us) for owner, flow in flows]
+        for row in read(self._connection, READ_OTHERS, _columns(names, values)):
             self._note_read(rows.entry_from_row(row))
         self._others_read |= set(flows)
 
@@ -223,12 +225,12 @@ class BatchEntries:
         return computed[1]
 
     def _note_read(self, entry: Entry) -> Entry:
-        known = self._known.setdefault(entry.handle, entry)
-        if known is entry:
+        current = self._by_handle.setdefault(entry.handle, entry)
+        if current is entry:
             self._stored_flows[entry.handle] = self._index(entry)
-        if known.state in OCCUPYING:
-            self._live.setdefault(known.reservation.key, known.handle)
-        return known
+        if current.state in OCCUPYING:
+            self._live.setdefault(current.reservation.key, current.handle)
+        return current
 
     def _index(self, entry: Entry) -> frozenset[ReservedFlow]:
         flows = self.flows_of(entry)
@@ -253,7 +255,7 @@ class BatchEntries:
         self._replaced.append(
             Replaced(
                 handle,
-                self._known.get(handle),
+                self._by_handle.get(handle),
                 key,
                 key in self._live,
                 self._live.get(key),
@@ -261,7 +263,7 @@ class BatchEntries:
             )
         )
         listed.add(handle)
-        self._known[handle] = entry
+        self._by_handle[handle] = entry
         self._index(entry)
         if entry.state in OCCUPYING:
             self._live[key] = handle
@@ -273,12 +275,12 @@ class BatchEntries:
         return len(self._replaced)
 
     def take_back(self, mark: int) -> None:
-        """Undoes the changes since the mark; what was read since stays known."""
+        """Undoes the changes since the mark; what was read since stays in memory."""
         for was in reversed(self._replaced[mark:]):
             if was.before is None:
-                del self._known[was.handle]
+                del self._by_handle[was.handle]
             else:
-                self._known[was.handle] = was.before
+                self._by_handle[was.handle] = was.before
             if was.was_asked:
                 self._live[was.key] = was.live
             else:
@@ -292,12 +294,12 @@ class BatchEntries:
     @property
     def changed(self) -> list[Entry]:
         """The entries that the database has in another form."""
-        return [self._known[handle] for handle in self._changed - self._new]
+        return [self._by_handle[handle] for handle in self._changed - self._new]
 
     @property
     def new(self) -> list[Entry]:
         """The entries that the database does not have, by number."""
-        return sorted((self._known[handle] for handle in self._new), key=lambda entry: entry.number)
+        return sorted((self._by_handle[handle] for handle in self._new), key=lambda entry: entry.number)
 
     def stored_flows(self, entry: Entry) -> frozenset[ReservedFlow]:
         """The flows that the database has of an entry."""

@@ -100,11 +100,15 @@ class TableCache:
         again.
         """
         listed = connection.execute(_TRANSFERS, {"now_us": now_us}).all()
-        known = {row.number: self._transfers.get(row.number) for row in listed}
-        new = [row.number for row in listed if (have := known[row.number]) is None or have.version != row.version]
+        entries_by_number = {row.number: self._transfers.get(row.number) for row in listed}
+        new = [
+            row.number
+            for row in listed
+            if (have := entries_by_number[row.number]) is None or have.version != row.version
+        ]
         for row in connection.execute(_ENTRIES, {"numbers": new}) if new else ():
-            known[row.number] = entry_from_row(row)
-        self._transfers = {number: entry for number, entry in known.items() if entry is not None}
+            entries_by_number[row.number] = entry_from_row(row)
+        self._transfers = {number: entry for number, entry in entries_by_number.items() if entry is not None}
         return tuple(self._transfers.values())
 
     def numbers(self, connection: Connection, names: list[ResourceId]) -> list[int]:

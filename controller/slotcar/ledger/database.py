@@ -138,7 +138,7 @@ def _close_late(connection: Any, _record: Any) -> None:
         connection.close()
 
 
-def _refuse(*_said: Any) -> None:
+def _refuse(*_arguments: Any) -> None:
     raise psycopg.OperationalError("this ledger was closed")
 
 
@@ -220,8 +220,8 @@ def schema_state(engine: Engine) -> SchemaState:
         return SchemaState.EMPTY
     if revision == NEWEST_REVISION:
         return SchemaState.CURRENT
-    known = {one.revision for one in ScriptDirectory.from_config(_alembic()).walk_revisions()}
-    return SchemaState.BEHIND if revision in known else SchemaState.AHEAD
+    revisions = {one.revision for one in ScriptDirectory.from_config(_alembic()).walk_revisions()}
+    return SchemaState.BEHIND if revision in revisions else SchemaState.AHEAD
 
 
 def upgrade(engine: Engine) -> tuple[str, str]:

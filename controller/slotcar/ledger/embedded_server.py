@@ -51,11 +51,11 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
     @classmethod
     def of(cls, data_dir: Path) -> EmbeddedServer:
         data_dir = data_dir.expanduser().resolve()
-        known: EmbeddedServer | None = cls._instances.get(data_dir)
-        if known is None:
+        server: EmbeddedServer | None = cls._instances.get(data_dir)
+        if server is None:
             data_dir.mkdir(mode=FOLDER_MODE, exist_ok=True)
-            known = cls(data_dir)
-        return known
+            server = cls(data_dir)
+        return server
 
     def __init__(self, pgdata: Path) -> None:
         if os.geteuid() == 0:
@@ -85,13 +85,13 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
 
     def _forget_dead_users(self) -> None:
         """A process that was killed did not take its number from the list: the server would never stop."""
-        known = self.global_process_id_list
+        process_ids = self.global_process_id_list
         try:
-            for pid in known._get():
+            for pid in process_ids._get():
                 if not psutil.pid_exists(pid):
-                    known.get_and_remove(pid)
+                    process_ids.get_and_remove(pid)
         except ValueError:
-            known.put([])  # cut off where the disk was full
+            process_ids.put([])  # cut off where the disk was full
         except OSError:
             return
 

@@ -48,8 +48,8 @@ class StaleLedger(SlotcarError):
     sentence for each difference."""
 
     def __init__(self, differences: Sequence[str]) -> None:
-        shown, more = differences[:STALE_SHOWN], len(differences) - STALE_SHOWN
-        words = "; ".join([*shown, f"and {more} more"] if more > 0 else shown)
+        first_differences, more = differences[:STALE_SHOWN], len(differences) - STALE_SHOWN
+        words = "; ".join([*first_differences, f"and {more} more"] if more > 0 else first_differences)
         super().__init__(f"the plan is stale: {words}: make the plan again")
         self.differences = tuple(differences)
 

@@ -28,14 +28,14 @@ def group_key(reservation: Reservation) -> Key | None:
 
 
 def groups_that_wait(
-    gate: Gate, asked: Iterable[tuple[Reservation, Sequence[Path], Sequence[Demand]]]
+    gate: Gate, members: Iterable[tuple[Reservation, Sequence[Path], Sequence[Demand]]]
 ) -> frozenset[Key]:
     """Groups with a new member above the gate: all their new members wait for approval with it."""
     if not gate.limits_something:
         return frozenset()
     return frozenset(
         key
-        for reservation, paths, demands in asked
+        for reservation, paths, demands in members
         if (key := group_key(reservation))
         and needs_approval(gate, amount_of(reservation, paths, highest_bps(demands)), None)
     )

@@ -70,7 +70,7 @@ class Instants:
     """
 
     engine: Engine
-    known: KnownEntries
+    entry_cache: KnownEntries
 
     def around(self, at: datetime, owner: str | None = None) -> Instant:
         """What is or was in force around an instant.
@@ -82,7 +82,7 @@ class Instants:
         changing = near.where(_CHANGES.bindparams(at=at, at_us=to_us(at)))
         with database.reading(self.engine) as connection:
             connection.execute(_BY_INDEX)
-            entries = self.known.read(connection, changing.order_by(_entry.number))
+            entries = self.entry_cache.read(connection, changing.order_by(_entry.number))
             crowds = connection.execute(_CROWDS, {"at": at, "at_us": to_us(at), "owner": owner})
             return Instant(entries, tuple(map(_crowd, crowds)))
 
@@ -90,7 +90,7 @@ class Instants:
         """The entries of these numbers, by number."""
         wanted = rows.SELECT_ENTRY.where(_entry.number == any_(bindparam(None, numbers, ARRAY(BigInteger))))
         with database.reading(self.engine) as connection:
-            return self.known.read(connection, wanted.order_by(_entry.number))
+            return self.entry_cache.read(connection, wanted.order_by(_entry.number))
 
 
 def _crowd(row: Row[Any]) -> Crowd:

@@ -36,35 +36,37 @@ _READ = rows.SELECT_ENTRY.add_columns(_WRITTEN_BY).where(
 class KnownEntries:
     """The entries of one ledger that were read before. Several threads may use it."""
 
-    _kept: OrderedDict[Key, Entry] = field(default_factory=OrderedDict)
+    _entries: OrderedDict[Key, Entry] = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)
 
     def read(self, connection: Connection, wanted: Select[Any]) -> tuple[Entry, ...]:
-        """The entries that `wanted`, a selection of entries in its order, finds: two statements, the second one for those
-        that are not known. One that was changed between the two is read as it is by then.
+        """The entries that `wanted`, a selection of entries, finds, in its order.
+
+        The first statement reads their numbers, the second the entries that are not in memory. One that was changed
+        between the two is read as it is by then.
         """
         numbers = wanted.with_only_columns(_entry.number, _WRITTEN_BY, _entry.changed_at)
         keys = [_key(row) for row in connection.execute(numbers)]
-        entries = self._known(keys)
+        entries = self._cached(keys)
         if unknown := [key[0] for key in keys if key[0] not in entries]:
             entries |= self._keep(connection.execute(_READ, {"numbers": unknown}))
         return tuple(entries[key[0]] for key in keys if key[0] in entries)
 
-    def _known(self, keys: Iterable[Key]) -> dict[int, Entry]:
-        known = {}
+    def _cached(self, keys: Iterable[Key]) -> dict[int, Entry]:
+        entries = {}
         with self._lock:
             for key in keys:
-                if (entry := self._kept.get(key)) is not None:
-                    self._kept.move_to_end(key)
-                    known[key[0]] = entry
-        return known
+                if (entry := self._entries.get(key)) is not None:
+                    self._entries.move_to_end(key)
+                    entries[key[0]] = entry
+        return entries
 
     def _keep(self, read: Iterable[Row[Any]]) -> dict[int, Entry]:
         new = {_key(row): rows.entry_from_row(row) for row in read}
         with self._lock:
-            self._kept.update(new)
-            while len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
+            self._entries.update(new)
+            while len(self._entries) > MOST_KEPT:
+                self._entries.popitem(last=False)
         return {key[0]: entry for key, entry in new.items()}
 
 

@@ -53,11 +53,11 @@ class Ledger:
         self._engine = engine
         self._terms = Terms({}, {})
         self._writer = Writer(engine, lambda: self._terms)
-        self._known = KnownEntries()
+        self._entry_cache = KnownEntries()
         self._listener = Listener(engine)
         self.webhooks = WebhookStore(engine)
         self.summaries = Summaries(engine)
-        self.instants = Instants(engine, self._known)
+        self.instants = Instants(engine, self._entry_cache)
         self.sessions = SessionStore(engine)
 
     def __enter__(self) -> Ledger:
@@ -306,10 +306,10 @@ class Ledger:
         self, start: datetime, end: datetime, owner: str | None = None, limit: int | None = None
     ) -> tuple[Entry, ...]:
         """Entries that are or were committed and may be open in `[start, end]`, those that are over too; the first
-        `limit`, and only the owner's, where these are said.
+        `limit`, and only the owner's, where these are given.
         """
         with database.reading(self._engine) as connection:
-            return queries.between(connection, self._known, start, end, owner, limit)
+            return queries.between(connection, self._entry_cache, start, end, owner, limit)
 
     def usage(self, owner: str, now: datetime) -> Usage:
         """The owner's live reservations that are not over, as quotas count them."""
@@ -363,13 +363,13 @@ class Ledger:
             return queries.counters(connection)[1]
 
     def wait_for_event(self, after: int, timeout_s: float) -> bool:
-        """Whether there is an event after `after`, at the latest after the time."""
+        """Waits up to `timeout_s` for an event after `after`. Whether there is one."""
         deadline = time.monotonic() + timeout_s
         while self.last_event() <= after:
-            left = deadline - time.monotonic()
-            if left <= 0 or self._listener.stopping:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0 or self._listener.stopping:
                 return False
-            self._listener.wait(after, left)
+            self._listener.wait(after, left_s)
         return True
 
     def try_lead(self) -> Lease | None:

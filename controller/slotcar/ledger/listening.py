@@ -87,7 +87,7 @@ class Lease:
         """The session that has the lock: what it commits was committed by the leader."""
         return self._connection
 
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Whether the connection that carries the lock still lives."""
         try:
             self._connection.execute(text("SELECT 1"))
@@ -99,16 +99,16 @@ class Lease:
     def ahead_of_database(self, clock: Callable[[], datetime]) -> timedelta:
         """How far a clock (aware UTC) is ahead of the database's, or (below zero) behind it.
 
-        Zero where the two agree within the time that the question takes, and where the connection is gone, as `held`
-        says.
+        Zero where the two agree within the time that the question takes, and where the connection is gone, as
+        `is_held` says.
         """
         before = clock()
         try:
-            there: datetime = self._connection.execute(text("SELECT clock_timestamp()")).scalar_one()
+            database_time: datetime = self._connection.execute(text("SELECT clock_timestamp()")).scalar_one()
             self._connection.rollback()
         except SQLAlchemyError:
             return timedelta()
-        return max(before - there, min(clock() - there, timedelta()))
+        return max(before - database_time, min(clock() - database_time, timedelta()))
 
     def release(self) -> None:
         try:

@@ -180,9 +180,9 @@ class Entry:
     @property
     def usage(self) -> Usage:
         """What counts against its owner's quota."""
-        held = self.state is State.HELD
-        own = usage_of(self.reservation, held=held)
-        return greater(own, usage_of(self.proposed.reservation, held=held)) if self.proposed else own
+        is_held = self.state is State.HELD
+        own = usage_of(self.reservation, is_held=is_held)
+        return greater(own, usage_of(self.proposed.reservation, is_held=is_held)) if self.proposed else own
 
     @property
     def amount(self) -> Amount:

@@ -170,8 +170,8 @@ class Admit(Operation[Entry | Refused]):
         """
         request = self.request
         if placed.reservation is not request.reservation or placed.demands is not request.demands:
-            said = _fingerprint(request) if request.idempotency_key else ""
-            request = replace(request, reservation=placed.reservation, demands=placed.demands, fingerprint=said)
+            fingerprint = _fingerprint(request) if request.idempotency_key else ""
+            request = replace(request, reservation=placed.reservation, demands=placed.demands, fingerprint=fingerprint)
         entry = self._for(request)._settled(transaction, old)
         move_others(transaction, placed.moved, entry, self.now)
         return entry
@@ -215,8 +215,8 @@ class Admit(Operation[Entry | Refused]):
         request = self.request
         if old.state is not State.COMMITTED:
             return False
-        asked = old.amount_of_change(request.reservation, request.paths, request.demands, self.now)
-        return needs_approval(transaction.terms.policy.gate, asked, old.amount)
+        amount = old.amount_of_change(request.reservation, request.paths, request.demands, self.now)
+        return needs_approval(transaction.terms.policy.gate, amount, old.amount)
 
     def may_wait(self, transaction: Transaction, old: Entry) -> bool:
         """As `waits`, before the rates of a need are known."""
@@ -354,10 +354,10 @@ def _make_way(transaction: Transaction, key: tuple[str, str], now: datetime) -> 
 
 
 def move(transaction: Transaction, entry: Entry, to: State, actor: str, now: datetime, reason: str) -> Entry:
-    kept: dict[str, Any] = {"hold_until": entry.hold_until if to is State.HELD else None}
+    fields: dict[str, Any] = {"hold_until": entry.hold_until if to is State.HELD else None}
     if to is State.COMMITTED:
-        kept["change"] = Change(now)
-    changed = transaction.change(entry, to, now, proposed=None, **kept)
+        fields["change"] = Change(now)
+    changed = transaction.change(entry, to, now, proposed=None, **fields)
     # What ended on its own lies in the past: there is nothing to give back.
     if entry.state in OCCUPYING and to not in OCCUPYING and max(entry.reservation.end, entry.latest.end) > now:
         transaction.give_back(entry)

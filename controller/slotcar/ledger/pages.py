@@ -127,21 +127,21 @@ def _few(connection: Connection, wanted: Filter) -> Sequence[int] | None:
 
 
 def _conditions_of_search(connection: Connection, wanted: Filter) -> list[ColumnElement[bool]]:
-    """The conditions of a search, so that the one that has the fewest rows is asked of its index, and the others of each
-    of these rows.
+    """The conditions of a search. The one that has the fewest rows is evaluated by its index, and the others on each of
+    these rows.
 
-    All words at once are asked of the index where each one has many rows. It skips from one whole word's rows to the
-    next, but for the beginning of a word it gathers every row that has one such, be they a tenth of the ledger.
+    All words at once are evaluated by the index where each one has many rows. It skips from one whole word's rows to
+    the next, but for the beginning of a word it gathers every row that has one such: perhaps a tenth of the ledger.
     """
     assert wanted.search is not None
     others = conditions_of(replace(wanted, search=None))
     parts = searching.parts(wanted.search)
-    asked = [[part.by_index] for part in parts]
+    index_conditions = [[part.by_index] for part in parts]
     ways = [[part.by_index, part.rest_by_row, *others] for part in parts]
     if others and _are_indexed(wanted) and not searching.is_handle(wanted.search):
-        asked.append(others)
+        index_conditions.append(others)
         ways.append([*others, searching.by_row(wanted.search)])
-    expected = expected_rows(connection, [_numbers_of(one) for one in asked])
+    expected = expected_rows(connection, [_numbers_of(one) for one in index_conditions])
     if not expected or min(expected) > MOST_SIFTED:
         return conditions_of(wanted)
     return ways[expected.index(min(expected))]

@@ -218,7 +218,7 @@ def _events_of(wanted: EventFilter) -> Select[Any]:
 
 def between(
     connection: Connection,
-    known: KnownEntries,
+    entry_cache: KnownEntries,
     start: datetime,
     end: datetime,
     owner: str | None = None,
@@ -235,7 +235,7 @@ def between(
     statement = statement.where(or_(stands, over)).order_by(_entry.number).limit(limit)
     if owner is not None:
         statement = statement.where(_entry.owner == owner)
-    return known.read(connection, statement)
+    return entry_cache.read(connection, statement)
 
 
 def usage(connection: Connection, owner: str, now: datetime) -> Usage:

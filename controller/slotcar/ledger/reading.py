@@ -87,11 +87,11 @@ READ_FLOWS_AT = """
 READ_NUMBERED = "SELECT * FROM entry WHERE number = ANY(CAST(%(numbers)s AS bigint[]))"
 
 
-def read(connection: Connection, statement: str, asked: Mapping[str, Any]) -> list[Any]:
+def read(connection: Connection, statement: str, parameters: Mapping[str, Any]) -> list[Any]:
     """Rows with their columns as attributes. By the driver alone: most of these statements find nothing, and to describe
     the 25 columns of no row costs SQLAlchemy as much as all the rest.
     """
     raw = connection.connection.driver_connection
     assert isinstance(raw, psycopg.Connection)
     with raw.cursor(row_factory=namedtuple_row) as cursor:
-        return cursor.execute(statement.encode(), asked).fetchall()
+        return cursor.execute(statement.encode(), parameters).fetchall()

@@ -62,21 +62,21 @@ class Replan(Operation[Entry | None]):
         need, progress, moment = entry.reservation.need, entry.progress, next_second(self.now)
         if need is None or progress is None or not is_off(entry, self.now):
             return None
-        left = remaining_bytes(entry, moment)
-        plan = planned(transaction, entry, need, left, moment, self.now)
+        rest_bytes = remaining_bytes(entry, moment)
+        plan = planned(transaction, entry, need, rest_bytes, moment, self.now)
         keeps = plan.profile == rest_of(entry.reservation, moment) or not plan.profile
         if keeps and plan.missing_bytes == progress.missing_bytes:
             return None
         form = {} if keeps else moved_form(entry, plan.profile, moment)
-        known = replace(progress, needed_bps=plan.needed_bps, missing_bytes=plan.missing_bytes)
+        new_progress = replace(progress, needed_bps=plan.needed_bps, missing_bytes=plan.missing_bytes)
         transaction.give_back(entry)
-        changed = transaction.change(entry, entry.state, self.now, progress=known, **form)
+        changed = transaction.change(entry, entry.state, self.now, progress=new_progress, **form)
         transaction.take(changed)
         record(
-            transaction, changed, "replanned", "slotcar", self.now, remaining_bytes=left, needed_bps=plan.needed_bps,
+            transaction, changed, "replanned", "slotcar", self.now, remaining_bytes=rest_bytes, needed_bps=plan.needed_bps,
             missing_bytes=plan.missing_bytes, before=entry.reservation, reservation=changed.reservation,
         )  # fmt: skip
         if plan.missing_bytes > progress.missing_bytes:
-            record_behind(transaction, changed, left, known, self.now)
+            record_behind(transaction, changed, rest_bytes, new_progress, self.now)
         move_others(transaction, plan.moved, changed, self.now)
         return changed

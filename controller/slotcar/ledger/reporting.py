@@ -63,13 +63,13 @@ class Report(OnEntry):
             raise ProgressRefused(f"{name} is {entry.state.value}: only of a committed transfer does something remain")
         if next_second(self.now) >= need.by:
             raise ProgressRefused(f"the deadline of {name}, {iso(need.by)}, is past: nothing can be changed any more")
-        known, since = need.volume_bytes, "all of its volume"
+        limit_bytes, since = need.volume_bytes, "all of its volume"
         if entry.progress is not None:
-            known, since = entry.progress.remaining_bytes, f"what remained at {iso(entry.progress.at)}"
-        if self.remaining_bytes > known:
+            limit_bytes, since = entry.progress.remaining_bytes, f"what remained at {iso(entry.progress.at)}"
+        if self.remaining_bytes > limit_bytes:
             raise ProgressRefused(
                 f"{format_bytes(self.remaining_bytes)} of {name} cannot remain: that is more than {since}, "
-                f"{format_bytes(known)}; to move more, change its volume in its file and apply that"
+                f"{format_bytes(limit_bytes)}; to move more, change its volume in its file and apply that"
             )
         return need
 

@@ -29,28 +29,28 @@ class Part:
     rest_by_row: ColumnElement[bool]
 
 
-def is_handle(asked: str) -> bool:
+def is_handle(text: str) -> bool:
     """Whether the text may be a handle, and is looked for as one, too."""
-    return _HANDLE.fullmatch(asked) is not None
+    return _HANDLE.fullmatch(text) is not None
 
 
-def by_index(asked: str) -> ColumnElement[bool]:
+def by_index(text: str) -> ColumnElement[bool]:
     """The condition of a search, by the index `entry_words`. All words are whole ones, but the last may be unfinished."""
-    words = _words(asked)
-    return _or_handle(asked, _has(words[:-1], words[-1:])) if words else false()
+    words = _words(text)
+    return _or_handle(text, _has(words[:-1], words[-1:])) if words else false()
 
 
-def by_row(asked: str) -> ColumnElement[bool]:
+def by_row(text: str) -> ColumnElement[bool]:
     """The same condition, asked of each row: of an `IS TRUE` the planner does not use the index."""
-    words = _words(asked)
-    return _or_handle(asked, _has_by_row(words[:-1], words[-1:])) if words else false()
+    words = _words(text)
+    return _or_handle(text, _has_by_row(words[:-1], words[-1:])) if words else false()
 
 
-def parts(asked: str) -> Sequence[Part]:
+def parts(text: str) -> Sequence[Part]:
     """The whole words, and the last one that may be unfinished; none where the text has fewer than two words, or may be a
     handle."""
-    words = _words(asked)
-    if len(words) < 2 or is_handle(asked):
+    words = _words(text)
+    if len(words) < 2 or is_handle(text):
         return ()
     whole, last = words[:-1], words[-1:]
     return Part(_has(whole, ()), _has_by_row((), last)), Part(_has((), last), _has_by_row(whole, ()))
@@ -62,12 +62,12 @@ def _has_by_row(whole: Sequence[str], beginnings: Sequence[str]) -> ColumnElemen
     return and_(*contained, _has(whole, beginnings).is_(True))
 
 
-def _or_handle(asked: str, named: ColumnElement[bool]) -> ColumnElement[bool]:
-    return or_(_entry.handle == asked, named) if is_handle(asked) else named
+def _or_handle(text: str, named: ColumnElement[bool]) -> ColumnElement[bool]:
+    return or_(_entry.handle == text, named) if is_handle(text) else named
 
 
-def _words(asked: str) -> list[str]:
-    return _NO_WORD.sub(" ", asked.lower()).split()
+def _words(text: str) -> list[str]:
+    return _NO_WORD.sub(" ", text.lower()).split()
 
 
 def _has(whole: Sequence[str], beginnings: Sequence[str]) -> ColumnElement[bool]:

@@ -56,7 +56,8 @@ class SessionStore:
         with database.reading(self.engine) as connection:
             return tuple(Session(*row) for row in connection.execute(statement))
 
-    def seen(self, id_sha256: str, now: datetime) -> None:
+    def touch(self, id_sha256: str, now: datetime) -> None:
+        """Notes that the session was used."""
         self._set(id_sha256, seen_at=now)
 
     def set_zone(self, id_sha256: str, zone: str) -> None:

@@ -183,17 +183,17 @@ class Summaries:
             devices: only of these; without it of all that an event was ever of.
             among: look through so many of a device's last events, and no further; without it through all.
         """
-        asked = {"devices": None if devices is None else list(devices), "kinds": list(kinds), "most": among}
+        parameters = {"devices": None if devices is None else list(devices), "kinds": list(kinds), "most": among}
         with database.reading(self.engine) as connection:
-            return tuple(rows.event_from_row(row) for row in connection.execute(_LATEST, asked))
+            return tuple(rows.event_from_row(row) for row in connection.execute(_LATEST, parameters))
 
     def boundaries(
         self, after: datetime, until: datetime, most: int, owner: str | None = None
     ) -> tuple[BoundaryCounts, ...]:
         """The first `most` instants in `(after, until]` at which committed reservations' slots begin or end."""
-        asked = {"after_us": to_us(after), "until_us": to_us(until), "most": most, "owner": owner}
+        parameters = {"after_us": to_us(after), "until_us": to_us(until), "most": most, "owner": owner}
         with database.reading(self.engine) as connection:
-            counts = connection.execute(_BOUNDARIES, asked).all()
+            counts = connection.execute(_BOUNDARIES, parameters).all()
         return tuple(BoundaryCounts(from_us(row.at_us), row.starting, row.ending, row.changing) for row in counts)
 
     def usage(
@@ -206,12 +206,12 @@ class Summaries:
         Args:
             periods: one after the other, without gaps. domains: of each device.
         """
-        asked: dict[str, Any] = {
+        parameters: dict[str, Any] = {
             "start_us": periods[0].start_us, "end_us": periods[-1].end_us, "owner": owner,
             "starts_us": [one.start_us for one in periods], "ends_us": [one.end_us for one in periods],
         }  # fmt: skip
         if by == "domain":
-            asked |= {"devices": list(domains), "domains": list(domains.values())}
+            parameters |= {"devices": list(domains), "domains": list(domains.values())}
         with database.reading(self.engine) as connection:
-            sums = connection.execute(_USAGE[by], asked).all()
+            sums = connection.execute(_USAGE[by], parameters).all()
         return tuple(UsageSum(row.place - 1, row.name, int(row.bits), row.reservations) for row in sums)

@@ -69,9 +69,9 @@ class Transaction:
         beside = {one for need in listed for one in need.beside}
         if beside:
             self.entries.read_flows_at(beside)
-        asked = {key for need in listed for key in need.idempotency}
-        if asked:
-            self._read_remembered(asked)
+        idempotency_keys = {key for need in listed for key in need.idempotency}
+        if idempotency_keys:
+            self._read_remembered(idempotency_keys)
 
     def remembered(self, key: Key) -> Remembered | None:
         if key not in self._remembered:
@@ -80,8 +80,8 @@ class Transaction:
 
     def transfers(self, now: datetime) -> tuple[Entry, ...]:
         """Committed volumes by a deadline that is to come, by number."""
-        known = self.entries.newest(self._cache.transfers(self.connection, to_us(now))).values()
-        live = (one for one in known if one.reservation.need is not None and one.reservation.end > now)
+        entries = self.entries.newest(self._cache.transfers(self.connection, to_us(now))).values()
+        live = (one for one in entries if one.reservation.need is not None and one.reservation.end > now)
         return tuple(sorted((one for one in live if one.state is State.COMMITTED), key=lambda one: one.number))
 
     def _read_remembered(self, keys: Collection[Key]) -> None:
@@ -125,11 +125,11 @@ class Transaction:
         self._occupy(entry, -1)
 
     def _occupy(self, entry: Entry, sign: int) -> None:
-        taken = entry.occupied
-        if taken.demands:
-            (self.tables.add if sign == 1 else self.tables.remove)(taken.demands, taken.windows)
+        occupied = entry.occupied
+        if occupied.demands:
+            (self.tables.add if sign == 1 else self.tables.remove)(occupied.demands, occupied.windows)
             self.head.sequence += 1
-            self._notes.occupancy.append((self.head.sequence, entry, taken, sign))
+            self._notes.occupancy.append((self.head.sequence, entry, occupied, sign))
 
     def event(
         self, kind: str, at: datetime, handle: str | None = None, device: str | None = None, /, **details: Any
@@ -206,15 +206,15 @@ class Transaction:
         self._cache.sequence = self.head.sequence if self._tables is not None else self._cache.sequence
 
     def _write_flows(self, cursor: psycopg.Cursor[Any], entries: Sequence[Entry]) -> None:
-        gone: list[tuple[Any, ...]] = []
+        removed: list[tuple[Any, ...]] = []
         added: list[tuple[Any, ...]] = []
         for entry in entries:
             stored, own = self.entries.stored_flows(entry), self.entries.flows_of(entry)
             whose = entry.reservation.owner, entry.number
-            gone += [(*flow.packets, flow.device, *whose) for flow in sorted(stored - own)]
+            removed += [(*flow.packets, flow.device, *whose) for flow in sorted(stored - own)]
             added += [(*flow, *whose) for flow in sorted(own - stored)]
-        if gone:
-            cursor.executemany(writing.DELETE_FLOW, gone)
+        if removed:
+            cursor.executemany(writing.DELETE_FLOW, removed)
         writing.copy_rows(cursor, writing.COPY_FLOW, added)
 
     def _occupancy_rows(self) -> list[tuple[Any, ...]]:

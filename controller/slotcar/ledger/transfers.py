@@ -37,10 +37,10 @@ def placed_transfer(entry: Entry, gate: Gate) -> PlacedTransfer | None:
     if need is None or entry.state is not State.COMMITTED or entry.proposed is not None:
         return None
     start = need.start or min(entry.created_at, need.by - MICROSECOND)
-    known = need.volume_bytes if entry.progress is None else entry.progress.remaining_bytes
-    if not known:
+    volume_bytes = need.volume_bytes if entry.progress is None else entry.progress.remaining_bytes
+    if not volume_bytes:
         return None
-    transfer = transfer_of(within(need, entry.reservation, gate), entry.demands, Window(start, need.by), known)
+    transfer = transfer_of(within(need, entry.reservation, gate), entry.demands, Window(start, need.by), volume_bytes)
     return PlacedTransfer(entry.handle, transfer, profile_of(entry.reservation))
 
 
@@ -56,34 +56,34 @@ def movable(
     entries: Iterable[Entry],
     gate: Gate,
     stay: Collection[str] = frozenset(),
-    known: MutableMapping[str, tuple[Entry, Gate, PlacedTransfer | None]] | None = None,
+    cache: MutableMapping[str, tuple[Entry, Gate, PlacedTransfer | None]] | None = None,
 ) -> Sequence[PlacedTransfer]:
     """The transfers among the entries that may be moved; `stay` has the handles of those that may not.
 
     Args:
-        known: what was found of entries before, which is used and kept here.
+        cache: what was found for each entry before, by its handle. It is used, and added to.
     """
-    transfers = (_known_transfer(entry, gate, known) for entry in entries if entry.handle not in stay)
+    transfers = (_cached_transfer(entry, gate, cache) for entry in entries if entry.handle not in stay)
     return [one for one in transfers if one is not None]
 
 
 def movable_in(transaction: Transaction, now: datetime, stay: Collection[str]) -> Sequence[PlacedTransfer]:
     """The ledger's transfers that may be moved, as the transaction has them."""
     entries = transaction.transfers(now)
-    known = transaction.known_transfers
-    if len(known) > 2 * len(entries) + FORGOTTEN_ABOVE:
-        known.clear()
-    return movable(entries, transaction.terms.policy.gate, stay, known)
+    cache = transaction.known_transfers
+    if len(cache) > 2 * len(entries) + FORGOTTEN_ABOVE:
+        cache.clear()
+    return movable(entries, transaction.terms.policy.gate, stay, cache)
 
 
-def _known_transfer(
-    entry: Entry, gate: Gate, known: MutableMapping[str, tuple[Entry, Gate, PlacedTransfer | None]] | None
+def _cached_transfer(
+    entry: Entry, gate: Gate, cache: MutableMapping[str, tuple[Entry, Gate, PlacedTransfer | None]] | None
 ) -> PlacedTransfer | None:
-    if known is None:
+    if cache is None:
         return placed_transfer(entry, gate)
-    before = known.get(entry.handle)
+    before = cache.get(entry.handle)
     if before is None or before[0] is not entry or before[1] != gate:
-        before = known[entry.handle] = entry, gate, placed_transfer(entry, gate)
+        before = cache[entry.handle] = entry, gate, placed_transfer(entry, gate)
     return before[2]
 
 

@@ -84,11 +84,11 @@ class WebhookStore:
         """Adds a webhook, which gets the events that are recorded from now on."""
         with database.answering(), self._engine.begin() as connection:
             last = connection.execute(text("SELECT event FROM head WHERE id = 1")).scalar_one()
-            made = Webhook(webhook_id, url, secret, tuple(kinds), last, now, by, owner=owner)
-            values = {"id": made.id, "url": url, "secret": secret, "kinds": list(kinds), "position": last}
+            webhook = Webhook(webhook_id, url, secret, tuple(kinds), last, now, by, owner=owner)
+            values = {"id": webhook.id, "url": url, "secret": secret, "kinds": list(kinds), "position": last}
             values |= {"created_at": now, "created_by": by, "last_error": "", "owner": owner}
             connection.execute(schema.webhook.insert().values(**values))
-        return made
+        return webhook
 
     def all(self) -> tuple[Webhook, ...]:
         with database.reading(self._engine) as connection:

@@ -221,17 +221,17 @@ class StorageManager(_OfHosts):
             raise WrongVariable("slotcar_disks", error.message, error.value, error.hint, (disk,)) from error
 
     def amounts(self, request: StorageRequest, capacities: Mapping[str, int]) -> Mapping[str, int]:
-        asked = {
+        amounts = {
             f"{request.device}:{way}": getattr(request, way) for way in ("read", "write") if getattr(request, way)
         }
-        for part in asked:
+        for part in amounts:
             if part not in capacities:
-                known = ", ".join(sorted({one.partition(":")[0] for one in capacities})) or "none"
+                disks = ", ".join(sorted({one.partition(":")[0] for one in capacities})) or "none"
                 disk, _, way = part.partition(":")
                 raise ManagerError(
-                    f"{request.host} has no {way} bandwidth of {disk} to reserve: its slotcar_disks names {known}"
+                    f"{request.host} has no {way} bandwidth of {disk} to reserve: its slotcar_disks names {disks}"
                 )
-        return asked
+        return amounts
 
     def format_amount(self, amount: int) -> str:
         return format_bytes_per_s(amount)

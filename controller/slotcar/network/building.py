@@ -122,7 +122,9 @@ def _note_variables(node: Node, read: Collection[str], findings: Findings) -> No
     for name in node.variables:
         if name in known_variables():
             continue
-        ratios = {known: SequenceMatcher(None, name[8:], known[8:]).ratio() for known in sorted(known_variables())}
+        ratios = {
+            variable: SequenceMatcher(None, name[8:], variable[8:]).ratio() for variable in sorted(known_variables())
+        }
         best = max(ratios, key=ratios.__getitem__)
         if ratios[best] >= SLIP:
             findings.add(node, (name,), "is no variable that is read", "", f"did you mean `{best}`?")
@@ -141,7 +143,7 @@ def _classify(draft: Draft, node: Node, findings: Findings) -> None:
     is_host = HOSTS_GROUP in node.groups
     written = node.variables.get("slotcar_interfaces")
     draft.named[node.name] = [str(name) for name in written] if isinstance(written, Mapping) else []
-    there = ", ".join(sorted(draft.groups))
+    group_names = ", ".join(sorted(draft.groups))
     if is_host and domains:
         hint = f"leave it in the one group that it belongs to, `{HOSTS_GROUP}` or its domain"
         findings.add(node, (), "is both an end system and a router", f"{HOSTS_GROUP}, {', '.join(domains)}", hint)
@@ -160,7 +162,7 @@ def _classify(draft: Draft, node: Node, findings: Findings) -> None:
         draft.nodes[node.name] = node
         draft.domain_of[node.name] = domains[0]
     elif "slotcar_interfaces" in node.variables or DOMAINS_GROUP in node.groups:
-        hint = f"put it into one of the groups below `{DOMAINS_GROUP}`: {there}" if there else ""
+        hint = f"put it into one of the groups below `{DOMAINS_GROUP}`: {group_names}" if group_names else ""
         findings.add(node, (), "is a router in no domain", "", hint)
     elif "slotcar_attached_to" in node.variables:
         findings.add(node, (), f"is an end system that is not in the group `{HOSTS_GROUP}`", "", "put it there")

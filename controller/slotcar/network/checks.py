@@ -168,9 +168,9 @@ def _agree(draft: Draft, one: Interface, other: Interface, findings: Findings) -
     """Capacity, layer-2 overhead and subnet are the link's, so both ends say the same; a metric is each end's own."""
     node, place = draft.nodes[one.id.device], draft.nodes[other.id.device].place(_key(other.id))
 
-    def differ(name: str, here: str, there: str) -> None:
-        message = f"differs from the other end's, {there} at {other.id} ({place.file}:{place.line})"
-        findings.add(node, _key(one.id, name), message, here, "both ends of a link say the same")
+    def differ(name: str, own_value: str, other_value: str) -> None:
+        message = f"differs from the other end's, {other_value} at {other.id} ({place.file}:{place.line})"
+        findings.add(node, _key(one.id, name), message, own_value, "both ends of a link say the same")
 
     if one.capacity_bps != other.capacity_bps:
         differ("capacity", format_rate(one.capacity_bps), format_rate(other.capacity_bps))
@@ -299,11 +299,11 @@ def _sls_ingress(draft: Draft, sls: Sls, ingress: Interface, findings: Findings)
 
 def _sls_twins(draft: Draft, findings: Findings) -> None:
     """At one ingress, one service has one SLS at a time; one may follow the other."""
-    seen: dict[tuple[str, InterfaceId], list[Sls]] = {}
+    sls_by_ingress: dict[tuple[str, InterfaceId], list[Sls]] = {}
     for sls in draft.sls.values():
         if draft.domain_of.get(sls.ingress.device) != sls.downstream:
             continue
-        earlier = seen.setdefault((sls.service, sls.ingress), [])
+        earlier = sls_by_ingress.setdefault((sls.service, sls.ingress), [])
         for other in earlier:
             if other.validity is None or sls.validity is None or other.validity.overlaps(sls.validity):
                 hint = "keep one of them, or give them validities that do not overlap"

@@ -40,7 +40,7 @@ class Findings:
         """Notes that `key` of `node` is wrong; the place is where the variable was written."""
         if self.is_unread(node, key):
             return
-        self.nodes_of.setdefault((node.place(key), key, message, _shown(value), hint), []).append(node.name)
+        self.nodes_of.setdefault((node.place(key), key, message, _value_text(value), hint), []).append(node.name)
 
     def parse(self, model: type[M], node: Node, above: Key, data: object) -> M | None:
         """The data as the model; None, with every error noted, where it is none."""
@@ -94,21 +94,21 @@ def explained(
         yield key, *_words(details, model, data)
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
+def nearest(name: str, names: Sequence[str]) -> str:
     """A hint: the nearest known name, or what there is."""
-    close = get_close_matches(name, known, n=1, cutoff=0.6)
+    close = get_close_matches(name, names, n=1, cutoff=0.6)
     if close:
         return f"did you mean `{close[0]}`?"
-    return f"there is {listed(known, 2 * NAMES_SHOWN)}" if known else "there is none"
+    return f"there is {listed(names, 2 * NAMES_SHOWN)}" if names else "there is none"
 
 
-def listed(names: Sequence[str], shown: int = NAMES_SHOWN) -> str:
+def listed(names: Sequence[str], most: int = NAMES_SHOWN) -> str:
     unique = sorted(set(names))
-    rest = len(unique) - shown
-    return ", ".join(unique) if rest <= 0 else f"{', '.join(unique[:shown])} and {rest} more"
+    rest = len(unique) - most
+    return ", ".join(unique) if rest <= 0 else f"{', '.join(unique[:most])} and {rest} more"
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, Mapping):
         return f"a mapping of {', '.join(str(key) for key in value) or 'nothing'}"
     text = " ".join(str(value).split())
@@ -133,9 +133,9 @@ def _words(
     if kind == "missing":
         return "is missing", "", _MISSING.get(last, "")
     if kind == "extra_forbidden":
-        below, given = _at(detail["loc"][:-1], model, data)
-        known = [name for name in below.model_fields if name not in given] or list(below.model_fields)
-        return "is no key that is known here", "", nearest(last, known)
+        below, values = _at(detail["loc"][:-1], model, data)
+        candidates = [name for name in below.model_fields if name not in values] or list(below.model_fields)
+        return "is no key that is known here", "", nearest(last, candidates)
     if kind == "enum":
         choices = Service if last == "[key]" else _CHOICES.get(last)
         if choices is None:

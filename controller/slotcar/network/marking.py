@@ -45,14 +45,18 @@ def check_markings(draft: Draft, findings: Findings) -> None:
 
 def _marking(draft: Draft, device: Device, findings: Findings) -> Marking | None:
     """What the router marks and matches by; None where the option is none, which is noted."""
-    known = facts_of(device.platform).markings
+    markings = facts_of(device.platform).markings
     option = device.options.get(OPTION)
     if option is None:
-        return known[0]
-    if option in known:
+        return markings[0]
+    if option in markings:
         return Marking(option)
     key = ("slotcar_options", OPTION)
-    hint = f"say {' or '.join(known)}" if len(known) > 1 else f"leave it out: it marks by {known[0]}, and only so"
+    hint = (
+        f"say {' or '.join(markings)}"
+        if len(markings) > 1
+        else f"leave it out: it marks by {markings[0]}, and only so"
+    )
     findings.add(draft.nodes[device.name], key, f"is no marking of {device.platform}", option, hint)
     return None
 
@@ -81,12 +85,15 @@ class _Links:
             other = draft.interfaces.get(one.neighbour) if one.neighbour else None
             if other is None or other.neighbour != one.id or not {one.id.device, other.id.device} <= links.into.keys():
                 continue
-            here, there = (draft.domains[draft.domain_of[end.id.device]] for end in (one, other))
+            own_domain, other_domain = (draft.domains[draft.domain_of[end.id.device]] for end in (one, other))
             offered = all(
-                domain.over_provisioned or _offers(end, service) for domain, end in ((here, one), (there, other))
+                domain.over_provisioned or _offers(end, service)
+                for domain, end in ((own_domain, one), (other_domain, other))
             )
-            if here.name != there.name and not (here.over_provisioned or there.over_provisioned):
-                offered &= _enters(draft, service, other, (other.id, here.name) in agreed)
+            if own_domain.name != other_domain.name and not (
+                own_domain.over_provisioned or other_domain.over_provisioned
+            ):
+                offered &= _enters(draft, service, other, (other.id, own_domain.name) in agreed)
             if offered:
                 links.into[other.id.device].append(one.id.device)
         return links
@@ -131,14 +138,14 @@ def _markers(draft: Draft, service: Service, links: _Links) -> set[str]:
     for name, senders in links.into.items():
         for sender in senders:
             onwards.setdefault(sender, []).append(name)
-    markers, seen, waiting = set(), set(starts), deque(starts)
+    markers, reached, waiting = set(), set(starts), deque(starts)
     while waiting:
         here = waiting.popleft()
         if not draft.domains[draft.domain_of[here]].over_provisioned:
             markers.add(here)
             continue
-        fresh = set(onwards.get(here, ())) - seen
-        seen |= fresh
+        fresh = set(onwards.get(here, ())) - reached
+        reached |= fresh
         waiting.extend(fresh)
     return markers
 
@@ -156,16 +163,17 @@ def _refuse(
     key = option if OPTION in draft.devices[marker].options else ("slotcar_platform",)
     first = services[0]
     dscp = next(d for d in CODE_POINTS[ours][first] if served_as(d, draft.devices[reader], theirs) is not first)
-    point, taken = _point(dscp, ours), _point(dscp, theirs)
+    point, other_point = _point(dscp, ours), _point(dscp, theirs)
     service = served_as(dscp, draft.devices[reader], theirs)
+    read_there = f"{other_point} there, " if other_point != point else ""
     message = (
-        f"marks {' and '.join(services)} by {_said(ours)}, and such traffic comes to {reader}, which goes by"
-        f" {_said(theirs)}: {point} is {f'{taken} there, ' if taken != point else ''}served as {service}"
+        f"marks {' and '.join(services)} by {_marking_name(ours)}, and such traffic comes to {reader}, which goes by"
+        f" {_marking_name(theirs)}: {point} is {read_there}served as {service}"
     )
     findings.add(node, key, message, ours, _hint(draft, marker, reader, markings, services))
 
 
-def _said(marking: Marking) -> str:
+def _marking_name(marking: Marking) -> str:
     return "DSCP" if marking is Marking.DSCP else "IP precedence"
 
 

@@ -153,14 +153,14 @@ def _check_interfaces(new: NewInventory) -> None:
     Raises:
         InvalidInput: two links have an interface in common, or what is said of one interface differs.
     """
-    said = {(end.device, end.name): (end.address, link.rate) for link in new.links for end in link.ends}
-    if len(said) < 2 * len(new.links):
+    ends_by_interface = {(end.device, end.name): (end.address, link.rate) for link in new.links for end in link.ends}
+    if len(ends_by_interface) < 2 * len(new.links):
         ends = [f"{end.device}:{end.name}" for link in new.links for end in link.ends]
         twice = sorted({end for end in ends if ends.count(end) > 1})
         raise _wrong("--link", ", ".join(twice), "another interface for each link")
     for host in new.hosts:
         of_host = (host.behind.address, host.rate)
-        before = said.setdefault((host.behind.device, host.behind.name), of_host)
+        before = ends_by_interface.setdefault((host.behind.device, host.behind.name), of_host)
         if before != of_host:
             where = f"{host.behind.device}:{host.behind.name}"
             raise _wrong("--host", f"{where} {', '.join(of_host)}", f"the same as before: {where} {', '.join(before)}")

@@ -99,17 +99,17 @@ def _read(inventory: Path, vault_password_file: Path | None, *options: str) -> I
         raise InvalidInput([Problem(str(inventory), 0, "", "there is no such inventory", "", hint)])
     _require_files(inventory, vault_password_file)
     answer = _run(inventory, vault_password_file, options)
-    shown = _Shown(inventory)
+    paths = _CallerPaths(inventory)
     if "error" in answer:
         error = answer["error"]
-        place = shown.place(error["file"], error["line"])
-        message = _PYTHON_CLASS.sub("", shown.text(error["message"]))
+        place = paths.place(error["file"], error["line"])
+        message = _PYTHON_CLASS.sub("", paths.text(error["message"]))
         hint = vault_hint(message) or (_STRUCTURE_HINT if "invalid structure" in message else "")
         raise InvalidInput([Problem(place.file, place.line, "", f"Ansible: {message}", "", hint)])
     return Inventory(
         source=str(inventory),
-        hosts={name: _node(name, node, shown) for name, node in answer["hosts"].items()},
-        domains={name: _node(name, node, shown) for name, node in answer["domains"].items()},
+        hosts={name: _node(name, node, paths) for name, node in answer["hosts"].items()},
+        domains={name: _node(name, node, paths) for name, node in answer["domains"].items()},
     )
 
 
@@ -178,7 +178,7 @@ def _absolute(path: Path) -> Path:
     return Path(os.path.normpath(path.absolute()))
 
 
-class _Shown:
+class _CallerPaths:
     """Paths as the caller wrote the inventory's: below it where they are, else absolute."""
 
     def __init__(self, inventory: Path) -> None:
@@ -199,12 +199,12 @@ class _Shown:
         return text.replace(str(self._absolute), str(self._folder))
 
 
-def _node(name: str, node: dict[str, Any], shown: _Shown) -> Node:
+def _node(name: str, node: dict[str, Any], paths: _CallerPaths) -> Node:
     return Node(
         name=name,
         groups=frozenset(node["groups"]),
         variables=node["variables"],
-        places={tuple(path): shown.place(file, line) for path, file, line in node["places"]},
-        declared=shown.place(node["file"], node["line"]),
-        problems=tuple((tuple(path), shown.text(message)) for path, message in node["problems"]),
+        places={tuple(path): paths.place(file, line) for path, file, line in node["places"]},
+        declared=paths.place(node["file"], node["line"]),
+        problems=tuple((tuple(path), paths.text(message)) for path, message in node["problems"]),
     )

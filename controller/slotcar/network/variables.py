@@ -52,8 +52,8 @@ def _share_hint(text: object) -> str:
     if not _BARE_NUMBER.fullmatch(number):
         return _SHARE_HINT
     guess = Decimal(number) * 100 if 0 < Decimal(number) < 1 else Decimal(number)
-    shown = f"{guess:f}".rstrip("0").rstrip(".") if "." in f"{guess:f}" else f"{guess:f}"
-    return f"did you mean `{shown} %`? {_SHARE_HINT}"
+    percent = f"{guess:f}".rstrip("0").rstrip(".") if "." in f"{guess:f}" else f"{guess:f}"
+    return f"did you mean `{percent} %`? {_SHARE_HINT}"
 
 
 def format_share(share_ppm: int) -> str:

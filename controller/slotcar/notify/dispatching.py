@@ -87,8 +87,8 @@ class Dispatcher:
         watch = ClockWatch(self.clock)
         news: asyncio.Task[Any] | None = None
         try:
-            while not stopping.is_set() and self.leads() and await _aside(lease.held):
-                seen = await _aside(self.ledger.last_event)
+            while not stopping.is_set() and self.leads() and await _aside(lease.is_held):
+                last_event = await _aside(self.ledger.last_event)
                 if by := watch.set_by():
                     watch.accept()
                     log.warning(
@@ -102,7 +102,7 @@ class Dispatcher:
                     if lane not in busy and at_once < MOST_AT_ONCE:
                         busy[lane] = asyncio.create_task(self._drain(sender, lane, stopping))
                 if news is None or news.done():
-                    news = asyncio.create_task(_aside(self.ledger.wait_for_event, seen, LOOK_S))
+                    news = asyncio.create_task(_aside(self.ledger.wait_for_event, last_event, LOOK_S))
                 if not more:
                     await asyncio.wait({news, *busy.values()}, return_when=asyncio.FIRST_COMPLETED)
                 busy = _still(busy)
@@ -167,6 +167,6 @@ async def _wind_up(tasks: list[asyncio.Task[Any]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _aside(question: Callable[..., T], *given: Any) -> T:
+async def _aside(question: Callable[..., T], *arguments: Any) -> T:
     """A blocking question to the ledger, asked in another thread."""
-    return await asyncio.to_thread(question, *given)
+    return await asyncio.to_thread(question, *arguments)

@@ -111,12 +111,12 @@ def _make_key(file: Path) -> None:
     if file.exists():
         return
     make_private_folder(file.parent)
-    with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=".webhook-key-") as made:  # 0600
-        made.write(PREFIX + base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
-        made.flush()
-        os.fsync(made.fileno())
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, prefix=".webhook-key-") as temporary:  # 0600
+        temporary.write(PREFIX + base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
+        temporary.flush()
+        os.fsync(temporary.fileno())
         with suppress(FileExistsError):
-            os.link(made.name, file)
+            os.link(temporary.name, file)
 
 
 def sign(message_id: str, timestamp_s: int, body: bytes, keys: Sequence[bytes]) -> str:

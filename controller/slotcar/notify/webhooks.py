@@ -69,14 +69,14 @@ class Webhooks:
         """
         owner = _owner(caller, "add a webhook")
         checked_url(url)
-        made = f"wh-{secrets.token_hex(6)}"
-        place = self._place(made, secret) if owner is None else self._place_of_owner(made, url, secret)
+        webhook_id = f"wh-{secrets.token_hex(6)}"
+        place = self._place(webhook_id, secret) if owner is None else self._place_of_owner(webhook_id, url, secret)
         for kind in kinds:
             _check_kind(kind)
         if len(kinds) > MOST_KINDS:
             raise WrongWebhook(f"{len(kinds)} kinds are more than {MOST_KINDS}: say beginnings such as `push.`")
         self._check_room(owner)
-        return self.ledger.webhooks.add(made, url, place, tuple(dict.fromkeys(kinds)), now, caller.name, owner)
+        return self.ledger.webhooks.add(webhook_id, url, place, tuple(dict.fromkeys(kinds)), now, caller.name, owner)
 
     def _place(self, webhook_id: str, secret: str | None) -> str:
         if secret is None:
@@ -109,10 +109,10 @@ class Webhooks:
             if there_are >= most:
                 raise WrongWebhook(f"there are {most} webhooks {whose}, and no more may be: remove one first")
 
-    def new_document(self, made: Webhook) -> dict[str, Any]:
+    def new_document(self, webhook: Webhook) -> dict[str, Any]:
         """The webhook as it was just added, with its signing secret where that is derived: the only time it is said."""
-        derived = made.secret.startswith(f"{DERIVED}:")
-        return webhook_document(made, Backlog(), self.derived.secret(made.id) if derived else None)
+        derived = webhook.secret.startswith(f"{DERIVED}:")
+        return webhook_document(webhook, Backlog(), self.derived.secret(webhook.id) if derived else None)
 
     def list(self, caller: Caller) -> tuple[tuple[Webhook, Backlog], ...]:
         owner = _owner(caller, "list webhooks")

@@ -26,11 +26,11 @@ def candidate_paths(
     """
     topology = topology_of(network)
     source, destination = ends_of(reservation, network)
-    known = {tuple(hop.device for hop in path.hops) for path in first}
+    first_ways = {tuple(hop.device for hop in path.hops) for path in first}
     count = 0
     for way in islice(topology.routes(source.edge.device, destination.edge.device), MOST_LOOKED_AT):
         # The first path may be that of the way back alone.
-        if way in known or way[::-1] in known or not _crosses(way, reservation.via):
+        if way in first_ways or way[::-1] in first_ways or not _crosses(way, reservation.via):
             continue
         try:
             paths = _both_ways(way, reservation, source, destination, topology)
@@ -47,8 +47,8 @@ def _both_ways(
 ) -> tuple[Path, ...]:
     ends = {Direction.FORWARD: (way, source, destination), Direction.REVERSE: (way[::-1], destination, source)}
     return tuple(
-        path_along(topology.along(routers), reservation, here, there, topology)
-        for routers, here, there in (ends[one] for one in reservation.direction.ways)
+        path_along(topology.along(routers), reservation, sender, receiver, topology)
+        for routers, sender, receiver in (ends[one] for one in reservation.direction.ways)
     )
 
 

@@ -109,8 +109,8 @@ def _unknown_name(name: str, network: Network) -> str:
     close = get_close_matches(name, sorted(network.hosts), n=3, cutoff=0.6)
     if close:
         return f"there is no end system {name}; did you mean {' or '.join(close)}?"
-    known = f"end systems are {_some(network.hosts)}" if network.hosts else "the inventory names none"
-    return f"there is no end system {name}; {known}, and any address behind an edge interface will do"
+    hint = f"end systems are {_some(network.hosts)}" if network.hosts else "the inventory names none"
+    return f"there is no end system {name}; {hint}, and any address behind an edge interface will do"
 
 
 def _edges(topology: Topology) -> str:
@@ -120,9 +120,9 @@ def _edges(topology: Topology) -> str:
 
 
 def _some(names: Iterable[str]) -> str:
-    known = sorted(names)
-    rest = len(known) - NAMES_SHOWN
-    return ", ".join(known) if rest <= 0 else f"{', '.join(known[:NAMES_SHOWN])} and {rest} more"
+    sorted_names = sorted(names)
+    rest = len(sorted_names) - NAMES_SHOWN
+    return ", ".join(sorted_names) if rest <= 0 else f"{', '.join(sorted_names[:NAMES_SHOWN])} and {rest} more"
 
 
 def _via_problems(via: Sequence[str], network: Network) -> Iterator[tuple[str, str]]:
@@ -180,44 +180,46 @@ def _steps(source: End, destination: End, via: Sequence[str], topology: Topology
         misplaced = last if last in stops[:-1] else first
         raise NoPath(f"the path cannot go via {misplaced} there: it is where the path ends or begins")
     steps: list[Step] = []
-    for index, (here, there) in enumerate(pairwise(stops)):
-        crossed = {first, *(step[1] for step in steps)} - {here}
+    for index, (leg_start, leg_end) in enumerate(pairwise(stops)):
+        crossed = {first, *(step[1] for step in steps)} - {leg_start}
         avoided = crossed | set(stops[index + 2 :])
-        leg = topology.shortest(here, there, avoided)
+        leg = topology.shortest(leg_start, leg_end, avoided)
         if leg is None:
-            raise NoPath(_no_leg(source, destination, here, there, via, topology))
+            raise NoPath(_no_leg(source, destination, leg_start, leg_end, via, topology))
         steps += leg
     return tuple(steps)
 
 
-def _no_leg(source: End, destination: End, here: str, there: str, via: Sequence[str], topology: Topology) -> str:
+def _no_leg(
+    source: End, destination: End, leg_start: str, leg_end: str, via: Sequence[str], topology: Topology
+) -> str:
     between = f"from {source.name} (behind {source.edge}) to {destination.name} (behind {destination.edge})"
     if topology.shortest(source.edge.device, destination.edge.device) is None:
         return f"there is no way {between}: no chain of links joins their routers"
     pinned = ", ".join(via)
-    if topology.shortest(here, there) is None:
-        return f"there is no way {between} via {pinned}: no chain of links leads from {here} to {there}"
-    turn = f"from {here} it cannot reach {there} without crossing a router twice"
+    if topology.shortest(leg_start, leg_end) is None:
+        return f"there is no way {between} via {pinned}: no chain of links leads from {leg_start} to {leg_end}"
+    turn = f"from {leg_start} it cannot reach {leg_end} without crossing a router twice"
     return f"there is no way {between} via {pinned}: {turn}; leave one out, or name more of the routers on the way"
 
 
 def _all_sls(reservation: Reservation, hops: Sequence[Hop], topology: Topology) -> tuple[str, ...]:
     """Names of the SLSs that bind the crossings, in order; the error lists every crossing that lacks one."""
     network, names, missing = topology.network, [], []
-    for left, entered in pairwise(hops):
-        upstream, downstream = network.domain_of(left.egress), network.domain_of(entered.ingress)
+    for hop, next_hop in pairwise(hops):
+        upstream, downstream = network.domain_of(hop.egress), network.domain_of(next_hop.ingress)
         if upstream.name == downstream.name:
             continue
         candidates = [
             sls
-            for sls in topology.sls_at.get(entered.ingress, ())
+            for sls in topology.sls_at.get(next_hop.ingress, ())
             if sls.service is reservation.service
             and (sls.upstream, sls.downstream) == (upstream.name, downstream.name)
         ]
         if candidates:
             names.append(_fitting(candidates, reservation).name)
         elif not (upstream.over_provisioned or downstream.over_provisioned):
-            missing.append(f"from {upstream.name} into {downstream.name} at {entered.ingress}")
+            missing.append(f"from {upstream.name} into {downstream.name} at {next_hop.ingress}")
     if missing and reservation.service in RESERVED_SERVICES:  # each needs an SLS wherever it enters a domain
         ends = f"{reservation.source.host} and {reservation.destination.host}"
         raise NoPath(f"there is no SLS for {reservation.service} {', nor '.join(missing)}, on the way between {ends}")

@@ -35,8 +35,8 @@ class Topology:
         self._towards.add_nodes_from(sorted(network.devices))
         for name, steps in self.steps.items():
             for metric, other, *_ in steps:
-                known = self._towards.get_edge_data(other, name, {"weight": metric})
-                self._towards.add_edge(other, name, weight=min(metric, known["weight"]))
+                edge = self._towards.get_edge_data(other, name, {"weight": metric})
+                self._towards.add_edge(other, name, weight=min(metric, edge["weight"]))
         self._distances: dict[str, Mapping[str, int]] = {}
 
     def locate(self, address: IPv4Address) -> InterfaceId | None:
@@ -55,8 +55,12 @@ class Topology:
             return None
         steps, here = [], source
         while here != destination:
-            left = distances[here]
-            step = next(step for step in self.steps[here] if distances.get(step[1], left) + step[0] == left)
+            remaining_metric = distances[here]
+            step = next(
+                step
+                for step in self.steps[here]
+                if distances.get(step[1], remaining_metric) + step[0] == remaining_metric
+            )
             steps.append(step)
             here = step[1]
         return tuple(steps)
@@ -71,15 +75,18 @@ class Topology:
     def along(self, way: Sequence[str]) -> tuple[Step, ...]:
         """The steps from router to router of a way; of links side by side the one with the least metric, then by name."""
         return tuple(
-            min((step for step in self.steps[here] if step[1] == there), key=lambda step: (step[0], step[2].name))
-            for here, there in pairwise(way)
+            min(
+                (step for step in self.steps[router] if step[1] == next_router),
+                key=lambda step: (step[0], step[2].name),
+            )
+            for router, next_router in pairwise(way)
         )
 
     def _distances_to(self, destination: str, avoided: Collection[str]) -> Mapping[str, int]:
         search = self._networkx.single_source_dijkstra_path_length
         if avoided:
-            there = [name for name in avoided if name in self._towards]
-            return dict(search(self._networkx.restricted_view(self._towards, there, []), destination))
+            excluded = [name for name in avoided if name in self._towards]
+            return dict(search(self._networkx.restricted_view(self._towards, excluded, []), destination))
         if destination not in self._distances:
             self._distances[destination] = dict(search(self._towards, destination))
         return self._distances[destination]

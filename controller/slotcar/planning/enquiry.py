@@ -76,15 +76,15 @@ class EnquiryAnswer:
 
 
 def ask_tables(
-    asked: Reservation, ways: Sequence[Sequence[Path]], network: Network, tables: SlotTables
+    reservation: Reservation, ways: Sequence[Sequence[Path]], network: Network, tables: SlotTables
 ) -> EnquiryAnswer:
-    """What `asked` could have; its own rate does not matter. Of several ways, that with the highest rate is given.
+    """What the reservation could have; its own rate does not matter. Of several ways, that with the highest rate is given.
 
     Args:
         ways: the paths that it may take, each as `find_paths` gives them.
     """
     return max(
-        (_on_paths(asked, paths, network, tables) for paths in ways),
+        (_on_paths(reservation, paths, network, tables) for paths in ways),
         key=lambda answer: min(one.rate_bps for one in answer.directions),
     )
 
@@ -96,13 +96,13 @@ def ask_to_add(entry: Entry, network: Network, tables: SlotTables, now: datetime
         NotPossible: it is over, its rates are admission's to find, or the inventory lacks a part of its path.
     """
     reservation = entry.reservation
-    asked = reservation.model_copy(update={"slots": constant_slots(_coming(entry, now), 1, reservation.direction)})
+    probe = reservation.model_copy(update={"slots": constant_slots(_coming(entry, now), 1, reservation.direction)})
     try:
         if entry.proposed is not None:  # it is there beside what is in force, and what is added would take its place
             tables = tables.excerpt(demand.resource for demand in entry.occupied.demands)
             tables.remove(entry.occupied.demands, entry.occupied.windows)
             tables.add(entry.demands, reservation.slots)
-        answer = _on_paths(asked, entry.paths, network, tables)
+        answer = _on_paths(probe, entry.paths, network, tables)
     except KeyError:
         words = f"the inventory no longer has the path of {'/'.join(reservation.key)}: cancel it, and reserve anew"
         raise NotPossible(words) from None
@@ -122,19 +122,19 @@ def _coming(entry: Entry, now: datetime) -> list[Window]:
     return coming
 
 
-def _on_paths(asked: Reservation, paths: Sequence[Path], network: Network, tables: SlotTables) -> EnquiryAnswer:
-    windows, directions = asked.windows, []
-    for way, path in zip(asked.direction.ways, paths, strict=True):
+def _on_paths(reservation: Reservation, paths: Sequence[Path], network: Network, tables: SlotTables) -> EnquiryAnswer:
+    windows, directions = reservation.windows, []
+    for way, path in zip(reservation.direction.ways, paths, strict=True):
         slots = constant_slots(windows, 1, way)
-        wanted = demands(asked.model_copy(update={"direction": way, "slots": slots}), [path], network)
+        wanted = demands(reservation.model_copy(update={"direction": way, "slots": slots}), [path], network)
         answer = enquire(tables, wanted, slots, sls=network.sls)
         routers = tuple(hop.device for hop in path.hops)
         free = _free_rates(tables, wanted, windows, network)
         directions.append(Highest(way, answer.rate_bps, answer.limited_by, routers, free))
     if len(directions) == 1:
         return EnquiryAnswer(windows, tuple(directions), directions[0].free)
-    slots = constant_slots(windows, 1, asked.direction)
-    wanted = demands(asked.model_copy(update={"slots": slots}), paths, network)
+    slots = constant_slots(windows, 1, reservation.direction)
+    wanted = demands(reservation.model_copy(update={"slots": slots}), paths, network)
     return EnquiryAnswer(windows, tuple(directions), _free_rates(tables, wanted, windows, network))
 
 
@@ -148,11 +148,11 @@ def _free_rates(
 
     if not wanted:
         return FreeRates(tuple(FreeStep(window, 0) for window in windows[:MOST_STEPS]), len(windows) > MOST_STEPS)
-    shown = list(islice(windows, MOST_STEPS))
-    crossings, each = tuple(map(Crossing.of, wanted)), MOST_STEPS // len(shown)
+    first_windows = list(islice(windows, MOST_STEPS))
+    crossings, each = tuple(map(Crossing.of, wanted)), MOST_STEPS // len(first_windows)
     steps: list[FreeStep] = []
-    rounded = len(shown) < len(windows)
-    for window in shown:
+    rounded = len(first_windows) < len(windows)
+    for window in first_windows:
         exact = free_in(tables, crossings, window, network.sls)
         rounded_steps = coarse(exact, each)
         rounded |= len(rounded_steps.starts_us) < len(exact.starts_us)

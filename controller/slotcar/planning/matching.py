@@ -61,8 +61,8 @@ def match(
         for reservation in wanted
     ]
     named = {reservation.key for reservation in wanted}
-    gone = sorted(key for key, entry in entries.items() if key not in named and scope.covers(entry))
-    return (*steps, *(PlanStep.about(Action.CANCEL, entries[key]) for key in gone))
+    removed = sorted(key for key, entry in entries.items() if key not in named and scope.covers(entry))
+    return (*steps, *(PlanStep.about(Action.CANCEL, entries[key]) for key in removed))
 
 
 def _match_one(reservation: Reservation, entry: Entry | None, scope: Scope, now: datetime, relative: bool) -> PlanStep:
@@ -80,14 +80,14 @@ def _match_one(reservation: Reservation, entry: Entry | None, scope: Scope, now:
     return PlanStep.about(action, entry, reservation=labelled, differences=differences, note=note)
 
 
-def _kept_in_place(reservation: Reservation, there: Reservation) -> Reservation:
+def _kept_in_place(reservation: Reservation, existing: Reservation) -> Reservation:
     """The reservation with the start (of a need: the deadline) that the present one has."""
-    if reservation.need is None or there.need is None:
-        return _started_at(reservation, there.start)
+    if reservation.need is None or existing.need is None:
+        return _started_at(reservation, existing.start)
     need = reservation.need
-    start = None if need.start is None else need.start + (there.need.by - need.by)
+    start = None if need.start is None else need.start + (existing.need.by - need.by)
     return reservation.model_copy(
-        update={"need": need.model_copy(update={"by": there.need.by, "start": start}), "slots": there.slots}
+        update={"need": need.model_copy(update={"by": existing.need.by, "start": start}), "slots": existing.slots}
     )
 
 
@@ -97,7 +97,7 @@ def _started_at(reservation: Reservation, start: datetime) -> Reservation:
     return reservation.model_copy(update={"slots": slots})
 
 
-def _asked(reservation: Reservation) -> Reservation:
+def _without_accounts(reservation: Reservation) -> Reservation:
     """The reservation as it was asked for: without the accounts that the controller granted it."""
     claim = reservation.claim
     if claim is None or not claim.accounts:
@@ -107,7 +107,7 @@ def _asked(reservation: Reservation) -> Reservation:
 
 def compare(before: Reservation, after: Reservation) -> tuple[Difference, ...]:
     """Keys whose values differ, in the document's order."""
-    old, new = reservation_document(_asked(before)), reservation_document(_asked(after))
+    old, new = reservation_document(_without_accounts(before)), reservation_document(_without_accounts(after))
     constant = before.constant_rate_bps is not None and after.constant_rate_bps is not None
     repeated_keys = {"slots"} if constant else set(DERIVED_KEYS)
     if after.need is not None:  # admission chooses its slots

@@ -61,5 +61,5 @@ def require_it_may_fit(
     """
     wrong, need = never_fits_on_any(choices, capacities, now), choices[0].reservation.need
     if wrong is not None and need is not None:
-        asked = format_bytes(need.volume_bytes)
-        raise InvalidInput([Problem("request", 0, "volume", wrong.message, asked, wrong.hint)])
+        volume = format_bytes(need.volume_bytes)
+        raise InvalidInput([Problem("request", 0, "volume", wrong.message, volume, wrong.hint)])

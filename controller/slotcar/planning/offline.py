@@ -57,8 +57,8 @@ def admitted_entries(source: Source, network: Network, settings: Settings, now: 
         name = "/".join(step.key)
         if step.refusal:
             needs = step.routed.reservation.need is not None
-            shown = "nothing of it is shown" if needs else "it is shown as asked for, on its shortest path"
-            notes.append(f"{name} would be refused beside the others (slotcar plan says why); {shown}")
+            text = "nothing of it is shown" if needs else "it is shown as asked for, on its shortest path"
+            notes.append(f"{name} would be refused beside the others (slotcar plan says why); {text}")
         elif step.note:
             notes.append(f"{name} {step.note}")
     return Assumed(tuple(entries), tuple(notes))

@@ -146,7 +146,7 @@ def make_plan(
     differences = Differences(network)
     try:
         at_once = _at_once(current, after, now, differences) if show_from is None else ()
-        shown = said_once((*at_once, *transitions(after, shown_times, differences)))
+        boundaries = said_once((*at_once, *transitions(after, shown_times, differences)))
     except Unrenderable as error:
         raise CannotExpress(str(error)) from error
     return Plan(
@@ -155,7 +155,7 @@ def make_plan(
         network_digest=network_digest(network),
         set_name=scope.set_name,
         steps=steps,
-        boundaries=shown,
+        boundaries=boundaries,
         boundaries_left_out=len(rest),
         next_at=rest[0] if rest else None,
         owners=tuple(sorted(scope.owners)),
@@ -238,8 +238,8 @@ class _Deciding:
             return needs_approval(self.policy.gate, amount, None)
         if entry.state is not State.COMMITTED:
             return entry.state is State.AWAITING_APPROVAL
-        asked = entry.amount_of_change(routed.reservation, routed.paths, routed.demands, self.rules.now)
-        return needs_approval(self.policy.gate, asked, entry.amount)
+        new_amount = entry.amount_of_change(routed.reservation, routed.paths, routed.demands, self.rules.now)
+        return needs_approval(self.policy.gate, new_amount, entry.amount)
 
     def decide(self, step: PlanStep, stays: bool) -> PlanStep:
         entry, routed = step.entry, step.routed

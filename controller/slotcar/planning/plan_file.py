@@ -88,12 +88,12 @@ def boundary_document(boundary: Boundary) -> dict[str, Any]:
 def device_document(one: DeviceDiff, first_line: int = 0, max_lines: int | None = None) -> dict[str, Any]:
     """The diff from `first_line` on (the first is 0), at most `max_lines` of it."""
     lines = one.diff[first_line:]
-    shown = lines[:max_lines]
+    page = lines[:max_lines]
     return {
         "device": one.device,
-        "diff": list(shown),
+        "diff": list(page),
         "first_line": first_line,
-        "lines_left_out": len(lines) - len(shown),
+        "lines_left_out": len(lines) - len(page),
         "approximations": list(one.approximations),
     }
 
@@ -124,7 +124,8 @@ class DocumentedReservation(Reservation):
         return value
 
     @property
-    def asked(self) -> Reservation:
+    def plain_reservation(self) -> Reservation:
+        """The same without the fields that follow from the slots."""
         return Reservation.model_construct(**{key: getattr(self, key) for key in Reservation.model_fields})
 
 
@@ -192,7 +193,7 @@ class PlannedStep(BaseModel):
         return PlanStep(
             self.action,
             (self.owner, self.name),
-            self.reservation.asked if self.reservation else None,
+            self.reservation.plain_reservation if self.reservation else None,
             self.handle,
             self.expected_version,
             paths=tuple(tuple(one.hop for one in path.hops) for path in self.paths) if self.paths else None,

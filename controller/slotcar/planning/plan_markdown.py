@@ -41,7 +41,7 @@ def plan_markdown(plan: Plan, boundaries: Boundaries, most_chars: int = MOST_CHA
         boundaries: as the plan's document has them.
     """
     text = _Bounded(most_chars - RESERVED_CHARS)
-    most_of_steps, most_of_table = (int(text.left * part) for part in (PART_OF_STEPS, PART_OF_TABLE))
+    most_of_steps, most_of_table = (int(text.remaining_chars * part) for part in (PART_OF_STEPS, PART_OF_TABLE))
     text.add(marker(plan.set_name))
     text.add(f"### Slotcar: {_headline(plan)}")
     cut = [*_steps(plan, text, most_of_steps), *_routers(boundaries, plan, text, most_of_table)]
@@ -51,16 +51,16 @@ def plan_markdown(plan: Plan, boundaries: Boundaries, most_chars: int = MOST_CHA
 class _Bounded:
     """Parts of a text, with as many characters left as it may still have."""
 
-    def __init__(self, left: int) -> None:
+    def __init__(self, remaining_chars: int) -> None:
         self.parts: list[str] = []
-        self.left = left
+        self.remaining_chars = remaining_chars
 
     def add(self, part: str) -> bool:
         """False, and not added, where it is too long."""
-        fits = len(part) + 2 <= self.left
+        fits = len(part) + 2 <= self.remaining_chars
         if fits:
             self.parts.append(part)
-            self.left -= len(part) + 2
+            self.remaining_chars -= len(part) + 2
         return fits
 
 
@@ -75,17 +75,17 @@ def _steps(plan: Plan, text: _Bounded, most_chars: int) -> Iterator[str]:
         text.add("**Refused**, so none of it is applied. Below each is what is short and what would fit.")
     others = [list(step_lines(step)) for step in plan.steps if not step.refusal]
     for listed, name in ((refused, "refusals"), (others, "reservations")):
-        shown, left = [], most_chars
+        blocks, remaining_chars = [], most_chars
         for lines in listed:
             words = [line.text if line.what in (What.STEP, What.REFUSED) else f"    {line.text}" for line in lines]
-            left -= sum(len(one) + 1 for one in words)
-            if left < 0:
+            remaining_chars -= sum(len(one) + 1 for one in words)
+            if remaining_chars < 0:
                 break
-            shown.append("\n".join(words))
-        if shown and not text.add(_fenced("\n".join(shown), "diff")):
-            shown = []
-        if len(shown) < len(listed):
-            yield f"{len(listed) - len(shown):,} of {len(listed):,} {name}"
+            blocks.append("\n".join(words))
+        if blocks and not text.add(_fenced("\n".join(blocks), "diff")):
+            blocks = []
+        if len(blocks) < len(listed):
+            yield f"{len(listed) - len(blocks):,} of {len(listed):,} {name}"
 
 
 def _routers(boundaries: Boundaries, plan: Plan, text: _Bounded, most_chars: int) -> Iterator[str]:
@@ -97,12 +97,12 @@ def _routers(boundaries: Boundaries, plan: Plan, text: _Bounded, most_chars: int
         for one in devices
     ]
     if rows:
-        shown = _first(rows, most_chars)
+        table_rows = _first(rows, most_chars)
         head = ["| at | router | lines that come | that go |", "|---|---|---:|---:|"]
-        if not text.add("\n".join([*head, *shown])):
-            shown = []
-        if len(shown) < len(rows):
-            yield f"{len(rows) - len(shown):,} of {len(rows):,} rows of the table"
+        if not text.add("\n".join([*head, *table_rows])):
+            table_rows = []
+        if len(table_rows) < len(rows):
+            yield f"{len(rows) - len(table_rows):,} of {len(rows):,} rows of the table"
     diffs = [_diff(_when(instants, plan), one) for instants, devices in same for one in devices]
     left_out = sum(not text.add(one) for one in diffs)
     if left_out:
@@ -112,13 +112,13 @@ def _routers(boundaries: Boundaries, plan: Plan, text: _Bounded, most_chars: int
 
 
 def _first(rows: Sequence[str], most_chars: int) -> list[str]:
-    shown: list[str] = []
+    first_rows: list[str] = []
     for row in rows:
         most_chars -= len(row) + 1
         if most_chars < 0:
             break
-        shown.append(row)
-    return shown
+        first_rows.append(row)
+    return first_rows
 
 
 def _grouped(boundaries: Boundaries) -> list[tuple[list[str], Sequence[Mapping[str, Any]]]]:
@@ -169,10 +169,10 @@ def _fenced(text: str, language: str) -> str:
 
 def _code(text: str, *, cell: bool = False) -> str:
     """A code span. In a cell of a table a bar ends the cell, in code too, unless it is escaped."""
-    shown = printable(text)
-    fence = "`" * (_longest_run(shown) + 1)
-    space = " " if "`" in shown else ""
-    span = f"{fence}{space}{shown}{space}{fence}"
+    content = printable(text)
+    fence = "`" * (_longest_run(content) + 1)
+    space = " " if "`" in content else ""
+    span = f"{fence}{space}{content}{space}{fence}"
     return span.replace("|", "\\|") if cell else span
 
 

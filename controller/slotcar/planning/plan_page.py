@@ -56,7 +56,7 @@ def page_document(plan: Plan, start: PageStart, max_lines: int) -> dict[str, Any
     """
     boundaries: list[dict[str, Any]] = []
     next_start = PageStart(plan.next_at) if plan.next_at else None
-    left, left_out, cut = max_lines, plan.boundaries_left_out, False
+    remaining_lines, left_out, cut = max_lines, plan.boundaries_left_out, False
     for number, boundary in enumerate(plan.boundaries):
         at = None if boundary.at == plan.made_at else boundary.at
         resumed = number == 0 and at == start.at
@@ -64,13 +64,13 @@ def page_document(plan: Plan, start: PageStart, max_lines: int) -> dict[str, Any
         for one in boundary.devices:
             if resumed and one.device < start.device:
                 continue
-            if left <= 0:
+            if remaining_lines <= 0:
                 next_start, cut = PageStart(at, one.device), True
                 break
             first = start.line if resumed and one.device == start.device else 0
-            document = device_document(one, first, left)
+            document = device_document(one, first, remaining_lines)
             devices.append(document)
-            left -= len(document["diff"])
+            remaining_lines -= len(document["diff"])
             if document["lines_left_out"]:
                 next_start, cut = PageStart(at, one.device, first + len(document["diff"])), True
                 break

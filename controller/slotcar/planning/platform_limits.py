@@ -80,9 +80,11 @@ class PlatformLimits:
             device = self.network.devices[name]
             if not _shares(device):
                 continue
-            there = {one.number: self._at_most(one) for one in others if name in self._devices_entered(one)}
-            for at, numbers in busiest(entry, tuple(there.values())):
-                active = [_active(one, at) for one in (entry, *(there[number] for number in numbers))]
+            entries_by_number = {
+                one.number: self._at_most(one) for one in others if name in self._devices_entered(one)
+            }
+            for at, numbers in busiest(entry, tuple(entries_by_number.values())):
+                active = [_active(one, at) for one in (entry, *(entries_by_number[number] for number in numbers))]
                 flows = [flow for one in active for flow in flows_of(one.entry, one.slot, self.network)]
                 if not _surely_fit([flow for flow in flows if flow.interface.device == name]):
                     _render(intents_at(active, self.network, at, {name})[name], device)

@@ -77,10 +77,10 @@ def read_source(
         if wrong is not None:
             yield "volume", "; ".join(wrong)
 
-    def known(ends: Ends) -> Iterator[tuple[str, str]]:
+    def check_ends(ends: Ends) -> Iterator[tuple[str, str]]:
         return end_problems(ends.source, ends.destination, ends.via, network)
 
-    return _source(read_files(files, now, routed, known), set_name or default_set_name(files), owners, paths)
+    return _source(read_files(files, now, routed, check_ends), set_name or default_set_name(files), owners, paths)
 
 
 def source_of_body(
@@ -103,7 +103,7 @@ def group_members(
         InvalidInput: anything in it is wrong, or names what the inventory has not.
     """
 
-    def known(one: Reservation) -> Iterator[tuple[str, str]]:
+    def check_path(one: Reservation) -> Iterator[tuple[str, str]]:
         try:
             route(one, network)
         except NoSuchResource as error:
@@ -111,7 +111,7 @@ def group_members(
         except NoPath as error:
             yield error.key, str(error)
 
-    return tuple(read_group(body, now, max_windows, known).reservations)
+    return tuple(read_group(body, now, max_windows, check_path).reservations)
 
 
 def _source(

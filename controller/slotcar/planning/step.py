@@ -44,7 +44,7 @@ class PlanStep:
         paths: of a plan that was read, what each direction's path crosses; None where it says nothing of that.
         refusal: the numbers, where there is no room for it.
         waits: whether it will wait for an operator's approval.
-        seen: stands for what the entry was by then, but for what others' reservations and time may change of it.
+        seen: a digest of the entry as the plan saw it, without what other reservations and time may change.
         note: explains a no-op.
     """
 
@@ -66,14 +66,14 @@ class PlanStep:
     def about(cls, action: Action, entry: Entry, **fields: Any) -> PlanStep:
         """A step that concerns an entry of the ledger."""
         key = entry.reservation.key
-        version, seen = entry.version, seen_of(entry)
-        return cls(action, key, handle=entry.handle, expected_version=version, entry=entry, seen=seen, **fields)
+        version, digest = entry.version, seen_of(entry)
+        return cls(action, key, handle=entry.handle, expected_version=version, entry=entry, seen=digest, **fields)
 
 
 def seen_of(entry: Entry) -> str:
     """A digest of what the plan saw of an entry. Of a deadline transfer it leaves out rates, which other requests move, and
     progress, which goes on by itself."""
-    asked = reservation_document(entry.latest)
+    document = reservation_document(entry.latest)
     if entry.latest.need is not None:
-        asked = {key: value for key, value in asked.items() if key not in {"slots", *DERIVED_KEYS}}
-    return fingerprint_of({"state": entry.state.value, "proposed": entry.proposed is not None, "asked": asked})
+        document = {key: value for key, value in document.items() if key not in {"slots", *DERIVED_KEYS}}
+    return fingerprint_of({"state": entry.state.value, "proposed": entry.proposed is not None, "asked": document})

@@ -71,12 +71,12 @@ def amount_of_change(
     What was used counts, so that a slot which is moved on again and again while it is open is seen to grow.
     """
     used = _part(old.slots, None, now)
-    left = _part(new.slots, now, None)
+    rest = _part(new.slots, now, None)
     return Amount(
         rate_bps=new.peak_rate_bps,
         wire_bps=max(wire_bps.values(), default=0),
-        open_time=open_time(used) + open_time(left),
-        volume_bits=volume_bits(used) + volume_bits(left),
+        open_time=open_time(used) + open_time(rest),
+        volume_bits=volume_bits(used) + volume_bits(rest),
         kind=_kind(new, paths),
     )
 

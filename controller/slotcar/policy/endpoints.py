@@ -96,8 +96,8 @@ class EndpointOwners:
         named = owners is not None and reservation.owner in owners
         accounts = self._accounts_of(reservation.owner, claim.place)
         kind, _, name = bound.partition(":")
-        given = set(claim.accounts) <= set(accounts) if claim.accounts else False
-        if not named or not given or (kind == "user" and name not in claim.accounts):
+        is_granted = set(claim.accounts) <= set(accounts) if claim.accounts else False
+        if not named or not is_granted or (kind == "user" and name not in claim.accounts):
             raise BindNotAllowed(
                 "/".join(reservation.key), reservation.owner, claim.place, bound, accounts if named else None
             )

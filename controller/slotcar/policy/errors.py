@@ -85,13 +85,13 @@ class QuotaExceeded(RefusedByPolicy):
 
     Attributes:
         what: `reservations`, `windows`, `holds` or `volume`; volumes are in bits.
-        limit, in_use, asked: the quota, what the owner has without the request, what the request would add.
+        limit, in_use, requested: the quota, what the owner has without the request, what the request would add.
     """
 
-    def __init__(self, owner: str, what: str, limit: int, in_use: int, asked: int, words: str) -> None:
+    def __init__(self, owner: str, what: str, limit: int, in_use: int, requested: int, words: str) -> None:
         super().__init__(words)
         self.owner = owner
         self.what = what
         self.limit = limit
         self.in_use = in_use
-        self.asked = asked
+        self.requested = requested

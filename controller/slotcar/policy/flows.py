@@ -52,20 +52,20 @@ class Claim:
     @property
     def windows(self) -> tuple[Window, ...]:
         """When; of a volume by a deadline the whole time up to it, in which its profile may move."""
-        asked = self.reservation
-        return asked.windows if asked.need is None else (Window(self.start, asked.end),)
+        reservation = self.reservation
+        return reservation.windows if reservation.need is None else (Window(self.start, reservation.end),)
 
     @property
     def start(self) -> datetime:
         """When the first of the windows starts."""
-        asked = self.reservation
-        return asked.start if asked.need is None else asked.need.start or EPOCH
+        reservation = self.reservation
+        return reservation.start if reservation.need is None else reservation.need.start or EPOCH
 
     @property
     def flows(self) -> tuple[ReservedFlow, ...]:
         """One for each path, in the paths' order: what a ledger finds the claim by."""
-        asked, start_us, end_us = self.reservation, to_us(self.start), to_us(self.reservation.end)
-        ports = asked.source.port or 0, asked.destination.port or 0
+        reservation, start_us, end_us = self.reservation, to_us(self.start), to_us(self.reservation.end)
+        ports = reservation.source.port or 0, reservation.destination.port or 0
         return tuple(
             [
                 ReservedFlow(
@@ -75,7 +75,9 @@ class Claim:
                     start_us,
                     end_us,
                 )
-                for pair, path, way in zip(pairs_of(asked, self.paths), self.paths, asked.direction.ways, strict=False)
+                for pair, path, way in zip(
+                    pairs_of(reservation, self.paths), self.paths, reservation.direction.ways, strict=False
+                )
             ]
         )
 

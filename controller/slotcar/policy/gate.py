@@ -31,9 +31,9 @@ class Gate:
         return too_fast or too_long
 
 
-def needs_approval(gate: Gate, asked: Amount, approved: Amount | None) -> bool:
-    """Whether `asked` waits for an operator: above the gate, and more than `approved`, what is in force without it.
+def needs_approval(gate: Gate, amount: Amount, approved: Amount | None) -> bool:
+    """Whether `amount` waits for an operator: it is above the gate, and more than `approved`, which is in force without it.
 
     However small the step is, a raise above the gate waits: what is in force above the gate was approved as it is.
     """
-    return gate.is_exceeded_by(asked) and (approved is None or asked.exceeds(approved))
+    return gate.is_exceeded_by(amount) and (approved is None or amount.exceeds(approved))

@@ -45,8 +45,8 @@ class Usage:
         return Usage(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
-def usage_of(reservation: Reservation, *, held: bool) -> Usage:
-    return Usage(1, len(reservation.slots), int(held), volume_bits(reservation.slots))
+def usage_of(reservation: Reservation, *, is_held: bool) -> Usage:
+    return Usage(1, len(reservation.slots), int(is_held), volume_bits(reservation.slots))
 
 
 def greater(one: Usage, other: Usage) -> Usage:
@@ -69,11 +69,11 @@ def check_quota(owner: str, quota: Quota, before: Usage, after: Usage) -> None:
             )
 
 
-def _sentence(owner: str, what: str, limit: int, in_use: int, asked: int) -> str:
+def _sentence(owner: str, what: str, limit: int, in_use: int, requested: int) -> str:
     if what == "volume":
-        shown = [format_bytes(-(-bits // 8)) for bits in (limit, in_use, asked)]
+        texts = [format_bytes(-(-bits // 8)) for bits in (limit, in_use, requested)]
         words = "of rate times time"
     else:
-        shown, words = [str(number) for number in (limit, in_use, asked)], f"live {what}"
-    most, used, more = shown
+        texts, words = [str(number) for number in (limit, in_use, requested)], f"live {what}"
+    most, used, more = texts
     return f"owner {owner} may have {most} {words}, has {used}, and asks for {more} more: give some back first"

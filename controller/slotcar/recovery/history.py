@@ -44,12 +44,12 @@ class History:
         Raises:
             NotPossible: the archive knows of none.
         """
-        known = dict(sorted(self._by_revision()))
-        named = [one for _, one in sorted(known.items()) if which in (one.handle, one.name)]
+        reservations_by_key = dict(sorted(self._by_revision()))
+        named = [one for _, one in sorted(reservations_by_key.items()) if which in (one.handle, one.name)]
         if named:
             return named[-1]
-        latest = list(dict.fromkeys(one.name for _, one in sorted(known.items(), reverse=True)))
-        handles = {one.handle for one in known.values()}
+        latest = list(dict.fromkeys(one.name for _, one in sorted(reservations_by_key.items(), reverse=True)))
+        handles = {one.handle for one in reservations_by_key.values()}
         raise NotPossible(
             f"no push that the archive keeps configured a reservation {which}; {_near(which, latest, handles)}"
         )
@@ -61,7 +61,7 @@ class History:
                 for handle, one in by_handle.items():
                     yield (revision, handle), one
 
-    def before(self, asked: ConfiguredReservation) -> dict[str, Before]:
+    def before(self, reservation: ConfiguredReservation) -> dict[str, Before]:
         """For each router that carries the reservation, the last configuration that it had without.
 
         A router of the path that was not pushed to since the reservation came has not changed by it, and keeps what it
@@ -70,36 +70,42 @@ class History:
         Raises:
             NotPossible: no router carries it any more.
         """
-        carriers = {name: self._since(name, asked) for name in asked.devices if asked.handle in self.now(name)}
+        carriers = {
+            name: self._since(name, reservation)
+            for name in reservation.devices
+            if reservation.handle in self.now(name)
+        }
         if not carriers:
-            gone = min(revision for name in asked.devices if (revision := self._gone(name, asked)))
+            removal = min(
+                revision for name in reservation.devices if (revision := self._removed_in(name, reservation))
+            )
             raise NotPossible(
-                f"by the archive no router carries {asked.name} any more: revision {gone} took it away; say with --to"
-                " where its routers are to go"
+                f"by the archive no router carries {reservation.name} any more: revision {removal} took it away; say with"
+                " --to where its routers are to go"
             )
         came = min(self.of[name][place][0] for name, place in carriers.items())
         targets = {
             name: Before(self.of[name][place - 1][0]) if place else Before(self.of[name][0][0], first=True)
             for name, place in carriers.items()
         }
-        for name in asked.devices:
+        for name in reservation.devices:
             revisions = self.of.get(name, ())
             if name not in carriers and revisions and revisions[-1][0] < came:
                 targets[name] = Before(revisions[-1][0])
         return targets
 
-    def _since(self, device: str, asked: ConfiguredReservation) -> int:
+    def _since(self, device: str, reservation: ConfiguredReservation) -> int:
         """The place of the router's first revision of those last ones that all carry the reservation."""
         revisions = self.of[device]
         place = len(revisions) - 1
-        while place and asked.handle in revisions[place - 1][1]:
+        while place and reservation.handle in revisions[place - 1][1]:
             place -= 1
         return place
 
-    def _gone(self, device: str, asked: ConfiguredReservation) -> str:
+    def _removed_in(self, device: str, reservation: ConfiguredReservation) -> str:
         """The first revision of the router after the last that configured the reservation; none where none did."""
         revisions = self.of.get(device, ())
-        places = [place for place, (_, by_handle) in enumerate(revisions) if asked.handle in by_handle]
+        places = [place for place, (_, by_handle) in enumerate(revisions) if reservation.handle in by_handle]
         return revisions[places[-1] + 1][0] if places else ""
 
 

@@ -84,14 +84,16 @@ def plan_rollback(pusher: Pusher, network: Network, goal: Goal, now: datetime) -
     """
     named = set(named_devices(network, goal.devices))
     history = history_of(pusher.archive)
-    asked = None if goal.reservation is None else history.find(goal.reservation)
+    reservation = None if goal.reservation is None else history.find(goal.reservation)
     archived = _Archived(pusher.archive, wanted_for(network)((), now).wanted, now)
-    outlook = _without(archived, history, asked) if goal.to is None else _outlook(archived, network, goal.to)
-    there = named & set(network.devices if asked is None else asked.devices)
-    if goal.devices is not None and asked is not None:
-        named_devices(network, goal.devices, asked.devices)
-    chosen = {name: one for name, one in outlook.wanted.items() if name in there and name in network.devices}
-    failures = [Failure(name, why, unreachable=False) for name, why in outlook.unrenderable.items() if name in there]
+    outlook = _without(archived, history, reservation) if goal.to is None else _outlook(archived, network, goal.to)
+    candidates = named & set(network.devices if reservation is None else reservation.devices)
+    if goal.devices is not None and reservation is not None:
+        named_devices(network, goal.devices, reservation.devices)
+    chosen = {name: one for name, one in outlook.wanted.items() if name in candidates and name in network.devices}
+    failures = [
+        Failure(name, why, unreachable=False) for name, why in outlook.unrenderable.items() if name in candidates
+    ]
     if not chosen and not failures:
         whom = "" if goal.reservation is None else f" of {goal.reservation}"
         raise NotPossible(
@@ -107,7 +109,7 @@ def plan_rollback(pusher: Pusher, network: Network, goal: Goal, now: datetime) -
     others = consequences(
         {one.device: history.now(one.device) for one in diffs},
         {one.device: wanted[one.device].reservations for one in diffs},
-        asked.handle if asked else "",
+        reservation.handle if reservation else "",
     )
     ends = [one.ends.instants[0] for one in wanted.values() if one.ends.instants]
     notes = (*archived.left_out(wanted), *_unended(network, wanted))
@@ -166,19 +168,19 @@ class _Archived:
         whole = self.archive.configuration(when.revision, device, file)
         if name in self.baseline and whole.lines == self.baseline[name].configuration.lines:
             return Wanted(whole)
-        left, ends = self.archive.wanted_at(when.revision, device, self.now, file)
+        configuration, ends = self.archive.wanted_at(when.revision, device, self.now, file)
         archived = () if when.first else self.archive.reservations_of(when.revision).get(name, ())
         still = still_open(archived, self.now)
         self._ended[name] = [one for one in archived if one not in still]
-        return Wanted(left, ends if acts(device) else Program(), still, ends)
+        return Wanted(configuration, ends if acts(device) else Program(), still, ends)
 
 
 def _outlook(archived: _Archived, network: Network, to: str) -> Outlook:
     if to == BASELINE:
         return wanted_for(network)((), archived.now)
-    known = list(archived.archive.revisions())
+    revisions = list(archived.archive.revisions())
     until = to
-    if to not in known:
+    if to not in revisions:
         try:
             until = f"{parse_time(to, archived.now).astimezone(UTC):{STAMP}}~"
         except UnitError as error:
@@ -187,19 +189,19 @@ def _outlook(archived: _Archived, network: Network, to: str) -> Outlook:
                 f" {iso(archived.now.replace(microsecond=0))}, or a revision of `slotcar rollback --list`"
             ) from error
     targets: dict[str, Before] = {}
-    for revision in (one for one in known if one <= until):
-        if to in known and revision != to:
+    for revision in (one for one in revisions if one <= until):
+        if to in revisions and revision != to:
             continue
         for name in archived.archive.devices_of(revision):
             targets[name] = Before(revision)
     return archived.outlook(targets)
 
 
-def _without(archived: _Archived, history: History, asked: ConfiguredReservation | None) -> Outlook:
+def _without(archived: _Archived, history: History, reservation: ConfiguredReservation | None) -> Outlook:
     """The configurations that a reservation's routers had last without it."""
-    if asked is None:
+    if reservation is None:
         raise NotPossible("say where to go back to, or which reservation is to go")
-    return archived.outlook(history.before(asked))
+    return archived.outlook(history.before(reservation))
 
 
 def revisions_document(archive: Archive) -> list[dict[str, Any]]:

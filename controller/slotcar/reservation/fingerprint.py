@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 
 
-def fingerprint_of(said: Mapping[str, object], hold: str | None = None) -> str:
-    """The fingerprint of a request as it was written, so that `start: now` said twice is the same request."""
-    text = json.dumps([dict(said), hold], sort_keys=True)
+def fingerprint_of(document: Mapping[str, object], hold: str | None = None) -> str:
+    """The fingerprint of a request as it was written: two requests that both say `start: now` have the same."""
+    text = json.dumps([dict(document), hold], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -13,7 +13,7 @@ from pydantic import StringConstraints, ValidationError
 from slotcar.located_yaml import Document
 from slotcar.managers import Request, managers
 from slotcar.reservation.entry import Ends, Reader
-from slotcar.reservation.keys import shown
+from slotcar.reservation.keys import value_text
 from slotcar.reservation.model import Claim, Membership, Name, Reservation
 from slotcar.reservation.written import FIELDS, NEED_KEYS
 from slotcar.units import UnitError
@@ -45,7 +45,7 @@ class Loading(Protocol):
     reservations: list[Reservation]
     places: dict[tuple[str, str], str]
     relative: set[tuple[str, str]]
-    said_together: list[Mapping[str, Any]]
+    group_documents: list[Mapping[str, Any]]
     windows: int
 
     @property
@@ -108,11 +108,11 @@ class _Group:
         if len(members) > MOST_MEMBERS:
             self.complain("members", "are too many", len(members), f"at most {MOST_MEMBERS}")
             return
-        seen: set[str] = set()
+        names: set[str] = set()
         for index, member in enumerate(members):
-            self._member(f"members[{index}]", member, name, on_failure, seen)
+            self._member(f"members[{index}]", member, name, on_failure, names)
         if all(isinstance(one, Mapping) for one in members):
-            self.loaded.said_together.append(self.as_written())
+            self.loaded.group_documents.append(self.as_written())
 
     def _name(self, key: str, value: object) -> str:
         """Empty where it is wrong, which was said."""
@@ -129,22 +129,22 @@ class _Group:
         self.complain(key, "is none that is known here", value, _ON_FAILURE_HINT)
         return default
 
-    def _member(self, key: str, data: object, group: str, on_failure: OnFailure, seen: set[str]) -> None:
+    def _member(self, key: str, data: object, group: str, on_failure: OnFailure, names: set[str]) -> None:
         if not isinstance(data, Mapping):
             self.complain(key, "is no member", data, "each member is a mapping that begins with `- name: …`")
             return
         name = self._name(f"{key}.name", data.get("name"))
-        if name and name in seen:
+        if name and name in names:
             self.complain(f"{key}.name", "is given twice", name, "each member has a name of its own")
-        seen.add(name)
+        names.add(name)
         whole = f"{group}.{name}"
         if group and name and not _NAME.fullmatch(whole):
             self.complain(f"{key}.name", "is too long", whole, _NAME_HINT)
-        said = [one for one in data if one not in MEMBER_KEYS]
-        for one in said:
+        other_keys = [one for one in data if one not in MEMBER_KEYS]
+        for one in other_keys:
             if one not in kinds():
                 self.complain(f"{key}.{one}", "is no kind of member", "", f"the kinds are {', '.join(kinds())}")
-        of_kind = [one for one in said if one in kinds()]
+        of_kind = [one for one in other_keys if one in kinds()]
         if len(of_kind) != 1:
             words = "says not what it reserves" if not of_kind else "reserves several things"
             self.complain(key, words, ", ".join(of_kind), f"say one of {', '.join(kinds())}; a member for each")
@@ -154,17 +154,17 @@ class _Group:
         self._reserve(key, of_kind[0], data[of_kind[0]], before, (group, membership))
 
     def _reserve(
-        self, key: str, kind: str, asked: object, before: MutableMapping[str, Any], of: tuple[str, OnFailure]
+        self, key: str, kind: str, data: object, before: MutableMapping[str, Any], of: tuple[str, OnFailure]
     ) -> None:
-        if not isinstance(asked, Mapping):
-            self.complain(f"{key}.{kind}", "is no mapping", asked, "say `KEY: VALUE` pairs of what is reserved")
+        if not isinstance(data, Mapping):
+            self.complain(f"{key}.{kind}", "is no mapping", data, "say `KEY: VALUE` pairs of what is reserved")
             return
         shared = {one: self.data[one] for one in SHARED if self.data.get(one) is not None}
         rest = self._shared_defaults()
         if kind == NETWORK:
-            claim, own = None, self._flow(key, asked)
+            claim, own = None, self._flow(key, data)
         else:
-            claim = self._claim(key, kind, asked)
+            claim = self._claim(key, kind, data)
             if claim is None:
                 return
             own = {
@@ -192,24 +192,24 @@ class _Group:
         ]
         return {**self._shared_defaults(), **self.data, "members": members}
 
-    def _flow(self, key: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-        for one in asked:
+    def _flow(self, key: str, data: Mapping[str, Any]) -> dict[str, Any]:
+        for one in data:
             if one not in FLOW_KEYS:
                 words = "is the group's" if one in ("name", *SHARED) else "is no key of a flow of a group"
                 self.complain(f"{key}.{NETWORK}.{one}", words, "", f"the keys are {', '.join(FLOW_KEYS)}")
         defaults = {one: value for one, value in self.defaults.items() if one in FLOW_KEYS}
-        return {**defaults, **{one: value for one, value in asked.items() if one in FLOW_KEYS}}
+        return {**defaults, **{one: value for one, value in data.items() if one in FLOW_KEYS}}
 
-    def _claim(self, key: str, kind: str, asked: Mapping[str, Any]) -> Claim | None:
+    def _claim(self, key: str, kind: str, data: Mapping[str, Any]) -> Claim | None:
         """The claim; None where it is wrong, which was noted."""
         model = managers()[kind].request
         try:
-            request = model.model_validate(dict(asked))
+            request = model.model_validate(dict(data))
         except ValidationError as error:
             for place, message, value, hint in _explained(error, model):
                 self.complain(".".join((key, kind, *place)), message, value, hint)
             return None
-        return Claim(kind=kind, place=request.place, request=dict(asked))
+        return Claim(kind=kind, place=request.place, request=dict(data))
 
     def _read(
         self, key: str, kind: str, data: Mapping[str, Any], claim: Claim | None, of: tuple[str, OnFailure]
@@ -249,7 +249,7 @@ class _Group:
         )
         if first is not None:
             hint = f"{reservation.owner} has one of this name at {first}; names are unique per owner"
-            self.complain(f"{key}.name", "is given twice", shown(reservation.name), hint)
+            self.complain(f"{key}.name", "is given twice", value_text(reservation.name), hint)
             return
         for wrong, why in self.loaded.check(reservation):
             complain(wrong, why, "", "")

@@ -40,7 +40,7 @@ class Keys:
 
     def wrong(self, key: str, message: str, value: object = "", hint: str = "") -> None:
         self.failed.add(key)
-        self.complain(key, message, shown(value), hint)
+        self.complain(key, message, value_text(value), hint)
 
     def required(self, key: str, hint: str) -> Any:
         value = self.data.get(key)
@@ -109,9 +109,9 @@ def _choices(field: FieldInfo) -> list[str]:
 
 def _hint(field: FieldInfo) -> str:
     """What would be right: as the field says, or one of its choices."""
-    said = next((one.text for one in field.metadata if isinstance(one, Hint)), "")
+    hint = next((one.text for one in field.metadata if isinstance(one, Hint)), "")
     choices = _choices(field)
-    return said or (f"say one of {', '.join(choices)}" if choices else "")
+    return hint or (f"say one of {', '.join(choices)}" if choices else "")
 
 
 _ADAPTERS: dict[int, TypeAdapter[Any]] = {}
@@ -130,14 +130,14 @@ def with_unit(parse: Callable[[Any], T], unit: str) -> Callable[[Any], T]:
     def parse_text(value: Any) -> T:
         if not isinstance(value, str):
             bare = isinstance(value, int | float) and not isinstance(value, bool)
-            hint = f"did you mean `{shown(value)} {unit}`?" if bare else f"say a text such as `36 {unit}`"
+            hint = f"did you mean `{value_text(value)} {unit}`?" if bare else f"say a text such as `36 {unit}`"
             raise UnitError("has no unit" if bare else "is no quantity", value, hint)
         return parse(value)
 
     return parse_text
 
 
-def shown(value: object) -> str:
+def value_text(value: object) -> str:
     """A value as it may have been written, on one line, not too long."""
     if value is None or value == "":
         return ""

@@ -13,7 +13,7 @@ from slotcar.located_yaml import Document, load, read_text
 from slotcar.problems import InvalidInput, Problem
 from slotcar.reservation.entry import KEYS, Ends, Reader, unknown_key
 from slotcar.reservation.groups import read_groups
-from slotcar.reservation.keys import shown
+from slotcar.reservation.keys import value_text
 from slotcar.reservation.model import Reservation
 
 SUFFIXES = (".yml", ".yaml", ".json")
@@ -37,7 +37,7 @@ class Loaded:
 
     Attributes:
         relative: keys of the reservations that have a time relative to now.
-        said, said_together: each reservation and each group as it was written, with the defaults of its file.
+        entry_documents, group_documents: each reservation and each group as it was written, with its file's defaults.
         max_windows: of all reservations together; what comes after the one that passes it is not read.
     """
 
@@ -50,13 +50,13 @@ class Loaded:
     max_windows: int | None = None
     windows: int = 0
     relative: set[tuple[str, str]] = field(default_factory=set)
-    said: list[Mapping[str, Any]] = field(default_factory=list)
-    said_together: list[Mapping[str, Any]] = field(default_factory=list)
+    entry_documents: list[Mapping[str, Any]] = field(default_factory=list)
+    group_documents: list[Mapping[str, Any]] = field(default_factory=list)
 
     def wrong(self, document: Document, key: str, message: str, value: object = "", hint: str = "") -> None:
         """Notes a problem at a key of the document; at its first line where it has no keys."""
         line = document.line(key) if key else 1
-        self.problems.append(Problem(document.file, line, key, message, shown(value), hint))
+        self.problems.append(Problem(document.file, line, key, message, value_text(value), hint))
 
     def finished(self) -> Loaded:
         if self.problems:
@@ -152,7 +152,7 @@ def from_mapping(data: Mapping[str, object], now: datetime, file: str = "request
 
 
 def _files(paths: Sequence[Path], loaded: Loaded) -> Iterator[Path]:
-    seen: set[Path] = set()
+    seen_paths: set[Path] = set()
     for path in paths:
         if not path.is_dir():
             files = [path]
@@ -169,8 +169,8 @@ def _files(paths: Sequence[Path], loaded: Loaded) -> Iterator[Path]:
                 loaded.problems.append(Problem(str(path), 0, "", "holds no reservation files", "", hint))
         for one in files:
             real = Path(os.path.realpath(one))  # `Path.resolve` raises at a link to itself
-            if real not in seen:
-                seen.add(real)
+            if real not in seen_paths:
+                seen_paths.add(real)
                 yield one
 
 
@@ -225,9 +225,9 @@ def _defaults(document: Document, value: Any, loaded: Loaded) -> Mapping[str, An
         else:
             continue
         loaded.wrong(document, f"defaults.{key}", *words)
-    known = {key: one for key, one in value.items() if key in KEYS and key != "name" and one is not None}
-    for key in known:
-        _check_default(document, key, known, loaded)
+    defaults = {key: one for key, one in value.items() if key in KEYS and key != "name" and one is not None}
+    for key in defaults:
+        _check_default(document, key, defaults, loaded)
     return {key: one for key, one in value.items() if key in KEYS and key != "name"}
 
 
@@ -272,14 +272,14 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
         loaded.places.setdefault((owner, name), f"{document.file}:{line}" if line else above)
         if first is not None:
             hint = f"{owner} has one of this name at {first}; names are unique per owner"
-            complain("name", "is given twice", shown(name), hint)
+            complain("name", "is given twice", value_text(name), hint)
             return
     if reservation is None or ends_wrong:
         return
     for wrong, why in loaded.check(reservation):
         complain(wrong, why, "", "")
     loaded.reservations.append(reservation)
-    loaded.said.append(whole)
+    loaded.entry_documents.append(whole)
     if reader.relative:
         loaded.relative.add(reservation.key)
 

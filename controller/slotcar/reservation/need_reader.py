@@ -43,7 +43,7 @@ class NeedReader(SlotReader):
     def amounts(self, service: Service | None) -> Amounts | None:
         """The amounts; None where anything is wrong, which was noted."""
         for key in _OTHER_WAYS:
-            if self._given(key):
+            if self._has(key):
                 self.wrong(key, "does not go with a volume", self.data[key], "leave it out: admission finds the rates")
         direction = self.field("direction", Reservation.model_fields["direction"])
         shape = self.field("shape", FIELDS["shape"])
@@ -70,7 +70,7 @@ class NeedReader(SlotReader):
         return Amounts(constant_slots((window,), rate_bps, direction), direction, None, need)
 
     def _volume(self, service: Service | None) -> int | None:
-        if not self._given("volume"):
+        if not self._has("volume"):
             self.wrong("volume", "is missing", "", _VOLUME_HINT)
             return None
         if service is not None and service not in RESERVED_SERVICES:
@@ -88,7 +88,7 @@ class NeedReader(SlotReader):
         return str(self.data.get("start") or "now").strip().lower() == "now"
 
     def _by(self) -> datetime | None:
-        if not self._given("by"):
+        if not self._has("by"):
             self.wrong("by", "is missing: a volume has a deadline", "", _BY_HINT)
             return None
         start_is_relative, self.relative = self.relative, False

@@ -16,7 +16,7 @@ ID = "urn:slotcar:schema:reservation-file:1"
 def json_schema() -> dict[str, Any]:
     """The schema of a whole file."""
     entry = reservation_schema()
-    defaults = {key: _given(value) for key, value in entry["properties"].items() if key != "name"}
+    defaults = {key: _default_schema(value) for key, value in entry["properties"].items() if key != "name"}
     needed = [{"required": [key]} for key in entry["required"] if key != "name"]
     times = {"anyOf": entry.pop("anyOf")}
     return {
@@ -74,7 +74,7 @@ ONE_END = {
 }
 
 
-def _given(value: dict[str, Any]) -> dict[str, Any]:
+def _default_schema(value: dict[str, Any]) -> dict[str, Any]:
     """The schema of a default, which may not be null: null in a reservation takes a default back."""
     schema = dict(value)
     if isinstance(value.get("type"), list):
@@ -82,7 +82,7 @@ def _given(value: dict[str, Any]) -> dict[str, Any]:
     if "enum" in value:
         schema["enum"] = [one for one in value["enum"] if one is not None]
     if "anyOf" in value:
-        schema["anyOf"] = [_given(one) for one in value["anyOf"] if one.get("type") != "null"]
+        schema["anyOf"] = [_default_schema(one) for one in value["anyOf"] if one.get("type") != "null"]
     return schema
 
 
@@ -96,12 +96,12 @@ def _in_defaults_or_each(needed: dict[str, Any]) -> dict[str, Any]:
 
 def reservation_schema() -> dict[str, Any]:
     """The schema of one reservation, complete in itself."""
-    known: dict[str, Any] = {}
+    schemas: dict[str, Any] = {}
     for model in (Reservation, Written):  # what is written in a form of its own goes over the model's
         schema = model.model_json_schema()
         for key, value in schema["properties"].items():
-            known[key] = _plain(value, schema.get("$defs", {}))
-    properties = {key: known[key] for key in FIELDS}
+            schemas[key] = _plain(value, schema.get("$defs", {}))
+    properties = {key: schemas[key] for key in FIELDS}
     optional = [key for key, field in FIELDS.items() if not field.is_required()]
     for key in optional:
         properties[key] = _or_null(properties[key])

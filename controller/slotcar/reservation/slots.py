@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from slotcar.reservation import times
 from slotcar.reservation.hours import DailyHours, expand_hours, parse_time_of_day
-from slotcar.reservation.keys import Keys, shown, with_unit
+from slotcar.reservation.keys import Keys, value_text, with_unit
 from slotcar.reservation.model import BackgroundShare, Reservation, Slot, joined_slots
 from slotcar.reservation.need import VolumeByDeadline
 from slotcar.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand
@@ -63,35 +63,35 @@ class SlotReader(Keys):
     def amounts(self, service: Service | None) -> Amounts | None:
         """The amounts; None where anything is wrong, which was noted."""
         stated = self.field("direction", Reservation.model_fields["direction"])
-        reserved = (service is None or service in RESERVED_SERVICES) and not self._given("share")
+        reserved = (service is None or service in RESERVED_SERVICES) and not self._has("share")
         self._refuse_rates_of_a_share(service)
         zone = self.unit("timezone", times.parse_zone)
-        slots = self._schedule(reserved) if self._given("schedule") else self._simple(reserved, zone)
+        slots = self._schedule(reserved) if self._has("schedule") else self._simple(reserved, zone)
         self.slot_count = max(self.slot_count, len(slots or ()))
         if slots is None or stated is None or "timezone" in self.failed:
             return None
-        uses_clock = self._given("recurrence") or self._given("hours")
+        uses_clock = self._has("recurrence") or self._has("hours")
         if zone is not None and not uses_clock:
             hint = "leave it out"
             self.wrong("timezone", "has no meaning without a recurrence or hours", self.data["timezone"], hint)
         if len(slots) > MOST_SLOTS:
-            key = next(key for key in ("hours", "schedule", "recurrence") if self._given(key))
+            key = next(key for key in ("hours", "schedule", "recurrence") if self._has(key))
             self.wrong(key, f"makes more than {MOST_SLOTS} slots", "", "end it earlier")
             return None
         return Amounts(slots, self._direction(stated, slots), self._zone_name() if uses_clock else None)
 
     def _refuse_rates_of_a_share(self, service: Service | None) -> None:
-        if not self._given("share"):
+        if not self._has("share"):
             return
         for key in ("rate", "schedule", "hours"):
-            if self._given(key):
+            if self._has(key):
                 hint = "say `at_least` and `at_most` in the share, and one window"
-                self.wrong(key, "does not go with a share", shown(self.data[key]), hint)
+                self.wrong(key, "does not go with a share", value_text(self.data[key]), hint)
         if service is not None and service not in RESERVED_SERVICES:
             hint = f"leave it out, or say service {' or '.join(RESERVED_SERVICES)}"
             self.wrong("share", f"does not go with {service.value}, which promises no rate", "", hint)
 
-    def _given(self, key: str) -> bool:
+    def _has(self, key: str) -> bool:
         return self.data.get(key) is not None
 
     # -- rates ---------------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class SlotReader(Keys):
         if not any(value.get(key) is not None for key in RATE_KEYS):
             self.wrong("rate", "is missing", "", _WAYS_HINT)
         rates = [inner.unit(key, with_unit(parse_rate_bps, "Mbit/s"), 0) for key in RATE_KEYS]
-        if self._given("direction"):
+        if self._has("direction"):
             for way, rate_bps in zip(Direction.BOTH.ways, rates, strict=True):
                 if rate_bps and way not in self._stated_direction().ways:
                     inner.wrong(
@@ -140,7 +140,7 @@ class SlotReader(Keys):
 
     def _direction(self, stated: Direction, slots: Sequence[Slot]) -> Direction:
         """The direction as stated, or as the rates have it."""
-        if self._given("direction"):
+        if self._has("direction"):
             return stated
         ways = [way for way in Direction.BOTH.ways if any(slot.rate_bps(way) for slot in slots)]
         return ways[0] if len(ways) == 1 else Direction.BOTH if ways else stated
@@ -149,10 +149,10 @@ class SlotReader(Keys):
 
     def _simple(self, reserved: bool, zone: tzinfo | None) -> tuple[Slot, ...] | None:
         """One window, or each window of a recurrence; each with one rate, or with rates by the hours of the day."""
-        rates = self.rates(needed=reserved and not self._given("hours"))
+        rates = self.rates(needed=reserved and not self._has("hours"))
         windows, zone = self._windows(zone)
         self.slot_count = len(windows or ())
-        hours = self._hours() if self._given("hours") else ()
+        hours = self._hours() if self._has("hours") else ()
         if rates is None or windows is None or hours is None:
             return None
         if not hours or zone is None:
@@ -176,7 +176,7 @@ class SlotReader(Keys):
 
     def _windows(self, zone: tzinfo | None) -> tuple[tuple[Window, ...] | None, tzinfo | None]:
         """The windows, and the zone of their wall clock."""
-        if not self._given("start"):
+        if not self._has("start"):
             self.wrong("start", "is missing", "", times.TIME_HINT)
         start = self.unit("start", self._time)
         duration = self._duration(start)
@@ -184,7 +184,7 @@ class SlotReader(Keys):
             self.unit("recurrence", check_rule)
             return None, None
         local = zone or times.parse_zone(times.zone_name(start))
-        if not self._given("recurrence"):
+        if not self._has("recurrence"):
             return self._not_past((Window(start, start + duration),)), local
         expanded = self.unit("recurrence", lambda text: expand(text, start, duration, local))
         return (self._not_past(expanded) if expanded else None), local
@@ -195,7 +195,7 @@ class SlotReader(Keys):
         return moment
 
     def _duration(self, start: datetime | None) -> timedelta | None:
-        end_given, duration_given = (self._given(key) for key in ("end", "duration"))
+        end_given, duration_given = (self._has(key) for key in ("end", "duration"))
         if end_given == duration_given:
             message = "is given, and so is duration" if end_given else "is missing, and so is duration"
             self.wrong("end", message, "", "say either `end` or `duration`")
@@ -218,7 +218,7 @@ class SlotReader(Keys):
     def _not_past(self, windows: tuple[Window, ...]) -> tuple[Window, ...]:
         last = windows[-1].end
         if last <= self.now:
-            key = "recurrence" if len(windows) > 1 else "end" if self._given("end") else "start"
+            key = "recurrence" if len(windows) > 1 else "end" if self._has("end") else "start"
             ago = format_duration(timedelta(seconds=max(1, round((self.now - last).total_seconds()))))
             which, hint = "the slot", times.TIME_HINT
             if key == "recurrence":
@@ -227,9 +227,9 @@ class SlotReader(Keys):
         return windows
 
     def _zone_name(self) -> str:
-        if self._given("timezone"):
+        if self._has("timezone"):
             return str(self.data["timezone"])
-        start = self.data["schedule"][0]["start"] if self._given("schedule") else self.data["start"]
+        start = self.data["schedule"][0]["start"] if self._has("schedule") else self.data["start"]
         return times.zone_name(times.parse_time(start, self.now))
 
     # -- schedule ------------------------------------------------------------------------------------------------
@@ -237,12 +237,12 @@ class SlotReader(Keys):
     def _schedule(self, reserved: bool) -> tuple[Slot, ...] | None:
         """Slots that were written one by one; a recurrence repeats all of them, as far apart as they are."""
         for key in ("start", "end", "duration", "hours"):
-            if self._given(key):
+            if self._has(key):
                 self.wrong(key, "does not go with a schedule", self.data[key], "say it in the schedule's slots")
         items = self.data["schedule"]
         hint = "say a list of slots: `- {start: …, duration: …, rate: …}`"
         if not isinstance(items, list | tuple) or not items or not all(isinstance(one, Mapping) for one in items):
-            self.wrong("schedule", "is no list of slots", shown(items), hint)
+            self.wrong("schedule", "is no list of slots", value_text(items), hint)
             return None
         if len({bool(_RELATIVE.match(str(item.get("start")))) for item in items}) > 1:
             self.wrong("schedule", "mixes times that are relative to now with others", "", "say all of one kind")
@@ -272,7 +272,7 @@ class SlotReader(Keys):
         return Slot(windows[0].start, windows[0].end, *rates)
 
     def _repeated(self, slots: tuple[Slot, ...]) -> tuple[Slot, ...] | None:
-        if not self._given("recurrence"):
+        if not self._has("recurrence"):
             return slots
         first, length = slots[0].start, slots[-1].end - slots[0].start
         zone = times.parse_zone(self._zone_name())
@@ -291,7 +291,7 @@ class SlotReader(Keys):
         items = self.data["hours"]
         hint = "say a list: `- {from: 20:00, to: 06:00, rate: 34 Mbit/s}`"
         if not isinstance(items, list | tuple) or not items or not all(isinstance(one, Mapping) for one in items):
-            self.wrong("hours", "is no list of hours", shown(items), hint)
+            self.wrong("hours", "is no list of hours", value_text(items), hint)
             return None
         read = [self._one_span(number, item) for number, item in enumerate(items)]
         spans = [span for span in read if span is not None]
@@ -320,7 +320,7 @@ class SlotReader(Keys):
         return DailyHours(begin, end, tuple(rates))
 
 
-def _refuse_unknown(keys: Keys, known: Sequence[str]) -> None:
+def _refuse_unknown(keys: Keys, names: Sequence[str]) -> None:
     for key in keys.data:
-        if key not in known:
-            keys.wrong(key, "is no key that is known here", "", f"the keys are {', '.join(known)}")
+        if key not in names:
+            keys.wrong(key, "is no key that is known here", "", f"the keys are {', '.join(names)}")

@@ -123,7 +123,7 @@ class ReconcileLoop:
         self.status.leading, self.status.error = True, ""
         self._progress = self._progress.of_new_lead(self.clock())
         self._clock_watch.accept()
-        while not stopping.is_set() and lease.held() and self._clock_agrees(lease):
+        while not stopping.is_set() and lease.is_held() and self._clock_agrees(lease):
             last_event = self.ledger.last_event()
             self._sleep(last_event, self.turn(), stopping)
 

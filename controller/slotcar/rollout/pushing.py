@@ -293,7 +293,7 @@ class Pushing:
         return bool(unadopted)
 
     def _must_lead(self) -> None:
-        if self._lease is not None and not self._lease.held():
+        if self._lease is not None and not self._lease.is_held():
             raise LedgerUnavailable("the lead was lost: another controller may have it")
 
     def _raise_fence(self, readings: Mapping[str, Reading]) -> None:

@@ -121,7 +121,7 @@ def test_other_owners_reservations_of_other_ports_and_times_are_not_read(book: L
             entries = BatchEntries(connection)
             moment = flow._replace(start_us=to_us(at(start)), end_us=to_us(at(end)))
             entries.read_others(others_flows("hep", [moment]))
-            assert [one.reservation.name for one in entries._known.values()] == read
+            assert [one.reservation.name for one in entries._by_handle.values()] == read
     engine.dispose()
 
 

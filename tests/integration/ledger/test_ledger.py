@@ -270,7 +270,7 @@ def test_one_controller_leads_at_a_time(book: Ledger, database_url: str, tmp_pat
     with open_ledger(database_url, tmp_path) as second:
         lease = book.try_lead()
         assert lease is not None
-        assert lease.held()
+        assert lease.is_held()
         assert second.try_lead() is None
         lease.release()
         taken = second.try_lead()

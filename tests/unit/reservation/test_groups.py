@@ -52,7 +52,7 @@ def test_a_group_is_said_again_with_the_defaults_in_it() -> None:
     file = load(EXAMPLE, "x.yml").data | {"defaults": {"owner": "astro", "packet_size": "1000 B"}}
     del file["together"][0]["owner"]
     first = read_body(file, NOW, 100)
-    second = read_body({"version": 1, "together": first.said_together}, NOW, 100)
+    second = read_body({"version": 1, "together": first.group_documents}, NOW, 100)
     assert second.reservations == first.reservations
 
 
