@@ -43,11 +43,11 @@ class Verb(Generic[P, T]):
         if client is None:
             return self
 
-        def said(*given: P.args, **named: P.kwargs) -> Any:
+        def call(*given: P.args, **named: P.kwargs) -> Any:
             return client.perform(self.call(*given, **named))
 
-        said.__doc__ = self.__doc__
-        return said
+        call.__doc__ = self.__doc__
+        return call
 
 
 class Verbs:

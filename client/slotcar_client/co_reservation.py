@@ -103,14 +103,14 @@ def give_back(slotcar: Slotcar, entries: Iterable[Entry]) -> None:
 
 def _again(part: Entry) -> Request:
     """What was asked for, for the rest of its last window."""
-    asked = part["reservation"]
+    reservation = part["reservation"]
     ends = {
         key: f"{end['host']}:{end['port']}" if end["port"] else end["host"]
-        for key, end in (("source", asked["source"]), ("destination", asked["destination"]))
+        for key, end in (("source", reservation["source"]), ("destination", reservation["destination"]))
     }
-    same = {key: asked[key] for key in ("name", "owner", "protocol", "service", "direction")}
-    rate = {} if asked["rate_bps"] is None else {"rate": f"{asked['rate_bps']} bit/s"}
-    return {**same, **ends, **rate, "start": "now", "end": asked["windows"][-1]["end"]}
+    same = {key: reservation[key] for key in ("name", "owner", "protocol", "service", "direction")}
+    rate = {} if reservation["rate_bps"] is None else {"rate": f"{reservation['rate_bps']} bit/s"}
+    return {**same, **ends, **rate, "start": "now", "end": reservation["windows"][-1]["end"]}
 
 
 def _text(at: datetime) -> str:

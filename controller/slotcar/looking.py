@@ -89,18 +89,18 @@ class Looking:
 
     def groups(self, wanted: GroupFilter, caller: Caller) -> tuple[tuple[Entry, ...], ...]:
         """The members of each group; a requester sees its own."""
-        seen = seen_by(wanted, caller)
-        return self.ledger.groups(seen) if seen else ()
+        visible = seen_by(wanted, caller)
+        return self.ledger.groups(visible) if visible else ()
 
     def list(self, wanted: Filter, caller: Caller) -> tuple[Entry, ...]:
         """Entries by number; a requester sees its own."""
-        seen = seen_by(wanted, caller)
-        return self.ledger.list(seen) if seen else ()
+        visible = seen_by(wanted, caller)
+        return self.ledger.list(visible) if visible else ()
 
     def page(self, wanted: Filter, caller: Caller) -> Page:
         """As `list`, and how many there are on all pages, as far as they are counted."""
-        seen = seen_by(wanted, caller)
-        return self.ledger.page(seen) if seen else Page((), 0)
+        visible = seen_by(wanted, caller)
+        return self.ledger.page(visible) if visible else Page((), 0)
 
     def timeline(self, query: TimelineQuery, caller: Caller, now: datetime) -> tuple[TimelineItem, ...]:
         """Boundaries that were and that come; a requester sees those of its own reservations.
@@ -148,16 +148,16 @@ class Looking:
         """As `compare`, for people and programs to read."""
         return comparison_document(self.compare(devices, caller, now))
 
-    def enquire(self, asked: Reservation, caller: Caller, now: datetime) -> EnquiryAnswer:
+    def enquire(self, reservation: Reservation, caller: Caller, now: datetime) -> EnquiryAnswer:
         """The highest rate each way over the windows (GARA's enquire), and what is free over time.
 
         Raises:
             NoPath: the endpoints are not connected, or not known. BeyondHorizon: reservations end earlier.
         """
-        self.ledger.terms.policy.check_horizon(asked, now)
-        require_few_windows([("", asked)], self.settings.max_windows)
-        choices = ways(asked, self.network, self.settings.paths)
-        answer, _ = self.ledger.ask(lambda tables: ask_tables(asked, choices, self.network, tables), now)
+        self.ledger.terms.policy.check_horizon(reservation, now)
+        require_few_windows([("", reservation)], self.settings.max_windows)
+        choices = ways(reservation, self.network, self.settings.paths)
+        answer, _ = self.ledger.ask(lambda tables: ask_tables(reservation, choices, self.network, tables), now)
         return answer
 
     def addable(self, which: str, caller: Caller, now: datetime) -> EnquiryAnswer:
@@ -181,10 +181,10 @@ class Looking:
         Raises:
             NotAllowed, NoSuchDevice: see `events_filter`.
         """
-        seen = self.events_filter(wanted, caller)
+        visible = self.events_filter(wanted, caller)
         if newest:
-            return self.ledger.newest_events(seen, after or 0, limit)
-        return self.ledger.events_of(seen, after, limit)
+            return self.ledger.newest_events(visible, after or 0, limit)
+        return self.ledger.events_of(visible, after, limit)
 
     def events_filter(self, wanted: EventFilter, caller: Caller) -> EventFilter:
         """The filter, narrowed to the events that the caller may see: a requester sees those of its own reservations.

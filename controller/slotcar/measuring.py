@@ -46,7 +46,7 @@ def write_bytes_per_s(folder: Path, seconds: float) -> int:
     Raises:
         CannotMeasure: the folder is not there, is full, or its file system writes through the cache alone.
     """
-    with tempfile.TemporaryDirectory(dir=_there(folder), prefix="slotcar-measure-") as own:
+    with tempfile.TemporaryDirectory(dir=_existing(folder), prefix="slotcar-measure-") as own:
         path = Path(own) / "file"
         with _Opened(path, os.O_WRONLY | os.O_CREAT | os.O_DIRECT) as file, mmap.mmap(-1, BLOCK_BYTES) as block:
 
@@ -73,7 +73,7 @@ def _rate(step: Callable[[], int], seconds: float, what: str) -> int:
     return rate // STEP * STEP if rate > STEP else rate
 
 
-def _there(folder: Path) -> Path:
+def _existing(folder: Path) -> Path:
     if not folder.is_dir():
         raise CannotMeasure(f"there is no folder {folder}")
     return folder

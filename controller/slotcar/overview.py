@@ -164,9 +164,9 @@ class Overview:
         events = ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
         owner = None if whole else caller.owner or NOBODY
         entries, crowds = self._around(at, owner)
-        seen = [one for one in entries if owner in (None, one.reservation.owner)]
+        visible = [one for one in entries if owner in (None, one.reservation.owner)]
         beside = sum(len(crowd.numbers) for crowd in crowds)
-        items = timeline(seen, events, TimelineQuery(at, at, own_only=not whole), now, beside)
+        items = timeline(visible, events, TimelineQuery(at, at, own_only=not whole), now, beside)
         if not whole:
             return BoundaryView(at, items[0] if items else None, None)
         numbers, others = entering(crowds, network, devices_changing(entries, network, at))
@@ -203,8 +203,8 @@ class Overview:
             ledger.between(window.start, window.start), Window(window.start, window.end)
         )
         own = replace(wanted, state=State.COMMITTED)
-        there = [one for one in others if one.number != entry.number or change is not None]
-        return Effect(entry, wanted, crossed, explain(own, there, network, now))
+        beside = [one for one in others if one.number != entry.number or change is not None]
+        return Effect(entry, wanted, crossed, explain(own, beside, network, now))
 
     def device_states(self, caller: Caller, loop: LoopStatus | None, now: datetime) -> tuple[KnownState, ...]:
         """The last known state of every device; none is read.
@@ -316,8 +316,8 @@ class Overview:
             with lease:
                 yield
             return
-        asked = ask_check(ledger, [device], caller.name, now, f"{device} is held")
-        if wait_for_answer(ledger, asked, PATIENCE_S) is None:
+        request_sequence = ask_check(ledger, [device], caller.name, now, f"{device} is held")
+        if wait_for_answer(ledger, request_sequence, PATIENCE_S) is None:
             raise NotPossible(
                 f"the controller that leads did not answer within {PATIENCE_S:.0f} s, so nothing was done: it may wait for"
                 " a boundary; try again, or stop it"

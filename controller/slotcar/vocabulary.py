@@ -139,5 +139,7 @@ def service_of(dscp: int, marking: Marking) -> Service:
     >>> [service_of(dscp, Marking.PRECEDENCE).value for dscp in (46, 10, 24)], service_of(10, Marking.DSCP).value
     (['ip-premium', 'qbss', 'assured-rate'], 'assured-rate')
     """
-    seen = dscp if marking is Marking.DSCP else dscp // 8 * 8
-    return next((service for service, known in CODE_POINTS[marking].items() if seen in known), Service.BEST_EFFORT)
+    code_point = dscp if marking is Marking.DSCP else dscp // 8 * 8
+    return next(
+        (service for service, known in CODE_POINTS[marking].items() if code_point in known), Service.BEST_EFFORT
+    )

@@ -129,8 +129,11 @@ def policy_of(settings: Settings, network: Network) -> Policy:
 
 def _quota(own: OwnerQuota, usual: OwnerQuota) -> Quota:
     """An owner's quota; what its entry leaves out is as for everybody."""
-    said = usual.model_dump() | own.model_dump(exclude_unset=True)
-    volume_bytes = said["volume"]
+    limits = usual.model_dump() | own.model_dump(exclude_unset=True)
+    volume_bytes = limits["volume"]
     return Quota(
-        said["reservations"], said["windows"], said["holds"], volume_bytes * 8 if volume_bytes is not None else None
+        limits["reservations"],
+        limits["windows"],
+        limits["holds"],
+        volume_bytes * 8 if volume_bytes is not None else None,
     )

@@ -129,10 +129,10 @@ def _initramfs(root: Path, release: str) -> Path:
         (tree / "init").chmod(0o755)
         order = [_copy_module(path, tree / "modules") for path in _boot_modules(root, release)]
         (tree / "modules" / "order").write_text("".join(f"{name}\n" for name in order))
-        made = Path(scratch) / "made"
-        pack = f"find . | {which('cpio') or 'cpio'} --quiet -o -H newc | gzip -1 >'{made}'"
+        archive = Path(scratch) / "made"
+        pack = f"find . | {which('cpio') or 'cpio'} --quiet -o -H newc | gzip -1 >'{archive}'"
         _run(["sh", "-c", pack], "the initramfs", tree)
-        made.rename(target)
+        archive.rename(target)
     return target
 
 

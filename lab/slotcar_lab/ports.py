@@ -22,15 +22,15 @@ def of_routers(topology: Topology, state_dir: Path) -> dict[str, int]:
     Raises:
         LabError: another program holds a port that a router asks for.
     """
-    asked = {node.name: node.management_port for node in topology.nodes if node.management_port}
-    taken = [f"{port} ({router})" for router, port in asked.items() if not _is_free(port)]
+    fixed_ports = {node.name: node.management_port for node in topology.nodes if node.management_port}
+    taken = [f"{port} ({router})" for router, port in fixed_ports.items() if not _is_free(port)]
     if taken:
         raise LabError(
             f"another program, perhaps another lab, listens on {LOOPBACK} at the routers' ports {', '.join(taken)}; "
-            f"set {PORT_BASE_VARIABLE} to the number before a free row, such as {_free_base(len(asked))}"
+            f"set {PORT_BASE_VARIABLE} to the number before a free row, such as {_free_base(len(fixed_ports))}"
         )
-    others = free(set(asked.values()), state_dir)
-    return {router: asked.get(router) or next(others) for router in topology.routers}
+    others = free(set(fixed_ports.values()), state_dir)
+    return {router: fixed_ports.get(router) or next(others) for router in topology.routers}
 
 
 def free(reserved: set[int], state_dir: Path) -> Iterator[int]:

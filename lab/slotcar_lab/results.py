@@ -86,8 +86,8 @@ def _by_experiment(verdicts: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _kept_experiments(kept: Path) -> list[str]:
     """In the order in which the report has them."""
-    there = {file.stem for file in (kept / EXPERIMENTS).glob("*.json")}
-    return [name for name in NAMES if name in there]
+    kept_names = {file.stem for file in (kept / EXPERIMENTS).glob("*.json")}
+    return [name for name in NAMES if name in kept_names]
 
 
 def _overview(documents: Sequence[Mapping[str, Any]]) -> str:

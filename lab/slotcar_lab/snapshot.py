@@ -39,13 +39,13 @@ BETWEEN = re.compile(r"^qdisc .*\n", re.MULTILINE)
 
 def snapshot(lab: Lab, router: str) -> str:
     """The router's addresses, routes, queues, classes, filters and actions, equal exactly when nothing differs."""
-    asked = _asked(end.interface for end in lab.topology.ends_of(router))
-    lines = "".join(f"{line}\nqdisc show dev lo\n" for line in asked.values())
+    commands = _commands(end.interface for end in lab.topology.ends_of(router))
+    lines = "".join(f"{line}\nqdisc show dev lo\n" for line in commands.values())
     own, _, tc = lab.check(router, ["sh", "-c", READ], stdin=lines).partition(f"{SECTION}tc\n")
     *answers, rest = BETWEEN.split(tc)
-    if len(answers) != len(asked) or rest:
-        raise LabError(f"{router}: tc gave {len(answers)} answers to {len(asked)} questions")
-    answered = zip(asked, answers, strict=True)
+    if len(answers) != len(commands) or rest:
+        raise LabError(f"{router}: tc gave {len(answers)} answers to {len(commands)} questions")
+    answered = zip(commands, answers, strict=True)
     return canonical(own + "".join(f"{SECTION}{title}\n{answer}" for title, answer in answered))
 
 
@@ -55,7 +55,7 @@ def snapshots(lab: Lab) -> dict[str, str]:
         return dict(zip(lab.topology.routers, pool.map(partial(snapshot, lab), lab.topology.routers), strict=True))
 
 
-def _asked(interfaces: Iterable[str]) -> dict[str, str]:
+def _commands(interfaces: Iterable[str]) -> dict[str, str]:
     """Lines of `tc -batch`, by the title of their answer."""
     lines = {}
     for device in sorted(interfaces):

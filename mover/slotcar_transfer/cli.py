@@ -248,8 +248,8 @@ def _via(
     return rclone.run(source, destination, both, options, display)
 
 
-def _labels(said: Sequence[str]) -> dict[str, str]:
-    labels = dict(one.partition("=")[::2] for one in said)
+def _labels(pairs: Sequence[str]) -> dict[str, str]:
+    labels = dict(one.partition("=")[::2] for one in pairs)
     if any(not value for value in labels.values()):
         raise TransferError("--label is KEY=VALUE")
     return labels

@@ -37,18 +37,16 @@ class Receiver:
     """One try. `run` in one thread, `attach` from any.
 
     Args:
-        said: is called with messages of the sender that are not the receiver's own.
         lane_lost: as of a sender.
         begun: is called when it is known what there is to move.
     """
 
     def __init__(
         self, control: Channel, tree: Tree, wanted: Wanted, count: Count,
-        lane_lost: Callable[[str], None] = lambda _lane: None, said: Callable[[dict[str, Any]], None] = lambda _said: None,
-        begun: Callable[[], None] = lambda: None,
+        lane_lost: Callable[[str], None] = lambda _lane: None, begun: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self._control, self._tree, self._wanted, self._count = control, tree, wanted, count
-        self._lane_lost, self._said, self._begun_with = lane_lost, said, begun
+        self._lane_lost, self._begun_with = lane_lost, begun
         self._store: Store | None = None
         self._lanes: dict[str, Channel] = {}
         self._threads: list[threading.Thread] = []
@@ -146,8 +144,8 @@ class Receiver:
         done, partial = store.at_first, list(store.partial().items())
         for begin in range(0, len(done), 100 * PAGE):
             self._control.send_message({"done": done[begin : begin + 100 * PAGE]})
-        for number, there in partial:
-            self._control.send_message({"partial": {number: b64encode(there).decode()}})
+        for number, blocks in partial:
+            self._control.send_message({"partial": {number: b64encode(blocks).decode()}})
         self._control.send_message({"block_bytes": store.block_bytes, "arrived_bytes": arrived_bytes})
 
     def _listen(self) -> None:
@@ -157,8 +155,6 @@ class Receiver:
                 number, digest = message["whole"]
                 assert self._store is not None
                 self._store.whole(int(number), bytes.fromhex(digest))
-            else:
-                self._said(message)
 
     def _look(self) -> None:
         if self._store is not None and self._store.failed is not None:

@@ -62,14 +62,14 @@ class Meter:
     steering: Steering
     deadline: datetime | None
     clock: Callable[[], float] = time.monotonic
-    _seen: deque[tuple[float, dict[str, int]]] = field(default_factory=deque)
+    _samples: deque[tuple[float, dict[str, int]]] = field(default_factory=deque)
 
     def figures(self, now: datetime) -> Figures:
         at, lanes = self.clock(), dict(self.count.lanes)
-        self._seen.append((at, lanes))
-        while len(self._seen) > 2 and self._seen[1][0] <= at - MEAN_S:
-            self._seen.popleft()
-        since, before = self._seen[0]
+        self._samples.append((at, lanes))
+        while len(self._samples) > 2 and self._samples[1][0] <= at - MEAN_S:
+            self._samples.popleft()
+        since, before = self._samples[0]
 
         def rate(lane: str) -> int:
             moved = lanes.get(lane, 0) - before.get(lane, 0)

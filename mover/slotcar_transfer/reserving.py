@@ -154,19 +154,19 @@ class Reservation:
         return None
 
     def _create(self, remaining_bytes: int, ends: Ends) -> Entry:
-        asked = {
+        request = {
             "name": self.name, "protocol": "tcp", "service": self.service, "volume": _volume(remaining_bytes),
             "source": {"host": ends.source, "port": ends.source_port},
             "destination": {"host": ends.destination, "port": ends.destination_port},
             "by": self.by.astimezone(UTC).isoformat(), **self.more,
         }  # fmt: skip
         if self.shape is not Shape.STEADY:
-            asked["shape"] = self.shape.value
-        if self.shape is Shape.LATEST and "at_most" not in asked:
-            asked["at_most"] = f"{late_peak_bps(_volume_bytes(remaining_bytes), self.by, datetime.now(UTC))} bit/s"
+            request["shape"] = self.shape.value
+        if self.shape is Shape.LATEST and "at_most" not in request:
+            request["at_most"] = f"{late_peak_bps(_volume_bytes(remaining_bytes), self.by, datetime.now(UTC))} bit/s"
         if self.owner:
-            asked["owner"] = self.owner
-        return self.slotcar.create(asked)
+            request["owner"] = self.owner
+        return self.slotcar.create(request)
 
     def _owner(self) -> str | None:
         return self.owner or self.slotcar.whoami()["owner"]

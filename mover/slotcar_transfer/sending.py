@@ -41,22 +41,20 @@ class Sender:
     Args:
         control: the session's first connection. root, files: what is sent.
         lane_lost: is called with the name of a connection that broke while the session goes on.
-        said: is called with messages of the receiver that are not the sender's own.
         begun: is called when it is known what the receiver has; connections come then.
     """
 
     def __init__(
         self, control: Channel, root: Path, files: Sequence[File], block_bytes: int, steering: Steering, count: Count,
-        lane_lost: Callable[[str], None] = lambda _lane: None, said: Callable[[dict[str, Any]], None] = lambda _said: None,
-        begun: Callable[[], None] = lambda: None,
+        lane_lost: Callable[[str], None] = lambda _lane: None, begun: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
         self._begun_with = begun
         self._control, self._files, self._block_bytes = control, files, block_bytes
         self._reader, self._single = Reader(root, files), root.is_file()
-        self._steering, self._count, self._lane_lost, self._said = steering, count, lane_lost, said
+        self._steering, self._count, self._lane_lost = steering, count, lane_lost
         self._blocks = Blocks(1, self._acknowledged)
         self._done: set[int] = set()
-        self._there: dict[int, bytes] = {}
+        self._blocks_at_receiver: dict[int, bytes] = {}
         self._lanes: dict[str, _Lane] = {}
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
@@ -135,7 +133,7 @@ class Sender:
             answer = self._control.receive_message()
             self._done |= set(answer.get("done", ()))
             for number, text in answer.get("partial", {}).items():
-                self._there[int(number)] = b64decode(text)
+                self._blocks_at_receiver[int(number)] = b64decode(text)
             if "block_bytes" in answer:
                 break
         self._block_bytes = int(answer["block_bytes"])
@@ -150,8 +148,8 @@ class Sender:
         load(self._reader, self._blocks, self._block_bytes, self._done, self._has, whole)
 
     def _has(self, block: Block) -> bool:
-        there = self._there.get(block.file)
-        return bool(there and there[block.offset // self._block_bytes])
+        at_receiver = self._blocks_at_receiver.get(block.file)
+        return bool(at_receiver and at_receiver[block.offset // self._block_bytes])
 
     def _listen(self) -> None:
         while True:
@@ -166,8 +164,6 @@ class Sender:
                 self._count.placed(int(message["placed"]))
             elif "steer" in message:
                 self._steering.take(message["steer"])
-            else:
-                self._said(message)
 
     def _report(self, error: TransferError) -> None:
         with suppress(TransferError):

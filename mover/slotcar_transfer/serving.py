@@ -219,10 +219,10 @@ class Server:
         def listen() -> None:
             try:
                 while True:
-                    said = channel.receive_message()
-                    if "steer" in said:
-                        job.steering.take(said["steer"])
-                    if said.get("go"):
+                    message = channel.receive_message()
+                    if "steer" in message:
+                        job.steering.take(message["steer"])
+                    if message.get("go"):
                         go.set()
             except TransferError as error:
                 failed.append(error if not isinstance(error, Broken) else Stopped("whoever asked for it is gone"))

@@ -33,7 +33,7 @@ class _Arriving:
     """One file: which blocks are there, their digests, and how far the digest of the whole has come."""
 
     missing: int
-    there: bytearray
+    arrived: bytearray
     digests: bytearray
     whole: bytes | None = None
     hashed: int = 0
@@ -89,18 +89,18 @@ class Store:
         if block.file in self.in_place:
             return True
         arriving = self._arriving.get(block.file)
-        return bool(arriving and arriving.there[block.offset // self.block_bytes])
+        return bool(arriving and arriving.arrived[block.offset // self.block_bytes])
 
     def partial(self) -> dict[int, bytes]:
         """Of each file of which some blocks are there: a byte for each block, 1 where it is."""
-        return {number: bytes(one.there) for number, one in self._arriving.items()}
+        return {number: bytes(one.arrived) for number, one in self._arriving.items()}
 
     def arrived_bytes(self) -> int:
         """Of files in place, and of blocks of others."""
         whole = sum(self.files[number].size_bytes for number in self.in_place)
         parts = sum(
             min(self.block_bytes, self.files[number].size_bytes - index * self.block_bytes)
-            for number, one in self._arriving.items() for index, there in enumerate(one.there) if there
+            for number, one in self._arriving.items() for index, has_arrived in enumerate(one.arrived) if has_arrived
         )  # fmt: skip
         return whole + parts
 
@@ -145,12 +145,12 @@ class Store:
             del self._arriving[number]
             return
         try:
-            for index in [index for index, there in enumerate(one.there) if there]:
+            for index in [index for index, has_arrived in enumerate(one.arrived) if has_arrived]:
                 length = min(self.block_bytes, file.size_bytes - index * self.block_bytes)
                 if digest_at(source, index * self.block_bytes, length) != bytes(
                     one.digests[index * 32 : index * 32 + 32]
                 ):
-                    one.there[index] = 0
+                    one.arrived[index] = 0
                     one.missing += 1
         finally:
             os.close(source)
@@ -163,8 +163,8 @@ class Store:
         for number in sorted(self.in_place):
             yield Record(number, IN_PLACE, bytes(32))
         for number, one in self._arriving.items():
-            for index, there in enumerate(one.there):
-                if there:
+            for index, has_arrived in enumerate(one.arrived):
+                if has_arrived:
                     yield Record(number, index * self.block_bytes, bytes(one.digests[index * 32 : index * 32 + 32]))
 
     def _check_space(self) -> None:
@@ -259,8 +259,8 @@ class Store:
     def _mark(self, number: int, offset: int, digest: bytes) -> _Arriving:
         arriving = self._arriving.get(number) or self._new(number)
         index = offset // self.block_bytes
-        if not arriving.there[index]:
-            arriving.there[index] = 1
+        if not arriving.arrived[index]:
+            arriving.arrived[index] = 1
             arriving.missing -= 1
         arriving.digests[index * 32 : index * 32 + 32] = digest
         return arriving
@@ -283,21 +283,23 @@ class Store:
         """Under the lock. Large files are hashed as their blocks join; a file of one block has been."""
         if one.finishing:
             return
-        single = len(one.there) == 1
+        single = len(one.arrived) == 1
         if one.missing == 0 and (single or one.whole is not None):
             one.finishing = True
             pool, work = (self._finishers, self._put_checked) if single else (self._hashing, self._hash_on)
             self._run(pool, work, number)
-        elif not single and one.there[one.hashed // self.block_bytes : one.hashed // self.block_bytes + 1] == b"\x01":
+        elif (
+            not single and one.arrived[one.hashed // self.block_bytes : one.hashed // self.block_bytes + 1] == b"\x01"
+        ):
             self._run(self._hashing, self._hash_on, number)
 
     def _run(self, pool: ThreadPoolExecutor, work: Callable[[int], None], number: int) -> None:
-        def said(done: Future[None]) -> None:
+        def note_failure(done: Future[None]) -> None:
             if not done.cancelled() and (error := done.exception()) is not None:
                 self._failed = self._failed or (self._parts.error_of(error) if isinstance(error, OSError) else error)
 
         with suppress(RuntimeError):  # it is being closed
-            pool.submit(work, number).add_done_callback(said)
+            pool.submit(work, number).add_done_callback(note_failure)
 
     def _hash_on(self, number: int) -> None:
         """The digest of what has joined; at the end it is compared."""
@@ -308,7 +310,7 @@ class Store:
         with self._lock:
             file = os.dup(self._parts.part(number))
         try:
-            while one.hashed < size and one.there[one.hashed // self.block_bytes]:
+            while one.hashed < size and one.arrived[one.hashed // self.block_bytes]:
                 body = os.pread(file, min(HASHED_AT_ONCE, self.block_bytes, size - one.hashed), one.hashed)
                 if not body:
                     raise Damaged(f"{self.files[number].path} is shorter on the disk than it was written")

@@ -13,8 +13,8 @@ class Watch(TypedDict):
     how: str
     since: str
     message: str
-    told: int
-    asked: int
+    changes: int
+    checks: int
 
 
 class Controller(TypedDict):

@@ -15,11 +15,11 @@ from slotcar_client.transport import Conversation
 LIVE = ("held", "awaiting-approval", "committed")
 
 
-def enquire(asked: Json) -> Conversation[answers.Enquiry]:
+def enquire(request: Json) -> Conversation[answers.Enquiry]:
     """The highest rate that would be admitted over a window, each way, and what is free over time; `name`, `owner` and
     `rate` may be left out.
     """
-    return (yield from send_json("POST", "/v1/enquiries", body=asked))
+    return (yield from send_json("POST", "/v1/enquiries", body=request))
 
 
 def addable(which: str) -> Conversation[answers.Enquiry]:

@@ -106,7 +106,7 @@ class Connections:
     refused: int = 0
     timed_out: int = 0
     _watch: asyncio.TimerHandle | None = None
-    _said: RepeatLimit = field(default_factory=lambda: RepeatLimit(most=5, within=timedelta(minutes=1)))
+    _log_limit: RepeatLimit = field(default_factory=lambda: RepeatLimit(most=5, within=timedelta(minutes=1)))
 
     def protocol(self, **given: Any) -> TimedProtocol:
         return TimedProtocol(self, **given)
@@ -137,7 +137,7 @@ class Connections:
 
     def tell(self, event: str, **details: Any) -> None:
         """Logs what a client did, a few times a minute."""
-        skipped = self._said.admit(event, time.monotonic())
+        skipped = self._log_limit.admit(event, time.monotonic())
         if skipped is not None:
             log.warning(event, **details, **({"not_logged_before": skipped} if skipped else {}))
 

@@ -42,8 +42,8 @@ class WatchOut(Answer):
     how: str
     since: datetime
     message: str = Field(description="why it is broken or unwatched")
-    told: int = Field(description="how often it told of a change, also of the controller's own")
-    asked: int = Field(description="how often it was checked for that")
+    changes: int = Field(description="how often it reported a change, also of the controller's own")
+    checks: int = Field(description="how often it was checked for that")
 
 
 class ControllerOut(Answer):

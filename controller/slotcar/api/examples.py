@@ -203,8 +203,8 @@ _CONTROLLER: Json = {
             "how": "syslog",
             "since": "2027-02-26T08:14:09Z",
             "message": "",
-            "told": 2,
-            "asked": 1,
+            "changes": 2,
+            "checks": 1,
         }
     ],
 }
@@ -258,7 +258,7 @@ EXAMPLES: dict[str, tuple[Json | None, dict[str, Any]]] = {
     "cancel": ({"reason": "not needed"}, {_JSON: _later("cancelled")}),
     "approve": (None, {_JSON: _later("committed")}),
     "reject": ({"reason": "the link is being maintained"}, {_JSON: _later("rejected")}),
-    **{name: (asked, {_JSON: one}) for name, (asked, one) in group_examples(RESERVATION_IN, ENTRY).items()},
+    **{name: (body, {_JSON: one}) for name, (body, one) in group_examples(RESERVATION_IN, ENTRY).items()},
     "enquire": (ENQUIRY_IN, {_JSON: _enquiry(None)}),
     "addable": (None, {_JSON: _enquiry(HANDLE)}),
     "plan": ({"version": 1, "reservations": [RESERVATION_IN]}, {_JSON: _PLAN}),

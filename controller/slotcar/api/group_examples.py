@@ -16,7 +16,7 @@ def group_examples(request: Json, entry: Json) -> dict[str, tuple[Json | None, J
     """
     times = {key: request[key] for key in ("start", "duration")}
     flow = {key: one for key, one in request.items() if key not in ("name", "owner", *times)}
-    asked: Json = {
+    body: Json = {
         "name": "tonight",
         "owner": request["owner"],
         **times,
@@ -37,7 +37,7 @@ def group_examples(request: Json, entry: Json) -> dict[str, tuple[Json | None, J
         }  # fmt: skip
 
     return {
-        "group_create": (asked, answered("committed")),
+        "group_create": (body, answered("committed")),
         "group_list": (None, {"items": [answered("committed")], "next": None}),
         "group": (None, answered("committed")),
         "group_commit": (None, answered("committed")),

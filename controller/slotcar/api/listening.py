@@ -43,9 +43,9 @@ def bound_for_datagrams(host: str, port: int) -> Iterator[socket.socket]:
     with ExitStack() as stack:
         with _refused(host, port, "another SLOTCAR_SYSLOG_LISTEN"):
             family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM, flags=socket.AI_PASSIVE)[0]
-            made = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
-            made.bind(address)
-        yield made
+            listener = stack.enter_context(socket.socket(family, socket.SOCK_DGRAM))
+            listener.bind(address)
+        yield listener
 
 
 def listen(sockets: Sequence[socket.socket], backlog: int) -> None:
@@ -61,16 +61,16 @@ def listen(sockets: Sequence[socket.socket], backlog: int) -> None:
 
 
 def _bound(family: int, address: tuple[object, ...]) -> socket.socket:
-    made = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        made.bind(address)
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
     except OSError:
-        made.close()
+        listener.close()
         raise
-    return made
+    return listener
 
 
 @contextmanager

@@ -46,8 +46,8 @@ def _watches(watch: WatchStatus) -> list[dict[str, Any]]:
             "how": one.how,
             "since": iso(one.since),
             "message": one.message,
-            "told": watch.changes[name],
-            "asked": watch.asked[name],
+            "changes": watch.changes[name],
+            "checks": watch.checks[name],
         }
         for name, one in sorted(watch.devices.copy().items())
     ]

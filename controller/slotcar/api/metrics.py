@@ -137,13 +137,13 @@ class _Figures:
         changes = CounterMetricFamily(
             "slotcar_device_changes_told", "Changes that a device told of", labels=["device"]
         )
-        asked = CounterMetricFamily(
+        checks = CounterMetricFamily(
             "slotcar_device_change_checks", "Checks of a device for the changes that it told", labels=["device"]
         )
         for name in sorted(self._context.broker.network.devices):
             changes.add_metric([name], watch.changes[name])
-            asked.add_metric([name], watch.asked[name])
-        yield from (changes, asked)
+            checks.add_metric([name], watch.checks[name])
+        yield from (changes, checks)
 
 
 def links_of(capacities: Mapping[ResourceId, int], network: Network) -> list[ResourceId]:

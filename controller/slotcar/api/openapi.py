@@ -164,12 +164,12 @@ def _describe(operation: dict[str, Any]) -> None:
     name = operation["operationId"]
     responses = operation["responses"]
     responses.pop("422", None)
-    asked, answered = EXAMPLES[name]
+    body, answered = EXAMPLES[name]
     if name in _BODIES:
         reference = {"$ref": f"#/components/schemas/{_BODIES[name]}"}
         operation["requestBody"]["content"] = {"application/json": {"schema": reference}}
-    if asked is not None:
-        operation["requestBody"]["content"]["application/json"]["example"] = asked
+    if body is not None:
+        operation["requestBody"]["content"]["application/json"]["example"] = body
     good = next(status for status in responses if status.startswith("2"))
     for media_type, example in answered.items():
         responses[good]["content"][media_type]["example"] = example

@@ -84,7 +84,7 @@ class PlanWorkers:
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
         self._limiter: anyio.CapacityLimiter | None = None
-        self._asked = 0
+        self._plans_in_work = 0
         self.close: Callable[[], object] = weakref.finalize(self, _end_all, self._all)
 
     async def make(self, broker: Broker, request: PlanRequest) -> bytes:
@@ -95,17 +95,17 @@ class PlanWorkers:
             SlotcarError: whatever refuses the plan.
         """
         most = broker.settings.plan_workers * (1 + WAITING_FOR_EACH)
-        if self._asked >= most:
+        if self._plans_in_work >= most:
             raise HTTPException(503, f"{most} plans are being made or wait, and no more may: try again later")
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(broker.settings.plan_workers)
-        self._asked += 1
+        self._plans_in_work += 1
         try:
             # Abandoned at shutdown only: `close` then ends the process that the thread waits for.
-            made = partial(self._make, broker, request)
-            return await to_thread.run_sync(made, limiter=self._limiter, abandon_on_cancel=True)
+            make = partial(self._make, broker, request)
+            return await to_thread.run_sync(make, limiter=self._limiter, abandon_on_cancel=True)
         finally:
-            self._asked -= 1
+            self._plans_in_work -= 1
 
     def _make(self, broker: Broker, request: PlanRequest) -> bytes:
         settings = broker.settings

@@ -116,7 +116,7 @@ class Broker(Files):
         how = {"hold_until": now + hold} if hold else {}
         return self.ledger.apply([self._request(one, caller, **how) for one in routed], now, actor=caller.name)
 
-    def create_group_as_said(
+    def create_group_from_document(
         self, document: Mapping[str, Any], now: datetime, hold: timedelta | None, caller: Caller
     ) -> tuple[Entry, ...]:
         """As `create_group`, of a group as a reservation file says it."""

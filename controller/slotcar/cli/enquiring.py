@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
     optional=("source", "destination"),
 )
 def enquire(
-    said: dict[str, object],
+    options: dict[str, object],
     add: Annotated[
         str | None,
         typer.Option(
@@ -48,52 +48,54 @@ def enquire(
 ) -> None:
     """The highest rate that would be admitted over a window, each way, and what is free over time."""
     if add is not None:
-        _require_nothing_else(said, offline)
+        _require_nothing_else(options, offline)
         with verbs(inventory) as opened:
             answer = opened.addable(add, caller(), now())
     else:
-        _require_ends(said)
-        answer = _enquired(said, inventory, offline)
+        _require_ends(options)
+        answer = _enquired(options, inventory, offline)
     _show(answer, form)
 
 
-def _require_nothing_else(said: Mapping[str, object], offline: bool) -> None:
+def _require_nothing_else(options: Mapping[str, object], offline: bool) -> None:
     if offline:
         raise typer.BadParameter("an empty ledger has no reservation", param_hint="--offline")
-    for key, value in said.items():
+    for key, value in options.items():
         if value != _USUAL.get(key):
             raise typer.BadParameter("it goes without: the reservation says that", param_hint=f"--add, --{key}")
 
 
-def _require_ends(said: Mapping[str, object]) -> None:
+def _require_ends(options: Mapping[str, object]) -> None:
     for key in ("source", "destination"):
-        if key not in said:
+        if key not in options:
             raise typer.BadParameter("say it, or --add RESERVATION for one that there is", param_hint=f"--{key}")
 
 
-def _enquired(said: dict[str, object], inventory: Path | None, offline: bool) -> EnquiryAnswer:
+def _enquired(options: dict[str, object], inventory: Path | None, offline: bool) -> EnquiryAnswer:
     if offline or chosen_place() is None:
-        return _enquired_here(said, inventory, offline)
+        return _enquired_here(options, inventory, offline)
     with over_http(inventory) as opened:
-        return opened.enquire_as_said(said)
+        return opened.enquire_from_document(options)
 
 
-def _enquired_here(said: dict[str, object], inventory: Path | None, offline: bool) -> EnquiryAnswer:
+def _enquired_here(options: dict[str, object], inventory: Path | None, offline: bool) -> EnquiryAnswer:
     from slotcar.cli.session import broker
     from slotcar.reservation import from_mapping
 
     moment = now()
-    asked = from_mapping({"name": "enquiry", "owner": "enquiry", "rate": "1 bit/s", **said}, moment, "enquire")
+    reservation = from_mapping(
+        {"name": "enquiry", "owner": "enquiry", "rate": "1 bit/s", **options}, moment, "enquire"
+    )
     chosen = settings(inventory=inventory)
     if not (offline or not chosen.has_ledger()):
         with broker(inventory) as opened:
-            return opened.enquire(asked, caller(), moment)
+            return opened.enquire(reservation, caller(), moment)
     from slotcar.admission import SlotTables, capacities
     from slotcar.planning.enquiry import ask_tables
     from slotcar.planning.routing import ways
 
     network = network_of(chosen)
-    return ask_tables(asked, ways(asked, network, chosen.paths), network, SlotTables(capacities(network)))
+    return ask_tables(reservation, ways(reservation, network, chosen.paths), network, SlotTables(capacities(network)))
 
 
 def _show(answer: EnquiryAnswer, form: Format) -> None:

@@ -19,7 +19,7 @@ QUIET_S = 1.0
 
 
 def follow_events(
-    slotcar: Slotcar, after: int | None, asked: Mapping[str, Any], form: Format, *, long: bool = False
+    slotcar: Slotcar, after: int | None, filters: Mapping[str, Any], form: Format, *, long: bool = False
 ) -> None:
     """Prints events until Ctrl-C. A stream that breaks is taken up where it broke.
 
@@ -28,7 +28,7 @@ def follow_events(
     """
     printer, troubles = Printer(slotcar, form, long=long), Troubles()
     try:
-        for event in slotcar.watch(after=after, on_trouble=troubles.tell, **asked):
+        for event in slotcar.watch(after=after, on_trouble=troubles.tell, **filters):
             troubles.over()
             printer.add(event)
     except KeyboardInterrupt:
@@ -39,15 +39,15 @@ class Troubles:
     """Why there are no events for now, each said once until one comes."""
 
     def __init__(self) -> None:
-        self._said: set[str] = set()
+        self._messages: set[str] = set()
 
     def tell(self, words: str) -> None:
-        if words not in self._said:
-            self._said.add(words)
+        if words not in self._messages:
+            self._messages.add(words)
             complain(words)
 
     def over(self) -> None:
-        self._said.clear()
+        self._messages.clear()
 
 
 class Printer:

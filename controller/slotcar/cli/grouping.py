@@ -50,7 +50,7 @@ def reserve(
         raise typer.BadParameter(
             f"{file} holds single reservations, or no group: say `slotcar apply`", param_hint="FILE"
         )
-    held = parsed("--hold", parse_duration, hold) if hold else None
+    hold_for = parsed("--hold", parse_duration, hold) if hold else None
     groups: list[Sequence[Entry]] = []
 
     def print_all() -> None:
@@ -59,8 +59,8 @@ def reserve(
 
     try:
         with verbs(inventory) as opened:
-            for said in read.group_documents:
-                groups.append(opened.create_group_as_said(said, moment, held, caller()))
+            for document in read.group_documents:
+                groups.append(opened.create_group_from_document(document, moment, hold_for, caller()))
     finally:
         if groups:  # also before a refusal of the next: these are there, and have handles
             emit([group_document(one) for one in groups], form, print_all)

@@ -30,14 +30,14 @@ def ask_leader(opened: Broker, names: Sequence[str], form: Format) -> None:
     from slotcar.rollout.check_requests import ask_check, wait_for_answer
 
     progress("asking the controller that leads to read these routers, and to push")
-    asked = ask_check(opened.ledger, names, actor(), now())
-    answer = wait_for_answer(opened.ledger, asked, PATIENCE_S)
+    request_sequence = ask_check(opened.ledger, names, actor(), now())
+    answer = wait_for_answer(opened.ledger, request_sequence, PATIENCE_S)
     if answer is None:
         raise NotPossible(
             f"no controller answered within {PATIENCE_S:.0f} s; whoever leads next reads these routers first:"
             " see `slotcar status --watch`"
         )
-    events = opened.ledger.events_of(EventFilter(("push.verified",)), asked, 1000)
+    events = opened.ledger.events_of(EventFilter(("push.verified",)), request_sequence, 1000)
     pushed = sorted({event.device for event in events if event.device and event.sequence < answer.sequence} & {*names})
     failed: dict[str, str] = dict(answer.details["failed"])
     equal = sorted({*names} - {*pushed} - failed.keys())

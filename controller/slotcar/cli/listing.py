@@ -34,16 +34,16 @@ def reservation_row(entry: Entry, now: datetime) -> tuple[str, ...]:
     from slotcar.timebase import iso
     from slotcar.views.explain import rate_words
 
-    asked = entry.reservation
+    reservation = entry.reservation
     number, window = present_slot(entry, now)
-    times = len(asked.windows)
+    times = len(reservation.windows)
     return (
-        "/".join(asked.key),
+        "/".join(reservation.key),
         entry.handle,
         state_words(entry, now),
-        rate_words(asked),
-        asked.claim.kind if asked.claim else asked.service.value,
-        asked.claim.place if asked.claim else f"{asked.source} > {asked.destination}",
+        rate_words(reservation),
+        reservation.claim.kind if reservation.claim else reservation.service.value,
+        reservation.claim.place if reservation.claim else f"{reservation.source} > {reservation.destination}",
         iso(window.start),
         iso(window.end),
         f"{number} of {times}" if times > 1 else "",

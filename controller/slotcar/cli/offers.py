@@ -66,8 +66,8 @@ def whoami(form: OutputFormat = Format.TABLE) -> None:
 
 def endpoints(form: OutputFormat = Format.TABLE) -> None:
     """What may be a source or a destination: end systems by name, and networks whose addresses may be said."""
-    with opened() as asked:
-        data = asked.endpoints()
+    with opened() as slotcar:
+        data = slotcar.endpoints()
     rows = [(one["name"], one["address"], one["domain"]) for one in data["hosts"]]
     rows += [("", one["prefix"], one["domain"]) for one in data["networks"]]
     emit(data, form, lambda: print_table(("endpoint", "address", "domain"), rows, "No endpoints."))
@@ -96,8 +96,8 @@ def limits(
     form: OutputFormat = Format.TABLE,
 ) -> None:
     """The operator's limits: horizon, holds, the gate, and what an owner has of its quotas."""
-    with opened() as asked:
-        data = asked.limits(owner)
+    with opened() as slotcar:
+        data = slotcar.limits(owner)
     emit(data, form, lambda: print_table(("limit", "value"), _rows(data), ""))
 
 

@@ -120,16 +120,18 @@ class OverHttp:
 
     # -- requests --------------------------------------------------------------------------------------------------
 
-    def enquire_as_said(self, said: Mapping[str, object]) -> EnquiryAnswer:
-        """`said` in the keys of a reservation file; the controller reads it, relative times too."""
-        return enquiry_of(self.slotcar.enquire(said))
+    def enquire_from_document(self, document: Mapping[str, object]) -> EnquiryAnswer:
+        """`document` in the keys of a reservation file; the controller reads it, relative times too."""
+        return enquiry_of(self.slotcar.enquire(document))
 
     def addable(self, which: str, _caller: Caller, _now: datetime) -> EnquiryAnswer:
         return enquiry_of(self.slotcar.addable(which))
 
-    def create_as_said(self, said: Mapping[str, object], hold: str | None, idempotency_key: str | None) -> Entry:
-        held = f"{self.slotcar.limits()['hold_s']} s" if hold == "default" else hold
-        return entry_of(self.slotcar.create(said, hold=held, idempotency_key=idempotency_key))
+    def create_from_document(
+        self, document: Mapping[str, object], hold: str | None, idempotency_key: str | None
+    ) -> Entry:
+        hold_for = f"{self.slotcar.limits()['hold_s']} s" if hold == "default" else hold
+        return entry_of(self.slotcar.create(document, hold=hold_for, idempotency_key=idempotency_key))
 
     def modify(
         self, which: str, change: Modification, _caller: Caller, _now: datetime, expected_version: int | None = None
@@ -190,11 +192,11 @@ class OverHttp:
 
     # -- groups ----------------------------------------------------------------------------------------------------
 
-    def create_group_as_said(
-        self, said: Mapping[str, Any], _now: datetime, hold: timedelta | None, _caller: Caller
+    def create_group_from_document(
+        self, document: Mapping[str, Any], _now: datetime, hold: timedelta | None, _caller: Caller
     ) -> tuple[Entry, ...]:
-        held = format_duration(hold) if hold is not None else None
-        return members_of(self.slotcar.group_create(said, hold=held))
+        hold_for = format_duration(hold) if hold is not None else None
+        return members_of(self.slotcar.group_create(document, hold=hold_for))
 
     def groups(self, wanted: GroupFilter, _caller: Caller) -> tuple[tuple[Entry, ...], ...]:
         listed = self.slotcar.groups(

@@ -23,12 +23,12 @@ CONTINUED_AT = 6
 INSTANTS_SHOWN = 3
 
 
-def print_boundaries(made: Plan, network: Network, *, diff: bool, commands: bool) -> None:
+def print_boundaries(plan: Plan, network: Network, *, diff: bool, commands: bool) -> None:
     """Prints the boundaries of a plan: without `diff` and `commands`, how many lines each router gets and loses."""
     console = stdout()
-    for same in folded(made.boundaries):
+    for same in folded(plan.boundaries):
         console.print()
-        for line in _headings(made, [one.at for one in same]):
+        for line in _headings(plan, [one.at for one in same]):
             console.print(Text(hanging(line, CONTINUED_AT), style="bold"), soft_wrap=True)
         width = max(len(one.device) for one in same[0].devices)
         for device in same[0].devices:
@@ -41,9 +41,9 @@ def print_boundaries(made: Plan, network: Network, *, diff: bool, commands: bool
             for note in device.approximations:
                 words = hanging(f"    approximated: {printable(note)}", CONTINUED_AT)
                 console.print(Text(words, style="yellow"), soft_wrap=True)
-    if made.boundaries_left_out:
-        console.print(f"\nand {made.boundaries_left_out} more boundaries, not shown", style="dim")
-    if made.boundaries and not (diff or commands):
+    if plan.boundaries_left_out:
+        console.print(f"\nand {plan.boundaries_left_out} more boundaries, not shown", style="dim")
+    if plan.boundaries and not (diff or commands):
         words = (
             "--diff shows the lines, --commands what the routers are told, `slotcar explain` where a number comes from"
         )
@@ -77,23 +77,23 @@ def folded(boundaries: Sequence[Boundary]) -> list[list[Boundary]]:
     return list(groups.values())
 
 
-def _headings(made: Plan, instants: Sequence[datetime]) -> Iterator[str]:
-    yield f"at {_instant(made, instants[0])}"
-    more = [_instant(made, at) for at in instants[1:]]
+def _headings(plan: Plan, instants: Sequence[datetime]) -> Iterator[str]:
+    yield f"at {_instant(plan, instants[0])}"
+    more = [_instant(plan, at) for at in instants[1:]]
     if more:
         shown = more if len(more) <= INSTANTS_SHOWN else [more[0], "...", more[-1]]
         yield f"and {len(more)} more with the same changes: {', '.join(shown)}"
 
 
-def _instant(made: Plan, at: datetime) -> str:
-    names = ", ".join(_names(made, at))
-    when = "once, with the apply" if at == made.made_at else iso(at)
+def _instant(plan: Plan, at: datetime) -> str:
+    names = ", ".join(_names(plan, at))
+    when = "once, with the apply" if at == plan.made_at else iso(at)
     return printable(f"{when} ({names})" if names else when)
 
 
-def _names(made: Plan, at: datetime) -> Iterator[str]:
+def _names(plan: Plan, at: datetime) -> Iterator[str]:
     """The names of the plan's reservations that begin, change or end at a boundary."""
-    for step in made.steps:
+    for step in plan.steps:
         reservation = step.reservation
         if reservation is None or step.refusal or step.action.value == "cancel":
             continue

@@ -122,30 +122,35 @@ def plan(
             raise Declined("--commands needs the routers' platforms: say it where the controller runs, or --offline")
         with over_http(inventory) as far:
             document = far.plan_files(files, set_name, owner or [], now())
-            made = far.shown(document)
+            new_plan = far.shown(document)
     else:
-        made, network = _make(files, inventory, offline, set_name, owner or [])
-        document = plan_document(made)
+        new_plan, network = _make(files, inventory, offline, set_name, owner or [])
+        document = plan_document(new_plan)
     if output:
         write_document(document, output)
     if commands and network is not None:
-        document = _with_commands(document, made, network)
+        document = _with_commands(document, new_plan, network)
     if form is PlanFormat.MARKDOWN:
-        sys.stdout.write(plan_markdown(made, document["boundaries"]))
+        sys.stdout.write(plan_markdown(new_plan, document["boundaries"]))
     else:
-        shown = partial(print_plan, made, document["boundaries"], network, diff=diff, commands=commands)
+        shown = partial(print_plan, new_plan, document["boundaries"], network, diff=diff, commands=commands)
         emit(document, Format(form.value), shown)
-    if form is PlanFormat.TABLE and not made.refused and not made.changes_nothing and made.sequence is not None:
+    if (
+        form is PlanFormat.TABLE
+        and not new_plan.refused
+        and not new_plan.changes_nothing
+        and new_plan.sequence is not None
+    ):
         what = output or " ".join(map(str, files))
         stdout().print(f"Next: slotcar apply {what}", style="dim", markup=False, soft_wrap=True)
-    if made.refused:
+    if new_plan.refused:
         raise typer.Exit(ExitCode.REFUSED)
 
 
-def _with_commands(document: dict[str, Any], made: Plan, network: Network) -> dict[str, Any]:
+def _with_commands(document: dict[str, Any], new_plan: Plan, network: Network) -> dict[str, Any]:
     from slotcar.views.commands import commands_of, lapses_in
 
-    for boundary, shown in zip(made.boundaries, document["boundaries"], strict=True):
+    for boundary, shown in zip(new_plan.boundaries, document["boundaries"], strict=True):
         for one, device in zip(boundary.devices, shown["devices"], strict=True):
             device["commands"] = list(commands_of(one, network.devices[one.device]))
             device["lapses"] = [lapse._asdict() for lapse in lapses_in(device["commands"])]
@@ -191,13 +196,13 @@ def apply(
         _apply_there(files, inventory, set_name, owner or [], form=form, diff=diff, yes=yes)
         return
     with broker(inventory) as opened:
-        made, idle = read_plan(files), False
-        if made is None:
+        new_plan, idle = read_plan(files), False
+        if new_plan is None:
             moment = now()
             source = read_source(files, moment, opened.network, set_name, owner or [], opened.settings.paths)
-            made = opened.plan(source, caller(), moment)
-            idle = not _confirmed(made, plan_document(made), opened.network, form, diff=diff, yes=yes)
-        result = None if idle else opened.apply(made, caller(), now())
+            new_plan = opened.plan(source, caller(), moment)
+            idle = not _confirmed(new_plan, plan_document(new_plan), opened.network, form, diff=diff, yes=yes)
+        result = None if idle else opened.apply(new_plan, caller(), now())
     _show_applied(result, form)
 
 
@@ -217,18 +222,18 @@ def _apply_there(
 
 
 def _confirmed(
-    made: Plan, document: Mapping[str, Any], network: Network | None, form: Format, *, diff: bool, yes: bool
+    new_plan: Plan, document: Mapping[str, Any], network: Network | None, form: Format, *, diff: bool, yes: bool
 ) -> bool:
     """Shows a plan and asks; False where there is nothing to do.
 
     Raises:
         typer.Exit: it holds a refusal, or the answer is no.
     """
-    if form is Format.TABLE or made.refused:
-        emit(document, form, partial(print_plan, made, document["boundaries"], network, diff=diff))
-    if made.refused:
+    if form is Format.TABLE or new_plan.refused:
+        emit(document, form, partial(print_plan, new_plan, document["boundaries"], network, diff=diff))
+    if new_plan.refused:
         raise typer.Exit(ExitCode.REFUSED)
-    if made.changes_nothing:
+    if new_plan.changes_nothing:
         return False
     confirm(yes, "Apply this?")
     return True
@@ -256,7 +261,7 @@ def _print_applied(result: Applied | None) -> None:
 
 
 def print_plan(
-    made: Plan,
+    new_plan: Plan,
     boundaries: Sequence[Mapping[str, Any]],
     network: Network | None,
     *,
@@ -271,13 +276,13 @@ def print_plan(
     """
     from slotcar.cli.plan_words import print_boundaries, print_documents
 
-    for step in made.steps:
+    for step in new_plan.steps:
         _print_step(step)
     if network is None:
-        print_documents(boundaries, made.boundaries_left_out, diff=diff)
+        print_documents(boundaries, new_plan.boundaries_left_out, diff=diff)
     else:
-        print_boundaries(made, network, diff=diff, commands=commands)
-    stdout().print(f"\n{made.summary}", style="bold")
+        print_boundaries(new_plan, network, diff=diff, commands=commands)
+    stdout().print(f"\n{new_plan.summary}", style="bold")
 
 
 def _print_step(step: PlanStep) -> None:

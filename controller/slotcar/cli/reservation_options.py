@@ -39,8 +39,10 @@ def takes_reservation(
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         def command(**given: Any) -> None:
-            said = {key: given.pop(key) for key in fields}
-            function({key: list(one) if isinstance(one, list) else one for key, one in said.items() if one}, **given)
+            options = {key: given.pop(key) for key in fields}
+            function(
+                {key: list(one) if isinstance(one, list) else one for key, one in options.items() if one}, **given
+            )
 
         hints = get_type_hints(function, include_extras=True)
         own = list(inspect.signature(function).parameters.values())[1:]

@@ -63,7 +63,7 @@ def create(
     """Reserve: admitted whole, or refused with numbers (exit code 3)."""
     if chosen_place() is not None:
         with over_http(inventory) as far:
-            _show(far.create_as_said(data, hold, idempotency_key), form)
+            _show(far.create_from_document(data, hold, idempotency_key), form)
         return
     from slotcar.broker import Options
     from slotcar.cli.session import broker
@@ -204,9 +204,9 @@ def approve(
     with verbs(inventory) as opened:
         version = if_version
         if version is None:
-            seen = opened.status(which, caller())
-            _print_entry(seen, err=True)
-            version = seen.version
+            entry = opened.status(which, caller())
+            _print_entry(entry, err=True)
+            version = entry.version
             confirm(yes, "Approve this?")
         _show(opened.approve(which, version, caller(), now()), form)
 

@@ -90,18 +90,18 @@ def _write(new: NewInventory, folder: Path) -> None:
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".slotcar-init-") as scratch:
-        made = Path(scratch) / "inventory"
+        inventory = Path(scratch) / "inventory"
         for name, text in files_of(new).items():
-            (made / name).parent.mkdir(parents=True, exist_ok=True)
-            (made / name).write_text(text, encoding="utf-8")
+            (inventory / name).parent.mkdir(parents=True, exist_ok=True)
+            (inventory / name).write_text(text, encoding="utf-8")
         try:
-            load_network(made)
+            load_network(inventory)
         except InvalidInput as error:
             # As if it had been written: the folder that was read is gone in a moment.
-            there = f"{Path(scratch).name}/{made.name}"
-            named = [replace(one, file=f"{folder}{one.file.rpartition(there)[2]}") for one in error.problems]
+            scratch_path = f"{Path(scratch).name}/{inventory.name}"
+            named = [replace(one, file=f"{folder}{one.file.rpartition(scratch_path)[2]}") for one in error.problems]
             raise InvalidInput(named) from error
-        made.rename(folder)
+        inventory.rename(folder)
 
 
 def _ask(

@@ -165,12 +165,12 @@ def events(
     if follow:
         if newest or since or until:
             raise typer.BadParameter("goes on from now, or from --after", param_hint="--follow")
-        asked = {
+        filters = {
             "which": reservation, "device": device, "owner": owner, "name": name, "label": label,
             "kinds": tuple(kind or ()),
         }  # fmt: skip
         with remote(api, token_file) as slotcar:
-            follow_events(slotcar, after, asked, form, long=long)
+            follow_events(slotcar, after, filters, form, long=long)
         return
     from slotcar.ledger.queries import EventFilter
 

@@ -110,13 +110,13 @@ def add(
     from slotcar.notify.sending import sent_in_clear
 
     with webhooks() as opened:
-        made = opened.webhook_add(url, secret=place, kinds=listed)
+        webhook = opened.webhook_add(url, secret=place, kinds=listed)
     if sent_in_clear(url):
         complain("note: http is not encrypted: whoever is on the way can read the events; https keeps them private")
-    lines = [f"{made['id']} gets {', '.join(listed) or 'every event'} from now on."]
-    if made["signing_secret"]:
-        lines.append(f"Its signing secret, which is said only now: {made['signing_secret']}")
-    emit(made, form, lambda: stdout().print("\n".join(lines), markup=False, soft_wrap=True))
+    lines = [f"{webhook['id']} gets {', '.join(listed) or 'every event'} from now on."]
+    if webhook["signing_secret"]:
+        lines.append(f"Its signing secret, which is said only now: {webhook['signing_secret']}")
+    emit(webhook, form, lambda: stdout().print("\n".join(lines), markup=False, soft_wrap=True))
 
 
 @webhook.command(name="list")

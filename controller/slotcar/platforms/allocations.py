@@ -60,10 +60,10 @@ def read_allocations(lines: Iterable[str]) -> Allocations:
 
 def change_lines(before: Allocations, after: Allocations) -> tuple[str, ...]:
     """The lines of a change: allocations that end come first, so that new ones have room."""
-    had, has = ({(one.kind, one.handle): one for one in some.of} for some in (before, after))
-    gone = [line_of(one) for key, one in sorted(had.items()) if key not in has]
-    new = [line_of(one) for key, one in sorted(has.items()) if had.get(key) != one]
-    return (*(f"{DISABLE} {line}" for line in gone), *(f"{ENABLE} {line}" for line in new))
+    old, new_ones = ({(one.kind, one.handle): one for one in some.of} for some in (before, after))
+    removed = [line_of(one) for key, one in sorted(old.items()) if key not in new_ones]
+    new = [line_of(one) for key, one in sorted(new_ones.items()) if old.get(key) != one]
+    return (*(f"{DISABLE} {line}" for line in removed), *(f"{ENABLE} {line}" for line in new))
 
 
 def split_change(lines: Sequence[str]) -> tuple[tuple[str, Allocation], ...]:

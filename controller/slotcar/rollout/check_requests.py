@@ -30,18 +30,18 @@ def ask_check(ledger: Ledger, devices: Sequence[str], actor: str, now: datetime,
     return next(event.sequence for event in mine if event.details["actor"] == actor)
 
 
-def answer_to(ledger: Ledger, asked: int) -> Event | None:
+def answer_to(ledger: Ledger, request_sequence: int) -> Event | None:
     """The leader's answer to the request of this number; None while there is none."""
-    answers = ledger.events_of(EventFilter((DONE,)), asked, LOOK_BACK)
-    return next((event for event in answers if asked in event.details["asked"]), None)
+    answers = ledger.events_of(EventFilter((DONE,)), request_sequence, LOOK_BACK)
+    return next((event for event in answers if request_sequence in event.details["asked"]), None)
 
 
-def wait_for_answer(ledger: Ledger, asked: int, patience_s: float) -> Event | None:
+def wait_for_answer(ledger: Ledger, request_sequence: int, patience_s: float) -> Event | None:
     """The answer, once there is one; None where there is none in time. A leader that waits for a boundary answers after
     it.
     """
     deadline = time.monotonic() + patience_s
-    while (answer := answer_to(ledger, asked)) is None:
+    while (answer := answer_to(ledger, request_sequence)) is None:
         if time.monotonic() > deadline:
             return None
         ledger.wait_for_event(ledger.last_event(), NAP_S)

@@ -56,9 +56,11 @@ def boundaries_in_order(
 
 
 def _shifts(before: Sequence[Active], after: Sequence[Active]) -> dict[str, timedelta]:
-    had, has = ({(one.entry.handle, one.window.start): one for one in some} for some in (before, after))
-    more = [one for key, one in has.items() if _exceeds(one, had.get(key))]
-    less = [one for key, one in had.items() if _exceeds(one, has.get(key))]
+    before_by_slot, after_by_slot = (
+        {(one.entry.handle, one.window.start): one for one in some} for some in (before, after)
+    )
+    more = [one for key, one in after_by_slot.items() if _exceeds(one, before_by_slot.get(key))]
+    less = [one for key, one in before_by_slot.items() if _exceeds(one, after_by_slot.get(key))]
     if bool(more) == bool(less):
         return {}
     inner = _inner(more or less)

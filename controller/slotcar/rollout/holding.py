@@ -46,8 +46,12 @@ class Hold:
     @property
     def details(self) -> dict[str, str]:
         """The details of the hold's event."""
-        said = {"actor": self.actor, "message": self.reason, "until": self.until.isoformat() if self.until else ""}
-        return {key: value for key, value in said.items() if value}
+        details_or_empty = {
+            "actor": self.actor,
+            "message": self.reason,
+            "until": self.until.isoformat() if self.until else "",
+        }
+        return {key: value for key, value in details_or_empty.items() if value}
 
     def over(self, now: datetime) -> bool:
         return self.until is not None and self.until <= now

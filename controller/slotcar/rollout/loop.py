@@ -172,9 +172,9 @@ class ReconcileLoop:
         """Does what is to be done now, and gives the instant at which to look again at the latest."""
         now, began_s = self.clock(), self.monotonic()
         record_kept(self.pusher.archive, self.ledger)
-        asked = self._requests.read()
-        self._pushing.states.doubt(asked)
-        self._pushing.health.retry(asked, now)
+        check_requests = self._requests.read()
+        self._pushing.states.doubt(check_requests)
+        self._pushing.health.retry(check_requests, now)
         self.ledger.expire(now)
         until = look_until(self.pace, self._progress, now)
         entries = self.shares(self.ledger.live_between(now), Window(now, until))

@@ -85,11 +85,11 @@ class Program:
         """After each number of steps, the name of the program of what is left: that of nothing comes last."""
         names = [NO_PROGRAM]
         rest = ""
-        had = (self.initial_lines, *(configuration.lines for configuration in self.configurations))
+        lines_before = (self.initial_lines, *(configuration.lines for configuration in self.configurations))
         for number in range(len(self.instants) - 1, -1, -1):
             step = [self.instants[number].isoformat(), self.configurations[number].lines, rest]
             rest = _digest(step)
-            names.append(_digest([had[number], rest])[:16])
+            names.append(_digest([lines_before[number], rest])[:16])
         return tuple(reversed(names))
 
 

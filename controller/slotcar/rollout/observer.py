@@ -39,7 +39,7 @@ class Observer:
             unchanged: other devices, which have what is wanted and had nothing to do for it.
         """
         passed: dict[datetime, dict[str, int | None]] = {}
-        had = {}
+        states_before = {}
         for name, reading in readings.items():
             before = self.states.last_seen.get(name)
             difference = self.states.compare(name, reading)
@@ -48,16 +48,16 @@ class Observer:
                 details = {"message": difference.drift}
                 self.ledger.append_event("device.drifted", self.clock(), device=name, details=details)
             if difference.acted and before is not None:
-                had[name] = before
+                states_before[name] = before
             for instant in difference.acted:
                 # A device says how late its last step was.
                 passed.setdefault(instant, {})[name] = reading.lag_us if instant == difference.acted[-1] else None
-        if had:
-            self._record_steps(had, passed, targets, unchanged)
+        if states_before:
+            self._record_steps(states_before, passed, targets, unchanged)
 
     def _record_steps(
         self,
-        had: Mapping[str, Wanted],
+        states_before: Mapping[str, Wanted],
         passed: Mapping[datetime, Mapping[str, int | None]],
         targets: Mapping[str, Wanted],
         unchanged: Collection[str],
@@ -67,9 +67,9 @@ class Observer:
             name: replace(
                 self.states.last_seen[name], reservations=targets[name].reservations, ends=targets[name].ends
             )
-            for name in had
+            for name in states_before
         }
-        revision = self.pusher.acted(had, has, max(passed))
+        revision = self.pusher.acted(states_before, has, max(passed))
         for instant, lags in sorted(passed.items()):
             details = {"at": instant.isoformat(), "devices": sorted(lags), "lag_us": lags, "revision": revision}
             if unchanged:

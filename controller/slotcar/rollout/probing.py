@@ -27,7 +27,7 @@ _TICK_US = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProbeInterval:
     """When a reading was asked for and when it was there, seconds since the epoch by this machine's clock."""
 
     began_s: float
@@ -58,44 +58,44 @@ def commands(device: Device) -> tuple[str, ...]:
     return (ios_clock.COMMAND,) if kind is TransportKind.IOS else ()
 
 
-def probe_of(outputs: Mapping[str, str], device: Device, asked: Asked) -> Probe:
+def probe_of(outputs: Mapping[str, str], device: Device, interval: ProbeInterval) -> Probe:
     """What these answers mean."""
     texts = [outputs[one] for one in commands(device) if one in outputs]
     if not texts:
         return Probe()
     if facts_of(device.platform).transport is TransportKind.IOS:
-        middle_s = (asked.began_s + asked.ended_s) / 2
+        middle_s = (interval.began_s + interval.ended_s) / 2
         ahead_us = ios_clock.ahead_us(texts[0], middle_s)
-        return Probe(clock_off_us=None if ahead_us is None else _beyond(ahead_us, _slack_us(asked)))
-    return _linux(texts[0], asked)
+        return Probe(clock_off_us=None if ahead_us is None else _beyond(ahead_us, _slack_us(interval)))
+    return _linux(texts[0], interval)
 
 
-def _linux(text: str, asked: Asked) -> Probe:
-    said: dict[str, list[str]] = {}
+def _linux(text: str, interval: ProbeInterval) -> Probe:
+    answers: dict[str, list[str]] = {}
     for line in text.splitlines():
         word, _, rest = line.partition(" ")
-        said.setdefault(word, []).append(rest)
-    uid = next(iter(said.get("uid", ())), "")
-    obstacles = [f"its programs {', '.join(said['missing'])} are missing"] if "missing" in said else []
+        answers.setdefault(word, []).append(rest)
+    uid = next(iter(answers.get("uid", ())), "")
+    obstacles = [f"its programs {', '.join(answers['missing'])} are missing"] if "missing" in answers else []
     if uid != "0":
         obstacles.append(
             f"Ansible's commands run as uid {uid or 'unknown'} there, and only root may change queues: log in as root,"
             " or set `ansible_become: true` in the inventory"
         )
-    elif "readonly" in said:
-        obstacles.append(f"{said['readonly'][0]} cannot be written, where a push puts its files")
-    if "module" in said:
-        obstacles.append(f"its kernel has no {', '.join(said['module'])}: install the distribution's stock kernel")
-    seconds = next((one for one in said.get("clock", ()) if one.isdigit()), None)
+    elif "readonly" in answers:
+        obstacles.append(f"{answers['readonly'][0]} cannot be written, where a push puts its files")
+    if "module" in answers:
+        obstacles.append(f"its kernel has no {', '.join(answers['module'])}: install the distribution's stock kernel")
+    seconds = next((one for one in answers.get("clock", ()) if one.isdigit()), None)
     if seconds is None:
         return Probe(tuple(obstacles), rights_asked=True)
-    ahead_us = round((int(seconds) + 0.5 - (asked.began_s + asked.ended_s) / 2) * 1e6)
-    return Probe(tuple(obstacles), True, _beyond(ahead_us, _slack_us(asked) + _TICK_US // 2))
+    ahead_us = round((int(seconds) + 0.5 - (interval.began_s + interval.ended_s) / 2) * 1e6)
+    return Probe(tuple(obstacles), True, _beyond(ahead_us, _slack_us(interval) + _TICK_US // 2))
 
 
-def _slack_us(asked: Asked) -> int:
+def _slack_us(interval: ProbeInterval) -> int:
     """The uncertainty of a difference, as the device may have answered at any moment between question and answer."""
-    return round((asked.ended_s - asked.began_s) / 2 * 1e6)
+    return round((interval.ended_s - interval.began_s) / 2 * 1e6)
 
 
 def _beyond(ahead_us: int, slack_us: int) -> int:

@@ -82,10 +82,10 @@ class Pusher:
         with self.archive.reading(devices, probing.commands) as folder:
             began_s = time.time()
             result = self._read(devices, folder)
-            asked = probing.Asked(began_s, time.time())
+            interval = probing.ProbeInterval(began_s, time.time())
             readings = _readings(devices, folder, result)
             probes = {
-                device.name: probing.probe_of(DeviceFolder(folder / device.name).reading(), device, asked)
+                device.name: probing.probe_of(DeviceFolder(folder / device.name).reading(), device, interval)
                 for device in devices
                 if device.name in readings.by_device
             }
@@ -216,10 +216,12 @@ class Pusher:
                 rolled_back=False,
                 revision=revision,
             )
-        had = {name: self.archive.reservations_now(name) for name in chosen}
-        has = self._keep_rollback(revision, {name: devices[name] for name in chosen})
+        reservations_before = {name: self.archive.reservations_now(name) for name in chosen}
+        archived = self._keep_rollback(revision, {name: devices[name] for name in chosen})
         for name in chosen:
-            reservations = reservations_of_push(had[name], has.devices[name].reservations, has.at)
+            reservations = reservations_of_push(
+                reservations_before[name], archived.devices[name].reservations, archived.at
+            )
             details = {"revision": revision, "by": "operator", "reservations": reservations}
             self.record("push.rolled-back", name, details)
 
@@ -229,13 +231,13 @@ class Pusher:
         parts = {}
         for name, device in devices.items():
             mine = [one for one in revisions if (self.archive.folder(one) / name).is_dir()] or [revision]
-            had = self.archive.configuration(mine[-1], device)
+            configuration_before = self.archive.configuration(mine[-1], device)
             has, ends = self.archive.wanted_at(revision, device, now, BEFORE)
             earlier = [one for one in mine if one < revision]
             whole = self.archive.configuration(revision, device, BEFORE)
             same = earlier and self.archive.configuration(earlier[-1], device).lines == whole.lines
             still = still_open(self.archive.reservations_of(earlier[-1])[name], now) if same else ()
-            parts[name] = _part(device, had, Wanted(has, reservations=still, ends=ends))
+            parts[name] = _part(device, configuration_before, Wanted(has, reservations=still, ends=ends))
         if revisions:  # a push that waited for its boundary has that one's time
             latest = datetime.strptime(revisions[-1].partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC)
             now = max(now, latest + timedelta(microseconds=1))

@@ -25,14 +25,23 @@ def reservations_of_push(
         `MOST_NAMED` of each; `not_named` counts the others. `boundary`: the latest slot boundary that brought it about, ISO
         8601; left out where somebody's request did, or where nobody knows.
     """
-    had, has = ({one.handle: one for one in some} for some in (before, after))
-    starting = [one for handle, one in has.items() if handle not in had]
-    ending = [one for handle, one in had.items() if handle not in has]
-    changing = [one for handle, one in has.items() if handle in had and _form(one) != _form(had[handle])]
+    before_by_handle, after_by_handle = ({one.handle: one for one in some} for some in (before, after))
+    starting = [one for handle, one in after_by_handle.items() if handle not in before_by_handle]
+    ending = [one for handle, one in before_by_handle.items() if handle not in after_by_handle]
+    changing = [
+        one
+        for handle, one in after_by_handle.items()
+        if handle in before_by_handle and _form(one) != _form(before_by_handle[handle])
+    ]
     changed = bool(starting or ending or changing)
-    kinds = {"starting": starting, "ending": ending, "changing": changing, "active": [] if changed else has.values()}
+    kinds = {
+        "starting": starting,
+        "ending": ending,
+        "changing": changing,
+        "active": [] if changed else after_by_handle.values(),
+    }
     named = {kind: sorted(one.name for one in some) for kind, some in kinds.items()}
-    begun = [*starting, *(one for one in changing if one.start != had[one.handle].start)]
+    begun = [*starting, *(one for one in changing if one.start != before_by_handle[one.handle].start)]
     instants = [
         *_instants(one.start for one in begun),
         *(end for end in _instants(one.end for one in ending) if end <= at),

@@ -54,8 +54,8 @@ class Retention:
             before = f"{(now - self.keep).astimezone(UTC):{STAMP}}"
             known = set(self.archive.revisions())
             failed = [one for one in self.archive.revisions(taken_back=True) if one < before and one not in known]
-            if gone := [one for one in dispensable(self._history(before)) + failed if self.archive.forget(one)]:
-                log.info("old revisions forgotten", count=len(gone), until=max(gone))
+            if forgotten := [one for one in dispensable(self._history(before)) + failed if self.archive.forget(one)]:
+                log.info("old revisions forgotten", count=len(forgotten), until=max(forgotten))
         except (InvalidInput, OSError, ValueError) as error:
             log.warning("old revisions are kept", error=str(error))
 

@@ -20,11 +20,11 @@ MOST_FENCE_DIGITS = 18
 def commands(device: Device) -> list[str]:
     """What a reading asks: the renderer's questions; of a Linux router between two about what is armed, which an IOS
     router's configuration holds already."""
-    asked = list(renderer_of(device).readback_commands(device))
+    readback = list(renderer_of(device).readback_commands(device))
     if facts_of(device.platform).transport is not TransportKind.LINUX:
-        return asked
+        return readback
     state = linux.state_command(device)
-    return [state, *asked, linux.fence_command(device), linux.again(state)]
+    return [state, *readback, linux.fence_command(device), linux.again(state)]
 
 
 def reading_of(outputs: Mapping[str, str], device: Device) -> Reading:

@@ -18,21 +18,23 @@ def burst_notes(active: Iterable[Active], network: Network) -> dict[str, tuple[s
     connection needs (GARA §5.1; D7.3 §8.1.1 measured 2.5 MB at 50 Mb/s and 400 ms)."""
     notes: dict[str, list[str]] = defaultdict(list)
     for one in active:
-        asked = one.entry.reservation
-        if asked.protocol is not Protocol.TCP or asked.service not in RESERVED_SERVICES:
+        reservation = one.entry.reservation
+        if reservation.protocol is not Protocol.TCP or reservation.service not in RESERVED_SERVICES:
             continue
-        for way, path in zip(asked.direction.ways, one.entry.paths, strict=True):
+        for way, path in zip(reservation.direction.ways, one.entry.paths, strict=True):
             ingress, rate_bps = first_ingress(path, network), one.slot.rate_bps(way)
             if ingress is None or not rate_bps:
                 continue
             device = network.devices[ingress.device]
             needed = -(
-                -policer_rate_bps(rate_bps, asked.packet_size_bytes, asked.protocol) * asked.rtt_us // 8_000_000
+                -policer_rate_bps(rate_bps, reservation.packet_size_bytes, reservation.protocol)
+                * reservation.rtt_us
+                // 8_000_000
             )
             if needed > device.burst_ceiling_bytes:
                 notes[device.name].append(
-                    f"{device.name}: {asked.owner}/{asked.name} {way.value}: one TCP connection of"
-                    f" {format_latency(asked.rtt_us)} needs a burst of {format_bytes_about(needed)} at"
+                    f"{device.name}: {reservation.owner}/{reservation.name} {way.value}: one TCP connection of"
+                    f" {format_latency(reservation.rtt_us)} needs a burst of {format_bytes_about(needed)} at"
                     f" {format_rate(rate_bps)}, and has {format_bytes_about(device.burst_ceiling_bytes)}"
                     " (slotcar_burst_ceiling): it may stay below its rate (GARA §5.1, D7.3 §8.1.1)"
                 )

@@ -149,13 +149,13 @@ def transitions(
 
 def said_once(boundaries: Iterable[Boundary]) -> tuple[Boundary, ...]:
     """The boundaries, each approximation of a device at the first of them that has it."""
-    said: set[tuple[str, str]] = set()
+    notes_before: set[tuple[str, str]] = set()
     shortened = []
     for boundary in boundaries:
         devices = []
         for one in boundary.devices:
-            new = tuple(note for note in one.approximations if (one.device, note) not in said)
-            said |= {(one.device, note) for note in new}
+            new = tuple(note for note in one.approximations if (one.device, note) not in notes_before)
+            notes_before |= {(one.device, note) for note in new}
             devices.append(replace(one, approximations=new))
         shortened.append(replace(boundary, devices=tuple(devices)))
     return tuple(shortened)

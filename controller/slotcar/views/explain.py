@@ -37,8 +37,8 @@ _WORDS: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 def refusal_sentences(reservation: Reservation, refused: Refused, others: str | None = None) -> Iterator[str]:
     """One line of summary, then one each shortage and what would fit, indented. `others`: see `Refused.explain`."""
-    asked = rate_words(reservation) if reservation.need is None else need_words(reservation.need)
-    what = claim_words(reservation.claim) if reservation.claim else f"{asked} of {reservation.service.value}"
+    amount = rate_words(reservation) if reservation.need is None else need_words(reservation.need)
+    what = claim_words(reservation.claim) if reservation.claim else f"{amount} of {reservation.service.value}"
     yield f"{reservation.owner}/{reservation.name}: refused, {what} does not fit"
     for line in refused.explain(others):
         yield f"  {line}"
@@ -52,14 +52,14 @@ def claim_words(claim: Claim) -> str:
 
 def need_words(need: VolumeByDeadline) -> str:
     """`2 TB by 2027-03-02T05:00:00Z`, with what else was said of it."""
-    said = [f"{format_bytes(need.volume_bytes)} by {iso(need.by)}"]
+    words = [f"{format_bytes(need.volume_bytes)} by {iso(need.by)}"]
     if need.start is not None:
-        said.append(f"from {iso(need.start)}")
+        words.append(f"from {iso(need.start)}")
     if need.at_least_bps:
-        said.append(f"at least {format_rate(need.at_least_bps)}")
+        words.append(f"at least {format_rate(need.at_least_bps)}")
     if need.at_most_bps is not None:
-        said.append(f"at most {format_rate(need.at_most_bps)}")
-    return ", ".join(said if need.shape is Shape.STEADY else [*said, need.shape.value])
+        words.append(f"at most {format_rate(need.at_most_bps)}")
+    return ", ".join(words if need.shape is Shape.STEADY else [*words, need.shape.value])
 
 
 def profile_lines(reservation: Reservation) -> list[str]:

@@ -22,9 +22,9 @@ def near_reservations(which: str, entries: Sequence[Entry]) -> str:
         owner, name = entry.reservation.key
         for word in (f"{owner}/{name}", name, entry.handle):
             meant.setdefault(word.lower(), entry)
-    said = which.lower()
-    begun = sorted(word for word in meant if len(said) >= BEGINNING and word.startswith(said))
-    close = [meant[word] for word in [*begun, *get_close_matches(said, meant, n=2 * SUGGESTED, cutoff=0.6)]]
+    beginning = which.lower()
+    begun = sorted(word for word in meant if len(beginning) >= BEGINNING and word.startswith(beginning))
+    close = [meant[word] for word in [*begun, *get_close_matches(beginning, meant, n=2 * SUGGESTED, cutoff=0.6)]]
     if close:
         names = list(dict.fromkeys(f"{'/'.join(one.reservation.key)} ({one.handle})" for one in close))[:SUGGESTED]
         return f"did you mean {' or '.join(names)}?"

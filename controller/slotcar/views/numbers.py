@@ -61,9 +61,11 @@ def explain(entry: Entry, others: Sequence[Entry], network: Network, at: datetim
     slot = next((one for one in reservation.slots if at < one.end), reservation.slots[-1])
     when = max(at, slot.start) if at < slot.end else slot.start
     numbers = tuple(_numbers(entry, slot, network))
-    there = [one for one in active_at(others, when) if one.entry.number != entry.number]
+    others_active = [one for one in active_at(others, when) if one.entry.number != entry.number]
     this = active_at([entry], when)
-    diffs = Differences(network).between(there, when, sorted([*there, *this], key=lambda one: one.entry.number), when)
+    diffs = Differences(network).between(
+        others_active, when, sorted([*others_active, *this], key=lambda one: one.entry.number), when
+    )
     platforms = dict.fromkeys(network.devices[one.device].platform for one in diffs)
     notes = [f"{name}: {words}" for name in platforms for words in facts_of(name).number_words]
     warning = burst_warning(reservation)
@@ -73,33 +75,33 @@ def explain(entry: Entry, others: Sequence[Entry], network: Network, at: datetim
 
 
 def _numbers(entry: Entry, slot: Slot, network: Network) -> Iterator[Number]:
-    asked = entry.reservation
-    if asked.claim is not None:
+    reservation = entry.reservation
+    if reservation.claim is not None:
         yield from _claimed(entry)
         return
-    size, protocol = asked.packet_size_bytes, asked.protocol
+    size, protocol = reservation.packet_size_bytes, reservation.protocol
     payload = payload_bytes(size, protocol)
     headers = f"{size - payload} bytes of IP and {protocol.value.upper()} headers a packet"
-    for way, path in zip(asked.direction.ways, entry.paths, strict=True):
+    for way, path in zip(reservation.direction.ways, entry.paths, strict=True):
         rate_bps = slot.rate_bps(way)
-        if not rate_bps or asked.service not in RESERVED_SERVICES:
+        if not rate_bps or reservation.service not in RESERVED_SERVICES:
             continue
         rate = format_rate(rate_bps)
         yield Number("", f"payload, {way.value}", rate_bps, "bit/s", "")
         if (ingress := first_ingress(path, network)) is not None:
             device = network.devices[ingress.device]
-            cir_bps, cbs_bytes = committed(asked, rate_bps, device)
+            cir_bps, cbs_bytes = committed(reservation, rate_bps, device)
             yield Number(
                 str(ingress), "policer", cir_bps, "bit/s", f"{rate} x {size} / {payload}: {headers} (GARA §5.1)"
             )
-            if asked.service is Service.ASSURED_RATE:
+            if reservation.service is Service.ASSURED_RATE:
                 yield Number(
                     str(ingress), "peak", cir_bps * PEAK_FACTOR, "bit/s", f"{PEAK_FACTOR} x the policer's (RFC 2698)"
                 )
             quarter = "" if protocol is Protocol.TCP else ", a quarter of that for UDP"
             yield Number(
                 str(ingress), "burst", cbs_bytes, "bytes",
-                f"policer's rate x {format_latency(asked.rtt_us)} of rtt / 8{quarter};"
+                f"policer's rate x {format_latency(reservation.rtt_us)} of rtt / 8{quarter};"
                 f" {format_bytes(device.burst_floor_bytes)} to {format_bytes(device.burst_ceiling_bytes)} (GARA §5.1)",
             )  # fmt: skip
         for hop in path.hops:

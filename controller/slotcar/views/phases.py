@@ -91,9 +91,9 @@ def seen_of(events: Iterable[Event]) -> Mapping[str, tuple[Seen, ...]]:
     """By device, in the order of the events: when it was seen to have all that was wanted."""
     by_device: dict[str, list[Seen]] = defaultdict(list)
     for event in events:
-        if seen := _seen(event):
+        if sighting := _sighting(event):
             for device in (*devices_of(event), *_unchanged(event)):
-                by_device[device].append(seen)
+                by_device[device].append(sighting)
         elif event.kind == "boundary.active" and (at := boundary_of(event)) is not None:
             for device in _unchanged(event):
                 by_device[device].append(Seen(at, event.at))
@@ -105,19 +105,19 @@ def _unchanged(event: Event) -> tuple[str, ...]:
     return tuple(str(device) for device in event.details.get("unchanged", ()))
 
 
-def _seen(event: Event) -> Seen | None:
+def _sighting(event: Event) -> Seen | None:
     key = {"push.verified": "activate_at", SEEN: "until"}.get(event.kind)
     until = instant_of(event.details, key) if key else None
     # Verified before its instant, it is what the device holds ready.
     return Seen(until, event.at) if until is not None and until <= event.at else None
 
 
-def with_seen(record: Record | None, seen: Iterable[Seen], boundary: datetime) -> Record | None:
+def with_seen(record: Record | None, sightings: Iterable[Seen], boundary: datetime) -> Record | None:
     """A boundary that nobody saw the device act at (no controller ran, or it came late) is in place when the device is
     first seen to have what is wanted after it; how late the device acted nobody knows."""
     if record is not None and record.phase in (Phase.ACTIVE, Phase.FAILED):
         return record
-    first = next((one for one in seen if one.until >= boundary), None)
+    first = next((one for one in sightings if one.until >= boundary), None)
     return Record(Phase.ACTIVE, None, f"in place by {iso(first.at)}") if first else record
 
 

@@ -30,9 +30,9 @@ def revisions_page(archive: Archive, before: str | None, limit: int) -> tuple[li
     for place in range(len(older) - 1, len(older) - len(shown) - 1, -1):
         name = older[place]
         now = after.of(name)
-        had = {device: after.last(device, older[max(0, place - LOOK_BACK) : place]) for device in now}
-        came = {one for device in now for one in now[device] - had[device]}
-        went = {one for device in now for one in had[device] - now[device]}
+        before_push = {device: after.last(device, older[max(0, place - LOOK_BACK) : place]) for device in now}
+        came = {one for device in now for one in now[device] - before_push[device]}
+        went = {one for device in now for one in before_push[device] - now[device]}
         at = datetime.strptime(name.partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC, microsecond=0)
         documents.append(
             {

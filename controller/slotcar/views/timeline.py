@@ -43,13 +43,13 @@ class TimelineQuery:
     own_only: bool = False
 
     def concerns(self, entry: Entry) -> bool:
-        asked = entry.reservation
+        reservation = entry.reservation
         key, value = self.label or ("", "")
         return (
             self.handle in (None, entry.handle)
-            and self.owner in (None, asked.owner)
-            and self.name in (None, asked.name)
-            and (not key or (key in asked.labels and value in ("", asked.labels[key])))
+            and self.owner in (None, reservation.owner)
+            and self.name in (None, reservation.name)
+            and (not key or (key in reservation.labels and value in ("", reservation.labels[key])))
         )
 
 
@@ -124,7 +124,7 @@ def timeline(
     listed = tuple(entries)
     gathered = _boundaries(listed, query)
     placed = tuple(_placed(events, {entry.handle: entry for entry in listed}))
-    records, seen = records_of(placed), seen_of(placed)
+    records, sightings = records_of(placed), seen_of(placed)
     reported: dict[datetime, set[str]] = defaultdict(set)
     for at, device in records:
         reported[at].add(device)
@@ -138,7 +138,7 @@ def timeline(
         if query.devices is not None and not names & set(query.devices):
             continue
         unheard = Phase.PLANNED if at > now else Phase.UNRECORDED
-        recorded = [(name, with_seen(records.get((at, name)), seen.get(name, ()), at)) for name in sorted(names)]
+        recorded = [(name, with_seen(records.get((at, name)), sightings.get(name, ()), at)) for name in sorted(names)]
         devices = tuple(
             DeviceAtBoundary(name, record.phase, record.lag_us, "" if query.own_only else record.message)
             if record

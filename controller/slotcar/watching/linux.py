@@ -77,8 +77,8 @@ def ssh_command(variables: Mapping[str, Any]) -> list[str]:
     return [*command, "--", host, f"/bin/sh -c {shlex.quote(REMOTE)}"]
 
 
-def _connect_s(said: str) -> int:
-    return int(said) if said.isdigit() else 10
+def _connect_s(value: str) -> int:
+    return int(value) if value.isdigit() else 10
 
 
 class LinuxSource:
@@ -163,8 +163,8 @@ class _Output:
             self._errors = (self._errors + came)[-_LAST_WORDS:]
             if not came:
                 break
-        said = self._errors.decode("utf-8", "replace").strip().splitlines()
-        return printable(said[-1].strip()) if said else "the connection ended"
+        error_lines = self._errors.decode("utf-8", "replace").strip().splitlines()
+        return printable(error_lines[-1].strip()) if error_lines else "the connection ended"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

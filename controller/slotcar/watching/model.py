@@ -51,13 +51,13 @@ class WatchStatus:
 
     Attributes:
         devices: empty while this controller does not lead.
-        changes: how often each device reported a change, its echo of a push included. asked: how often the leader was
+        changes: how often each device reported a change, its echo of a push included. checks: how often the leader was
             asked to check it for that.
     """
 
     devices: dict[str, DeviceWatch] = field(default_factory=dict)
     changes: Counter[str] = field(default_factory=Counter)
-    asked: Counter[str] = field(default_factory=Counter)
+    checks: Counter[str] = field(default_factory=Counter)
 
 
 def watch_words(states: Sequence[str]) -> str:

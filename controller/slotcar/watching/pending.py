@@ -90,7 +90,7 @@ class Pending:
                 and _is_due(device, device.changes, now_s)
             ):
                 due[name] = device.changes.what
-                _asked(device, now_s)
+                _note_check(device, now_s)
         return due
 
 
@@ -116,7 +116,7 @@ def _is_due(device: _Device, changes: _Changes, now_s: float) -> bool:
     return rested and now_s - device.checked_s >= device.interval_s
 
 
-def _asked(device: _Device, now_s: float) -> None:
+def _note_check(device: _Device, now_s: float) -> None:
     again = now_s - device.checked_s < REST_S
     device.interval_s = min(2 * device.interval_s, LONGEST_INTERVAL_S) if again else FIRST_INTERVAL_S
     device.checked_s, device.changes = now_s, None

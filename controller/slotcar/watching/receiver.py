@@ -22,9 +22,9 @@ def addresses_of(network: Network, connections: Mapping[str, Mapping[str, Any]])
     device_of: dict[str, str | None] = {}
     for name, device in network.devices.items():
         variables = connections.get(name, {})
-        said = variables.get("ansible_host") or variables.get("ansible_ssh_host") or name
+        host = variables.get("ansible_host") or variables.get("ansible_ssh_host") or name
         own = {str(one.address.ip) for one in device.interfaces.values() if one.address is not None}
-        for address in own | _looked_up(str(said)):
+        for address in own | _looked_up(str(host)):
             device_of[address] = name if device_of.get(address, name) == name else None
     return Addresses(device_of, frozenset(network.devices))
 

@@ -146,7 +146,7 @@ class Watcher:
                 raise Unwatched(UNSET)
             if open_by_now >= self.most:
                 raise Unwatched(f"SLOTCAR_WATCH_MOST allows {self.most} connections")
-            made: Source = (
+            source: Source = (
                 LinuxSource(ssh_command(variables), device.interfaces)
                 if kind is TransportKind.LINUX
                 else NetconfSource(name, variables)
@@ -154,8 +154,8 @@ class Watcher:
         except SlotcarError as error:
             self._set_apart(name, str(error))
             return None
-        self._set(name, WatchState.CONNECTING, made.how)
-        return made
+        self._set(name, WatchState.CONNECTING, source.how)
+        return source
 
     def _set_apart(self, name: str, why: str) -> None:
         if self.syslog is not None:
@@ -239,7 +239,7 @@ class Watcher:
             due = self._pending.due(self.loop.work, self.monotonic())
         if not due:
             return
-        self.status.asked.update(list(due))
+        self.status.checks.update(list(due))
         shown = [f"{name}: {what}" for name, what in sorted(due.items())]
         words = "; ".join(shown[:MOST_SHOWN]) + (f"; and {len(shown) - MOST_SHOWN} more" if shown[MOST_SHOWN:] else "")
         log.info("devices reported changes", devices=due)

@@ -26,13 +26,13 @@ BEAT, AWAY = 'data: {"beat": true}\n\n', 'data: {"away": true}\n\n'
 _NUMBER_LENGTH = 18
 
 
-def said(event: Event) -> str:
+def event_text(event: Event) -> str:
     """An event without a name, so that one listener gets all kinds."""
     document = {"kind": event.kind, "handle": event.handle, "device": event.device}
     return f"id: {event.sequence}\ndata: {json.dumps(document)}\n\n"
 
 
-FRAMING = Framing(said, BEAT, AWAY)
+FRAMING = Framing(event_text, BEAT, AWAY)
 
 
 def endpoint_of(context: Context) -> Callable[[Request], Awaitable[Response]]:

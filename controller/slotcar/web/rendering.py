@@ -22,11 +22,11 @@ FOLDER = Path(__file__).parent
 
 @cache
 def environment() -> Environment:
-    made = Environment(
+    jinja = Environment(
         loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True, finalize=visible, auto_reload=False,
     )  # fmt: skip
-    made.filters |= {
+    jinja.filters |= {
         "rate": format_rate,
         "size": _size,
         "when": _when,
@@ -34,8 +34,8 @@ def environment() -> Environment:
         "span": _span,
         "count": _count,
     }
-    made.globals |= {"asset": address_of}
-    return made
+    jinja.globals |= {"asset": address_of}
+    return jinja
 
 
 def render(template: str, model: Mapping[str, Any]) -> str:

@@ -121,8 +121,8 @@ def _require_own_form(page: Page, request: Request) -> None:
     """
     if page.method == "GET":
         return
-    said = "sec-fetch-site" in request.headers or "origin" in request.headers
-    if not said or is_foreign(page.method, request.headers):
+    says_origin = "sec-fetch-site" in request.headers or "origin" in request.headers
+    if not says_origin or is_foreign(page.method, request.headers):
         raise HTTPException(403, "the form comes from another site, or from a browser that does not say where from")
 
 

@@ -62,11 +62,11 @@ class Visit:
     def may_overview(self) -> bool:
         return self.caller.role is not Role.REQUESTER
 
-    def asked(self, key: str, otherwise: str = "") -> str:
+    def parameter(self, key: str, otherwise: str = "") -> str:
         """The first value of a key of the address; an empty one counts as none."""
         return next(iter(self.query.get(key, ())), "").strip() or otherwise
 
-    def said(self, key: str, otherwise: str = "") -> str:
+    def form_value(self, key: str, otherwise: str = "") -> str:
         """The first value of a key of the form."""
         return next(iter(self.form.get(key, ())), "").strip() or otherwise
 
@@ -86,7 +86,7 @@ class Visit:
         Raises:
             InvalidInput.
         """
-        text = self.asked(key, "0")
+        text = self.parameter(key, "0")
         if not (text.isascii() and text.isdigit() and len(text) <= 18):
             raise InvalidInput([Problem("query", 0, key, "is no number", text[:60], "follow the page's own links")])
         return int(text)

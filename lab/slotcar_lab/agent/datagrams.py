@@ -88,7 +88,7 @@ class PacedSocket:
     def __init__(self, spec: dict[str, Any], queued: int, together: int) -> None:
         self._spec, self._queued, self._together = spec, queued, together
         self._packets_ps = 0.0
-        self.connected = self._made()
+        self.connected = self._new_socket()
 
     def __enter__(self) -> PacedSocket:
         return self
@@ -101,20 +101,20 @@ class PacedSocket:
             return
         if 0 < self._packets_ps < packets_ps:
             self.connected.close()
-            self.connected = self._made()
+            self.connected = self._new_socket()
         self._packets_ps = packets_ps
         pace_bytes_ps = max(1, int(HEADROOM * packets_ps * (self._spec["payload_bytes"] + HEADER_BYTES)))
         self.connected.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, pace_bytes_ps)
 
-    def _made(self) -> socket.socket:
-        made, payload_bytes = udp_socket(self._spec), self._spec["payload_bytes"]
+    def _new_socket(self) -> socket.socket:
+        sender, payload_bytes = udp_socket(self._spec), self._spec["payload_bytes"]
         if self._together > 1:
-            made.setsockopt(SOL_UDP, UDP_SEGMENT, payload_bytes)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, PACED_PRIORITY)
+            sender.setsockopt(SOL_UDP, UDP_SEGMENT, payload_bytes)
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_PRIORITY, PACED_PRIORITY)
         # The kernel doubles what it is told, and counts its own bookkeeping with each packet.
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._queued * (payload_bytes + SKB_BYTES) // 2)
-        made.connect((self._spec["address"], self._spec["port"]))
-        return made
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self._queued * (payload_bytes + SKB_BYTES) // 2)
+        sender.connect((self._spec["address"], self._spec["port"]))
+        return sender
 
 
 def udp_socket(spec: dict[str, Any]) -> socket.socket:

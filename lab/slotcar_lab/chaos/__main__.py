@@ -76,10 +76,12 @@ def staged() -> Iterator[tuple[Stage, dict[str, str]]]:
             control.down(folder / "lab")
 
 
-def rounds(seed: int, minutes: float, only: int | None, asked: float | None) -> tuple[Sequence[Action], float] | None:
+def rounds(
+    seed: int, minutes: float, only: int | None, given_pace: float | None
+) -> tuple[Sequence[Action], float] | None:
     """Plays rounds until the time is over; the history of the first that failed, and its pace."""
     with staged() as (stage, baseline):
-        pace = asked or pace_of(stage.turn_s())
+        pace = given_pace or pace_of(stage.turn_s())
         say(f"a turn took {stage.turn_s():.1f} s: a pace of {pace:g}")
         began = time.monotonic()
         number, slots, active, happened = only or 0, 0, 0, Counter[str]()

@@ -93,7 +93,7 @@ class Controllers:
 
     def kill(self, name: str) -> bool:
         """Ends it and the plays that it runs, as a power cut would. Whether it ran."""
-        run = self._asked(name, Cause.KILLED)
+        run = self._note_end(name, Cause.KILLED)
         if run is None:
             return False
         for pid in [*_children(run.child.pid), run.child.pid]:
@@ -103,7 +103,7 @@ class Controllers:
 
     def terminate(self, name: str) -> bool:
         """Tells it to stop, as its supervisor would, and ends it when that takes too long. Whether it ran."""
-        run = self._asked(name, Cause.STOPPED)
+        run = self._note_end(name, Cause.STOPPED)
         if run is None:
             return False
         run.child.send_signal(signal.SIGTERM)
@@ -134,7 +134,7 @@ class Controllers:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
 
-    def _asked(self, name: str, cause: Cause) -> _Run | None:
+    def _note_end(self, name: str, cause: Cause) -> _Run | None:
         with self._lock:
             run = self._runs.get(name)
             if run is None or run.child.poll() is not None:

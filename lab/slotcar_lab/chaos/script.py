@@ -50,15 +50,15 @@ def script(seed: int, number: int, pace: float = 1.0) -> list[Action]:
     """
     chance = random.Random(f"{seed}/{number}")  # noqa: S311 - not for secrets
     actions = [_create(chance, number, 0, 0.0, pace)]
-    made = 1
+    created = 1
     for _ in range(chance.randint(3, 5)):
         kind = chance.choice(OPERATIONS)
         at_s = round(pace * chance.uniform(1, LENGTH_S), 1)
         if kind == "create":
-            actions.append(_create(chance, number, made, at_s, pace))
-            made += 1
+            actions.append(_create(chance, number, created, at_s, pace))
+            created += 1
         else:
-            name = f"r{number}-{chance.randrange(made)}"
+            name = f"r{number}-{chance.randrange(created)}"
             rate = f"{chance.randint(1, 9)} Mbit/s"
             actions.append(Action(at_s, kind, {"name": name} | ({"rate": rate} if kind == "modify" else {})))
     order = random.Random(f"{seed}/faults").sample(FAULTS, len(FAULTS))  # noqa: S311 - not for secrets

@@ -49,7 +49,7 @@ class Watch:
 
     @property
     def changes(self) -> int:
-        return sum(len(seen) - 1 for seen in self._changes.values())
+        return sum(len(snapshots) - 1 for snapshots in self._changes.values())
 
     def samples(self, until_s: float) -> list[Sample]:
         """What was seen until then (seconds since the epoch, by this machine's clock), by time.

@@ -304,10 +304,10 @@ def bench(inventory: Path, state_dir: Path, say: Callable[[str], None], *, smoke
     try:
         controller = controllers.start(state_dir, inventory, STAGE_LEAD)
         try:
-            made = Bench(lab, inventory, state_dir, say, smoke, controller)
-            made.settle()
+            new_bench = Bench(lab, inventory, state_dir, say, smoke, controller)
+            new_bench.settle()
             say("the routers have their baseline: the queues, and no reservation")
-            yield made
+            yield new_bench
         finally:
             left = controllers.find(state_dir, inventory)
             if left is not None:

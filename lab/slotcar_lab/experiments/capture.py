@@ -75,11 +75,11 @@ class Capture:
         time.sleep(OPEN_BLOCK_S)
         self._process.send_signal(signal.SIGINT)
         self._process.wait(20.0)
-        said = self._process.stderr
+        report = self._process.stderr
         self._process.close()
-        missed = re.search(r"(\d+) packets? dropped by kernel", said)
+        missed = re.search(r"(\d+) packets? dropped by kernel", report)
         if missed is None or int(missed[1]):
-            raise LabError(f"the capture on {self.node} is not whole: {said.strip()}")
+            raise LabError(f"the capture on {self.node} is not whole: {report.strip()}")
         data = base64.b64decode(self.lab.check(self.node, ["base64", "-w0", self._file]))
         self.lab.check(self.node, ["rm", self._file])
         return tuple(parse(data))

@@ -55,8 +55,8 @@ def _filled(tokens: float, policed: Sequence[Policed], begin_s: float, end_s: fl
 
 def part_sent(stream: Sequence[Delay], phase: Phase, packets_ps: float) -> float:
     """What left the sender in a phase, against what was asked of it: 1 is all."""
-    asked = packets_ps * (phase.end - phase.start)
-    return len(during(stream, phase)) / asked if asked > 0 else 0.0
+    due_packets = packets_ps * (phase.end - phase.start)
+    return len(during(stream, phase)) / due_packets if due_packets > 0 else 0.0
 
 
 def longest_pause_s(stream: Sequence[Delay], phase: Phase) -> float:

@@ -224,8 +224,12 @@ def _alt(plot: Plot) -> str:
     """What a reader who does not see the picture needs: the axes, each curve's range, and the marks."""
     parts = [f"{plot.title}. {plot.y_label} against {plot.x_label}."]
     for curve in plot.curves:
-        seen = [y for y in curve.y if isfinite(y)]
-        span = f"{number(min(seen))} to {number(max(seen))}, last {number(seen[-1])}" if seen else "nothing measured"
+        finite = [y for y in curve.y if isfinite(y)]
+        span = (
+            f"{number(min(finite))} to {number(max(finite))}, last {number(finite[-1])}"
+            if finite
+            else "nothing measured"
+        )
         parts.append(f"{curve.name}: {span}.")
     if plot.marks:
         parts.append("Marked: " + ", ".join(f"{word} at {number(at)}" for at, word in sorted(plot.marks)) + ".")

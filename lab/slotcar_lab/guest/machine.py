@@ -113,8 +113,8 @@ def disk_words(disks: tuple[Disk, ...], folder: Path) -> list[str]:
     for number, disk in enumerate(disks):
         file = folder / f"disk{number}.raw"
         file.unlink(missing_ok=True)
-        with file.open("wb") as made:
-            made.truncate(disk.size_bytes)
+        with file.open("wb") as image:
+            image.truncate(disk.size_bytes)
         rates = ",".join(f"throttling.bps-{way}={disk.rate_bytes_per_s}" for way in ("read", "write"))
         words += ["-drive", f"file={file},format=raw,if=none,id=disk{number},{rates}"]
         words += ["-device", f"virtio-blk-pci,drive=disk{number}"]

@@ -176,12 +176,12 @@ class Configuration:
         section, rule = path[-1], parsed.entry.rule
         if rule.special == "interface" and parsed.captures["name"] in self.hardware:
             return Answer(Kind.REFUSED, "% Removal of physical interfaces is not permitted")
-        gone = _meant(parsed, section)
-        for node in gone:
+        removed = _meant(parsed, section)
+        for node in removed:
             if why := removal_refusal(node, path):
                 return Answer(Kind.REFUSED, why)
-        section.children = [child for child in section.children if child not in gone]
-        if rule.keeps_no and (rule.key or not gone):
+        section.children = [child for child in section.children if child not in removed]
+        if rule.keeps_no and (rule.key or not removed):
             node = tree.node_of(parsed, self.grammar)
             node.text, node.mode = f"no {rule.key or parsed.text}", ""
             node.key = parsed.key if rule.key else node.text

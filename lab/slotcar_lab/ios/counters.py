@@ -101,14 +101,14 @@ def _classes(top: Node, policy: str, margin: str, count_of: object) -> Iterator[
             continue
         name = section.text.split()[1]
         count: Counters = count_of(name)
-        made = top.child(f"class-map {name}")
-        kind = made.text.split()[1] if made else "match-any"
+        class_map = top.child(f"class-map {name}")
+        kind = class_map.text.split()[1] if class_map else "match-any"
         yield from ("", f"{margin}Class-map: {name} ({kind})")
         yield f"{margin}  {count.packets} packets, {count.octets} bytes"
         yield f"{margin}  5 minute offered rate {count.conformed_bps + count.exceeded_bps} bps, drop rate 0 bps"
-        for match in made.printed() if made else ():
+        for match in class_map.printed() if class_map else ():
             yield f"{margin}  Match: {match.text.removeprefix('match ')} "
-        if made is None:
+        if class_map is None:
             yield f"{margin}  Match: any "
         yield from (f"{margin}  {line}" for line in _actions(section, count))
         if nested := section.child("service-policy"):

@@ -66,8 +66,8 @@ class Events:
         except RuntimeError:
             return
         countdowns = {id(event): (applet, event) for applet, event in self._countdowns()}
-        for gone in set(self._timers) - set(countdowns):
-            self._timers.pop(gone)[1].cancel()
+        for timer_name in set(self._timers) - set(countdowns):
+            self._timers.pop(timer_name)[1].cancel()
         for key, (applet, event) in countdowns.items():
             if key not in self._timers:
                 timer = loop.call_later(float(event.captures["seconds"]), self._start, applet)

@@ -194,11 +194,11 @@ class Router:
         """Wait until something holds, looking again whenever the router changes; gives whether it came to hold."""
         deadline = time.monotonic() + timeout_s
         while True:
-            seen = self._version
+            last_version = self._version
             if holds(self):
                 return True
             with self._changes:
-                while self._version == seen:
+                while self._version == last_version:
                     if not self._changes.wait(max(0.0, deadline - time.monotonic())):
                         return bool(holds(self))
 

@@ -115,8 +115,8 @@ class Machine:
         """Run the start-up configuration; what only ran is gone."""
         self.forget_pending()
         self.running = self.parsed(self.startup)
-        made = (node for node in self.running.top.children if node.rule.special == "interface")
-        names = (node.captures["name"].partition(".")[0] for node in made)
+        interfaces = (node for node in self.running.top.children if node.rule.special == "interface")
+        names = (node.captures["name"].partition(".")[0] for node in interfaces)
         logical = self.running.grammar.logical
         self.running.hardware = frozenset(name for name in names if name.rstrip("0123456789/:") not in logical)
         self.booted_ns = time.time_ns()

@@ -113,8 +113,8 @@ class Session(asyncssh.SSHServerSession[bytes]):
         try:
             if self.shell:
                 await self.shell.run()
-            elif asked := scp.wanted(self.command):
-                status = await scp.serve(self.machine, *asked, self.reader, self._write)
+            elif copy := scp.wanted(self.command):
+                status = await scp.serve(self.machine, *copy, self.reader, self._write)
             else:
                 await self._one_command()
         except SessionDropped:

@@ -140,7 +140,7 @@ def test_who_tells_of_changes_is_told(serve: Serve) -> None:
     assert checks["watch"] == "1 of 2 devices tells of changes, 1 broken"
     assert checks["watch anl-7507-2"] == "tc monitor: Connection refused"
     listed = api.get("/v1/controller").json()["watches"]
-    assert [(one["device"], one["state"], one["told"]) for one in listed] == [
+    assert [(one["device"], one["state"], one["changes"]) for one in listed] == [
         ("anl-7507-1", "watching", 3),
         ("anl-7507-2", "broken", 0),
     ]

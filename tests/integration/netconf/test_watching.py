@@ -105,7 +105,7 @@ def test_a_change_by_hand_is_told_checked_and_mended_and_own_pushes_are_not(
         pushed = controller.verified()
         controller.slotcar("create", "--name", "flow", *flow, "--rate", "8 Mbit/s", "--duration", "1 h")
         wait_for(lambda: controller.verified() > pushed, "the flow to be pushed")
-        wait_for(lambda: watches(controller)[PEER]["told"] > 0, "the push to be told")
+        wait_for(lambda: watches(controller)[PEER]["changes"] > 0, "the push to be told")
         controller.wait_settled()
         time.sleep(LONGEST_WAIT_S + ECHO_S)
         assert asked(controller) == []

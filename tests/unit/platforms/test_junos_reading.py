@@ -284,15 +284,15 @@ def test_a_code_point_gets_nobody_past_an_operators_filter() -> None:
         filters = tree.first("firewall", "family", "inet")
         assert filters is not None
         (ours,) = [
-            one for one in filters.all("filter") if one.said("name") == f"SLOTCAR-IN-{label_of(interface, name)}"
+            one for one in filters.all("filter") if one.text_of("name") == f"SLOTCAR-IN-{label_of(interface, name)}"
         ]
         actions = [term.first("then") for term in ours.all("term")]
         assert actions
         for action in actions:
             assert action is not None
-            assert action.said("next") == "term"
+            assert action.text_of("next") == "term"
             assert action.first("accept") is None
-        assert "SLOTCAR-REST" not in [term.said("name") for term in ours.all("term")]
+        assert "SLOTCAR-REST" not in [term.text_of("name") for term in ours.all("term")]
         seen = [point.text for term in ours.all("term") for point in (term.first("from") or term).all("dscp")]
         assert len(seen) == len(set(seen)), "no packet meets two of them"
 

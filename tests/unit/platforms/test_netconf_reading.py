@@ -193,7 +193,7 @@ def test_an_interface_is_named_by_its_kind_and_number(name: str) -> None:
     native = native_of(said(f"interface {name}", " service-policy input SLOTCAR-IN"), "r1")
     assert native is not None
     (interface,) = native.children[0].children
-    assert interface.name + interface.said("name") == name
+    assert interface.name + interface.text_of("name") == name
 
 
 @pytest.mark.parametrize(

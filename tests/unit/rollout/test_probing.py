@@ -7,18 +7,18 @@ import subprocess
 import pytest
 
 from slotcar.network.model import Device
-from slotcar.rollout.probing import Asked, Probe, commands, probe_of
+from slotcar.rollout.probing import Probe, ProbeInterval, commands, probe_of
 from tests.support.networks import line_network
 
 NOW_S = 1_800_000_000.0
-SOON = Asked(NOW_S, NOW_S + 1)
+SOON = ProbeInterval(NOW_S, NOW_S + 1)
 
 
 def device(platform: str) -> Device:
     return line_network(platform=platform).devices["r1"]
 
 
-def linux(text: str, asked: Asked = SOON) -> Probe:
+def linux(text: str, asked: ProbeInterval = SOON) -> Probe:
     router = device("linux-tc")
     return probe_of({commands(router)[0]: text}, router, asked)
 
@@ -49,7 +49,7 @@ def test_what_is_missing_is_said(text: str, words: str) -> None:
 )
 def test_a_clock_is_off_by_what_is_certain(ahead_s: int, took_s: int, off_s: int) -> None:
     """It answered at some moment of the reading, in whole seconds."""
-    asked = Asked(NOW_S, NOW_S + took_s)
+    asked = ProbeInterval(NOW_S, NOW_S + took_s)
     off_us = linux(f"uid 0\nclock {NOW_S + took_s / 2 + ahead_s:.0f}\n", asked).clock_off_us
     assert off_us is not None
     assert abs(off_us / 1e6 - off_s) <= 1.5
@@ -58,7 +58,7 @@ def test_a_clock_is_off_by_what_is_certain(ahead_s: int, took_s: int, off_s: int
 def test_an_ios_router_tells_its_clock() -> None:
     router = device("cisco-mqc")
     assert commands(router) == ("show clock",)
-    asked = Asked(NOW_S, NOW_S)
+    asked = ProbeInterval(NOW_S, NOW_S)
     assert probe_of({"show clock": "08:00:00.000 UTC Fri Jan 15 2027\n"}, router, asked) == Probe((), False, 0)
     assert probe_of({"show clock": "08:01:00.000 UTC Fri Jan 15 2027\n"}, router, asked).clock_off_us == 60_000_000
     assert probe_of({"show clock": "% Invalid input\n"}, router, asked) == Probe()

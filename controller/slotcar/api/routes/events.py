@@ -59,8 +59,8 @@ def wanted_events(
         NotAllowed, UnknownHandle, NoSuchDevice.
     """
     handle = None if reservation is None else context.broker.status(reservation, caller).handle
-    asked = EventFilter(tuple(kind or ()), handle, device, owner=owner, name=name, label=label_of(label))
-    return context.broker.events_filter(asked, caller)
+    filters = EventFilter(tuple(kind or ()), handle, device, owner=owner, name=name, label=label_of(label))
+    return context.broker.events_filter(filters, caller)
 
 
 Wanted = Annotated[EventFilter, Depends(wanted_events)]

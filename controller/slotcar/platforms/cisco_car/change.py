@@ -36,12 +36,12 @@ def change_lines(before: Ios, after: Ios) -> tuple[str, ...]:
     changes = {}
     for name in sorted_by(natural, {**before.interfaces, **after.interfaces}):
         old, new = (owned.interfaces.get(name, Interface(name)) for owned in (before, after))
-        gone, added = _rate_limits(old.rate_limits, new.rate_limits, rewritten)
-        had = dict(zip(old.rate_limits, body(old), strict=False))
-        said = dict(zip(new.rate_limits, body(new), strict=False))
-        removals = [f"no {had[one]}" for one in gone]
-        changes[name] = removals, [*(said[one] for one in added), *_queueing(old.tos_weights, new.tos_weights)]
-        if any(_use(one) in rewritten for one in gone):
+        removed, added = _rate_limits(old.rate_limits, new.rate_limits, rewritten)
+        old_lines = dict(zip(old.rate_limits, body(old), strict=False))
+        new_lines = dict(zip(new.rate_limits, body(new), strict=False))
+        removals = [f"no {old_lines[one]}" for one in removed]
+        changes[name] = removals, [*(new_lines[one] for one in added), *_queueing(old.tos_weights, new.tos_weights)]
+        if any(_use(one) in rewritten for one in removed):
             early.add(name)
             lines += _section(name, removals)
     for use, one in new_lists.items():
@@ -90,7 +90,7 @@ def _queueing(old: Sequence[TosWeight], new: Sequence[TosWeight]) -> list[str]:
     """Lines of ToS-based WFQ. Lighter weights first: together they are 99 at most, at every moment."""
     if old and not new:
         return ["no fair-queue tos"]
-    had = DEFAULT_WEIGHTS | {one.tos: one.percent for one in old}
-    changed = sorted((one.percent - had[one.tos], one.tos, one) for one in new if one not in old)
-    said = dict(zip(new, body(Interface("", tos_weights=tuple(new)))[1:], strict=False))
-    return [*([] if old or not new else ["fair-queue tos"]), *(said[one] for _, _, one in changed)]
+    percents = DEFAULT_WEIGHTS | {one.tos: one.percent for one in old}
+    changed = sorted((one.percent - percents[one.tos], one.tos, one) for one in new if one not in old)
+    line_of = dict(zip(new, body(Interface("", tos_weights=tuple(new)))[1:], strict=False))
+    return [*([] if old or not new else ["fair-queue tos"]), *(line_of[one] for _, _, one in changed)]

@@ -164,13 +164,13 @@ def _remarked(draft: Draft, aggregate: AggregatePolicer, place: str) -> str:
     Raises:
         Unrenderable: the operator has not allowed approximations.
     """
-    said = (
+    approximation = (
         f"{place}: what exceeds the SLS {aggregate.sls} becomes DSCP {draft.marks.assured[2]}, dropped first in its"
         " class, and not best effort: the switch has one table of re-marking for flows and SLSs"
     )
     if not limits.approximates(draft.device):
-        raise Unrenderable(said)
-    return said
+        raise Unrenderable(approximation)
+    return approximation
 
 
 def _scavengers(draft: Draft, intent: QosIntent) -> None:

@@ -39,10 +39,10 @@ def change_lines(before: Ios, after: Ios) -> tuple[str, ...]:
     lines += [line for name, one in policers.items() if before.policers.get(name) != one for line in printed(one)]
     lines += [line for key, to in maps if before.maps.get(key) != to for line in printed(MapEntry(*key, to))]
     lines += [*_class_maps(before, after), *_policies(before, after), *_ports(before, after)]
-    return (*lines, *_lists(before, after, "no {}"), *_gone(before, after), *_owned(before, after, "no {}"))
+    return (*lines, *_lists(before, after, "no {}"), *_removed(before, after), *_owned(before, after, "no {}"))
 
 
-def _gone(before: Ios, after: Ios) -> list[str]:
+def _removed(before: Ios, after: Ios) -> list[str]:
     """Objects that `after` has no more, and the maps' defaults."""
     lines = [f"no policy-map {name}" for name in sorted_by(natural, before.policies) if name not in after.policies]
     class_maps = sorted_by(by_number, before.class_maps)
@@ -71,8 +71,8 @@ def _owned(this: Ios, other: Ios, form: str) -> list[str]:
 
 def _more(this: Ios, other: Ios, name: str) -> list[str]:
     """Entries that a list of `this` has over the one of `other`."""
-    had = body(other.lists[name]) if name in other.lists else ()
-    return [line for line in body(this.lists[name]) if line not in had]
+    others_lines = body(other.lists[name]) if name in other.lists else ()
+    return [line for line in body(this.lists[name]) if line not in others_lines]
 
 
 def _lists(this: Ios, other: Ios, form: str) -> list[str]:
@@ -96,23 +96,23 @@ def _class_maps(before: Ios, after: Ios) -> list[str]:
 def _policies(before: Ios, after: Ios) -> list[str]:
     lines: list[str] = []
     for name, new in sorted_by(natural, after.policies).items():
-        had = before.policies.get(name, PolicyMap(name, ())).classes
-        twins = {one: TWIN + one.removeprefix(PREFIX) for one in _moved(had, new.classes, before, after)}
+        old_classes = before.policies.get(name, PolicyMap(name, ())).classes
+        twins = {one: TWIN + one.removeprefix(PREFIX) for one in _moved(old_classes, new.classes, before, after)}
         class_maps = before.class_maps | after.class_maps
         served = [ClassMap(twin, "match-all", class_maps[one].matches) for one, twin in twins.items()]
         for twin in served:
             lines += _section(printed(twin)[0], body(twin))
-        lines += _section(f"policy-map {name}", _policy(had, new.classes, twins))
+        lines += _section(f"policy-map {name}", _policy(old_classes, new.classes, twins))
         lines += [f"no {printed(twin)[0]}" for twin in served if twin.name not in before.class_maps]
     return lines
 
 
-def _policy(had: Sequence[PolicyClass], wanted: Sequence[PolicyClass], twins: Mapping[str, str]) -> list[str]:
+def _policy(old_classes: Sequence[PolicyClass], wanted: Sequence[PolicyClass], twins: Mapping[str, str]) -> list[str]:
     """`twins` are what serves the classes that move, from before they are taken out until they are in again.
 
     The last goes first: a packet that is in two of them is never left to the second.
     """
-    old, names = {one.name: one for one in had}, [one.name for one in wanted]
+    old, names = {one.name: one for one in old_classes}, [one.name for one in wanted]
     lines: list[str] = []
     for name, twin in twins.items():
         lines += _class((), replace(old[name], name=twin))
@@ -121,16 +121,20 @@ def _policy(had: Sequence[PolicyClass], wanted: Sequence[PolicyClass], twins: Ma
         kept = None if one.name in twins else old.get(one.name)
         if kept != one:
             lines += _class(body(kept) if kept else (), one)
-    gone = [*reversed([*twins.values()]), *(name for name in old if name not in names and name not in twins)]
-    return [*lines, *(f"no class {name}" for name in gone)]
+    removed = [*reversed([*twins.values()]), *(name for name in old if name not in names and name not in twins)]
+    return [*lines, *(f"no class {name}" for name in removed)]
 
 
-def _class(had: Sequence[str], one: PolicyClass) -> list[str]:
+def _class(old_actions: Sequence[str], one: PolicyClass) -> list[str]:
     """A policer overwrites one of its own kind; one of another kind, and what is gone, is taken away first."""
     wanted = body(one)
     kinds = {_kind(action) for action in wanted}
-    gone = [f"no {action}" for action in had if _kind(action) not in kinds]
-    return [f"class {one.name}", *indented([*gone, *(line for line in wanted if line not in had)]), " exit"]
+    removals = [f"no {action}" for action in old_actions if _kind(action) not in kinds]
+    return [
+        f"class {one.name}",
+        *indented([*removals, *(line for line in wanted if line not in old_actions)]),
+        " exit",
+    ]
 
 
 def _kind(action: str) -> str:
@@ -138,22 +142,22 @@ def _kind(action: str) -> str:
     return " ".join(words[:2]) if words[1] in ("flow", "aggregate") else words[0]
 
 
-def _moved(had: Sequence[PolicyClass], wanted: Sequence[PolicyClass], before: Ios, after: Ios) -> list[str]:
+def _moved(old_classes: Sequence[PolicyClass], wanted: Sequence[PolicyClass], before: Ios, after: Ios) -> list[str]:
     """Classes that must be taken out before the others are in: IOS appends, and one that comes must stand before them.
 
     A class that goes is among them where it would take a packet from one that is put in again behind it.
     """
-    places = {one.name: (rank(one, before), by_number(one.name)) for one in had}
+    places = {one.name: (rank(one, before), by_number(one.name)) for one in old_classes}
     places |= {one.name: (rank(one, after), by_number(one.name)) for one in wanted}
     names = [one.name for one in wanted]
-    kept = [one.name for one in had if one.name in names]
+    kept = [one.name for one in old_classes if one.name in names]
     moved = {
         name
         for place, name in enumerate(kept)
         if any(places[other] < places[name] and overlap(name, other, after) for other in kept[place + 1 :])
     }
     while True:
-        stay = [one.name for one in had if one.name not in moved]
+        stay = [one.name for one in old_classes if one.name not in moved]
         appended = [name for name in names if name not in stay]
         behind = {
             name
@@ -161,7 +165,7 @@ def _moved(had: Sequence[PolicyClass], wanted: Sequence[PolicyClass], before: Io
             if any(places[other] < places[name] and _may_meet(name, other, before, after) for other in appended)
         }
         if not behind:
-            return [one.name for one in had if one.name in moved]
+            return [one.name for one in old_classes if one.name in moved]
         moved |= behind
 
 
@@ -179,11 +183,11 @@ def _may_meet(one: str, other: str, before: Ios, after: Ios) -> bool:
 def _ports(before: Ios, after: Ios) -> list[str]:
     lines: list[str] = []
     for name in sorted_by(natural, {**before.interfaces, **after.interfaces}):
-        had, wanted = (body(owned.interfaces.get(name, Interface(name))) for owned in (before, after))
-        settings = {setting(line) for line in wanted}
-        gone = [line for line in had if setting(line) not in settings]
-        new = [line for line in wanted if line not in had]
-        lines += _section(f"interface {name}", [*_removals(gone, wanted), *new])
+        old_lines, new_lines = (body(owned.interfaces.get(name, Interface(name))) for owned in (before, after))
+        settings = {setting(line) for line in new_lines}
+        removed = [line for line in old_lines if setting(line) not in settings]
+        added = [line for line in new_lines if line not in old_lines]
+        lines += _section(f"interface {name}", [*_removals(removed, new_lines), *added])
     return lines
 
 
@@ -193,16 +197,16 @@ def setting(line: str) -> str:
     return " ".join(words[: _WORDS.get(" ".join(words[:2]), 2)])
 
 
-def _removals(gone: Sequence[str], wanted: Sequence[str]) -> list[str]:
+def _removals(removed: Sequence[str], wanted: Sequence[str]) -> list[str]:
     """Defaults come back by `no`. CoS move with the lines that take them, so their map is reset only as a whole."""
     mapped = any("cos-map" in line for line in wanted)
     lines = []
-    for line in gone:
+    for line in removed:
         if line.startswith("service-policy"):
             lines.append(f"no {line}")
         elif "cos-map" not in line or not mapped:
             lines.append(f"no {setting(line)}")
-    wred, priority = (any(what in line for line in gone) for what in ("random-detect", "priority-queue"))
+    wred, priority = (any(what in line for line in removed) for what in ("random-detect", "priority-queue"))
     if wred and not priority and not mapped:
         lines.append("no priority-queue cos-map")  # CoS 5 was taken from there
     return lines

@@ -35,7 +35,7 @@ _ACTIONS = (
 def key_of(node: Node) -> str:
     """What tells a list's entry from its siblings; of a leaf that may come twice, its text."""
     named = KEYS.get(node.name) or ("dscp-val" if node.name == "dscp" else "name")
-    return node.said(named) if node.children else node.text
+    return node.text_of(named) if node.children else node.text
 
 
 def ordered(node: Node) -> Node:

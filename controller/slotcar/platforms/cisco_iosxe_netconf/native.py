@@ -174,8 +174,8 @@ def _police(one: Police) -> Node:
     return _within(POLICY, "police-policy-map/police", *rates, Node(POLICY, "actions", children=tuple(actions)))
 
 
-def _police_action(when: str, said: str) -> Node:
-    action, _, point = said.partition(" ")
+def _police_action(when: str, action_text: str) -> Node:
+    action, _, point = action_text.partition(" ")
     name = _SET_DSCP[when] if point else f"{when}-{action}"
     return _within(POLICY, f"{name}/{when}-action", Node(POLICY, action, point))
 

@@ -23,7 +23,7 @@ def question() -> str:
         Node(NATIVE, kind, children=(Node(NATIVE, "name"), Node(POLICY, "service-policy"))) for kind in INTERFACES
     )
     lists = Node(NATIVE, "access-list", children=(Node(ACL, "extended"),))
-    asked = Node(
+    subtree = Node(
         NATIVE,
         "native",
         children=(
@@ -32,7 +32,7 @@ def question() -> str:
             Node(NATIVE, "interface", children=kinds),
         ),
     )
-    return get_config(asked)
+    return get_config(subtree)
 
 
 def native_in(text: str, device: str) -> Node | None:
@@ -72,8 +72,8 @@ def attachments(native: Node | None) -> Iterator[tuple[str, str, str]]:
     """Interface, `input` or `output`, policy map: everybody's."""
     for one in (native.first("interface") or Node("", "")).children if native else ():
         for way in WAYS:
-            if policy := one.said("service-policy", way):
-                yield f"{one.name}{one.said('name')}", way, policy
+            if policy := one.text_of("service-policy", way):
+                yield f"{one.name}{one.text_of('name')}", way, policy
 
 
 def attached_in(native: Node | None) -> Ios:
@@ -105,7 +105,7 @@ def _holding(node: Node, *children: Node | Iterable[Node] | None) -> Node | None
 
 
 def _named(parent: Node | None, kind: str, space: str) -> list[Node]:
-    return [one for one in parent.all(kind, space) if one.said("name").startswith(PREFIX)] if parent else []
+    return [one for one in parent.all(kind, space) if one.text_of("name").startswith(PREFIX)] if parent else []
 
 
 def _attached(interfaces: Node | None) -> Iterator[Node]:
@@ -113,7 +113,7 @@ def _attached(interfaces: Node | None) -> Iterator[Node]:
         policies = one.first("service-policy")
         own = [p for p in policies.children if p.name in WAYS and p.text.startswith(PREFIX)] if policies else []
         if own:
-            name = Node(NATIVE, "name", one.said("name"))
+            name = Node(NATIVE, "name", one.text_of("name"))
             yield Node(NATIVE, one.name, children=(name, Node(POLICY, "service-policy", children=tuple(own))))
 
 

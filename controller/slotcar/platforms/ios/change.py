@@ -45,8 +45,8 @@ def change_lines(before: Ios, after: Ios) -> tuple[str, ...]:
         lines += _policy(name, before, after, rewritten)
     lines += _sections(before, after)
     lines += _attachments(before, after)
-    gone = [name for name in reversed(_children_first(before)) if name not in after.policies]
-    lines += [f"no policy-map {name}" for name in gone]
+    removed = [name for name in reversed(_children_first(before)) if name not in after.policies]
+    lines += [f"no policy-map {name}" for name in removed]
     old_sections, new_sections = _by_head(before), _by_head(after)
     lines += [f"no {head}" for head in sorted(old_sections, key=natural, reverse=True) if head not in new_sections]
     maps = sorted_by(by_number, before.class_maps)
@@ -88,8 +88,8 @@ def _how(owned: Ios, name: str) -> str:
 def _taken_out(before: Ios, classes: Collection[str]) -> list[str]:
     lines: list[str] = []
     for name, policy in sorted_by(natural, before.policies).items():
-        if gone := [f" no class {one.name}" for one in reversed(policy.classes) if one.name in classes]:
-            lines += [f"policy-map {name}", *gone]
+        if removals := [f" no class {one.name}" for one in reversed(policy.classes) if one.name in classes]:
+            lines += [f"policy-map {name}", *removals]
     return lines
 
 
@@ -112,12 +112,15 @@ def _lists(before: Ios, after: Ios) -> list[str]:
 
 def _edited(old: AccessList, new: AccessList) -> list[str]:
     """A remark stands behind the entries, so it is said again where they change: IOS appends."""
-    said, had = dict(zip(new.entries, body(new), strict=True)), dict(zip(old.entries, body(old), strict=True))
-    entries = [line for one, line in said.items() if one not in had and not one.remark]
-    gone = [f"no {line}" for one, line in had.items() if one not in said and not one.remark]
-    gone += [f"no {line}" for one, line in had.items() if one.remark]
-    remarks = [line for one, line in said.items() if one.remark]
-    return [printed(new)[0], *indented([*entries, *gone, *remarks])]
+    new_lines, old_lines = (
+        dict(zip(new.entries, body(new), strict=True)),
+        dict(zip(old.entries, body(old), strict=True)),
+    )
+    entries = [line for one, line in new_lines.items() if one not in old_lines and not one.remark]
+    removals = [f"no {line}" for one, line in old_lines.items() if one not in new_lines and not one.remark]
+    removals += [f"no {line}" for one, line in old_lines.items() if one.remark]
+    remarks = [line for one, line in new_lines.items() if one.remark]
+    return [printed(new)[0], *indented([*entries, *removals, *remarks])]
 
 
 def _class_maps(before: Ios, after: Ios, names: Collection[str]) -> list[str]:
@@ -130,8 +133,8 @@ def _class_maps(before: Ios, after: Ios, names: Collection[str]) -> list[str]:
             lines += [f"no class-map {old.how} {name}", *printed(new)]
         elif old != new:
             added = [line for line in body(new) if line not in body(old)]
-            gone = [f"no {line}" for line in body(old) if line not in body(new)]
-            lines += [printed(new)[0], *indented([*added, *gone])]
+            removals = [f"no {line}" for line in body(old) if line not in body(new)]
+            lines += [printed(new)[0], *indented([*added, *removals])]
     return lines
 
 
@@ -151,19 +154,19 @@ class _Edit:
     moved: tuple[PolicyClass, ...]
     changed: tuple[tuple[PolicyClass, PolicyClass], ...]
     added: tuple[PolicyClass, ...]
-    gone: tuple[PolicyClass, ...]
+    removed: tuple[PolicyClass, ...]
 
 
 def _policy(name: str, before: Ios, after: Ios, rewritten: Collection[str]) -> list[str]:
     if name not in before.policies:
         return list(printed(after.policies[name]))
     edit = _edit(name, before, after, rewritten)
-    freeing = [one for one in edit.gone if one.weight]
+    freeing = [one for one in edit.removed if one.weight]
     first = [f" no class {one.name}" for one in reversed([*freeing, *edit.moved])]
     for old_class, new_class in sorted(edit.changed, key=lambda pair: pair[1].weight - pair[0].weight):
         first += [f" class {new_class.name}", *indented(_differing(old_class, new_class), 2)]
     first += [line for one in edit.added for line in printed(one)]
-    last = [f" no class {one.name}" for one in reversed(edit.gone) if one not in freeing]
+    last = [f" no class {one.name}" for one in reversed(edit.removed) if one not in freeing]
     # Said anew, so that `no class` is not said inside the class before it.
     return [line for part in (first, last) if part for line in (f"policy-map {name}", *part)]
 
@@ -190,7 +193,7 @@ def _edit(name: str, before: Ios, after: Ios, rewritten: Collection[str]) -> _Ed
             (stays[one.name], one) for one in new if one.name in stays.keys() - moved and stays[one.name] != one
         ),
         added=tuple(one for one in new if one.name not in stays or one.name in moved),
-        gone=tuple(one for one in old if one.name not in wanted),
+        removed=tuple(one for one in old if one.name not in wanted),
     )
 
 
@@ -219,10 +222,10 @@ def settings_of(one: PolicyClass) -> set[object]:
 
 def _differing(old: PolicyClass, new: PolicyClass) -> list[str]:
     """The lines that differ. A queue's limit is never below the thresholds in it: it grows first and shrinks last."""
-    had, wanted = body(old), body(new)
-    lines = [line for line in wanted if line not in had]
+    old_lines, new_lines = body(old), body(new)
+    lines = [line for line in new_lines if line not in old_lines]
     if old.police != new.police:
-        lines = [line for line in wanted if line in lines or line.startswith(" ")]
+        lines = [line for line in new_lines if line in lines or line.startswith(" ")]
     if (new.queue_limit_packets or 0) >= (old.queue_limit_packets or 0):
         return lines
     return sorted(lines, key=lambda line: line.startswith("queue-limit "))
@@ -244,10 +247,12 @@ def _sections(before: Ios, after: Ios) -> list[str]:
         old = old_sections.get(head)
         if old == new:
             continue
-        had, wanted = body(old) if old else (), body(new)
-        set_again = {line.rsplit(" ", 1)[0] for line in wanted}
-        gone = [f"no {line}" for line in had if line not in wanted and line.rsplit(" ", 1)[0] not in set_again]
-        lines += [head, *indented([*gone, *(line for line in wanted if line not in had)])]
+        old_lines, new_lines = body(old) if old else (), body(new)
+        set_again = {line.rsplit(" ", 1)[0] for line in new_lines}
+        removals = [
+            f"no {line}" for line in old_lines if line not in new_lines and line.rsplit(" ", 1)[0] not in set_again
+        ]
+        lines += [head, *indented([*removals, *(line for line in new_lines if line not in old_lines)])]
     return lines
 
 
@@ -258,7 +263,9 @@ def _attachments(before: Ios, after: Ios) -> list[str]:
     lines = [f"no {line}" for line in old_slots if line not in new_slots]
     lines += [line for line in new_slots if line not in old_slots]
     for name in sorted_by(natural, {**before.interfaces, **after.interfaces}):
-        had, wanted = (body(owned.interfaces.get(name, Interface(name))) for owned in (before, after))
-        commands = [f"no {line}" for line in had if line not in wanted] + [line for line in wanted if line not in had]
+        old_lines, new_lines = (body(owned.interfaces.get(name, Interface(name))) for owned in (before, after))
+        commands = [f"no {line}" for line in old_lines if line not in new_lines] + [
+            line for line in new_lines if line not in old_lines
+        ]
         lines += [f"interface {name}", *indented(commands)] if commands else []
     return lines

@@ -55,8 +55,8 @@ def canonical(classes: Sequence[PolicyClass], owned: Ios, *, by_name: bool = Fal
     of one rank go by name."""
     wanted = ranked(sorted(classes, key=lambda one: by_number(one.name)) if by_name else classes, owned)
     place = {one.name: n for n, one in enumerate(wanted)}
-    asked = [one.name for one in classes if one.name != DEFAULT_CLASS]
+    names = [one.name for one in classes if one.name != DEFAULT_CLASS]
     crossed = (
-        (first, second) for n, first in enumerate(asked) for second in asked[n + 1 :] if place[first] > place[second]
+        (first, second) for n, first in enumerate(names) for second in names[n + 1 :] if place[first] > place[second]
     )
     return tuple(classes) if any(overlap(first, second, owned) for first, second in crossed) else wanted

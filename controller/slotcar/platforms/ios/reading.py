@@ -220,9 +220,9 @@ def _police(node: Node, pfc: bool) -> dict[str, Any]:
     words = node.line.split()
     if words[1] == "aggregate":
         return {"aggregate": words[2]}
-    said = [*_ACTION.split(node.line), *sorted((one.line for one in node.children), key=_inside)]
-    line = " ".join(" ".join(one.split()) for one in sorted(said[1:], key=_inside))
-    line = f"{said[0].strip()} {line}"
+    parts = [*_ACTION.split(node.line), *sorted((one.line for one in node.children), key=_inside)]
+    line = " ".join(" ".join(one.split()) for one in sorted(parts[1:], key=_inside))
+    line = f"{parts[0].strip()} {line}"
     if pfc:
         one = pfc_police(line)
         return {"pfc_police": one} if one else {}

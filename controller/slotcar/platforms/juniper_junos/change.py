@@ -55,7 +55,7 @@ def _removed(node: Node, path: Path) -> Node:
 
 
 def _stands_first(node: Node, path: Path) -> bool:
-    return path == _TERM and node.said("name") == TERM_OF_OTHERS
+    return path == _TERM and node.text_of("name") == TERM_OF_OTHERS
 
 
 def _loses_terms(old: Node, new: Node) -> bool:

@@ -90,12 +90,12 @@ def in_space(node: Node, space: str) -> Node:
 
 def is_shared(node: Node, path: Path) -> bool:
     """Whether the element at `path` may hold an operator's own: also an operator's filter, in which Slotcar has a term."""
-    return path in _SHARED or not path or (path == FILTER and not node.said("name").startswith(PREFIX))
+    return path in _SHARED or not path or (path == FILTER and not node.text_of("name").startswith(PREFIX))
 
 
 def identity(node: Node) -> tuple[str, str]:
     """What tells a list's entry from its siblings; of what is there once, its name alone."""
-    return node.name, node.said("name")
+    return node.name, node.text_of("name")
 
 
 def is_key(node: Node) -> bool:
@@ -106,9 +106,9 @@ def merged(old: Node, new: Node, path: Path = ()) -> Node:
     """Two trees as one: shared elements are joined, others stand side by side."""
     children = {identity(one): one for one in old.children}
     for one in new.children:
-        inner, there = (*path, one.name), children.get(identity(one))
-        if there is not None and is_shared(one, inner):
-            one = merged(there, one, inner)
+        inner, existing = (*path, one.name), children.get(identity(one))
+        if existing is not None and is_shared(one, inner):
+            one = merged(existing, one, inner)
         children[identity(one)] = one
     return old.holding(children.values())
 
@@ -120,9 +120,9 @@ def ordered(node: Node) -> Node:
 
 
 def _place(node: Node) -> tuple[int, str, tuple[tuple[int, int, str], ...]]:
-    text = node.said("name") or node.text or "".join(child.text for child in node.children)
-    said = () if node.name in _IN_TURN else natural(text)
-    return _KEYS_FIRST.get(node.name, len(_KEYS_FIRST)), node.name, said
+    text = node.text_of("name") or node.text or "".join(child.text for child in node.children)
+    sort_key = () if node.name in _IN_TURN else natural(text)
+    return _KEYS_FIRST.get(node.name, len(_KEYS_FIRST)), node.name, sort_key
 
 
 def natural(text: str) -> tuple[tuple[int, int, str], ...]:

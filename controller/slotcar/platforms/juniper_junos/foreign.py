@@ -41,15 +41,15 @@ def foreign_in(root: Node | None, device: Device) -> tuple[str, ...]:
 
 def _classes(root: Node, device: Device) -> Iterator[str]:
     options = options_of(device, JunosOptions)
-    known = root.first("class-of-service", "forwarding-classes") or Node("", "")
+    class_statements = root.first("class-of-service", "forwarding-classes") or Node("", "")
     queues = {str(queue) for queue in (options.premium_queue, options.assured_queue, options.qbss_queue)}
-    others = [one for one in known.all("class") if not one.said("name").startswith(PREFIX)]
+    others = [one for one in class_statements.all("class") if not one.text_of("name").startswith(PREFIX)]
     for one in others:
-        if one.said("queue-num") in queues:
-            yield f"{ROUTER}: `forwarding-classes class {one.said('name')} queue-num {one.said('queue-num')}`"
-    for one in known.all("queue"):
+        if one.text_of("queue-num") in queues:
+            yield f"{ROUTER}: `forwarding-classes class {one.text_of('name')} queue-num {one.text_of('queue-num')}`"
+    for one in class_statements.all("queue"):
         yield (
-            f"{ROUTER}: `forwarding-classes queue {one.said('name')}`; Junos takes no `class` beside a `queue`, so write"
+            f"{ROUTER}: `forwarding-classes queue {one.text_of('name')}`; Junos takes no `class` beside a `queue`, so write"
             " them as classes"
         )
     if len(others) + 3 + _OWN_CLASSES > MOST_CLASSES:
@@ -69,14 +69,14 @@ def _filters(root: Node, device: Device, name: str) -> Iterator[str]:
     wanted = options_of(device, JunosOptions).of_interface("input_filter", name)
     port, unit = port_and_unit(name, device.name)
     attached = list(_attached(root))
-    here = [said for at, said in attached if at == f"{port}.{unit}"]
-    for said in here:
-        if not said.startswith(PREFIX) and said != wanted:
-            yield f"{name}: `{_FILTER}{said}`"
-    if wanted and wanted not in here:
+    filters_here = [filter_name for at, filter_name in attached if at == f"{port}.{unit}"]
+    for filter_name in filters_here:
+        if not filter_name.startswith(PREFIX) and filter_name != wanted:
+            yield f"{name}: `{_FILTER}{filter_name}`"
+    if wanted and wanted not in filters_here:
         yield f"{name}: `{_FILTER}{wanted}` is not there, and `input_filter` says that it is"
-    for at, said in attached:
-        if wanted and said == wanted and at != f"{port}.{unit}":
+    for at, filter_name in attached:
+        if wanted and filter_name == wanted and at != f"{port}.{unit}":
             yield f"{name}: `{_FILTER}{wanted}` is attached to {at}, too, which Slotcar's term would police"
 
 
@@ -87,17 +87,17 @@ def _attached(root: Node) -> Iterator[tuple[str, str]]:
         for one in filters.children if filters else ():
             several = one.name != "input" or one.inactive or (filters is not None and filters.inactive)
             if one.name in ("input", "input-list", "input-chain"):
-                said = one.said("filter-name") or one.text
-                yield f"{port}.{number}", f"{said} ({one.name})" if several else said
+                filter_name = one.text_of("filter-name") or one.text
+                yield f"{port}.{number}", f"{filter_name} ({one.name})" if several else filter_name
 
 
 def _service(root: Node, name: str, port: str, unit: int) -> Iterator[str]:
     """What serves or marks the interface, written for it or for names that it matches."""
     holder = root.first("class-of-service", "interfaces") or Node("", "")
     for one in holder.all("interface"):
-        if not fnmatchcase(port, one.said("name")):
+        if not fnmatchcase(port, one.text_of("name")):
             continue
-        units = [other for other in one.all("unit") if fnmatchcase(str(unit), other.said("name"))]
+        units = [other for other in one.all("unit") if fnmatchcase(str(unit), other.text_of("name"))]
         for node in (one, *units):
             yield from (f"{name}: `{words}`" for words in _not_ours(node))
 
@@ -105,18 +105,18 @@ def _service(root: Node, name: str, port: str, unit: int) -> Iterator[str]:
 def _not_ours(node: Node) -> Iterator[str]:
     """Statements with a name or a value that is not Slotcar's; an empty container says nothing."""
     for one in node.children:
-        said = name_in(one) or one.said("rate")
-        if one.name in _SERVING and said and not said.startswith(PREFIX):
-            yield f"{one.name} {said}"
+        name_or_rate = name_in(one) or one.text_of("rate")
+        if one.name in _SERVING and name_or_rate and not name_or_rate.startswith(PREFIX):
+            yield f"{one.name} {name_or_rate}"
         for inner in one.children if one.name in _MARKING else ():
-            said = inner.said("classifier-name") or inner.said("rewrite-rule-name") or name_in(inner)
-            if not said.startswith(PREFIX):
-                yield f"{one.name} {inner.name} {said}".strip()
+            name_or_rate = inner.text_of("classifier-name") or inner.text_of("rewrite-rule-name") or name_in(inner)
+            if not name_or_rate.startswith(PREFIX):
+                yield f"{one.name} {inner.name} {name_or_rate}".strip()
 
 
 def _has_units_scheduler(root: Node, port: str) -> bool:
     holder = root.first("interfaces") or Node("", "")
-    ports = [one for one in holder.all("interface") if one.said("name") == port]
+    ports = [one for one in holder.all("interface") if one.text_of("name") == port]
     return any(one.name == "per-unit-scheduler" and not one.inactive for node in ports for one in node.children)
 
 
@@ -127,19 +127,19 @@ def _of_groups(root: Node, device: Device) -> Iterator[str]:
     """Filters and class of service that interfaces inherit: Slotcar's statement would take the place of the group's."""
     applied = set(_applied(root))
     for group in root.all("groups"):
-        if group.said("name") not in applied:
+        if group.text_of("name") not in applied:
             continue
         inherited = group.holding(_without_signs(one) for one in group.children)
         for name in device.interfaces:
             port, unit = port_and_unit(name, device.name)
             filters = [
-                f"{_FILTER}{said}"
-                for at, said in _attached(inherited)
-                if fnmatchcase(f"{port}.{unit}", at) and not said.startswith(PREFIX)
+                f"{_FILTER}{filter_name}"
+                for at, filter_name in _attached(inherited)
+                if fnmatchcase(f"{port}.{unit}", at) and not filter_name.startswith(PREFIX)
             ]
             notes = [note.partition("`")[2].rstrip("`") for note in _service(inherited, name, port, unit)]
             for statement in (*filters, *notes):
-                yield f"{name}: `{statement}` of the group {group.said('name')}"
+                yield f"{name}: `{statement}` of the group {group.text_of('name')}"
 
 
 def _applied(node: Node) -> Iterator[str]:
@@ -196,7 +196,7 @@ def _wanted(after: Node | None, device: Device) -> Iterator[tuple[str, str]]:
         if path[:2] == ("class-of-service", "forwarding-classes"):
             yield ROUTER, _SERVICE
         if path[0] == "firewall" and one.name == "term":
-            label = one.said("filter").removeprefix(f"{PREFIX}IN-")
+            label = one.text_of("filter").removeprefix(f"{PREFIX}IN-")
             yield by_label.get(label, label), _INPUT
     for port, number, unit in units_in(after):
         if unit.first("family", "inet", "filter"):
@@ -204,4 +204,4 @@ def _wanted(after: Node | None, device: Device) -> Iterator[tuple[str, str]]:
     holder = after.first("class-of-service", "interfaces") if after else None
     for one in holder.all("interface") if holder else ():
         for unit in one.all("unit"):
-            yield f"{one.said('name')}.{unit.said('name')}", _SERVICE
+            yield f"{one.text_of('name')}.{unit.text_of('name')}", _SERVICE

@@ -42,30 +42,30 @@ _MISPLACED = Node(SPACES["firewall"], "apply-macro", children=(Node(SPACES["fire
 def question() -> str:
     """Filters, policers, class of service, and what is attached to interfaces, also by way of groups. No more: other parts
     of a configuration hold secrets, and a reading is kept in a file."""
-    firewall = _asked("firewall", ("family/inet/filter", "policer", "three-color-policer"))
+    firewall = _subtree("firewall", ("family/inet/filter", "policer", "three-color-policer"))
     unit = ("unit/name", "unit/apply-groups", "unit/family/inet/filter")
     of_interface = (f"interface/{one}" for one in ("name", "apply-groups", "per-unit-scheduler", *unit))
-    interfaces = _asked("interfaces", ("apply-groups", *of_interface))
+    interfaces = _subtree("interfaces", ("apply-groups", *of_interface))
     service = Node(SPACES["class-of-service"], "class-of-service")
     groups = Node(ROOT, "groups", children=(Node(ROOT, "name"), service, interfaces))
-    asked = (Node(ROOT, "apply-groups"), groups, service, firewall, interfaces)
-    return get_config(Node(ROOT, "configuration", children=asked))
+    subtrees = (Node(ROOT, "apply-groups"), groups, service, firewall, interfaces)
+    return get_config(Node(ROOT, "configuration", children=subtrees))
 
 
-def _asked(name: str, paths: tuple[str, ...]) -> Node:
+def _subtree(name: str, paths: tuple[str, ...]) -> Node:
     """A subtree filter with these paths below one element."""
     space = SPACES[name]
-    asked = Node(space, name)
+    subtree = Node(space, name)
     for path in paths:
-        asked = _with(asked, path.split("/"), space)
-    return asked
+        subtree = _with(subtree, path.split("/"), space)
+    return subtree
 
 
 def _with(node: Node, path: list[str], space: str) -> Node:
     first, *rest = path
-    there = node.first(first) or Node(space, first)
+    child = node.first(first) or Node(space, first)
     others = [one for one in node.children if one.name != first]
-    return node.holding((*others, _with(there, rest, space) if rest else there))
+    return node.holding((*others, _with(child, rest, space) if rest else child))
 
 
 def configuration_in(text: str, device: str) -> Node | None:
@@ -124,35 +124,35 @@ def _owned(node: Node, path: Path) -> Node | None:
             owned += [part] if part else []
         elif is_owned(one, inner):
             behind = inner == (*FILTER, "term") and one != node.first("term")
-            owned.append(one.holding((*one.children, _MISPLACED)) if behind else _said(one))
+            owned.append(one.holding((*one.children, _MISPLACED)) if behind else _normal(one))
     return node.holding((*keys, *owned)) if owned else None
 
 
 def is_owned(node: Node, path: Path) -> bool:
     """Whether an entry's name, or the name that it refers to, is one of Slotcar's."""
     if path == (*FILTER, "term"):
-        return node.said("name") == TERM_OF_OTHERS
+        return node.text_of("name") == TERM_OF_OTHERS
     return name_in(node).startswith(PREFIX)
 
 
 def name_in(node: Node) -> str:
     """An object's own name, or the one that a statement refers to."""
-    return node.said("name") or node.said("filter-name") or node.said("profile-name") or node.text
+    return node.text_of("name") or node.text_of("filter-name") or node.text_of("profile-name") or node.text
 
 
-def _said(node: Node) -> Node:
+def _normal(node: Node) -> Node:
     """An element's text in Slotcar's form: numbers without k, m and g, code points by number, protocols by name."""
     text = _WORDS.get(node.name, {}).get(node.text, node.text)
     if node.name in _NUMBERS and (number := _NUMBER.match(text)):
         text = str(int(number[1]) * _UNITS[number[2]])
-    return replace(node, text=text, children=tuple(_said(one) for one in node.children if not one.inactive))
+    return replace(node, text=text, children=tuple(_normal(one) for one in node.children if not one.inactive))
 
 
 def units_in(root: Node | None) -> Iterator[tuple[str, str, Node]]:
     """Ports, units and what `interfaces` says of each: everybody's."""
     for interface in _children(root, "interfaces", "interface"):
         for unit in interface.all("unit"):
-            yield interface.said("name"), unit.said("name"), unit
+            yield interface.text_of("name"), unit.text_of("name"), unit
 
 
 def _children(root: Node | None, *names: str) -> Iterator[Node]:

@@ -130,10 +130,10 @@ def change_lines(before: HostObjects, after: HostObjects) -> tuple[str, ...]:
         lines.append("reserve 0")
     lines += [f"slice del {one}" for one in sorted(old.keys() - new.keys())]
     for name, one in sorted(new.items()):
-        had = old.get(name)
-        lines += [] if had else [f"slice add {name}"]
-        lines += [f"weight {name} {one.weight}"] if had is None or had.weight != one.weight else []
-        was = had.bind if had else ()
+        old_slice = old.get(name)
+        lines += [] if old_slice else [f"slice add {name}"]
+        lines += [f"weight {name} {one.weight}"] if old_slice is None or old_slice.weight != one.weight else []
+        was = old_slice.bind if old_slice else ()
         lines += [f"unbind {name} {what}" for what in was if what not in one.bind]
         lines += [f"bind {name} {what}" for what in one.bind if what not in was]
     if after.reserved and after.reserved != before.reserved:

@@ -55,9 +55,9 @@ def change_lines(before: Tc, after: Tc, shared: Sequence[str] = ()) -> tuple[str
     old = {one.key: one for one in map(_step, before.objects)}
     new = {one.key: one for one in map(_step, after.objects)}
     other_roots = _take_other_roots(old, new)
-    gone = [one for key, one in old.items() if key not in new]
+    removed_steps = [one for key, one in old.items() if key not in new]
     # The kernel refuses a filter for packets that another filter of the preference has: the other goes just before.
-    making_room = {one.packets: one for one in gone if one.packets}
+    making_room = {one.packets: one for one in removed_steps if one.packets}
     lines: list[tuple[int, bool, tuple[str, ...]]] = []
     for key, one in new.items():
         if one.kind == CLSACT and key[0] in shared:
@@ -65,12 +65,12 @@ def change_lines(before: Tc, after: Tc, shared: Sequence[str] = ()) -> tuple[str
         if key not in old:
             room = making_room.pop(one.packets, None) if one.packets else other_roots.get(key)
             lines.append((one.kind, True, (room.delete, one.add) if room else (one.add,)))
-            gone = [other for other in gone if other is not room]
+            removed_steps = [other for other in removed_steps if other is not room]
         elif old[key].line != one.line:
             lines.append((one.kind, False, (one.change,)))
     lines.sort(key=lambda entry: entry[:2])
-    rootless = {one.key[0] for one in gone if one.kind == ROOT}
-    removed = [one for one in gone if one.delete and not _goes_with_its_root(one, rootless)]
+    rootless = {one.key[0] for one in removed_steps if one.kind == ROOT}
+    removed = [one for one in removed_steps if one.delete and not _goes_with_its_root(one, rootless)]
     removed = [one for one in removed if not (one.kind == CLSACT and one.key[0] in shared)]
     removed.sort(key=lambda one: (-one.kind, one.key))
     return (*(line for *_, step in lines for line in step), *(one.delete for one in removed))

@@ -44,7 +44,7 @@ class Node:
             node = next(node.all(name), None) if node else None
         return node
 
-    def said(self, *names: str) -> str:
+    def text_of(self, *names: str) -> str:
         """The text at the end of a path; empty where there is none."""
         node = self.first(*names)
         return node.text if node else ""
@@ -93,8 +93,8 @@ def parse(text: str, where: str) -> Node:
     try:
         root = etree.fromstring(text.strip().encode(), parser)
     except etree.XMLSyntaxError as error:
-        said = " ".join(text.split())[:80] or "nothing"
-        raise Unreadable(f"{where}: it gave no XML ({error.msg}): {said}") from None
+        beginning = " ".join(text.split())[:80] or "nothing"
+        raise Unreadable(f"{where}: it gave no XML ({error.msg}): {beginning}") from None
     if root.getroottree().docinfo.doctype:
         raise Unreadable(f"{where}: its XML has a document type, which NETCONF's never has (RFC 6241 §3)")
     return _node(root)

@@ -309,9 +309,9 @@ class EventManager:
                 )
 
     async def _look_at_clock(self, folder: DeviceFolder) -> None:
-        asked = self._now()
+        began_s = self._now()
         printed = await self._command_line.ask(clock.COMMAND)
-        folder.write_clock(clock.ahead_us(printed, (asked + self._now()) / 2))
+        folder.write_clock(clock.ahead_us(printed, (began_s + self._now()) / 2))
 
     async def _registered(self) -> eem.Registered:
         return eem.Registered.of(await self._command_line.ask(eem.SHOW))

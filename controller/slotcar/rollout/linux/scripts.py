@@ -71,9 +71,9 @@ def stage_script(part: DeviceRevision, revision: Revision) -> str:
     needed = [one for one in NEEDED if one != "tc" or not script]
     check = f"for one in {' '.join(needed)}; do\n  command -v $one >/dev/null || {missing}\ndone\n"
     body = "".join(f"cat > {name} <<'{_END}'\n{text}{_END}\n" for name, text in files.items())
-    made = f"[ ! -e {folder}/applied ] || exit 0\nrm -rf {folder}\nmkdir -p {folder}\n"
+    make_folder = f"[ ! -e {folder}/applied ] || exit 0\nrm -rf {folder}\nmkdir -p {folder}\n"
     moved = f"mv {place}/batch.sh.new {place}/batch.sh\n" if script else ""
-    return f"set -eu\numask 077\n{check}{made}{body}{moved}mv {place}/device.sh.new {place}/device.sh\n"
+    return f"set -eu\numask 077\n{check}{make_folder}{body}{moved}mv {place}/device.sh.new {place}/device.sh\n"
 
 
 def batch_command(device: Device) -> str:

@@ -77,9 +77,9 @@ class LinuxTransport(Transport):
     async def arm_program(self, folder: DeviceFolder, *, changes: bool) -> bool:
         """Only asks the router's clock: `activate` arms."""
         program = folder.program()
-        asked = clock(self._shell, folder.name, _ASKED if program.instants else 1)
-        folder.write_clock(asked.ahead_us)
-        self._activation = ("activate", program.name, str(asked.boot_cs))
+        router_clock = clock(self._shell, folder.name, _ASKED if program.instants else 1)
+        folder.write_clock(router_clock.ahead_us)
+        self._activation = ("activate", program.name, str(router_clock.boot_cs))
         return False
 
     async def arm_revert(self, apply: Sequence[str], minutes: int) -> bool:
@@ -156,15 +156,15 @@ class LinuxTransport(Transport):
         return _must(self._shell.run(command, text), what)
 
 
-def clock(shell: Shell, device: str, asked_times: int = _ASKED) -> Clock:
+def clock(shell: Shell, device: str, times: int = _ASKED) -> Clock:
     """
     Raises:
         DeviceError: the router does not tell its clock.
     """
-    asked = command(device, "clock")
+    clock_command = command(device, "clock")
     clocks: list[Clock] = []
-    for _ in range(asked_times):
-        done = _must(shell.run(asked), "its clock")
+    for _ in range(times):
+        done = _must(shell.run(clock_command), "its clock")
         now_us = time.time_ns() // 1000
         since_boot, *epoch = done.stdout.split()
         ahead_us = int(epoch[0]) * 10_000 - now_us if epoch and epoch[0].isdigit() and len(epoch[0]) == 12 else None

@@ -144,8 +144,8 @@ class Session:
 
     def has(self, feature: Feature) -> bool:
         """Whether the peer said so in its greeting."""
-        said = {str(one).split("?")[0] for one in self._manager.server_capabilities}
-        return feature.value in said
+        capabilities = {str(one).split("?")[0] for one in self._manager.server_capabilities}
+        return feature.value in capabilities
 
     def subscribe(self) -> None:
         """From now on the peer tells of all that it notifies of (RFC 5277 §2.1.1); the session is for nothing else.

@@ -26,7 +26,7 @@ def set_zone(visit: Visit) -> Answer:
     Raises:
         InvalidInput: no such zone.
     """
-    zone = visit.said("zone")
+    zone = visit.form_value("zone")
     try:
         parse_zone(zone)
     except UnitError as error:

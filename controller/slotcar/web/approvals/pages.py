@@ -65,11 +65,11 @@ def decide(visit: Visit) -> Answer:
     Raises:
         NotAllowed: no operator. StaleVersion: it has changed since the page showed it. InvalidInput. ForbiddenTransition.
     """
-    handle, decision = str(visit.path["handle"]), visit.said("decision")
+    handle, decision = str(visit.path["handle"]), visit.form_value("decision")
     if decision == "approve":
         visit.broker.approve(handle, version_of(visit), visit.caller, visit.now)
     elif decision == "reject":
-        visit.broker.reject(handle, visit.caller, visit.now, version_of(visit), visit.said("reason"))
+        visit.broker.reject(handle, visit.caller, visit.now, version_of(visit), visit.form_value("reason"))
     else:
         raise InvalidInput([Problem("request", 0, "decision", "is none", decision[:20], "say approve or reject")])
     return Moved(f"/reservations/{handle}")

@@ -21,7 +21,7 @@ def listed(visit: Visit) -> Answer:
     Raises:
         InvalidInput: `from` is no time.
     """
-    text = visit.asked("from", "now")
+    text = visit.parameter("from", "now")
     since = visit.time("from", text)
     counts = visit.overview.boundaries(since, since + LOOK_AHEAD, PAGE + 1, visit.caller)
     following = f"/boundaries?{urlencode({'from': iso(counts[PAGE - 1].at)})}" if len(counts) > PAGE else ""
@@ -44,7 +44,7 @@ def _model(visit: Visit) -> dict[str, Any]:
     at = _instant(visit)
     sequence = visit.broker.ledger.last_event()
     view = visit.overview.boundary(at, visit.caller, visit.now)
-    return {"boundary": boundary_rows(view, visit.asked("after")), "sequence": sequence}
+    return {"boundary": boundary_rows(view, visit.parameter("after")), "sequence": sequence}
 
 
 def body(visit: Visit) -> Answer:

@@ -37,7 +37,7 @@ def _list_model(visit: Visit) -> dict[str, Any]:
     """
     sequence = visit.broker.ledger.last_event()
     states = visit.overview.device_states(visit.caller, visit.context.loop, visit.now)
-    after = visit.asked("after")
+    after = visit.parameter("after")
     rest = [one for one in states if one.device > after]
     return {
         "rows": [(one, DEVICES[one.state]) for one in rest[:PAGE]], "summary": summary_of(states), "sequence": sequence,
@@ -97,9 +97,9 @@ def hold(visit: Visit) -> Answer:
     Raises:
         NotAllowed, NoSuchDevice. InvalidInput: `until` is no time, or past.
     """
-    name, until = str(visit.path["device"]), visit.said("until")
+    name, until = str(visit.path["device"]), visit.form_value("until")
     visit.overview.hold(
-        name, visit.caller, visit.now, visit.time("until", until) if until else None, visit.said("reason")
+        name, visit.caller, visit.now, visit.time("until", until) if until else None, visit.form_value("reason")
     )
     return Moved(f"/devices/{name}")
 

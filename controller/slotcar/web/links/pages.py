@@ -37,12 +37,12 @@ def listed(visit: Visit) -> Answer:
     Raises:
         InvalidInput, NotAllowed, NoSuchDevice.
     """
-    window, said = window_of(visit, "now", "now + 1 d")
-    device, domain = visit.asked("device") or None, visit.asked("domain") or None
-    page = ResourcePage((), device, domain, visit.asked("after"), PAGE)
+    window, range_text = window_of(visit, "now", "now + 1 d")
+    device, domain = visit.parameter("device") or None, visit.parameter("domain") or None
+    page = ResourcePage((), device, domain, visit.parameter("after"), PAGE)
     sequence = visit.broker.ledger.last_event()
     courses, after = visit.overview.resources(page, window, visit.caller, visit.now)
-    query = {**said, "device": device, "domain": domain, "after": after}
+    query = {**range_text, "device": device, "domain": domain, "after": after}
     following = f"/links?{urlencode({key: value for key, value in query.items() if value})}" if after else ""
     network = visit.broker.network
     rows = [
@@ -51,10 +51,17 @@ def listed(visit: Visit) -> Answer:
     ]
     taken = [course for course in courses if course.tightest]
     model = {
-        "rows": rows, "window": window, "said": said, "device": device or "", "domain": domain or "", "next": following,
-        "domains": sorted(network.domains), "sequence": sequence, "query": urlencode(said),
+        "rows": rows,
+        "window": window,
+        "said": range_text,
+        "device": device or "",
+        "domain": domain or "",
+        "next": following,
+        "domains": sorted(network.domains),
+        "sequence": sequence,
+        "query": urlencode(range_text),
         "tightest": min(taken, key=lambda course: (-percent_of(course), str(course.resource)), default=None),
-    }  # fmt: skip
+    }
     return Shown("links/list.html", model)
 
 
@@ -64,7 +71,7 @@ def one(visit: Visit) -> Answer:
 
 def _model(visit: Visit) -> dict[str, Any]:
     name = str(visit.path["resource"])
-    window, said = window_of(visit, "now", MONTH)
+    window, range_text = window_of(visit, "now", MONTH)
     sequence = visit.broker.ledger.last_event()
     course = _course(visit, name, window)
     steps, rounded = course.steps(MOST_STEPS) if course else ((), False)
@@ -79,9 +86,9 @@ def _model(visit: Visit) -> dict[str, Any]:
     return {
         "crossing": list(zip(rows_of(crossing[:CROSSING], visit.clock), lanes, strict=True)),
         "more_cross": len(crossing) > CROSSING,
-        "name": name, "course": course, "window": window, "said": said, "rows": rows, "rounded": rounded,
+        "name": name, "course": course, "window": window, "said": range_text, "rows": rows, "rounded": rounded,
         "percent": percent_of(course) if course else 0, "sequence": sequence, "page": address,
-        "next": f"{address}?{urlencode({**said, 'after': after + PAGE})}" if more else "",
+        "next": f"{address}?{urlencode({**range_text, 'after': after + PAGE})}" if more else "",
         "data": f"/chart/steps?{urlencode({'resource': name, 'from': iso(window.start), 'until': iso(window.end)})}",
         "device": device_of(course.resource, visit.broker.network) if course else "", "zone": visit.clock.name,
     }  # fmt: skip
@@ -99,9 +106,9 @@ def _course(visit: Visit, name: str, window: Window) -> Course | None:
 
 def steps(visit: Visit) -> Answer:
     """What the chart draws, exact up to `points` steps; `dataZoom` asks again for a part."""
-    window = Window(*_ordered(visit, *(visit.time(key, visit.asked(key)) for key in ("from", "until"))))
+    window = Window(*_ordered(visit, *(visit.time(key, visit.parameter(key)) for key in ("from", "until"))))
     points = min(visit.number("points") or MOST_STEPS, MOST_STEPS)
-    course = _course(visit, visit.asked("resource"), window)
+    course = _course(visit, visit.parameter("resource"), window)
     return Data(course_document(course, visit.broker.network, points) if course else {"steps": []})
 
 
@@ -111,8 +118,8 @@ def window_of(visit: Visit, since: str, until: str) -> tuple[Window, dict[str, s
     Raises:
         InvalidInput.
     """
-    said = {"from": visit.asked("from", since), "until": visit.asked("until", until)}
-    return Window(*_ordered(visit, *(visit.time(key, text) for key, text in said.items()))), said
+    range_text = {"from": visit.parameter("from", since), "until": visit.parameter("until", until)}
+    return Window(*_ordered(visit, *(visit.time(key, text) for key, text in range_text.items()))), range_text
 
 
 def _ordered(visit: Visit, start: datetime, end: datetime) -> tuple[datetime, datetime]:

@@ -30,18 +30,18 @@ def _model(visit: Visit) -> dict[str, Any]:
     Raises:
         InvalidInput, NotAllowed, NoSuchDevice.
     """
-    said = {key: visit.asked(key) for key in _FILTERS if key != "before"}
-    if said["kind"] and not _KIND.fullmatch(said["kind"]):
+    filters = {key: visit.parameter(key) for key in _FILTERS if key != "before"}
+    if filters["kind"] and not _KIND.fullmatch(filters["kind"]):
         hint = "say the beginning of one, such as `push.` or `reservation.committed`"
-        raise InvalidInput([Problem("query", 0, "kind", "is no kind of event", said["kind"][:60], hint)])
+        raise InvalidInput([Problem("query", 0, "kind", "is no kind of event", filters["kind"][:60], hint)])
     wanted = EventFilter(
-        (said["kind"],) if said["kind"] else (), None, said["device"] or None,
-        visit.time("from", said["from"]) if said["from"] else None,
-        visit.time("until", said["until"]) if said["until"] else None, said["owner"] or None,
+        (filters["kind"],) if filters["kind"] else (), None, filters["device"] or None,
+        visit.time("from", filters["from"]) if filters["from"] else None,
+        visit.time("until", filters["until"]) if filters["until"] else None, filters["owner"] or None,
     )  # fmt: skip
     sequence = visit.broker.ledger.last_event()
     events = visit.broker.events(wanted, visit.caller, visit.number("before"), PAGE + 1, newest=True)
-    query = {key: value for key, value in said.items() if value}
+    query = {key: value for key, value in filters.items() if value}
     following = f"/log?{urlencode({**query, 'before': events[PAGE - 1].sequence})}" if len(events) > PAGE else ""
     rows = [
         (one, {key: value for key, value in one.details.items() if key not in _SHOWN and not isinstance(value, dict)})
@@ -49,7 +49,7 @@ def _model(visit: Visit) -> dict[str, Any]:
     ]
     before = visit.number("before")
     return {
-        "rows": rows, "said": said, "next": following, "sequence": sequence, "overview": visit.may_overview,
+        "rows": rows, "said": filters, "next": following, "sequence": sequence, "overview": visit.may_overview,
         "here_again": f"/log/table?{urlencode({**query, **({'before': before} if before else {})})}",
     }  # fmt: skip
 

@@ -145,8 +145,8 @@ def _chosen_nodes(nodes: tuple[Node, ...], edges: Iterable[Edge]) -> tuple[tuple
 
 def places_of(network: Network) -> dict[str, tuple[float, float]]:
     """Where each device stands in the picture: as the inventory says, else laid out by its links."""
-    said = {name: device.position for name, device in network.devices.items() if device.position}
-    start = {name: (float(x), float(y)) for name, (x, y) in said.items()}
+    positions = {name: device.position for name, device in network.devices.items() if device.position}
+    start = {name: (float(x), float(y)) for name, (x, y) in positions.items()}
     if start and len(start) == len(network.devices):
         return _fitted(start)
     links = tuple((first.device, second.device) for first, second in links_of(network))

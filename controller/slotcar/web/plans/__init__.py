@@ -45,17 +45,21 @@ def plan(visit: Visit) -> Answer:
     Raises:
         NotAllowed: a requester, for another owner. InvalidInput: with the lines of the text that are wrong. PlanTooLarge.
     """
-    text, set_name = visit.said("text"), visit.said("set", SET)
+    text, set_name = visit.form_value("text"), visit.form_value("set", SET)
     loaded = load(text, "the text")
     if loaded.problems:
         raise InvalidInput(loaded.problems)
     if not isinstance(loaded.data, dict):
         raise InvalidInput([Problem("the text", 1, "", "is no reservation file", "", "begin with `version: 1`")])
     request = PlanRequest(loaded.data, set_name, visit.caller, visit.now, PageStart(), LINES)
-    made = json.loads(from_thread.run(visit.context.plans.make, visit.broker, request))
+    plan_document = json.loads(from_thread.run(visit.context.plans.make, visit.broker, request))
     return Shown(
         "plans/plan.html",
-        {"plan": made, "document": json.dumps(_short(made)), "why_not": why_not_change(visit.caller)},
+        {
+            "plan": plan_document,
+            "document": json.dumps(_short(plan_document)),
+            "why_not": why_not_change(visit.caller),
+        },
         heading="Plan",
     )
 
@@ -67,7 +71,7 @@ def apply(visit: Visit) -> Answer:
     """
     access.owner_for(visit.caller, None)
     try:
-        document = json.loads(visit.said("plan"))
+        document = json.loads(visit.form_value("plan"))
     except ValueError:
         document = None
     if not isinstance(document, dict):
@@ -76,9 +80,9 @@ def apply(visit: Visit) -> Answer:
     return Shown("plans/applied.html", {"done": done}, heading="Applied")
 
 
-def _short(made: dict[str, Any]) -> dict[str, Any]:
+def _short(plan_document: dict[str, Any]) -> dict[str, Any]:
     """What `apply` looks at: the diffs are only there to be read."""
-    return made | {"boundaries": []}
+    return plan_document | {"boundaries": []}
 
 
 PAGES = (Page("/plan", form), Page("/plan", plan, "POST"), Page("/plan/apply", apply, "POST"))

@@ -33,13 +33,13 @@ class Way:
     three_quarters: str
 
 
-def body_of(said: Mapping[str, str], clock: Clock) -> dict[str, Any]:
+def body_of(fields: Mapping[str, str], clock: Clock) -> dict[str, Any]:
     """What a reservation file would say: empty fields are left out, times are instants.
 
     Raises:
         InvalidInput: a time or a label is wrong.
     """
-    body: dict[str, Any] = {key: value for key, value in said.items() if value and key != "labels"}
+    body: dict[str, Any] = {key: value for key, value in fields.items() if value and key != "labels"}
     if "volume" in body:
         for key in ("rate", "duration", "end"):
             body.pop(key, None)
@@ -56,7 +56,7 @@ def body_of(said: Mapping[str, str], clock: Clock) -> dict[str, Any]:
                 problems.append(Problem("request", 0, key, error.message, error.value, error.hint))
     if problems:
         raise InvalidInput(problems)
-    if labels := said.get("labels"):
+    if labels := fields.get("labels"):
         body["labels"] = _labels(labels)
     return body
 
@@ -83,6 +83,6 @@ def ways_of(answer: EnquiryAnswer) -> tuple[Way, ...]:
     )  # fmt: skip
 
 
-def address_with(said: Mapping[str, str], rate: str) -> str:
+def address_with(fields: Mapping[str, str], rate: str) -> str:
     """The form with all that it says, and this rate."""
-    return f"/request?{urlencode({**{key: value for key, value in said.items() if value}, 'rate': rate})}"
+    return f"/request?{urlencode({**{key: value for key, value in fields.items() if value}, 'rate': rate})}"

@@ -23,9 +23,9 @@ HOLD = timedelta(minutes=15)
 
 def form(visit: Visit) -> Answer:
     ends = visit.broker.endpoints(visit.caller)
-    said = {key: visit.asked(key, otherwise) for key, otherwise in FIELDS.items()}
+    fields = {key: visit.parameter(key, otherwise) for key, otherwise in FIELDS.items()}
     model = {
-        "said": said, "hosts": [host["name"] for host in ends["hosts"]],
+        "said": fields, "hosts": [host["name"] for host in ends["hosts"]],
         "networks": [one["prefix"] for one in ends["networks"]], "services": sorted(one.value for one in RESERVED_SERVICES),
         "protocols": [one.value for one in Protocol], "directions": [one.value for one in Direction],
         "why_not": why_not_change(visit.caller), "operator": visit.is_operator,
@@ -34,8 +34,8 @@ def form(visit: Visit) -> Answer:
     return Shown("requests/page.html", model)
 
 
-def _said(visit: Visit) -> dict[str, str]:
-    return {key: visit.said(key) for key in FIELDS}
+def _form_fields(visit: Visit) -> dict[str, str]:
+    return {key: visit.form_value(key) for key in FIELDS}
 
 
 def enquiry(visit: Visit) -> Answer:
@@ -44,16 +44,16 @@ def enquiry(visit: Visit) -> Answer:
     Raises:
         InvalidInput, NoPath, BeyondHorizon.
     """
-    said = _said(visit)
-    asked = body_of(said | {"volume": "", "by": ""}, visit.clock)
+    fields = _form_fields(visit)
+    body = body_of(fields | {"volume": "", "by": ""}, visit.clock)
     defaults = {"name": "enquiry", "owner": visit.caller.owner or "enquiry", "rate": "1 bit/s"}
-    reservation = from_mapping({**defaults, **asked, "rate": "1 bit/s"}, visit.now)
+    reservation = from_mapping({**defaults, **body, "rate": "1 bit/s"}, visit.now)
     window = reservation.windows[0]
     answer = visit.broker.enquire(reservation, visit.caller, visit.now)
     model: dict[str, Any] = {
-        "ways": [(way, address_with(said, way.three_quarters)) for way in ways_of(answer)],
+        "ways": [(way, address_with(fields, way.three_quarters)) for way in ways_of(answer)],
         "echo": echo(window.start, reservation.end, visit.clock),
-        "volume": said["volume"],
+        "volume": fields["volume"],
         "overview": visit.may_overview,
     }
     return Shown("requests/enquiry.html", model, heading="What is free")
@@ -65,10 +65,10 @@ def reserve(visit: Visit) -> Answer:
     Raises:
         RefusedByAdmission, RefusedByPolicy, InvalidInput, NotAllowed, NoPath, NameTaken.
     """
-    said: Mapping[str, str] = _said(visit)
-    body = body_of(said, visit.clock)
+    fields: Mapping[str, str] = _form_fields(visit)
+    body = body_of(fields, visit.clock)
     body["owner"] = access.owner_for(visit.caller, body.get("owner"))
-    hold = HOLD if visit.said("how") == "hold" else None
+    hold = HOLD if visit.form_value("how") == "hold" else None
     entry = visit.broker.create(from_mapping(body, visit.now), visit.caller, visit.now, Options(hold=hold))
     assert entry.state in (State.HELD, State.COMMITTED, State.AWAITING_APPROVAL)
     return Moved(f"/reservations/{entry.handle}")

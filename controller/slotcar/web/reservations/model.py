@@ -77,24 +77,30 @@ def rows_of(entries: Iterable[Entry], clock: Clock) -> tuple[Row, ...]:
 
 
 def row_of(entry: Entry, clock: Clock) -> Row:
-    asked = entry.reservation
+    reservation = entry.reservation
     return Row(
-        entry.handle, "/".join(asked.key), asked.claim.kind if asked.claim else asked.service.value,
-        amount_words(asked), asked.start, asked.end,
-        mark_of(entry, clock.now), tuple(f"{key}={value}" for key, value in sorted(asked.labels.items())), entry.version,
-    )  # fmt: skip
+        entry.handle,
+        "/".join(reservation.key),
+        reservation.claim.kind if reservation.claim else reservation.service.value,
+        amount_words(reservation),
+        reservation.start,
+        reservation.end,
+        mark_of(entry, clock.now),
+        tuple(f"{key}={value}" for key, value in sorted(reservation.labels.items())),
+        entry.version,
+    )
 
 
-def amount_words(asked: Reservation) -> str:
-    return need_words(asked.need) if asked.need else rate_words(asked)
+def amount_words(reservation: Reservation) -> str:
+    return need_words(reservation.need) if reservation.need else rate_words(reservation)
 
 
-def picture_of(asked: Reservation, now: datetime) -> SlotPicture:
+def picture_of(reservation: Reservation, now: datetime) -> SlotPicture:
     """The slots as shapes: left to right the time from first to last, the height the rate, the greater of both ways."""
-    slots = asked.slots[:SLOTS_DRAWN]
+    slots = reservation.slots[:SLOTS_DRAWN]
     window = Window(slots[0].start, slots[-1].end)
     now_x = _x(now, window) if window.contains(now) else None
-    return SlotPicture(_bars(slots, window, HEIGHT - 10, now), now_x, len(asked.slots) - len(slots))
+    return SlotPicture(_bars(slots, window, HEIGHT - 10, now), now_x, len(reservation.slots) - len(slots))
 
 
 def lanes_of(entries: Sequence[Entry], window: Window, now: datetime) -> tuple[tuple[Bar, ...], ...]:

@@ -35,7 +35,7 @@ HISTORY = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListFilters:
     """What the filter says, in the address's own words; each is a text."""
 
     search: str
@@ -59,39 +59,54 @@ def _list_model(visit: Visit) -> dict[str, Any]:
     Raises:
         InvalidInput: a time or a state of the filter is wrong.
     """
-    asked = Asked(
-        visit.asked("search"), visit.asked("owner"), visit.asked("label"), visit.asked("state", LIVE), visit.asked("from"),
-        visit.asked("until"),
-    )  # fmt: skip
-    wanted = _filter(visit, asked)
+    filters = ListFilters(
+        visit.parameter("search"),
+        visit.parameter("owner"),
+        visit.parameter("label"),
+        visit.parameter("state", LIVE),
+        visit.parameter("from"),
+        visit.parameter("until"),
+    )
+    wanted = _filter(visit, filters)
     sequence = visit.broker.ledger.last_event()
     listed = visit.broker.page(wanted, visit.caller)
     page = listed.entries[:PAGE]
-    said = {
-        "search": asked.search, "owner": asked.owner, "label": asked.label, "state": asked.state, "from": asked.since,
-        "until": asked.until,
-    }  # fmt: skip
-    query = {key: value for key, value in said.items() if value}
+    parameters = {
+        "search": filters.search,
+        "owner": filters.owner,
+        "label": filters.label,
+        "state": filters.state,
+        "from": filters.since,
+        "until": filters.until,
+    }
+    query = {key: value for key, value in parameters.items() if value}
     following = f"/reservations?{urlencode({**query, 'after': page[-1].number})}" if len(listed.entries) > PAGE else ""
     return {
-        "rows": rows_of(page, visit.clock), "asked": asked, "next": following, "sequence": sequence,
+        "rows": rows_of(page, visit.clock), "asked": filters, "next": following, "sequence": sequence,
         "here_again": f"/reservations/table?{urlencode({**query, **({'after': wanted.after} if wanted.after else {})})}",
         "count": f"more than {MOST_COUNTED}" if listed.count > MOST_COUNTED else str(listed.count),
         "states": [LIVE, "all", *(one.value for one in State)], "overview": visit.may_overview,
     }  # fmt: skip
 
 
-def _filter(visit: Visit, asked: Asked) -> Filter:
+def _filter(visit: Visit, filters: ListFilters) -> Filter:
     named = [one.value for one in State]
-    if asked.state not in (LIVE, "all", *named):
+    if filters.state not in (LIVE, "all", *named):
         hint = f"say one of live, all, {', '.join(named)}"
-        raise InvalidInput([Problem("query", 0, "state", "is no state", asked.state[:60], hint)])
-    states = _LIVE_STATES if asked.state == LIVE else None if asked.state == "all" else (State(asked.state),)
+        raise InvalidInput([Problem("query", 0, "state", "is no state", filters.state[:60], hint)])
+    states = _LIVE_STATES if filters.state == LIVE else None if filters.state == "all" else (State(filters.state),)
     return Filter(
-        asked.owner or None, None, states, label_of(asked.label),
-        visit.time("from", asked.since) if asked.since else None, visit.time("until", asked.until) if asked.until else None,
-        newest=True, after=visit.number("after"), limit=PAGE + 1, search=asked.search or None,
-    )  # fmt: skip
+        filters.owner or None,
+        None,
+        states,
+        label_of(filters.label),
+        visit.time("from", filters.since) if filters.since else None,
+        visit.time("until", filters.until) if filters.until else None,
+        newest=True,
+        after=visit.number("after"),
+        limit=PAGE + 1,
+        search=filters.search or None,
+    )
 
 
 def one(visit: Visit) -> Answer:
@@ -109,18 +124,28 @@ def _model(visit: Visit) -> dict[str, Any]:
     """
     sequence = visit.broker.ledger.last_event()
     entry = visit.broker.status(str(visit.path["handle"]), visit.caller)
-    asked = entry.reservation
+    reservation = entry.reservation
     history = visit.broker.events(EventFilter(handle=entry.handle), visit.caller, 0, HISTORY, newest=True)
     return {
-        "entry": entry, "row": row_of(entry, visit.clock), "sentence": sentence(entry, visit.clock),
+        "entry": entry,
+        "row": row_of(entry, visit.clock),
+        "sentence": sentence(entry, visit.clock),
         "turns": turns_at(entry, visit.now),
         "sequence": sequence,
-        "picture": picture_of(asked, visit.now), "progress": progress_of(entry, visit.now), "amount": amount_words(asked),
-        "slots": [(slot, amount_words(asked) if asked.claim else rates_words(slot)) for slot in asked.slots[:SLOTS_LISTED]],
-        "slots_left": max(0, len(asked.slots) - SLOTS_LISTED),
-        "used_bits": used_bits(entry, visit.now), "history": history, "actions": _actions(visit, entry),
-        "proposed": amount_words(entry.proposed.reservation) if entry.proposed else "", "overview": visit.may_overview,
-    }  # fmt: skip
+        "picture": picture_of(reservation, visit.now),
+        "progress": progress_of(entry, visit.now),
+        "amount": amount_words(reservation),
+        "slots": [
+            (slot, amount_words(reservation) if reservation.claim else rates_words(slot))
+            for slot in reservation.slots[:SLOTS_LISTED]
+        ],
+        "slots_left": max(0, len(reservation.slots) - SLOTS_LISTED),
+        "used_bits": used_bits(entry, visit.now),
+        "history": history,
+        "actions": _actions(visit, entry),
+        "proposed": amount_words(entry.proposed.reservation) if entry.proposed else "",
+        "overview": visit.may_overview,
+    }
 
 
 def _actions(visit: Visit, entry: Entry) -> dict[str, str]:
@@ -142,14 +167,14 @@ def commit(visit: Visit) -> Answer:
 
 def cancel(visit: Visit) -> Answer:
     handle = str(visit.path["handle"])
-    visit.broker.cancel(handle, visit.caller, visit.now, version_of(visit), visit.said("reason"))
+    visit.broker.cancel(handle, visit.caller, visit.now, version_of(visit), visit.form_value("reason"))
     return Moved(f"/reservations/{handle}")
 
 
 def extend(visit: Visit) -> Answer:
     handle = str(visit.path["handle"])
     try:
-        by = parse_duration(visit.said("by"))
+        by = parse_duration(visit.form_value("by"))
     except UnitError as error:
         raise InvalidInput([Problem("request", 0, "by", error.message, error.value, error.hint)]) from error
     visit.broker.extend(handle, by, visit.caller, visit.now, version_of(visit))
@@ -162,7 +187,7 @@ def version_of(visit: Visit) -> int:
     Raises:
         InvalidInput: the form does not say it.
     """
-    text = visit.said("version")
+    text = visit.form_value("version")
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise InvalidInput([Problem("request", 0, "version", "is no version", text[:20], "load the page again")])
     return int(text)

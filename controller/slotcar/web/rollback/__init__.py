@@ -20,7 +20,7 @@ def listed(visit: Visit) -> Answer:
         NotAllowed. InvalidInput: a file of the archive is broken.
     """
     sequence = visit.broker.ledger.last_event()
-    revisions, following = visit.overview.revisions(visit.asked("before") or None, PAGE, visit.caller)
+    revisions, following = visit.overview.revisions(visit.parameter("before") or None, PAGE, visit.caller)
     model = {
         "rows": revisions, "next": f"/rollback?before={following}" if following else "", "sequence": sequence,
         "devices": sorted(visit.broker.network.devices), "why_not": why_not_operator(visit.caller, "roll a router back"),
@@ -55,17 +55,24 @@ def roll_back(visit: Visit) -> Answer:
     """
     access.require_operator(visit.caller, "roll a router back")
     device, to = _goal(visit)
-    if visit.said("typed") != device:
+    if visit.form_value("typed") != device:
         raise InvalidInput(
-            [Problem("request", 0, "typed", "is not the router's name", visit.said("typed")[:60], f"type {device}")]
+            [
+                Problem(
+                    "request", 0, "typed", "is not the router's name", visit.form_value("typed")[:60], f"type {device}"
+                )
+            ]
         )
-    until = visit.said("until")
+    until = visit.form_value("until")
     visit.overview.roll_back(device, to, visit.caller, visit.now, visit.time("until", until) if until else None)
     return Moved(f"/devices/{device}")
 
 
 def _goal(visit: Visit) -> tuple[str, str]:
-    device, to = visit.asked("device") or visit.said("device"), visit.asked("to") or visit.said("to")
+    device, to = (
+        visit.parameter("device") or visit.form_value("device"),
+        visit.parameter("to") or visit.form_value("to"),
+    )
     named_devices(visit.broker.network, [device])
     if not to:
         raise InvalidInput(

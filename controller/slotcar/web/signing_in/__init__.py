@@ -9,7 +9,7 @@ _WRONG = "This is no token of this controller, or it has expired."
 
 
 def form(visit: Visit) -> Answer:
-    return Shown("signing_in/form.html", {"back": own_address(visit.asked("next", "/")), "wrong": ""})
+    return Shown("signing_in/form.html", {"back": own_address(visit.parameter("next", "/")), "wrong": ""})
 
 
 def sign_in(visit: Visit) -> Answer:
@@ -17,8 +17,8 @@ def sign_in(visit: Visit) -> Answer:
     Raises:
         InvalidInput: the token file is not in order.
     """
-    back = own_address(visit.said("next", "/"))
-    session_id = visit.sessions.sign_in(visit.said("token"), visit.now)
+    back = own_address(visit.form_value("next", "/"))
+    session_id = visit.sessions.sign_in(visit.form_value("token"), visit.now)
     if session_id is None:
         return Shown("signing_in/form.html", {"back": back, "wrong": _WRONG}, status=403)
     return Moved(back, cookie=session_id)

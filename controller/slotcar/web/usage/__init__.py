@@ -36,18 +36,18 @@ def _model(visit: Visit) -> dict[str, Any]:
     Raises:
         InvalidInput, NotAllowed.
     """
-    by = visit.asked("by", "owner")
+    by = visit.parameter("by", "owner")
     if by not in BY:
         raise InvalidInput([Problem("query", 0, "by", "is nothing to sum by", by[:60], f"say one of {', '.join(BY)}")])
     month: Window = month_at(visit.now)
-    window, said = window_of(visit, visit.clock.written(month.start), visit.clock.written(month.end))
+    window, range_text = window_of(visit, visit.clock.written(month.start), visit.clock.written(month.end))
     sequence = visit.broker.ledger.last_event()
     table = visit.overview.usage(by, window, visit.caller)
     most = max((row.bits for row in table.rows), default=0) or 1
     listed = greatest(table.rows)
     return {
-        "table": table, "rows": [(row, row.bits * 100 // most) for row in listed], "said": said, "by": by, "ways": BY,
-        "window": window, "sequence": sequence, "file": f"/usage.csv?{urlencode({**said, 'by': by})}",
+        "table": table, "rows": [(row, row.bits * 100 // most) for row in listed], "said": range_text, "by": by, "ways": BY,
+        "window": window, "sequence": sequence, "file": f"/usage.csv?{urlencode({**range_text, 'by': by})}",
     }  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def measure(bench: Bench, file: Path, count: int) -> Findings:
     alone = mean_mbps(qbss, ran.began + SETTLE_S, ran.first - SETTLE_S)
     shrunk = mean_mbps(qbss, *together)
     others = [mean_mbps(flow, *together) or 0.0 for flow in best]
-    returned = mean_mbps(qbss, ran.gone + RETURN_S, ran.end)
+    returned = mean_mbps(qbss, ran.ended + RETURN_S, ran.end)
     note = "" if count == 1 else "each " + ", ".join(f"{one:.1f}" for one in others) + " Mb/s"
     fit = not bench.doubts
     rows = (
@@ -59,7 +59,7 @@ def measure(bench: Bench, file: Path, count: int) -> Findings:
         RETURNED.judge(_part(returned), fit=fit),
     )
     title = f"QBSS and {count} best-effort TCP stream{'s' if count > 1 else ''}"
-    marks = ((ran.first, "best effort comes"), (ran.gone, "best effort goes"))
+    marks = ((ran.first, "best effort comes"), (ran.ended, "best effort goes"))
     return Findings(rows, (scavenger.plot("throughput", title, ran.flows, ran.began, marks),), ran.configuration)
 
 

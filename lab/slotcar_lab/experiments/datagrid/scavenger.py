@@ -31,7 +31,7 @@ class Ran:
     first: float
     last: float
     thinner: float
-    gone: float
+    ended: float
     end: float
     configuration: dict[str, tuple[str, ...]]
 

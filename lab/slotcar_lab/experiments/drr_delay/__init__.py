@@ -156,7 +156,7 @@ def _run(bench: Bench, file: Path, repeat: int = 0) -> Ran:
     first, end = slots[0].start, slots[-1].end
     bench.arm(slots[0], first - CONGESTED_S - 3 * START_S)
     loaded, unloaded, sent = {}, {}, []
-    with bench.captured((STREAM.source,), (STREAM.destination,), f"udp port {STREAM.port}") as seen:
+    with bench.captured((STREAM.source,), (STREAM.destination,), f"udp port {STREAM.port}") as captured:
         wait_until(first - CONGESTED_S - 2 * START_S)
         stream, load = bench.udp(STREAM, end), bench.udp(LOAD, first + LOADED_S)
         began = max(stream.started_at, load.started_at)
@@ -165,7 +165,7 @@ def _run(bench: Bench, file: Path, repeat: int = 0) -> Ran:
             if slot is not slots[0]:
                 load = bench.udp(LOAD, slot.start + LOADED_S)
             loaded_until = slot.start + LOADED_S
-            # Asked while the load is there, so that the next slot's load does not wait for the answer.
+            # TransferRequest while the load is there, so that the next slot's load does not wait for the answer.
             bench.watch([replace(slot, end=loaded_until)])
             wait_until(loaded_until)
             less = bench.udp(FITS, slot.end)
@@ -178,7 +178,7 @@ def _run(bench: Bench, file: Path, repeat: int = 0) -> Ran:
         stream.wait(20.0)
     for flow, start, until in (*sent, (stream, began, end)):
         bench.doubt_senders([flow], start, until)
-    whole = seen.stream(STREAM.port)
+    whole = captured.stream(STREAM.port)
     pairs = {name: Pair(during(whole, loaded[name]), during(whole, unloaded[name])) for name in loaded}
     return Ran(pairs, during(whole, Phase("before", began + 1.5, first - 0.2)), configuration)
 

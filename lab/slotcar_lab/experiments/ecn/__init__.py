@@ -112,7 +112,9 @@ def _rows(runs: Runs, *, fit: bool) -> tuple[Row, ...]:
     gain_twice, note_twice = _gain(runs, 2, "keeping")
     gain_fresh, note_fresh = _gain(runs, 1, "fresh")
     peaks = {ecn: _peaks(runs, ecn=ecn) for ecn in (False, True)}
-    seen = f"without {peaks[False]:.1f} %, of {len(without.depths[0])} instants" if peaks[False] is not None else ""
+    peaks_note = (
+        f"without {peaks[False]:.1f} %, of {len(without.depths[0])} instants" if peaks[False] is not None else ""
+    )
     again = _part(with_ecn.retransmitted, without.retransmitted)
     return (
         GAIN.judge(gain, fit=fit, note=note),
@@ -120,7 +122,7 @@ def _rows(runs: Runs, *, fit: bool) -> tuple[Row, ...]:
         FRESH.judge(gain_fresh, fit=fit, note=note_fresh),
         THROUGHPUT.judge(_part(with_ecn.received_bps, without.received_bps), fit=fit),
         SENT_AGAIN.judge(again, fit=fit, note=f"{with_ecn.retransmitted} of {without.retransmitted}"),
-        PEAKS.judge(peaks[True], peaks[False], fit=fit, note=seen),
+        PEAKS.judge(peaks[True], peaks[False], fit=fit, note=peaks_note),
     )
 
 
@@ -155,8 +157,8 @@ def _run(bench: Bench, points: int, *, ecn: bool) -> Ran:
     time.sleep(0.5)
     samplers = [Sampler(bench.lab, router, "eth1") for router in CONGESTED[:points]]
     clients = [_iperf3(bench, *pair, measure_s) for pair in pairs]
-    asked = {**spec, "keeping": KEEPING, "fresh": FRESH_WORKERS, "settle_s": SETTLE_S, "duration_s": measure_s}
-    transactions = _transactions(bench, "sink-a", "ask", asked)
+    questions = {**spec, "keeping": KEEPING, "fresh": FRESH_WORKERS, "settle_s": SETTLE_S, "duration_s": measure_s}
+    transactions = _transactions(bench, "sink-a", "ask", questions)
     transactions.wait(measure_s + SETTLE_S + 60)
     for client in clients:
         client.wait(60)
@@ -203,11 +205,11 @@ def _part(ours: float, others: float) -> float | None:
 
 def _peaks(runs: Runs, *, ecn: bool) -> float | None:
     """Per cent of the instants at which the first queue was nearly as long as it ever was in any run."""
-    seen = [ran.depths[0] for ran in runs.values() if ran.depths[0]]
+    depths_of_runs = [ran.depths[0] for ran in runs.values() if ran.depths[0]]
     depths = runs[1, ecn].depths[0]
     if not depths:
         return None
-    limit = max(depth.queued_bytes for one in seen for depth in one)
+    limit = max(depth.queued_bytes for one in depths_of_runs for depth in one)
     return 100 * sum(depth.queued_bytes >= UPPERMOST * limit for depth in depths) / len(depths)
 
 

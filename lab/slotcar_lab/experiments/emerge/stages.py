@@ -89,7 +89,7 @@ def run(
     sources = [foreground.source, *(flow.source for flow in background)]
     nodes = [foreground.destination, *(flow.destination for flow in background)]
     expression = f"udp portrange {ports[0]}-{ports[-1]}"
-    with bench.captured(tuple(dict.fromkeys(sources)), tuple(dict.fromkeys(nodes)), expression) as seen:
+    with bench.captured(tuple(dict.fromkeys(sources)), tuple(dict.fromkeys(nodes)), expression) as captured:
         wait_until(slot.start - alone_s - congested_s - START_S)
         first = bench.udp(foreground, end)
         wait_until(slot.start - congested_s - START_S)
@@ -109,9 +109,9 @@ def run(
     bench.doubt_senders(others, began, full_until, FULL)
     for flow in less:
         bench.doubt_senders([flow], flow.started_at, end)
-    streams = {port: seen.stream(port) for port in ports}
-    asked = Phase("asked", first.started_at + SETTLE_S, full_until - 0.2)
-    if doubt := pause_doubt(foreground.source, streams[foreground.port], asked, foreground.packets_ps):
+    streams = {port: captured.stream(port) for port in ports}
+    sending = Phase("asked", first.started_at + SETTLE_S, full_until - 0.2)
+    if doubt := pause_doubt(foreground.source, streams[foreground.port], sending, foreground.packets_ps):
         bench.doubts.append(doubt)
     return Staged(
         streams=streams,

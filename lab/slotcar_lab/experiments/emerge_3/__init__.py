@@ -76,10 +76,12 @@ def measure(bench: Bench) -> Findings:
     bench.arm(slots[0], slots[0].start - CONGESTED_S - 2 * START_S)
     configuration = bench.configuration(slots[0].start + 1.0)
     last = 5000 + 2 * len(slots)
-    with bench.captured(("laurel", "cubs"), ("tundra",), f"udp portrange 5001-{last}") as seen:
+    with bench.captured(("laurel", "cubs"), ("tundra",), f"udp portrange 5001-{last}") as captured:
         begins = [_send(bench, slot, 5001 + 2 * number) for number, slot in enumerate(slots)]
         wait_until(slots[-1].end + 1.0)
-    mixes = [_mix(seen, slot, began, 5001 + 2 * n) for n, (slot, began) in enumerate(zip(slots, begins, strict=True))]
+    mixes = [
+        _mix(captured, slot, began, 5001 + 2 * n) for n, (slot, began) in enumerate(zip(slots, begins, strict=True))
+    ]
     fit = not bench.doubts
     bandwidth, latency = _least(mix.bandwidth for mix in mixes), _least(mix.latency for mix in mixes)
     rows = (
@@ -117,12 +119,12 @@ def _rates(slot: Slot) -> tuple[int, int]:
     return int(foreground), int(background)
 
 
-def _mix(seen: Captured, slot: Slot, began: float, port: int) -> Mix:
+def _mix(captured: Captured, slot: Slot, began: float, port: int) -> Mix:
     phases = (
         Phase("congested", min(began + SETTLE_S, slot.start - LEAST_S), slot.start - 0.2),
         Phase("reserved", slot.start + SLOT_SETTLE_S, slot.end - 0.2),
     )
-    streams = seen.stream(port), seen.stream(port + 1)
+    streams = captured.stream(port), captured.stream(port + 1)
     payload = Udp("", "", 0, 0).payload_bytes
     rates = [Stage(*(figures.rate_mbps(stream, payload, phase) for stream in streams)) for phase in phases]
     delays = [Stage(*(_median_ms(during(stream, phase)) for stream in streams)) for phase in phases]

@@ -80,14 +80,14 @@ class Follower:
     flow: UdpFlow
     rates_bps: dict[float, int] = field(default_factory=dict)
     notices_s: list[float] = field(default_factory=list)
-    _seen: int = 0
+    _last_sequence: int = 0
     _rate_bps: int = 0
 
     def ask(self) -> None:
         """Takes in what is new."""
-        path = f"/v1/events?limit=1000&after={self._seen}&kind=reservation.rate"
+        path = f"/v1/events?limit=1000&after={self._last_sequence}&kind=reservation.rate"
         for event in self.bench.controller.get(path)["items"]:
-            self._seen = event["sequence"]
+            self._last_sequence = event["sequence"]
             at = datetime.fromisoformat(event["details"]["at"]).timestamp()
             rate_bps = int(event["details"]["forward_bps"])
             falls, self._rate_bps = rate_bps < self._rate_bps, rate_bps
@@ -125,7 +125,7 @@ def measure(bench: Bench, course: Course) -> Findings:
     configuration = bench.configuration(slots[shown[0].name].start + 5.0)
     background = _paced("anl-premium", 5001, highest_bps)
     flows = {one.name: _flow(one, 5003 + 2 * number) for number, one in enumerate(shown)}
-    with bench.captured(("anl-premium",), ("lbnl-premium",), "udp portrange 5001-5019") as seen:
+    with bench.captured(("anl-premium",), ("lbnl-premium",), "udp portrange 5001-5019") as captured:
         wait_until(whole.start - START_S)
         first = bench.udp(background, end)
         first.steer(time.time(), 8 * PAYLOAD_BYTES)  # until it is told its rate
@@ -136,7 +136,9 @@ def measure(bench: Bench, course: Course) -> Findings:
             wait_until(end + 0.5)
         totals = [flow.wait(15.0) for flow in (first, *others)]
         competing.wait(15.0)
-    streams = {BACKGROUND: seen.stream(background.port)} | {name: seen.stream(one.port) for name, one in flows.items()}
+    streams = {BACKGROUND: captured.stream(background.port)} | {
+        name: captured.stream(one.port) for name, one in flows.items()
+    }
     phases = _phases(whole, [(one, slots[one.name]) for one in shown], end)
     if not follower.rates_bps:
         bench.doubts.append("the background was told of no rate")

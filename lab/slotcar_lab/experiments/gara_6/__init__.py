@@ -120,8 +120,8 @@ def _window(slot: Slot) -> dict[str, Any]:
 
 
 def _samples(receiving: LabProcess, offset_s: float) -> tuple[Sample, ...]:
-    said = [json.loads(line) for line in receiving.stdout.splitlines()[1:] if line.endswith("}")]
-    return tuple(Sample(one["at"] - offset_s, 8 * one["octets"]) for one in said)
+    documents = [json.loads(line) for line in receiving.stdout.splitlines()[1:] if line.endswith("}")]
+    return tuple(Sample(one["at"] - offset_s, 8 * one["octets"]) for one in documents)
 
 
 def _mean_percent(samples: Sequence[Sample], phase: Phase) -> float | None:

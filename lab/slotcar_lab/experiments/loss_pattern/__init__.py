@@ -68,7 +68,7 @@ def measure(bench: Bench) -> Findings:
     (slot,) = bench.reserve(HERE / "reservations.yml").values()
     bench.arm(slot, slot.start - BEFORE_S - 4 * START_S)
     configuration = bench.configuration(slot.start + 1.0)
-    with bench.captured((SOURCE,), (SINK,), f"tcp dst port {PORT}") as seen:
+    with bench.captured((SOURCE,), (SINK,), f"tcp dst port {PORT}") as captured:
         wait_until(slot.start - BEFORE_S - 4 * START_S)
         left_s = slot.end - slot.start + BEFORE_S + 3 * START_S
         loads = [bench.udp(load, slot.end) for load in LOADS]
@@ -79,7 +79,7 @@ def measure(bench: Bench) -> Findings:
         for one in (flow, *rivals, *loads):
             one.stop()
     bench.doubt_senders(loads, flow.started_at, slot.end)
-    stream = _stream(seen)
+    stream = _stream(captured)
     best = during(stream, Phase("best effort", flow.started_at + SETTLE_S, slot.start - 0.2))
     assured = during(stream, Phase("assured rate", slot.start + SETTLE_S, slot.end - 0.5))
     rate_bps = steps.mean_bps(flow.samples(), Phase("assured rate", slot.start + SETTLE_S, slot.end - 0.5))
@@ -96,14 +96,14 @@ def measure(bench: Bench) -> Findings:
     return Findings(rows, _plots({"best effort": best, "assured rate": assured}), configuration)
 
 
-def _stream(seen: Captured) -> tuple[Delay, ...]:
+def _stream(captured: Captured) -> tuple[Delay, ...]:
     # Only what carries data is numbered in a row: a connection's last words may have no number at all.
     left, came = (
         [packet for packet in packets if packet.packet_bytes > MOST_HEADER_BYTES]
-        for packets in (seen.sent, seen.received)
+        for packets in (captured.sent, captured.received)
     )
     sent, received = numbered(left), numbered(came, left[0].number if left else None)
-    return delay.one_way(stamps(sent, received, seen.offset_us), WAITING_US)
+    return delay.one_way(stamps(sent, received, captured.offset_us), WAITING_US)
 
 
 def _periods(stream: tuple[Delay, ...]) -> str:

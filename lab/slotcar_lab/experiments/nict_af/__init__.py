@@ -126,8 +126,8 @@ def _run(bench: Bench, folder: str, method: str, load: float) -> Ran:
         sender = bench.lab.popen(SOURCE, _python(bench.lab, "send", *arguments))
         if sender.wait(READY_S + duration_s):
             raise LabError(f"{method} at a load of {load:.0%}: {sender.stderr.strip()[-500:]}")
-    seen = [json.loads(line) for line in sender.stdout.splitlines()]
-    inside = [one for one in seen if "bytes" in one and one["bytes"] > 0]
+    documents = [json.loads(line) for line in sender.stdout.splitlines()]
+    inside = [one for one in documents if "bytes" in one and one["bytes"] > 0]
     began = inside[0]["at"]
     steady = [one for one in inside if one["at"] >= began + SETTLE_S]
     if background is not None:

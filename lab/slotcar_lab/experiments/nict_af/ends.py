@@ -81,13 +81,13 @@ def report(lanes: list[Channel]) -> None:
                 now = tcp.info(channel.socket)
             except OSError:
                 return
-            seen = {
+            sample = {
                 "at": time.time(),
                 "bytes": now.acknowledged_bytes,
                 "again": now.retransmitted_segments,
                 "rtt_us": now.rtt_us,
             }
-            print(json.dumps(seen), flush=True)
+            print(json.dumps(sample), flush=True)
 
 
 if __name__ == "__main__":

@@ -63,12 +63,12 @@ def simulate(say: Callable[[str], None], *, smoke: bool) -> Findings:
     Raises:
         ValueError: no background makes the reference's two connections reserve what it prints.
     """
-    asked = arrivals(SMOKE_ARRIVALS if smoke else ARRIVALS, load_of(ONE_TCP), SEED)
-    one = simulated(ONE, 0.0, asked)
-    background = background_at(TWO, TWO_TCP, asked)
-    two = simulated(TWO, background, asked)
-    say(f"{len(asked)} transfers: one TCP {one.reserved_percent:.1f} %, two {two.reserved_percent:.1f} %")
-    steady, latest = (simulated(method, background, asked) for method in (STEADY, LATEST))
+    transfers = arrivals(SMOKE_ARRIVALS if smoke else ARRIVALS, load_of(ONE_TCP), SEED)
+    one = simulated(ONE, 0.0, transfers)
+    background = background_at(TWO, TWO_TCP, transfers)
+    two = simulated(TWO, background, transfers)
+    say(f"{len(transfers)} transfers: one TCP {one.reserved_percent:.1f} %, two {two.reserved_percent:.1f} %")
+    steady, latest = (simulated(method, background, transfers) for method in (STEADY, LATEST))
     parts = f"{latest.reserved_percent:.2f} % by latest, {steady.reserved_percent:.2f} % by steady"
     say(f"background {background:.1%} of the line: {parts}")
     return Findings(_rows(latest, steady, two, background), (_plot(background, smoke=smoke),), {})
@@ -94,10 +94,12 @@ def _rows(latest: Outcome, steady: Outcome, two: Outcome, background: float) -> 
 
 
 def _plot(background: float, *, smoke: bool) -> Plot:
-    asked = arrivals(SMOKE_ARRIVALS if smoke else PLOT_ARRIVALS, load_of(ONE_TCP), SEED)
+    transfers = arrivals(SMOKE_ARRIVALS if smoke else PLOT_ARRIVALS, load_of(ONE_TCP), SEED)
     levels = tuple(100 * one for one in PLOT_BACKGROUNDS)
     curves = tuple(
-        Curve(method.name, levels, tuple(simulated(method, one, asked).reserved_percent for one in PLOT_BACKGROUNDS))
+        Curve(
+            method.name, levels, tuple(simulated(method, one, transfers).reserved_percent for one in PLOT_BACKGROUNDS)
+        )
         for method in (ONE, TWO, STEADY, LATEST)
     )
     title = "Reserved part of the line against the background on it"

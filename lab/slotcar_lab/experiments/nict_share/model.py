@@ -57,7 +57,7 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TransferRequest:
     """One transfer: it arrives at a step, with a volume and a deadline."""
 
     at_us: int
@@ -87,13 +87,13 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Moving:
-    asked: Asked
+    request: TransferRequest
     transfer: Transfer
     profile: Profile
     remaining_bytes: float
 
 
-def arrivals(count: int, load: float, seed: int) -> tuple[Asked, ...]:
+def arrivals(count: int, load: float, seed: int) -> tuple[TransferRequest, ...]:
     """Poisson arrivals whose volumes together are `load` of the line over the time in which they arrive.
 
     Raises:
@@ -106,17 +106,17 @@ def arrivals(count: int, load: float, seed: int) -> tuple[Asked, ...]:
     kinds = [(chance.uniform(LEAST_PART, MOST_PART), chance.randint(LEAST_S, MOST_S)) for _ in range(count)]
     volumes = [int(part * LINE_BPS * seconds / 8) for part, seconds in kinds]
     scale_us = sum(volumes) * MICROBITS_PER_BYTE / LINE_BPS / load / sum(gaps)
-    made, at_us = [], 0.0
+    transfers, at_us = [], 0.0
     for gap, (_, seconds), volume in zip(gaps, kinds, volumes, strict=True):
         at_us += gap * scale_us
         begins_us = START_US + -(-int(at_us) // STEP_US) * STEP_US
-        made.append(Asked(begins_us, begins_us + seconds * 1_000_000, volume))
-    return tuple(made)
+        transfers.append(TransferRequest(begins_us, begins_us + seconds * 1_000_000, volume))
+    return tuple(transfers)
 
 
-def span_us(asked: Sequence[Asked]) -> int:
+def span_us(transfers: Sequence[TransferRequest]) -> int:
     """In how long they arrive."""
-    return max(asked[-1].at_us - START_US, STEP_US)
+    return max(transfers[-1].at_us - START_US, STEP_US)
 
 
 @dataclass(slots=True)
@@ -131,9 +131,9 @@ class Simulation:
     refused: int = 0
     late_by_s: list[float] = field(default_factory=list)
 
-    def run(self, asked: Sequence[Asked]) -> Outcome:
+    def run(self, transfers: Sequence[TransferRequest]) -> Outcome:
         """All of them, until the last is done."""
-        coming = list(reversed(asked))
+        coming = list(reversed(transfers))
         now_us = START_US
         while coming or self.moving:
             if not self.moving and coming[-1].at_us > now_us:
@@ -143,12 +143,12 @@ class Simulation:
                 self._admit(coming.pop())
             self._step(now_us)
             now_us += STEP_US
-        percent = 100 * self.reserved_microbits / span_us(asked) / LINE_BPS
+        percent = 100 * self.reserved_microbits / span_us(transfers) / LINE_BPS
         return Outcome(percent, self.refused, len(self.late_by_s), max(self.late_by_s, default=0.0))
 
-    def _admit(self, asked: Asked) -> None:
-        volume = asked.volume_bytes if self.method.controlled else int(asked.volume_bytes / self.method.share)
-        window = Window.of_us(asked.at_us, asked.reserved_until_us if self.method.controlled else asked.by_us)
+    def _admit(self, request: TransferRequest) -> None:
+        volume = request.volume_bytes if self.method.controlled else int(request.volume_bytes / self.method.share)
+        window = Window.of_us(request.at_us, request.reserved_until_us if self.method.controlled else request.by_us)
         transfer = Transfer(volume, window, CROSSINGS, shape=self.method.shape)
         if self.method.shape is Shape.LATEST:
             transfer = replace(transfer, at_most_bps=LATE_PEAK * transfer.needed_bps)
@@ -157,12 +157,12 @@ class Simulation:
             self.refused += 1
             return
         self.tables.add(*profile_demands(CROSSINGS, profile))
-        self.moving.append(_Moving(asked, transfer, profile, asked.volume_bytes))
+        self.moving.append(_Moving(request, transfer, profile, request.volume_bytes))
 
     def _report(self, now_us: int) -> None:
         """Each says what remains, and its reservation follows (NICT: remaining volume / remaining time)."""
         for one in self.moving if self.method.controlled else ():
-            if now_us <= one.asked.at_us or now_us >= one.asked.reserved_until_us:
+            if now_us <= one.request.at_us or now_us >= one.request.reserved_until_us:
                 continue
             self._give_back(one)
             now = from_us(now_us)
@@ -185,17 +185,17 @@ class Simulation:
         each = free / len(self.moving) if self.moving else 0.0
         left = []
         for one, of_reservation, of_base in zip(self.moving, reserved, base, strict=True):
-            more = each if self.method.additional or now_us >= one.asked.by_us else 0.0
+            more = each if self.method.additional or now_us >= one.request.by_us else 0.0
             could_bytes = (of_base + more) / MICROBITS_PER_BYTE
             part = min(1.0, one.remaining_bytes / could_bytes) if could_bytes else 1.0
             self.reserved_microbits += of_reservation * part
             one.remaining_bytes -= could_bytes * part
-            if one.remaining_bytes > ROUNDING * one.asked.volume_bytes:
+            if one.remaining_bytes > ROUNDING * one.request.volume_bytes:
                 left.append(one)
                 continue
             self._give_back(one)
-            after_s = (now_us + part * STEP_US - one.asked.by_us) / 1e6
-            if after_s > 0 and now_us >= one.asked.by_us:
+            after_s = (now_us + part * STEP_US - one.request.by_us) / 1e6
+            if after_s > 0 and now_us >= one.request.by_us:
                 self.late_by_s.append(after_s)
         self.moving = left
 
@@ -213,22 +213,22 @@ def reserved_by_rule(without_control: float) -> float:
     return 1 + k * math.expm1(-1 / k)
 
 
-def simulated(method: Method, background: float, asked: Sequence[Asked]) -> Outcome:
-    return Simulation(method, background).run(asked)
+def simulated(method: Method, background: float, transfers: Sequence[TransferRequest]) -> Outcome:
+    return Simulation(method, background).run(transfers)
 
 
-def background_at(method: Method, percent: float, asked: Sequence[Asked], steps: int = 12) -> float:
+def background_at(method: Method, percent: float, transfers: Sequence[TransferRequest], steps: int = 12) -> float:
     """The part of the line that others take where the method reserves `percent` of it; by halving.
 
     Raises:
         ValueError: it reserves more with none, or less with nearly all of the line.
     """
     low, high = 0.0, 0.99
-    ends = [simulated(method, one, asked).reserved_percent for one in (low, high)]
+    ends = [simulated(method, one, transfers).reserved_percent for one in (low, high)]
     if not ends[0] <= percent <= ends[1]:
         raise ValueError(f"{method.name} reserves {ends[0]:.1f} to {ends[1]:.1f} % whatever the background")
     for _ in range(steps):
         middle = (low + high) / 2
-        above = simulated(method, middle, asked).reserved_percent > percent
+        above = simulated(method, middle, transfers).reserved_percent > percent
         low, high = (low, middle) if above else (middle, high)
     return (low + high) / 2

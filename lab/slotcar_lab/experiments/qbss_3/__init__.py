@@ -59,19 +59,19 @@ def measure(bench: Bench) -> Findings:
     configuration = scavenger.reserve(bench, HERE / "reservations.yml")
     before_s, beside_s, after_s = (3.0, 4.0, 3.0) if bench.smoke else (8.0, 12.0, 12.0)
     lasts_s = before_s + START_S + beside_s
-    with bench.captured((BEST_EFFORT.source,), (BEST_EFFORT.destination,), f"udp port {BEST_EFFORT.port}") as seen:
+    with bench.captured((BEST_EFFORT.source,), (BEST_EFFORT.destination,), f"udp port {BEST_EFFORT.port}") as captured:
         best = bench.udp_for(BEST_EFFORT, lasts_s)
         wait_until(best.started_at + before_s)
         qbss = bench.tcp("source-a", "sink-a", SCAVENGER_PORT, START_S + beside_s + after_s)
         best.wait(lasts_s + 30)
     qbss.wait(after_s + 60)
-    gone = best.started_at + lasts_s
-    bench.doubt_senders([best], best.started_at, gone)
-    stream = seen.stream(BEST_EFFORT.port)
+    ended_at = best.started_at + lasts_s
+    bench.doubt_senders([best], best.started_at, ended_at)
+    stream = captured.stream(BEST_EFFORT.port)
     alone = Phase("alone", best.started_at + 0.5, best.started_at + before_s - 0.5)
-    beside = Phase("beside", qbss.started_at + SETTLE_S, gone - 0.5)
+    beside = Phase("beside", qbss.started_at + SETTLE_S, ended_at - 0.5)
     fit, payload = not bench.doubts, BEST_EFFORT.payload_bytes
-    back = mean_mbps(qbss, gone + RETURN_S, qbss.started_at + START_S + beside_s + after_s)
+    back = mean_mbps(qbss, ended_at + RETURN_S, qbss.started_at + START_S + beside_s + after_s)
     rows = (
         UNTOUCHED.judge(
             figures.rate_mbps(stream, payload, beside), figures.sent_mbps(stream, payload, beside), fit=fit
@@ -83,7 +83,7 @@ def measure(bench: Bench) -> Findings:
         WHOLE.judge(None if back is None else 100 * back / GOODPUT_MBPS, fit=fit),
     )
     title = "QBSS and a best-effort stream of constant bit rate"
-    marks = ((qbss.started_at, "QBSS comes"), (gone, "best effort goes"))
+    marks = ((qbss.started_at, "QBSS comes"), (ended_at, "best effort goes"))
     flows = {"best effort": best, "QBSS": qbss}
     return Findings(rows, (scavenger.plot("throughput", title, flows, best.started_at, marks),), configuration)
 

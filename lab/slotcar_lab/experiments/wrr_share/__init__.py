@@ -71,7 +71,7 @@ def measure(bench: Bench) -> Findings:
     bench.arm(ordered[0], first - CONGESTED_S - 4 * START_S)
     ports = f"udp portrange {STREAMS[0].port}-{STREAMS[-1].port}"
     configurations = {slot.name: bench.configuration(slot.start + 1.0) for slot in ordered}
-    with bench.captured((STREAMS[0].source,), (STREAMS[0].destination,), ports) as seen:
+    with bench.captured((STREAMS[0].source,), (STREAMS[0].destination,), ports) as captured:
         # The load comes last: what starts beside it waits for the emulator until its slots are over.
         wait_until(first - CONGESTED_S - 4 * START_S)
         ends = {
@@ -94,7 +94,7 @@ def measure(bench: Bench) -> Findings:
         if slot.name.startswith("share")
     ]
     losses = {
-        flow.port: _losses(seen.stream(flow.port), [slot for slot in ordered if _port(slot) == flow.port], flow)
+        flow.port: _losses(captured.stream(flow.port), [slot for slot in ordered if _port(slot) == flow.port], flow)
         for flow in STREAMS
     }
     worst = max(abs(one.measured - one.formula) for one in shares)

@@ -66,10 +66,10 @@ async def copy(terminal: Terminal, given: Given) -> str:
         text = text_of(machine, source)
     except NoSuchFile:
         return f"%Error opening {source} (No such file or directory)\n"
-    said = ""
+    errors = ""
     if kind_of(target) == RUNNING:
         refused = await machine.merge(text.splitlines(), terminal.user, source)
-        said = "".join(f"{line}\n{explain(answer, line, 0)}" for line, answer in refused)
+        errors = "".join(f"{line}\n{explain(answer, line, 0)}" for line, answer in refused)
     elif kind_of(target) == STARTUP:
         machine.startup = text
         machine.changed()
@@ -80,7 +80,7 @@ async def copy(terminal: Terminal, given: Given) -> str:
             return f"%Error writing {target} (No space left on device)\n"
         except NoSuchFile:
             return f"%Error opening {target} (No such device)\n"
-    return f"{said}{len(text.encode())} bytes copied in 0.{len(text) % 900 + 100} secs ({len(text)} bytes/sec)\n"
+    return f"{errors}{len(text.encode())} bytes copied in 0.{len(text) % 900 + 100} secs ({len(text)} bytes/sec)\n"
 
 
 @command("write [memory]")

@@ -16,8 +16,8 @@ from slotcar_lab.experiments.nict_share.model import (
     LINE_BPS,
     START_US,
     STEP_US,
-    Asked,
     Simulation,
+    TransferRequest,
     arrivals,
     background_at,
     reserved_by_rule,
@@ -30,7 +30,7 @@ from slotcar_transfer.transferring import REPORT_S
 
 SECOND_US = 1_000_000
 #: 2 % of the line for an hour.
-LONE = Asked(START_US + STEP_US, START_US + STEP_US + 3_600 * SECOND_US, LINE_BPS // 50 * 3_600 // 8)
+LONE = TransferRequest(START_US + STEP_US, START_US + STEP_US + 3_600 * SECOND_US, LINE_BPS // 50 * 3_600 // 8)
 
 
 def test_the_same_seed_gives_the_same_arrivals_and_another_others() -> None:
@@ -101,7 +101,7 @@ def test_what_is_said_of_the_mover_is_the_movers() -> None:
     now = datetime(2027, 3, 1, tzinfo=UTC)
     for minutes in (5, 90):
         by = now + timedelta(minutes=minutes)
-        asked = Asked(to_us(now), to_us(by), 1)
+        asked = TransferRequest(to_us(now), to_us(by), 1)
         assert asked.reserved_until_us == to_us(reserved_until(by, now))
     assert (model.STEP_US, model.LATE_PEAK) == (REPORT_S * SECOND_US, LATE_PEAK)
 
