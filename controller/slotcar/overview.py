@@ -121,8 +121,8 @@ class Overview:
             listed = [one for one in resource_names(capacities, network, page.device, page.domain) if one > page.after]
             chosen = [named_resource(name, capacities) for name in listed[: page.limit]]
             following = listed[page.limit - 1] if len(listed) > page.limit else None
-        shown, _ = ledger.ask(lambda tables: courses(tables, chosen, window, network.sls), now)
-        return shown, following
+        page_courses, _ = ledger.ask(lambda tables: courses(tables, chosen, window, network.sls), now)
+        return page_courses, following
 
     def network(self, caller: Caller) -> dict[str, Any]:
         """

@@ -291,9 +291,9 @@ def load_settings(**overrides: Any) -> Settings:
     Raises:
         InvalidInput: one or more values are wrong; all are listed, by variable.
     """
-    given = {key: value for key, value in overrides.items() if value is not None}
+    values = {key: value for key, value in overrides.items() if value is not None}
     try:
-        return Settings(**given)
+        return Settings(**values)
     except ValidationError as error:
         problems = [_problem(dict(detail)) for detail in error.errors(include_url=False)]
         raise InvalidInput(problems) from error
@@ -311,5 +311,7 @@ def _problem(detail: dict[str, Any]) -> Problem:
     name = str(detail["loc"][0]) if detail["loc"] else ""
     variable = name if name.startswith(PREFIX) else f"{PREFIX}{name.upper()}"
     message = _KINDS.get(str(detail["type"])) or str(detail["msg"]).removeprefix("Value error, ")
-    shown = "" if "PASSWORD" in variable or "URL" in variable else repr(os.environ.get(variable, detail.get("input")))
-    return Problem(variable, 0, "", message[0].lower() + message[1:], shown)
+    value_text = (
+        "" if "PASSWORD" in variable or "URL" in variable else repr(os.environ.get(variable, detail.get("input")))
+    )
+    return Problem(variable, 0, "", message[0].lower() + message[1:], value_text)

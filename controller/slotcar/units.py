@@ -35,11 +35,11 @@ class UnitError(ValueError):
     """A quantity that cannot be read: what is wrong with it, what was given, what would be right."""
 
     def __init__(self, message: str, value: object, hint: str) -> None:
-        self.message, self.value, self.hint = message, _shown(value), hint
+        self.message, self.value, self.hint = message, _value_text(value), hint
         super().__init__(f"{message} (got {self.value}); {hint}")
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     text = " ".join((value if isinstance(value, str) else repr(value)).split()) or "nothing"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -229,7 +229,7 @@ def _nearest(unit: str, units: Iterable[str]) -> str | None:
     squeezed = "".join(unit.split()).lower()
     if not re.search("bit|byte|sec|min|hour|day", squeezed):
         return None
-    return next((known for known in units if known.lower() == squeezed), None)
+    return next((one for one in units if one.lower() == squeezed), None)
 
 
 def _iso_microseconds(text: str) -> Fraction:

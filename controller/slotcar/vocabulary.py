@@ -141,5 +141,6 @@ def service_of(dscp: int, marking: Marking) -> Service:
     """
     code_point = dscp if marking is Marking.DSCP else dscp // 8 * 8
     return next(
-        (service for service, known in CODE_POINTS[marking].items() if code_point in known), Service.BEST_EFFORT
+        (service for service, code_points in CODE_POINTS[marking].items() if code_point in code_points),
+        Service.BEST_EFFORT,
     )

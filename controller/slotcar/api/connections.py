@@ -108,8 +108,8 @@ class Connections:
     _watch: asyncio.TimerHandle | None = None
     _log_limit: RepeatLimit = field(default_factory=lambda: RepeatLimit(most=5, within=timedelta(minutes=1)))
 
-    def protocol(self, **given: Any) -> TimedProtocol:
-        return TimedProtocol(self, **given)
+    def protocol(self, **arguments: Any) -> TimedProtocol:
+        return TimedProtocol(self, **arguments)
 
     def why_full(self, client: str) -> str:
         """Why a connection from `client` cannot be taken; empty where it can."""
@@ -151,8 +151,8 @@ class Connections:
 class TimedProtocol(H11Protocol):
     """uvicorn's HTTP/1.1 with limits of time and number. It is idle, or reads a header, or a body, or answers."""
 
-    def __init__(self, all_of_them: Connections, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, all_of_them: Connections, **arguments: Any) -> None:
+        super().__init__(**arguments)
         self._all = all_of_them
         self.address = ""
         #: Since when a header is awaited, or a body; None where neither is.

@@ -48,9 +48,9 @@ def only_known_query(request: Request) -> None:
     """
     template, operations = request.scope["route"].path, request.app.openapi()["paths"]
     operation = operations.get(template, {}).get(request.method.lower(), {})
-    known = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
-    hint = f"the parameters are {', '.join(known)}" if known else "this takes no parameters"
-    unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
+    parameters = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
+    hint = f"the parameters are {', '.join(parameters)}" if parameters else "this takes no parameters"
+    unknown = [name for name in dict.fromkeys(request.query_params) if name not in parameters]
     if unknown:
         raise InvalidInput(
             Problem("query", 0, name, "is no parameter that is known here", "", hint) for name in unknown

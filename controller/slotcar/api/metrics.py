@@ -81,8 +81,8 @@ class _Figures:
         """What is reserved at this instant of every service of a link, in each direction, and of every SLS."""
         ledger, network = self._context.broker.ledger, self._context.broker.network
         names = links_of(ledger.terms.capacities, network)
-        shown, moment = names[:MOST_LINKS], Window(now, now + MICROSECOND)
-        links, _ = ledger.ask(lambda tables: courses(tables, shown, moment, network.sls), now)
+        exported, moment = names[:MOST_LINKS], Window(now, now + MICROSECOND)
+        links, _ = ledger.ask(lambda tables: courses(tables, exported, moment, network.sls), now)
         labels = ["resource", "device"]
         name, words = "slotcar_link_{}_bits_per_second", "of a link's service, or of an SLS"
         capacity = GaugeMetricFamily(name.format("capacity"), f"All {words}", labels=labels)
@@ -95,7 +95,7 @@ class _Figures:
             free.add_metric(values, one.free_bps)
         yield from (capacity, reserved, free)
         left_out = "Links' services and SLSs of which nothing is told, as there are too many"
-        yield GaugeMetricFamily("slotcar_links_left_out", left_out, len(names) - len(shown))
+        yield GaugeMetricFamily("slotcar_links_left_out", left_out, len(names) - len(exported))
 
     def _loop(self) -> Iterator[Metric]:
         loop = self._context.loop

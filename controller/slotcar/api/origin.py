@@ -41,9 +41,9 @@ class CheckOrigin:
             stated = headers.getlist("host")
             name = host_of(stated[0]) if len(stated) == 1 else None
             if name not in self._hosts:
-                shown = stated[0][:100] if stated else "nothing"
+                text = stated[0][:100] if stated else "nothing"
                 words = (
-                    f"this is not {shown}: ask by a name of this controller; SLOTCAR_HOSTS lists those beside its own"
+                    f"this is not {text}: ask by a name of this controller; SLOTCAR_HOSTS lists those beside its own"
                 )
                 await problems.answer(Request(scope), 421, words)(scope, receive, send)
                 return

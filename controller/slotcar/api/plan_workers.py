@@ -110,16 +110,16 @@ class PlanWorkers:
     def _make(self, broker: Broker, request: PlanRequest) -> bytes:
         settings = broker.settings
         worker = self._idle.pop() if self._idle else self._start(broker)
-        kept = False
+        is_reusable = False
         try:
             answered = worker.make(request, settings.plan_timeout.total_seconds())
-            kept = answered is not None and not answered.out_of_memory
+            is_reusable = answered is not None and not answered.out_of_memory
         except _WorkerLost as error:
             raise HTTPException(
                 503, "the process that made the plan has ended, perhaps for want of memory; the log may say why"
             ) from error
         finally:
-            if kept:
+            if is_reusable:
                 self._idle.append(worker)
             else:
                 self._all.discard(worker)

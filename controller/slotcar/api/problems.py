@@ -194,8 +194,8 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
             :LONGEST_KEY
         ]
         value = detail.get("input")
-        shown = "" if value is None or isinstance(value, dict | list) else str(value)[:60]
-        wrong.append({"key": key, "message": str(detail["msg"]), "value": shown, "hint": ""})
+        value_text = "" if value is None or isinstance(value, dict | list) else str(value)[:60]
+        wrong.append({"key": key, "message": str(detail["msg"]), "value": value_text, "hint": ""})
     words = _first_of([f"{one['key'] or 'body'}: {one['message']}" for one in wrong], len(details), "; ")
     return problem(request, 422, "invalid-input", "The request is wrong", words, errors=wrong)
 

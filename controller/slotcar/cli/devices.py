@@ -167,17 +167,17 @@ def rollback(
     chosen = settings(inventory=inventory)
     network = network_of(chosen)
     pusher = pusher_for(network, chosen, None)
-    known = pusher.archive.revisions()
+    revisions = pusher.archive.revisions()
     if show:
         _list(pusher.archive, form, named_devices(network, device))
         return
     if to or reservation:
         _roll_back(pusher, network, Goal(to, device, reservation), yes)
         return
-    if not known and revision is None:
+    if not revisions and revision is None:
         raise NotPossible(f"there is no revision in {chosen.state_dir}: nothing was pushed yet")
     # Twice the same is the same: the second time it does not take back what the first one did.
-    which = revision or pusher.archive.rollback_of(known[-1]) or known[-1]
+    which = revision or pusher.archive.rollback_of(revisions[-1]) or revisions[-1]
     names = named_devices(network, device, pusher.archive.devices_of(which))
     confirm(yes, f"Roll back {which} on {', '.join(names)}?")
     progress("rolling back")

@@ -57,8 +57,8 @@ def names_of(*reservations: Mapping[str, Any] | None) -> str:
     signs = (("+", "starting"), ("~", "changing"), ("-", "ending"))
     listed = _each_once(f"{sign}{name}" for sign, kind in signs for one in some for name in one.get(kind, ()))
     listed = listed or _each_once(name for one in some for name in one.get("active", ()))
-    left = len(listed[MOST_SHOWN:]) + max((one.get("not_named", 0) for one in some), default=0)
-    return ", ".join([*listed[:MOST_SHOWN], *([f"and {left} more"] if left else [])])
+    more = len(listed[MOST_SHOWN:]) + max((one.get("not_named", 0) for one in some), default=0)
+    return ", ".join([*listed[:MOST_SHOWN], *([f"and {more} more"] if more else [])])
 
 
 def _each_once(names: Iterable[str]) -> list[str]:

@@ -211,5 +211,5 @@ def coloured_diff(lines: Iterable[str], indent: str = "    ") -> None:
     styles = {"+": "green", "-": "red", "@": "cyan"}
     console = stdout()
     for line in lines:
-        shown = hanging(indent + printable(line), len(indent) + INDENT)
-        console.print(Text(shown, style=styles.get(line[:1], "")), soft_wrap=True)
+        text = hanging(indent + printable(line), len(indent) + INDENT)
+        console.print(Text(text, style=styles.get(line[:1], "")), soft_wrap=True)

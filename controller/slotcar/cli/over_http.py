@@ -241,7 +241,7 @@ class OverHttp:
             file["together"] = read.group_documents
         return dict(self.slotcar.plan(file, set_name=set_name or default_set_name(files), owners=sorted(owners)))
 
-    def shown(self, document: Document) -> Plan:
+    def plan_of(self, document: Document) -> Plan:
         """The plan of a document, to be shown; what it cancels is asked for."""
         handles = [step["handle"] for step in document["steps"] if step["action"] == "cancel"]
         return plan_of(document, {one: entry_of(self.slotcar.reservation(one)) for one in handles})

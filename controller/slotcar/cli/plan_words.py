@@ -81,8 +81,8 @@ def _headings(plan: Plan, instants: Sequence[datetime]) -> Iterator[str]:
     yield f"at {_instant(plan, instants[0])}"
     more = [_instant(plan, at) for at in instants[1:]]
     if more:
-        shown = more if len(more) <= INSTANTS_SHOWN else [more[0], "...", more[-1]]
-        yield f"and {len(more)} more with the same changes: {', '.join(shown)}"
+        listed = more if len(more) <= INSTANTS_SHOWN else [more[0], "...", more[-1]]
+        yield f"and {len(more)} more with the same changes: {', '.join(listed)}"
 
 
 def _instant(plan: Plan, at: datetime) -> str:

@@ -122,7 +122,7 @@ def plan(
             raise Declined("--commands needs the routers' platforms: say it where the controller runs, or --offline")
         with over_http(inventory) as far:
             document = far.plan_files(files, set_name, owner or [], now())
-            new_plan = far.shown(document)
+            new_plan = far.plan_of(document)
     else:
         new_plan, network = _make(files, inventory, offline, set_name, owner or [])
         document = plan_document(new_plan)
@@ -133,8 +133,8 @@ def plan(
     if form is PlanFormat.MARKDOWN:
         sys.stdout.write(plan_markdown(new_plan, document["boundaries"]))
     else:
-        shown = partial(print_plan, new_plan, document["boundaries"], network, diff=diff, commands=commands)
-        emit(document, Format(form.value), shown)
+        print_table = partial(print_plan, new_plan, document["boundaries"], network, diff=diff, commands=commands)
+        emit(document, Format(form.value), print_table)
     if (
         form is PlanFormat.TABLE
         and not new_plan.refused
@@ -150,8 +150,8 @@ def plan(
 def _with_commands(document: dict[str, Any], new_plan: Plan, network: Network) -> dict[str, Any]:
     from slotcar.views.commands import commands_of, lapses_in
 
-    for boundary, shown in zip(new_plan.boundaries, document["boundaries"], strict=True):
-        for one, device in zip(boundary.devices, shown["devices"], strict=True):
+    for boundary, boundary_document in zip(new_plan.boundaries, document["boundaries"], strict=True):
+        for one, device in zip(boundary.devices, boundary_document["devices"], strict=True):
             device["commands"] = list(commands_of(one, network.devices[one.device]))
             device["lapses"] = [lapse._asdict() for lapse in lapses_in(device["commands"])]
     return document
@@ -216,7 +216,7 @@ def _apply_there(
         document, idle = plan_in_file(files), False
         if document is None:
             document = far.plan_files(files, set_name, owners, now())
-            idle = not _confirmed(far.shown(document), document, None, form, diff=diff, yes=yes)
+            idle = not _confirmed(far.plan_of(document), document, None, form, diff=diff, yes=yes)
         result = None if idle else far.apply_document(document)
     _show_applied(result, form)
 

@@ -118,14 +118,14 @@ def modify(
         end=parsed("--end", lambda text: parse_time(text, moment), end) if end else None,
         duration=parsed("--duration", parse_duration, duration) if duration else None,
     )
-    left = parsed("--remaining", parse_remaining_bytes, remaining) if remaining else None
-    if left is not None and change != Modification():
+    remaining_bytes = parsed("--remaining", parse_remaining_bytes, remaining) if remaining else None
+    if remaining_bytes is not None and change != Modification():
         raise typer.BadParameter("it goes with no other change", param_hint="--remaining")
     with verbs(inventory) as opened:
-        if left is None:
+        if remaining_bytes is None:
             _show(opened.modify(which, change, caller(), now(), if_version), form)
         else:
-            _show(opened.report(which, left, caller(), now(), if_version), form)
+            _show(opened.report(which, remaining_bytes, caller(), now(), if_version), form)
 
 
 def bind(

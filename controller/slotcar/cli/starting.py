@@ -118,13 +118,13 @@ def _ask(
 
 
 def _answers(question: str, check: Callable[[str], object], least: int = 0) -> Iterator[str]:
-    given = 0
+    count = 0
     while True:
         first = question if least else f"{question}; empty for none"
-        words = first if not given else "The next; empty when done"
+        words = first if not count else "The next; empty when done"
         answer = str(typer.prompt(words, default=NOTHING_MORE, show_default=False, err=True)).strip()
         if answer == NOTHING_MORE:
-            if given >= least:
+            if count >= least:
                 return
             continue
         try:
@@ -132,5 +132,5 @@ def _answers(question: str, check: Callable[[str], object], least: int = 0) -> I
         except InvalidInput as error:
             complain(str(error))
             continue
-        given += 1
+        count += 1
         yield answer

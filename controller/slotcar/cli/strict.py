@@ -26,9 +26,9 @@ class StrictCommand(TyperCommand):
         """
         if ctx.resilient_parsing:  # a shell completes what is not whole yet
             return super().parse_args(ctx, args)
-        given, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        values, _, order = self.make_parser(ctx).parse_args(args=list(args))
         for parameter in order:
-            value = given.get(parameter.name)
+            value = values.get(parameter.name)
             empty = "" in value if isinstance(value, list | tuple) else value == ""
             if empty and parameter.name not in MAY_BE_EMPTY:
                 hint = next((one for one in parameter.opts if one.startswith("--")), (parameter.name or "").upper())

@@ -33,16 +33,16 @@ Row = Sequence[str]
 
 def table_lines(columns: Sequence[Column], rows: Sequence[Row], width: int | None) -> list[str]:
     """The header and the rows; `width` in characters, None for a pipe: all of it, one line a row."""
-    kept = list(range(len(columns))) if width is None else _kept(columns, rows, width)
-    widths = {index: _longest(columns, rows, index) for index in kept}
+    indices = list(range(len(columns))) if width is None else _fitting(columns, rows, width)
+    widths = {index: _longest(columns, rows, index) for index in indices}
     if width is not None:
         _narrow(columns, rows, widths, width)
     lines = []
     for row in ([column.title for column in columns], *rows):
-        parts = {index: _wrapped(row[index], widths[index], columns[index].wraps, width) for index in kept}
+        parts = {index: _wrapped(row[index], widths[index], columns[index].wraps, width) for index in indices}
         for number in range(max(map(len, parts.values()))):
             cells = (
-                (parts[index][number] if number < len(parts[index]) else "").ljust(widths[index]) for index in kept
+                (parts[index][number] if number < len(parts[index]) else "").ljust(widths[index]) for index in indices
             )
             lines.append(GAP.join(cells).rstrip())
     return lines
@@ -53,14 +53,14 @@ def fits(columns: Sequence[Column], rows: Sequence[Row], width: int) -> bool:
     return _total(_longest(columns, rows, index) for index in range(len(columns))) <= width
 
 
-def _kept(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[int]:
-    kept = list(range(len(columns)))
+def _fitting(columns: Sequence[Column], rows: Sequence[Row], width: int) -> list[int]:
+    indices = list(range(len(columns)))
     in_turn = sorted((column.leave_out, index) for index, column in enumerate(columns) if column.leave_out is not None)
     for _, index in in_turn:
-        if _total(_least(columns, rows, one) for one in kept) <= width:
+        if _total(_least(columns, rows, one) for one in indices) <= width:
             break
-        kept.remove(index)
-    return kept
+        indices.remove(index)
+    return indices
 
 
 def _narrow(columns: Sequence[Column], rows: Sequence[Row], widths: dict[int, int], width: int) -> None:

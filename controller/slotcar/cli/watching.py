@@ -54,12 +54,12 @@ def watch(slotcar: Slotcar, interval_s: float, times: int | None = None) -> None
 
 
 def _pictures(slotcar: Slotcar, interval_s: float, times: int | None) -> Iterator[Picture]:
-    shown = 0
-    while times is None or shown < times:
-        if shown:
+    pictures = 0
+    while times is None or pictures < times:
+        if pictures:
             time.sleep(interval_s)
         yield look(slotcar)
-        shown += 1
+        pictures += 1
 
 
 def look(slotcar: Slotcar) -> Picture:
@@ -206,6 +206,6 @@ def relative(at: str, now: datetime) -> str:
     """`in 1 min 5 s`, `12 s ago`: a countdown."""
     from slotcar.units import format_duration
 
-    left = datetime.fromisoformat(at) - now
-    whole = timedelta(seconds=round(abs(left.total_seconds())))
-    return f"in {format_duration(whole)}" if left > timedelta() else f"{format_duration(whole)} ago"
+    distance = datetime.fromisoformat(at) - now
+    whole = timedelta(seconds=round(abs(distance.total_seconds())))
+    return f"in {format_duration(whole)}" if distance > timedelta() else f"{format_duration(whole)} ago"

@@ -47,10 +47,10 @@ def marking_of(device: Device) -> Marking:
     Raises:
         Unrenderable: the option is none of this platform's.
     """
-    known = facts_of(device.platform).markings
+    markings = facts_of(device.platform).markings
     chosen = options_of(device, PlatformOptions).marking
     if chosen is None:
-        return known[0]
-    if chosen not in known:
-        raise Unrenderable(f"{device.name}: slotcar_options.marking is {chosen}; known are {', '.join(known)}")
+        return markings[0]
+    if chosen not in markings:
+        raise Unrenderable(f"{device.name}: slotcar_options.marking is {chosen}; known are {', '.join(markings)}")
     return Marking(chosen)

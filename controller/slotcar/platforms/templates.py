@@ -46,9 +46,9 @@ class Family:
         try:
             text = self._template(kind).render(attributes)
         except UndefinedError as problem:
-            given = ", ".join(sorted(attributes))
+            names = ", ".join(sorted(attributes))
             raise LookupError(
-                f"template {self.directory / kind}.j2: {problem.message}; it is given: {given}"
+                f"template {self.directory / kind}.j2: {problem.message}; it is given: {names}"
             ) from problem
         return tuple(line.rstrip() for line in text.splitlines() if line.strip())
 

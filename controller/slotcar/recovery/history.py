@@ -83,14 +83,14 @@ class History:
                 f"by the archive no router carries {reservation.name} any more: revision {removal} took it away; say with"
                 " --to where its routers are to go"
             )
-        came = min(self.of[name][place][0] for name, place in carriers.items())
+        first = min(self.of[name][place][0] for name, place in carriers.items())
         targets = {
             name: Before(self.of[name][place - 1][0]) if place else Before(self.of[name][0][0], first=True)
             for name, place in carriers.items()
         }
         for name in reservation.devices:
             revisions = self.of.get(name, ())
-            if name not in carriers and revisions and revisions[-1][0] < came:
+            if name not in carriers and revisions and revisions[-1][0] < first:
                 targets[name] = Before(revisions[-1][0])
         return targets
 

@@ -217,11 +217,11 @@ def revisions_document(archive: Archive) -> list[dict[str, Any]]:
     for revision in archive.revisions():
         configured = archive.reservations_of(revision)
         after = {device: {one.name for one in some} for device, some in configured.items()}
-        came = sorted({name for device in after for name in after[device] - before.get(device, set())})
-        went = sorted({name for device in after for name in before.get(device, set()) - after[device]})
+        added = sorted({name for device in after for name in after[device] - before.get(device, set())})
+        removed = sorted({name for device in after for name in before.get(device, set()) - after[device]})
         before |= after
         taken_back = archive.rollback_of(revision)
-        words = [f"{', '.join(names)} {verb}" for verb, names in (("came", came), ("went", went)) if names]
+        words = [f"{', '.join(names)} {verb}" for verb, names in (("came", added), ("went", removed)) if names]
         at = datetime.strptime(revision.partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC, microsecond=0)
         documents.append(
             {

@@ -45,25 +45,25 @@ class Announcing:
             if entry.reservation.share is None or entry.state is not State.COMMITTED:
                 continue
             live.add(entry.number)
-            known = self.announced.get(entry.number, [])
-            changes = news(entry, known, now, until)
+            earlier = self.announced.get(entry.number, [])
+            changes = news(entry, earlier, now, until)
             for at, (forward_bps, reverse_bps) in changes:
                 details = {"at": at.isoformat(), "forward_bps": forward_bps, "reverse_bps": reverse_bps}
                 self.ledger.append_event(KIND, now, handle=entry.handle, details=details)
-            self.announced[entry.number] = _together(known, changes, now)
+            self.announced[entry.number] = _together(earlier, changes, now)
         for number in self.announced.keys() - live:
             del self.announced[number]
 
 
 def news(
-    entry: Entry, known: Sequence[tuple[datetime, Rates]], now: datetime, until: datetime
+    entry: Entry, earlier: Sequence[tuple[datetime, Rates]], now: datetime, until: datetime
 ) -> list[tuple[datetime, Rates]]:
     """The rates to announce to the owner: the instants in `[now, until]` from which another rate holds than it believes."""
-    instants = {now, *(at for at, _ in known), *(instant for slot in entry.reservation.slots for instant in slot)}
+    instants = {now, *(at for at, _ in earlier), *(instant for slot in entry.reservation.slots for instant in slot)}
     changes: list[tuple[datetime, Rates]] = []
     for at in sorted(instant for instant in instants if now <= instant <= until):
         rates = _rates_at(entry, at)
-        if rates != _believed([*known, *changes], at):
+        if rates != _believed([*earlier, *changes], at):
             changes.append((at, rates))
     return changes
 
@@ -72,17 +72,17 @@ def _rates_at(entry: Entry, at: datetime) -> Rates:
     return next((one.slot.rates for one in active_at((entry,), at)), CLOSED)
 
 
-def _believed(known: Sequence[tuple[datetime, Rates]], at: datetime) -> Rates:
+def _believed(earlier: Sequence[tuple[datetime, Rates]], at: datetime) -> Rates:
     """The rates that were announced for the latest instant until `at`; of two announcements for one instant, the last."""
     return max(
-        ((since, place, rates) for place, (since, rates) in enumerate(known) if since <= at),
+        ((since, place, rates) for place, (since, rates) in enumerate(earlier) if since <= at),
         default=(at, 0, CLOSED),
     )[2]
 
 
 def _together(
-    known: Sequence[tuple[datetime, Rates]], changes: Sequence[tuple[datetime, Rates]], now: datetime
+    earlier: Sequence[tuple[datetime, Rates]], changes: Sequence[tuple[datetime, Rates]], now: datetime
 ) -> list[tuple[datetime, Rates]]:
     """The rates that the owner believes from `now` on: known ones and announced ones together."""
-    announced = {at: rates for at, rates in [*known, *changes] if at > now}
-    return [(now, _believed([*known, *changes], now)), *sorted(announced.items())]
+    announced = {at: rates for at, rates in [*earlier, *changes] if at > now}
+    return [(now, _believed([*earlier, *changes], now)), *sorted(announced.items())]

@@ -106,19 +106,19 @@ class Archive:
         try:
             program = good.program()
             first = program.ids.index(armed)
-            left = [good.lines(after_steps(first + steps)) for steps in range(1, len(program.ids) - first)]
+            remaining = [good.lines(after_steps(first + steps)) for steps in range(1, len(program.ids) - first)]
         except (FolderUnreadable, ValueError):
             return
-        folder.write_replaced(ReplacedProgram(program.instants[first:], program.ids[first:]), left)
+        folder.write_replaced(ReplacedProgram(program.instants[first:], program.ids[first:]), remaining)
 
     def _write_ends(self, folder: DeviceFolder, part: DeviceRevision) -> None:
         """When the slots end that are open after the revision, and those that were before it, as far as that is known."""
         after = tuple(one.lines for one in part.ends.configurations)
         before = part.change.before.lines
         nothing_reserved = after[-1] if after else part.change.after.lines
-        known = SlotEnds() if before in ((), nothing_reserved) else ends_to_come(self._good(folder.name), before)
+        coming = SlotEnds() if before in ((), nothing_reserved) else ends_to_come(self._good(folder.name), before)
         instants = tuple(instant.timestamp() for instant in part.ends.instants)
-        folder.write_ends({AFTER: SlotEnds(instants, after), BEFORE: known})
+        folder.write_ends({AFTER: SlotEnds(instants, after), BEFORE: coming})
 
     def clocks_of(self, revision: Revision) -> dict[str, int]:
         """How far devices' clocks were ahead of this machine's when the revision was activated, in microseconds."""
@@ -236,12 +236,12 @@ class Archive:
             file_at(folder, file, now_s)
             instants = folder.slot_ends(file) or ()
         passed = sum(instant <= now_s for instant in instants)
-        left = [
+        configurations = [
             self.configuration(revision, device, after_ends(file, number)) if number else whole
             for number in range(passed, len(instants) + 1)
         ]
         times = tuple(datetime.fromtimestamp(instant, UTC) for instant in instants[passed:])
-        return left[0], Program(times, tuple(left[1:]), left[0].lines)
+        return configurations[0], Program(times, tuple(configurations[1:]), configurations[0].lines)
 
     def forget(self, revision: str) -> bool:
         """Takes a revision away, whole; false where there is none.
@@ -268,8 +268,8 @@ class Archive:
         """
         folder = self.folder(revision)
         if not folder.is_dir():
-            known = self.revisions()
-            hint = f"the latest is {known[-1]}" if known else "nothing was pushed yet"
+            revisions = self.revisions()
+            hint = f"the latest is {revisions[-1]}" if revisions else "nothing was pushed yet"
             raise InvalidInput([Problem(str(folder), 0, "", "there is no such revision", revision, hint)])
         return {
             entry.name: DeviceFolder(entry).device()

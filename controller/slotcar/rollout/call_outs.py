@@ -46,9 +46,9 @@ class CallOutTransport(Transport):
     async def change(self, lines: Sequence[str]) -> None:
         await self._run(self._change, lines)
 
-    async def _run(self, what: Any, *given: Any) -> Any:
+    async def _run(self, what: Any, *arguments: Any) -> Any:
         try:
-            return await asyncio.to_thread(what, *given)
+            return await asyncio.to_thread(what, *arguments)
         except ManagerError as error:
             raise DeviceError(f"{self._place.name}: {error}") from error
         except OSError as error:

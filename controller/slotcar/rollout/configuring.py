@@ -15,7 +15,7 @@ from slotcar.timeline import Active
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Answer:
     """The configurations of one set of reservations and SLSs; never changed."""
 
     active: Mapping[int, Active]
@@ -56,7 +56,7 @@ class Configuring:
     """
 
     network: Network
-    _known: _Known | None = None
+    _last_answer: _Answer | None = None
     _rendering: Rendering = field(init=False)
 
     def __post_init__(self) -> None:
@@ -64,18 +64,18 @@ class Configuring:
 
     def __call__(self, active: Sequence[Active], at: datetime) -> tuple[dict[str, Configuration], dict[str, str]]:
         """Each device's configuration, and for those without one the reason."""
-        known = self._known
+        last = self._last_answer
         by_number = {one.entry.number: one for one in active}
-        if known is None:
+        if last is None:
             configurations, unrenderable = self._rendering(intents_at(active, self.network, at))
         else:
-            touched = touched_devices(known.active, by_number) | devices_of_slss_between(self.network, known.at, at)
+            touched = touched_devices(last.active, by_number) | devices_of_slss_between(self.network, last.at, at)
             concerned = [one for one in active if touched & one.entry.devices] if touched else []
             intents = intents_at(concerned, self.network, at, touched)
             new, newly = self._rendering(intents)
-            configurations = {name: one for name, one in known.configurations.items() if name not in intents} | new
-            unrenderable = {name: why for name, why in known.unrenderable.items() if name not in intents} | newly
-        self._known = _Known(by_number, at, configurations, unrenderable)
+            configurations = {name: one for name, one in last.configurations.items() if name not in intents} | new
+            unrenderable = {name: why for name, why in last.unrenderable.items() if name not in intents} | newly
+        self._last_answer = _Answer(by_number, at, configurations, unrenderable)
         return dict(sorted(configurations.items())), dict(sorted(unrenderable.items()))
 
 

@@ -168,10 +168,10 @@ class DeviceFolder:
 
     def write_ends(self, ends: Mapping[str, SlotEnds | None]) -> None:
         """Writes the ends of `AFTER` and of `BEFORE`; None where they are not known."""
-        for side, known in ends.items():
-            left = known.left if known else ()
-            self.write_lines({after_ends(side, number): lines for number, lines in enumerate(left, 1)})
-        instants = {_key(side): known.instants if known else None for side, known in ends.items()}
+        for side, one in ends.items():
+            remaining = one.left if one else ()
+            self.write_lines({after_ends(side, number): lines for number, lines in enumerate(remaining, 1)})
+        instants = {_key(side): one.instants if one else None for side, one in ends.items()}
         self._write(ENDS, json.dumps(instants))
 
     def write_lines(self, files: Mapping[str, Iterable[str]]) -> None:

@@ -104,9 +104,9 @@ def _ends(active: Sequence[Active]) -> list[Coming]:
 
 def _until(deadline: datetime, steps: Sequence[_Due], now: Configuration, baseline: Configuration) -> list[_Due]:
     """The steps before the deadline, and then the baseline where they do not lead to it."""
-    kept = [step for step in steps if step.at < deadline]
-    last = kept[-1].configuration if kept else now
-    return kept if last.lines == baseline.lines else [*kept, _Due(deadline, deadline, baseline)]
+    earlier = [step for step in steps if step.at < deadline]
+    last = earlier[-1].configuration if earlier else now
+    return earlier if last.lines == baseline.lines else [*earlier, _Due(deadline, deadline, baseline)]
 
 
 def _program(steps: Sequence[_Due], initial: Configuration) -> Program:

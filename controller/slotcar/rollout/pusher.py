@@ -241,9 +241,9 @@ class Pusher:
         if revisions:  # a push that waited for its boundary has that one's time
             latest = datetime.strptime(revisions[-1].partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC)
             now = max(now, latest + timedelta(microseconds=1))
-        kept = Revision(revision_id(now, parts), now, parts, acted=True)
-        self.archive.keep_rollback(kept, revision)
-        return kept
+        rollback = Revision(revision_id(now, parts), now, parts, acted=True)
+        self.archive.keep_rollback(rollback, revision)
+        return rollback
 
     def _run(
         self,

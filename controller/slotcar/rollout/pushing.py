@@ -260,11 +260,11 @@ class Pushing:
             self._observer.record_seen(unknown - {*result.changed, *result.rearmed}, at)
         return Attempt.DONE
 
-    def _push(self, targets: Mapping[str, Wanted], *given: Any, **named: Any) -> PushResult:
+    def _push(self, targets: Mapping[str, Wanted], *arguments: Any, **named: Any) -> PushResult:
         """As the pusher does, and has the status tell of it: what these devices tell of changes meanwhile is its own."""
         before, result = self.status.begin_push(targets, self.monotonic()), None
         try:
-            result = self.pusher.push(targets, *given, **named)
+            result = self.pusher.push(targets, *arguments, **named)
             return result
         finally:
             touched = {*result.changed, *result.rearmed} if result else None

@@ -47,8 +47,8 @@ def reservations_of_push(
         *(end for end in _instants(one.end for one in ending) if end <= at),
     ]
     document: dict[str, Any] = {kind: names[:MOST_NAMED] for kind, names in named.items() if names}
-    if left := sum(len(names[MOST_NAMED:]) for names in named.values()):
-        document["not_named"] = left
+    if not_named := sum(len(names[MOST_NAMED:]) for names in named.values()):
+        document["not_named"] = not_named
     if instants:
         document["boundary"] = max(instants).astimezone(UTC).isoformat()
     return document

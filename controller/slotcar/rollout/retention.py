@@ -31,10 +31,10 @@ def dispensable(history: History) -> list[str]:
         last, handles = revisions[-1]
         needed.add(last)
         for handle in handles:
-            came = len(revisions) - 1
-            while came and handle in revisions[came - 1][1]:
-                came -= 1
-            needed |= {revision for revision, _ in revisions[max(0, came - 1) : came + 1]}
+            first = len(revisions) - 1
+            while first and handle in revisions[first - 1][1]:
+                first -= 1
+            needed |= {revision for revision, _ in revisions[max(0, first - 1) : first + 1]}
     return sorted(old - needed)
 
 
@@ -52,8 +52,8 @@ class Retention:
         self._looked_at = now
         try:
             before = f"{(now - self.keep).astimezone(UTC):{STAMP}}"
-            known = set(self.archive.revisions())
-            failed = [one for one in self.archive.revisions(taken_back=True) if one < before and one not in known]
+            good = set(self.archive.revisions())
+            failed = [one for one in self.archive.revisions(taken_back=True) if one < before and one not in good]
             if forgotten := [one for one in dispensable(self._history(before)) + failed if self.archive.forget(one)]:
                 log.info("old revisions forgotten", count=len(forgotten), until=max(forgotten))
         except (InvalidInput, OSError, ValueError) as error:

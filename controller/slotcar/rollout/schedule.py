@@ -177,8 +177,8 @@ def _postponed(
 ) -> tuple[datetime | None, datetime | None]:
     """When to push instead, where it would meet the devices' own step at a boundary; and since when that is put off."""
     later = None
-    if coming and (left := coming[0] - now) <= (_quiet(pace, progress) if coming[0] in progress.armed else IMMINENT):
-        later = now + left + SETTLE
+    if coming and (wait := coming[0] - now) <= (_quiet(pace, progress) if coming[0] in progress.armed else IMMINENT):
+        later = now + wait + SETTLE
     elif acting := [instant for instant in progress.armed if timedelta() <= now - instant < SETTLE]:
         later = acting[-1] + SETTLE
     since = (progress.postponed_since or now) if later else None

@@ -47,10 +47,10 @@ def ends_to_come(folder: DeviceFolder, lines: Sequence[str]) -> SlotEnds | None:
             ends = folder.slot_ends(side)
             if ends is None:
                 continue
-            known = tuple(folder.lines(after_ends(side, number)) for number in range(len(ends) + 1))
+            configurations = tuple(folder.lines(after_ends(side, number)) for number in range(len(ends) + 1))
         except FolderUnreadable:
             continue
-        if tuple(lines) in known:
-            first = known.index(tuple(lines))
-            return SlotEnds(ends[first:], known[first + 1 :])
+        if tuple(lines) in configurations:
+            first = configurations.index(tuple(lines))
+            return SlotEnds(ends[first:], configurations[first + 1 :])
     return None

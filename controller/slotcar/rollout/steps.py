@@ -245,8 +245,8 @@ async def _restore(transport: Transport, order: Order) -> Outcome:
     outcome.ended = time.time()
     outputs = (await _ask(transport, order)).outputs
     restored = transport.file_restored(order, file, outputs)
-    if restored is not None and not (left := compare(folder, restored, outputs)).equal:
-        raise DeviceError(f"{folder.name}: it still differs:\n{left.difference}")
+    if restored is not None and not (comparison := compare(folder, restored, outputs)).equal:
+        raise DeviceError(f"{folder.name}: it still differs:\n{comparison.difference}")
     outcome.changed |= await transport.end_restore()
     return outcome
 

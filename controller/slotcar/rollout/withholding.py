@@ -55,17 +55,17 @@ class Withholding:
         What was active on all devices of its path before stays: the device that is set aside has it still, and its program
         ends it. Where a slot begins before `soon`, its policy is followed and recorded; until then it only waits.
         """
-        kept = []
+        chosen = []
         for one in active:
             stuck = sorted(one.entry.devices & set(waiting)) if waiting else []
             if one.entry.handle in self.active_everywhere:
-                kept.append(one)
+                chosen.append(one)
             elif not stuck:
                 self._release(one.entry.handle, now)
-                kept.append(one)
+                chosen.append(one)
             elif self._despite(one, stuck, now, begins_soon=one.window.start <= soon):
-                kept.append(one)
-        return tuple(kept)
+                chosen.append(one)
+        return tuple(chosen)
 
     def _despite(self, one: Active, stuck: list[str], now: datetime, *, begins_soon: bool) -> bool:
         """Whether it is active on the other devices all the same."""

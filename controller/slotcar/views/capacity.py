@@ -101,8 +101,8 @@ def courses(
     start_us = max(window.start_us, tables.floor_us)
     if start_us >= window.end_us:
         return ()
-    kept = Window.of_us(start_us, window.end_us)
-    return tuple(_course(tables, name, kept, agreements) for name in names)
+    whole = Window.of_us(start_us, window.end_us)
+    return tuple(_course(tables, name, whole, agreements) for name in names)
 
 
 def _course(tables: SlotTables, name: ResourceId, window: Window, agreements: Mapping[str, Sls]) -> Course:

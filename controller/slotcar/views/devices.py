@@ -26,16 +26,16 @@ def named_devices(
     Raises:
         NoSuchDevice: no name, an empty one, one that the inventory has not, or one that is not `among`.
     """
-    known = set(network.devices if among is None else among)
+    devices = set(network.devices if among is None else among)
     if names is None:
-        return tuple(sorted(known))
+        return tuple(sorted(devices))
     if not names or not all(names):
         raise NoSuchDevice(f"a device without a name was asked for; {nearest('', sorted(network.devices))}")
     if unknown := sorted(set(names) - set(network.devices)):
         hint = nearest(unknown[0], sorted(network.devices))
         raise NoSuchDevice(f"the inventory has no managed device {', '.join(unknown)}; {hint}")
-    if others := sorted(set(names) - known):
+    if others := sorted(set(names) - devices):
         raise NoSuchDevice(
-            f"{', '.join(others)} is not one of those that this is about; {nearest(others[0], sorted(known))}"
+            f"{', '.join(others)} is not one of those that this is about; {nearest(others[0], sorted(devices))}"
         )
     return tuple(sorted(set(names)))

@@ -122,11 +122,11 @@ def _endpoint(end: dict[str, Any]) -> str:
 
 
 def _slots(slots: list[dict[str, Any]]) -> str:
-    shown = [
+    listed = [
         f"{_both_ways(one['forward_bps'], one['reverse_bps'])} from {one['start']}" for one in slots[:SLOTS_SHOWN]
     ]
     more = [f"{len(slots) - SLOTS_SHOWN} more"] if len(slots) > SLOTS_SHOWN else []
-    return f"{', '.join(shown + more)}, until {slots[-1]['end']}"
+    return f"{', '.join(listed + more)}, until {slots[-1]['end']}"
 
 
 def _windows(windows: list[dict[str, str]]) -> str:

@@ -24,27 +24,27 @@ def revisions_page(archive: Archive, before: str | None, limit: int) -> tuple[li
         InvalidInput: a file of the archive is broken.
     """
     older = [name for name in archive.revisions() if before is None or name < before]
-    shown, rest = older[-limit:], older[:-limit]
+    page, rest = older[-limit:], older[:-limit]
     after = _ReservationsAfter(archive)
     documents = []
-    for place in range(len(older) - 1, len(older) - len(shown) - 1, -1):
+    for place in range(len(older) - 1, len(older) - len(page) - 1, -1):
         name = older[place]
         now = after.of(name)
         before_push = {device: after.last(device, older[max(0, place - LOOK_BACK) : place]) for device in now}
-        came = {one for device in now for one in now[device] - before_push[device]}
-        went = {one for device in now for one in before_push[device] - now[device]}
+        added = {one for device in now for one in now[device] - before_push[device]}
+        removed = {one for device in now for one in before_push[device] - now[device]}
         at = datetime.strptime(name.partition("Z")[0] + "Z", STAMP).replace(tzinfo=UTC, microsecond=0)
         documents.append(
             {
                 "revision": name,
                 "at": iso(at),
                 "devices": sorted(now),
-                "came": sorted(came),
-                "went": sorted(went),
+                "came": sorted(added),
+                "went": sorted(removed),
                 "rollback_of": archive.rollback_of(name),
             }
         )
-    return documents, shown[0] if rest and shown else None
+    return documents, page[0] if rest and page else None
 
 
 class _ReservationsAfter:

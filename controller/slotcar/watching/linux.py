@@ -133,20 +133,20 @@ class _Output:
                 self._listener.ended.wait(PACE_S)
 
     def _take(self, stream: IO[bytes], selector: selectors.BaseSelector) -> None:
-        came = os.read(stream.fileno(), LONGEST_LINE)
-        if not came:
+        data = os.read(stream.fileno(), LONGEST_LINE)
+        if not data:
             selector.unregister(stream)
             if stream is self._process.stdout:
                 raise WatchBroken(self._last_words(selector))
         elif stream is self._process.stdout:
-            *lines, self._rest = (self._rest + came).split(b"\n")
+            *lines, self._rest = (self._rest + data).split(b"\n")
             for line in lines:
                 self._line(line.decode("utf-8", "replace"))
             if len(self._rest) > LONGEST_LINE:
                 raise WatchBroken("it prints what tc monitor does not print")
         else:
-            self._errors = (self._errors + came)[-_LAST_WORDS:]
-            if _OVERFLOW in came:
+            self._errors = (self._errors + data)[-_LAST_WORDS:]
+            if _OVERFLOW in data:
                 self._listener.changed("more changed than its kernel could tell")
 
     def _line(self, line: str) -> None:
@@ -159,9 +159,9 @@ class _Output:
 
     def _last_words(self, selector: selectors.BaseSelector) -> str:
         while selector.get_map() and selector.select(_LOOK_S):
-            came = os.read(self._process.stderr.fileno(), LONGEST_LINE)  # type: ignore[union-attr]
-            self._errors = (self._errors + came)[-_LAST_WORDS:]
-            if not came:
+            data = os.read(self._process.stderr.fileno(), LONGEST_LINE)  # type: ignore[union-attr]
+            self._errors = (self._errors + data)[-_LAST_WORDS:]
+            if not data:
                 break
         error_lines = self._errors.decode("utf-8", "replace").strip().splitlines()
         return printable(error_lines[-1].strip()) if error_lines else "the connection ended"

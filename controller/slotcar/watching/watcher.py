@@ -240,7 +240,9 @@ class Watcher:
         if not due:
             return
         self.status.checks.update(list(due))
-        shown = [f"{name}: {what}" for name, what in sorted(due.items())]
-        words = "; ".join(shown[:MOST_SHOWN]) + (f"; and {len(shown) - MOST_SHOWN} more" if shown[MOST_SHOWN:] else "")
+        sentences = [f"{name}: {what}" for name, what in sorted(due.items())]
+        words = "; ".join(sentences[:MOST_SHOWN]) + (
+            f"; and {len(sentences) - MOST_SHOWN} more" if sentences[MOST_SHOWN:] else ""
+        )
         log.info("devices reported changes", devices=due)
         ask_check(self.ledger, sorted(due), ACTOR, self.clock(), message=f"told of a change: {words}")

@@ -63,8 +63,8 @@ def _still(context: Context, caller: Caller) -> bool:
     if caller == LOCAL:
         return True
     try:
-        known = any(one.name == caller.name for one in context.tokens.tokens())
-        return known and (caller.expires_at is None or datetime.now(UTC) < caller.expires_at)
+        is_known = any(one.name == caller.name for one in context.tokens.tokens())
+        return is_known and (caller.expires_at is None or datetime.now(UTC) < caller.expires_at)
     except InvalidInput:  # whom to trust is not known: nobody
         return False
 

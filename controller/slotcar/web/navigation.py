@@ -32,8 +32,8 @@ _LAST = (("/usage", "Use", "u"), ("/log", "Log", "o"), ("/account", "Account", "
 
 def links_for(caller: Caller, path: str) -> tuple[Link, ...]:
     """The links of the pages for the caller's role; `here` is the link whose page `path` belongs to."""
-    shown = (*_EVERYBODY, *(() if caller.role is Role.REQUESTER else _WITH_OVERVIEW), *_LAST)
+    links = (*_EVERYBODY, *(() if caller.role is Role.REQUESTER else _WITH_OVERVIEW), *_LAST)
     return tuple(
         Link(address, words, key, path == address or (address != "/" and path.startswith(f"{address}/")))
-        for address, words, key in shown
+        for address, words, key in links
     )

@@ -157,14 +157,14 @@ def _is_part(request: Request) -> bool:
 
 
 def _response(answer: Answer, request: Request, visit: Visit | None, clock: Clock) -> Response:
-    kept = {"Cache-Control": "no-store", "Vary": "HX-Request, Cookie"}
+    headers = {"Cache-Control": "no-store", "Vary": "HX-Request, Cookie"}
     if isinstance(answer, Data):
         if answer.file_name:
-            kept["Content-Disposition"] = f'attachment; filename="{answer.file_name}"'
+            headers["Content-Disposition"] = f'attachment; filename="{answer.file_name}"'
         body = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
-        return Response(body, media_type=answer.media_type, headers=kept)
+        return Response(body, media_type=answer.media_type, headers=headers)
     if isinstance(answer, Moved):
-        moved = _moved(answer, request, kept)
+        moved = _moved(answer, request, headers)
         if answer.cookie is not None:
             _keep_cookie(moved, request, answer.cookie)
         return moved
@@ -172,13 +172,13 @@ def _response(answer: Answer, request: Request, visit: Visit | None, clock: Cloc
     template = answer.template
     if answer.heading and not _is_part(request):
         template, model = "wrapped.html", {**model, "heading": answer.heading, "part_template": template}
-    return HTMLResponse(render(template, model), answer.status, headers=kept)
+    return HTMLResponse(render(template, model), answer.status, headers=headers)
 
 
-def _moved(answer: Moved, request: Request, kept: dict[str, str]) -> Response:
+def _moved(answer: Moved, request: Request, headers: dict[str, str]) -> Response:
     if _is_part(request):
-        return Response(status_code=204, headers=kept | {"HX-Redirect": answer.to})
-    return RedirectResponse(answer.to, 303, headers=kept)
+        return Response(status_code=204, headers=headers | {"HX-Redirect": answer.to})
+    return RedirectResponse(answer.to, 303, headers=headers)
 
 
 def _keep_cookie(response: Response, request: Request, session_id: str) -> None:

@@ -118,9 +118,9 @@ def _policy(old_classes: Sequence[PolicyClass], wanted: Sequence[PolicyClass], t
         lines += _class((), replace(old[name], name=twin))
     lines += [f"no class {name}" for name in reversed(list(twins))]
     for one in wanted:
-        kept = None if one.name in twins else old.get(one.name)
-        if kept != one:
-            lines += _class(body(kept) if kept else (), one)
+        old_class = None if one.name in twins else old.get(one.name)
+        if old_class != one:
+            lines += _class(body(old_class) if old_class else (), one)
     removed = [*reversed([*twins.values()]), *(name for name in old if name not in names and name not in twins)]
     return [*lines, *(f"no class {name}" for name in removed)]
 
@@ -150,11 +150,11 @@ def _moved(old_classes: Sequence[PolicyClass], wanted: Sequence[PolicyClass], be
     places = {one.name: (rank(one, before), by_number(one.name)) for one in old_classes}
     places |= {one.name: (rank(one, after), by_number(one.name)) for one in wanted}
     names = [one.name for one in wanted]
-    kept = [one.name for one in old_classes if one.name in names]
+    staying = [one.name for one in old_classes if one.name in names]
     moved = {
         name
-        for place, name in enumerate(kept)
-        if any(places[other] < places[name] and overlap(name, other, after) for other in kept[place + 1 :])
+        for place, name in enumerate(staying)
+        if any(places[other] < places[name] and overlap(name, other, after) for other in staying[place + 1 :])
     }
     while True:
         stay = [one.name for one in old_classes if one.name not in moved]

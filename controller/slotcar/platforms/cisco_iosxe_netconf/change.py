@@ -30,12 +30,12 @@ def edit(before: Node | None, after: Node | None) -> tuple[str, ...]:
 
 def _differing(old: Node, new: Node) -> list[Node]:
     """A shared or opened element, with what differs in it; nothing where nothing does."""
-    known = {_identity(one): one for one in old.children}
+    old_children = {_identity(one): one for one in old.children}
     wanted = {_identity(one) for one in new.children}
     children = [_removed(one) for one in old.children if _identity(one) not in wanted]
     for one in new.children:
         if not _is_key(one, new):
-            children += _entry(known.get(_identity(one)), one)
+            children += _entry(old_children.get(_identity(one)), one)
     return [new.holding([*(one for one in new.children if _is_key(one, new)), *children])] if children else []
 
 

@@ -54,13 +54,13 @@ def flow_numbers(flows: Iterable[EdgeFlow], acls: range, device: str, platform: 
         raise Unrenderable(
             f"{device}: {len(numbers)} flows at once, and {platform} has the {FLOW_ACLS} lists from {acls[0]} on"
         )
-    taken: set[int] = set()
+    used: set[int] = set()
     acl_of: dict[int, int] = {}
     for number in numbers:
         place = number % FLOW_ACLS
-        while place in taken:
+        while place in used:
             place = (place + 1) % FLOW_ACLS
-        taken.add(place)
+        used.add(place)
         acl_of[number] = acls[place]
     return acl_of
 

@@ -186,8 +186,8 @@ def policy_class(node: Node, *, pfc: bool = False) -> PolicyClass:
             other += [] if line.startswith("police ") else [f" {one.line}" for one in child.children]
         else:
             other += [line, *(f" {one.line}" for one in child.children)]
-    random_detect, left = _random_detect(detection)
-    return PolicyClass(**values, random_detect=random_detect, other=(*left, *other))
+    random_detect, unread = _random_detect(detection)
+    return PolicyClass(**values, random_detect=random_detect, other=(*unread, *other))
 
 
 #: Lines of a class with one number, and those without, by what they say.

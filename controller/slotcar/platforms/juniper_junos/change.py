@@ -25,13 +25,13 @@ def edit(before: Node | None, after: Node | None) -> tuple[str, ...]:
 
 def _differing(old: Node, new: Node, path: Path) -> list[Node]:
     """An element with what differs in it; nothing where nothing does."""
-    known = {identity(one): one for one in old.children}
+    old_children = {identity(one): one for one in old.children}
     wanted = {identity(one) for one in new.children}
     keys = [one for one in new.children if is_key(one)]
     children = [_removed(one, (*path, one.name)) for one in old.children if identity(one) not in wanted]
     for one in new.children:
         if not is_key(one):
-            children += _entry(known.get(identity(one)), one, (*path, one.name))
+            children += _entry(old_children.get(identity(one)), one, (*path, one.name))
     return [new.holding((*keys, *children))] if children else []
 
 

@@ -99,8 +99,8 @@ def _spaced(node: Node) -> Node:
 
 def _without_comments(node: Node) -> Node:
     """The element without the comments that Junos adds in namespaces of its own (`junos:comment`)."""
-    kept = (one for one in node.children if not one.space.startswith("http://xml.juniper.net/junos/"))
-    return node.holding(map(_without_comments, kept))
+    children = (one for one in node.children if not one.space.startswith("http://xml.juniper.net/junos/"))
+    return node.holding(map(_without_comments, children))
 
 
 def owned_part(root: Node | None) -> Node | None:

@@ -45,11 +45,11 @@ class CommandLine:
             Unreachable: no connection, another host key, or refused.
         """
         login = self._login
-        known = str(login.known_hosts) if login.known_hosts else ()
+        known_hosts = str(login.known_hosts) if login.known_hosts else ()
         try:
             async with asyncio.timeout(login.answer_s):
                 self._connection = await asyncssh.connect(
-                    login.host, login.port, username=login.user, password=login.password, known_hosts=known or (),
+                    login.host, login.port, username=login.user, password=login.password, known_hosts=known_hosts or (),
                     client_keys=[str(login.key_file)] if login.key_file else None, agent_path=None, config=None,
                     preferred_auth="publickey,keyboard-interactive,password", keepalive_interval=15,
                     encryption_algs=_CIPHERS,

@@ -71,7 +71,7 @@ class EventManager:
         runs = PREFIX in await self._command_line.ask(eem.ACTIVE)
         after = await self._registered()
         same = running is None or eem.Registered.of(running).names == after.names
-        return same and not runs and not any(-JUST_S < left <= 0 for left in self._left(after.applets))
+        return same and not runs and not any(-JUST_S < left <= 0 for left in self._seconds_until(after.applets))
 
     async def stage(self, folder: DeviceFolder) -> None:
         """Puts the steps' files on the router, and how far its clock is off beside the folder's other files. Nothing is
@@ -216,7 +216,7 @@ class EventManager:
     def _past(self, some: Sequence[Applet]) -> int:
         return sum(one.at <= self._now() for one in some)
 
-    def _left(self, some: Sequence[eem.Armed]) -> list[float]:
+    def _seconds_until(self, some: Sequence[eem.Armed]) -> list[float]:
         return [one.at - self._now() for one in some if one.at is not None]
 
     def _must_be(self, have: str, staged: StagedProgram) -> None:
@@ -227,7 +227,7 @@ class EventManager:
             )
 
     def _must_have_time(self, registered: eem.Registered, applets: Sequence[Applet], *, changes: bool) -> None:
-        if any(-JUST_S < left < NEAR_S for left in self._left(registered.applets)):
+        if any(-JUST_S < left < NEAR_S for left in self._seconds_until(registered.applets)):
             raise DeviceError(f"{self._name}: it is about to act by itself; {STALE}")
         if changes and applets and applets[0].at - self._now() < NEAR_S:
             raise DeviceError(f"{self._name}: this change was for the time before a boundary that has passed; {STALE}")
@@ -262,14 +262,14 @@ class EventManager:
         """The armed program, so that it can be armed again; empty where a part of it is missing."""
         if registered.id in (NO_PROGRAM, eem.INCOMPLETE):
             return ()
-        kept = []
+        applets = []
         for one in registered.applets:
             text = await self._files.read(f"{one.name}.cfg")
             if one.at is None or not text:
                 return ()
             lines = text.splitlines()[1:-1]  # without the frame of `text_of`
-            kept.append(Applet(one.name, one.program, one.at, tuple(lines)))
-        return tuple(kept)
+            applets.append(Applet(one.name, one.program, one.at, tuple(lines)))
+        return tuple(applets)
 
     async def _add(self, registered: eem.Registered, wanted: Sequence[Applet]) -> None:
         """Registers those that are missing; none of them where one is refused. An applet's name says all that it does."""

@@ -133,16 +133,16 @@ class LinuxTransport(Transport):
 
     def _restore_command(self, restore: _Restore) -> str:
         """The command that takes the lines of the change on its standard input."""
-        folder, taken = restore.order.folder, str(restore.taken)
+        folder, steps_done = restore.order.folder, str(restore.taken)
         place, revision = remote_dir(folder.name), folder.program().name
         if restore.order.target == AFTER:
             if not self._is_there(f"-d {place}/{revision}"):
                 self._do("sh -s", "staging", folder.stage_script())
-            return command(folder.name, "keep", revision, str(clock(self._shell, folder.name).boot_cs), taken)
+            return command(folder.name, "keep", revision, str(clock(self._shell, folder.name).boot_cs), steps_done)
         if not self._is_there(f"-e {place}/device.sh"):
             return batch_command(self._device)  # nothing was ever staged there since it started
         if restore.order.target == BEFORE:
-            return command(folder.name, "return", revision, fence_word(restore.order.fence), taken)
+            return command(folder.name, "return", revision, fence_word(restore.order.fence), steps_done)
         return command(folder.name, "disarm")
 
     def _has_taken(self, folder: DeviceFolder) -> bool:

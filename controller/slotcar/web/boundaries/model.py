@@ -80,12 +80,12 @@ def boundary_rows(view: BoundaryView, after: str = "", most: int = DEVICES_SHOWN
     """The first `most` devices after that name."""
     item, groups = view.item, view.groups or ()
     of = {name: (place, group) for place, group in enumerate(groups, 1) for name in group.devices}
-    known = {one.device: one for one in item.devices} if item else {}
+    by_device = {one.device: one for one in item.devices} if item else {}
     rows = []
-    names = sorted(name for name in {*known, *of} if name > after)
+    names = sorted(name for name in {*by_device, *of} if name > after)
     for name in names[:most]:
         place, group = of.get(name, (0, None))
-        at_boundary = known.get(name)
+        at_boundary = by_device.get(name)
         rows.append(
             DeviceRow(
                 name,

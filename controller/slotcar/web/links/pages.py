@@ -49,7 +49,7 @@ def listed(visit: Visit) -> Answer:
         (one, device_of(one.resource, network), percent_of(one), THRESHOLDS[level_of(percent_of(one))][1])
         for one in courses
     ]
-    taken = [course for course in courses if course.tightest]
+    used = [course for course in courses if course.tightest]
     model = {
         "rows": rows,
         "window": window,
@@ -60,7 +60,7 @@ def listed(visit: Visit) -> Answer:
         "domains": sorted(network.domains),
         "sequence": sequence,
         "query": urlencode(range_text),
-        "tightest": min(taken, key=lambda course: (-percent_of(course), str(course.resource)), default=None),
+        "tightest": min(used, key=lambda course: (-percent_of(course), str(course.resource)), default=None),
     }
     return Shown("links/list.html", model)
 
@@ -76,9 +76,9 @@ def _model(visit: Visit) -> dict[str, Any]:
     course = _course(visit, name, window)
     steps, rounded = course.steps(MOST_STEPS) if course else ((), False)
     after = visit.number("after")
-    shown = steps[after : after + PAGE]
+    page_steps = steps[after : after + PAGE]
     ends = [step.start_us for step in steps[1:]] + [course.window.end_us if course else 0]
-    rows = [(from_us(step.start_us), from_us(end), step) for step, end in zip(shown, ends[after:], strict=False)]
+    rows = [(from_us(step.start_us), from_us(end), step) for step, end in zip(page_steps, ends[after:], strict=False)]
     more = after + PAGE < len(steps)
     address = f"/links/{quote(name)}"
     crossing = visit.overview.crossing(name, course.window, CROSSING + 1, visit.caller) if course else ()

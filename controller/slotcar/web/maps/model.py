@@ -162,9 +162,9 @@ def _laid_out(
     graph.add_nodes_from(devices)
     graph.add_edges_from(links)
     span = max((max(x, y) for _, (x, y) in start), default=1.0) or 1.0
-    known = {name: (x / span, y / span) for name, (x, y) in start}
+    fixed_places = {name: (x / span, y / span) for name, (x, y) in start}
     places = networkx.spring_layout(
-        graph, pos=known or None, fixed=sorted(known) or None, seed=_SEED, iterations=300, method="force"
+        graph, pos=fixed_places or None, fixed=sorted(fixed_places) or None, seed=_SEED, iterations=300, method="force"
     )
     return {name: (float(x), float(y)) for name, (x, y) in places.items()}
 
