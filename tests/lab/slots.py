@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from slotcar_lab.control import Lab
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
+from tests.support.patience import wait_for
 
 FLOW = ("--source", "anl-premium", "--destination", "lbnl-premium:5001", "--protocol", "udp")
 

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -18,6 +18,7 @@ from slotcar.ledger import embedded
 from slotcar_lab import requirements
 from slotcar_lab.chaos.controllers import OF_A_RUN, processes_of
 from slotcar_lab.chaos.faults import Clock, compile_clock, set_read_only, small_disk
+from tests.support.patience import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -82,7 +83,7 @@ print(round(time.monotonic() - began, 1) >= 0.6)
         clock.set(ahead_s)
         done = subprocess.run(
             [sys.executable, "-c", code], env=os.environ | clock.environment(),
-            capture_output=True, text=True, timeout=60, check=True,
+            capture_output=True, text=True, timeout=PATIENCE_S, check=True,
         )  # fmt: skip
         assert done.stdout == "True\n"
 
@@ -115,7 +116,7 @@ def test_a_disk_that_others_write_to_is_filled_all_the_same(tmp_path: Path) -> N
         # Takes and gives back some blocks all the time, as a database does.
         subprocess.Popen([sys.executable, "-c", WRITER, str(other)]) as writer,
     ):
-        _until(other.exists)
+        wait_for(other.exists, "the file of the other process")
         taken_bytes = [(disk.fill(), disk.free())[0] for _ in range(12)]
         writer.kill()
     assert min(taken_bytes) > 62 * 2**20
@@ -128,11 +129,11 @@ def test_a_read_only_database_refuses_changes_in_sessions_that_are_open_until_it
     with _stopped(data_dir), psycopg.connect(embedded.start(data_dir), autocommit=True) as open_before:
         open_before.execute("CREATE TABLE one (number int)")
         set_read_only(data_dir, read_only=True)
-        _until(lambda: _setting(open_before) == "on")
+        wait_for(lambda: _setting(open_before) == "on", "the database to be read-only")
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
             open_before.execute("INSERT INTO one VALUES (1)")
         set_read_only(data_dir, read_only=False)
-        _until(lambda: _setting(open_before) == "off")
+        wait_for(lambda: _setting(open_before) == "off", "the database to take writes again")
         open_before.execute("INSERT INTO one VALUES (1)")
 
 
@@ -148,7 +149,7 @@ print(subprocess.Popen(["sleep", "30"], start_new_session=True, stdout=subproces
     (left,) = processes_of(mark)
     assert left.pid == int(done.stdout)
     left.kill()
-    _until(lambda: processes_of(mark) == [])
+    wait_for(lambda: processes_of(mark) == [], "the processes to end")
 
 
 @contextlib.contextmanager
@@ -164,10 +165,3 @@ def _setting(connection: psycopg.Connection) -> str:
     row = connection.execute("SHOW default_transaction_read_only").fetchone()
     assert row is not None
     return str(row[0])
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

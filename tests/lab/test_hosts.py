@@ -15,14 +15,14 @@ import yaml
 
 from slotcar_lab.control import Lab
 from tests.lab.conftest import INVENTORY
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
+from tests.support.patience import wait_for
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 CGROUPS = "/sys/fs/cgroup"
 #: The greatest number that a process can have; none has it here.
 GONE = 4_194_303
 #: Until a slot that is asked for begins, and until it ends, on an emulated kernel.
-LONG_S = 300.0
 
 
 def inventory_with_a_host(folder: Path) -> Path:
@@ -53,24 +53,18 @@ def test_a_host_gives_its_cores_and_takes_them_back_with_the_controller_dead(
         controller.wait_settled()
         group = _reserve(controller, tmp_path, pid)
         slice_ = f"{CGROUPS}/slotcar/{group['handle']}"
-        wait_for(
-            lambda: of_kernel(lab, f"cat {slice_}/cgroup.procs").split() == [pid], "the process in its slice", LONG_S
-        )
+        wait_for(lambda: of_kernel(lab, f"cat {slice_}/cgroup.procs").split() == [pid], "the process in its slice")
         # A process that is gone fails its own group's member, and nothing of the others' on the host.
-        wait_for(
-            lambda: failed_parts(controller) == [f"process:{GONE}"], "the bind that failed to be recorded", LONG_S
-        )
+        wait_for(lambda: failed_parts(controller) == [f"process:{GONE}"], "the bind that failed to be recorded")
         slices = of_kernel(lab, f"ls -d {CGROUPS}/slotcar/g-*").split()
         assert len(slices) == 2
         limit = f"cat {CGROUPS}/slotcar-rest/cpu.max"
-        wait_for(
-            lambda: of_kernel(lab, limit).split()[:1] not in ([], ["max"]), "the others to have a ceiling", LONG_S
-        )
+        wait_for(lambda: of_kernel(lab, limit).split()[:1] not in ([], ["max"]), "the others to have a ceiling")
         assert of_kernel(lab, f"cat {slice_}/cpu.weight").strip() == "50"
         verified = [one["device"] for one in controller.events() if one["kind"] == "push.verified"]
         assert "lbnl-premium" in verified
         controller.kill()
-    wait_for(lambda: "slotcar" not in of_kernel(lab, f"ls {CGROUPS}"), "the host to end the slot by itself", LONG_S)
+    wait_for(lambda: "slotcar" not in of_kernel(lab, f"ls {CGROUPS}"), "the host to end the slot by itself")
     after = of_kernel(lab, f"ls {CGROUPS}; cat {CGROUPS}/cgroup.subtree_control /proc/{pid}/cgroup")
     assert after == before
     of_kernel(lab, f"kill {pid}")

@@ -18,7 +18,8 @@ from slotcar_lab.control import Lab
 from slotcar_lab.errors import LabError
 from tests.lab.conftest import ROOT
 from tests.lab.systemd_guest import CGROUPS, INVENTORY, batch, kept, sh, show, start_unit, systemd_guest, until_kept
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
+from tests.support.patience import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.lab
 SLICE = f"{CGROUPS}/slotcar.slice/slotcar-g_one.slice"
@@ -26,7 +27,6 @@ SLICE = f"{CGROUPS}/slotcar.slice/slotcar-g_one.slice"
 GONE = 4_194_303
 READING = "while :; do dd if=/dev/vda of=/dev/null bs=256k iflag=direct 2>&-; done"
 #: Until a slot that is asked for begins, until it ends, and until a playbook does, on an emulated kernel.
-LONG_S = 240.0
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +148,7 @@ def emergency(state_dir: Path) -> None:
             "playbooks/emergency-rollback.yml", "-e", f"slotcar_state={state_dir}",
             "-e", "slotcar_emergency_to=unmanaged", "--limit", "mover",
         ],
-        cwd=ROOT, capture_output=True, text=True, timeout=LONG_S, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -167,14 +167,14 @@ def test_a_reserved_reader_keeps_its_rate_and_slots_end_with_the_controller_dead
     with Controller(state_dir, INVENTORY, SLOTCAR_CHECK_INTERVAL="1 h") as controller:
         controller.wait_settled()
         handles = reserve(controller, tmp_path)
-        wait_for(lambda: "rest vda:read=8000000" in show(guest), "the others to be held back", LONG_S)
+        wait_for(lambda: "rest vda:read=8000000" in show(guest), "the others to be held back")
         own, others = read_in_8_s(guest, "slotcar.slice")
         assert own > others > 0, "12 of 20 MB/s"
         # The slots begin with a push, and nobody looks again within the hour.
-        wait_for(lambda: failed_parts(controller) == [f"process:{GONE}"], "the refused bind to be recorded", LONG_S)
+        wait_for(lambda: failed_parts(controller) == [f"process:{GONE}"], "the refused bind to be recorded")
         controller.kill()
     left = f"slice {handles['cores']} weight=50 bind=unit:worker.service"
-    wait_for(lambda: show(guest) == [left, "rest reserved=500"], "the host to end the slots by itself", LONG_S)
+    wait_for(lambda: show(guest) == [left, "rest reserved=500"], "the host to end the slots by itself")
     emergency(state_dir)
     assert show(guest) == []
     assert until_kept(guest, before) == before

@@ -14,6 +14,7 @@ from slotcar_lab.errors import LabError
 from slotcar_lab.requirements import as_root, which
 from slotcar_lab.snapshot import snapshot, snapshots
 from slotcar_lab.traffic import start_udp
+from tests.support.patience import PATIENCE_S
 
 pytestmark = pytest.mark.lab
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +25,7 @@ def test_every_router_answers_ssh_with_the_labs_key(lab: Lab) -> None:
     for router in lab.topology.routers:
         done = subprocess.run(
             [ssh, "-F", str(lab.ssh_config_path), router, "cat /proc/sys/net/ipv4/ip_forward; ip -br address"],
-            check=False, capture_output=True, text=True, timeout=30,
+            check=False, capture_output=True, text=True, timeout=PATIENCE_S,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith("1\n")
@@ -49,7 +50,7 @@ def test_a_key_that_is_not_the_labs_is_refused(lab: Lab, tmp_path: Path) -> None
     argv += ["-o", f"UserKnownHostsFile={facts['known_hosts']}", "-o", "GlobalKnownHostsFile=/dev/null"]
     done = subprocess.run(
         [*argv, "-p", str(facts["ansible_port"]), f"{facts['ansible_user']}@{facts['ansible_host']}", "true"],
-        check=False, capture_output=True, text=True, timeout=30,
+        check=False, capture_output=True, text=True, timeout=PATIENCE_S,
     )  # fmt: skip
     assert done.returncode == 255
     assert "Permission denied (publickey)" in done.stderr
@@ -62,7 +63,7 @@ def test_the_inventory_reaches_the_routers(lab: Lab) -> None:
     environment = {**os.environ, "SLOTCAR_STATE_DIR": str(lab.state_dir.parent)}
     done = subprocess.run(
         [ansible, "-i", ROOT / "inventories" / "lab", "domains", "-m", "ansible.builtin.raw", "-a", "uname -r"],
-        check=False, capture_output=True, text=True, timeout=60, cwd=ROOT, env=environment,
+        check=False, capture_output=True, text=True, timeout=PATIENCE_S, cwd=ROOT, env=environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count(lab.running.kernel) == len(lab.topology.routers)

@@ -13,7 +13,7 @@ from slotcar.reservation.model import Endpoint
 from slotcar.vocabulary import Scheduler, Service
 from slotcar_lab.control import Lab
 from slotcar_lab.snapshot import snapshot
-from tests.support.controllers import wait_for
+from tests.support.patience import wait_for
 from tests.unit.platforms.worlds import entry, intents
 
 pytestmark = pytest.mark.lab

@@ -11,7 +11,8 @@ from slotcar_lab.control import Lab
 from slotcar_lab.snapshot import snapshots
 from tests.lab.slots import policed, reserve, wait_not_policed, wait_policed
 from tests.support.ahead import armed_ahead
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
+from tests.support.patience import wait_for
 
 pytestmark = pytest.mark.lab
 

@@ -13,7 +13,8 @@ from slotcar_lab.control import Lab
 from slotcar_lab.snapshot import snapshots
 from tests.lab.conftest import INVENTORY, ROOT, Controllers
 from tests.lab.slots import policed, reserve, wait_not_policed, wait_policed
-from tests.support.controllers import Controller, slotcar, wait_for
+from tests.support.controllers import Controller, slotcar
+from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.postgres import pull_the_plug
 
 pytestmark = pytest.mark.lab
@@ -98,6 +99,6 @@ def emergency(state_dir: Path, *more: str) -> None:
             str(Path(sys.executable).with_name("ansible-playbook")), "-i", str(INVENTORY),
             "playbooks/emergency-rollback.yml", "-e", f"slotcar_state={state_dir}", "--limit", "domains", *more,
         ],
-        cwd=ROOT, capture_output=True, text=True, timeout=120, check=False,
+        cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -11,8 +11,9 @@ import pytest
 from slotcar_lab.control import Lab
 from slotcar_lab.ios import Routers
 from tests.integration.netconf.server import Server
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
 from tests.support.mixed import ACTS, HELD, PEER, MixedSite, begin_together
+from tests.support.patience import wait_for
 
 pytestmark = pytest.mark.lab
 FLOWS = (("anl-premium", "lbnl-premium:5001"), ("ios-host", "peer-host:5002"))

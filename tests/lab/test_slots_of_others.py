@@ -17,7 +17,8 @@ from slotcar_lab.snapshot import snapshots
 from slotcar_lab.traffic import start_udp
 from tests.lab.slots import wait_not_policed, wait_policed
 from tests.support.ahead import armed_ahead
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
+from tests.support.patience import wait_for
 from tests.support.postgres import pull_the_plug
 
 pytestmark = pytest.mark.lab

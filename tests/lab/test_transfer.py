@@ -24,7 +24,7 @@ from slotcar_lab.requirements import Backend
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.lab.conftest import free_base
 from tests.support import relay
-from tests.support.controllers import wait_for
+from tests.support.patience import wait_for
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(2_400)]
 SOURCE, SINK, SINK_ADDRESS = "source-a", "sink-a", "10.30.21.2"
@@ -75,7 +75,7 @@ def controller_at_the_source(bench: Bench, folder: str) -> Iterator[None]:
         closing(bench.lab.start_python(SOURCE, program, f"127.0.0.1:{API_PORT}", path)) as inner,
     ):
         for one in (outer, inner):
-            wait_for(lambda one=one: said(one, "ready"), "the way to the controller", 60)
+            wait_for(lambda one=one: said(one, "ready"), "the way to the controller")
         yield
 
 
@@ -127,7 +127,7 @@ def test_a_thousand_files_and_a_large_one_arrive_by_their_deadline_on_a_full_lin
     full_bps = LINK_BPS * PAYLOAD_BYTES // LINE_BYTES
     by_s = min(round(BY_S * pace_of(ready.controller.first_turn_s())), LONGEST_BY_S)
     with serving, controller_at_the_source(ready, folder):
-        wait_for(lambda: said(serving, "serves"), "the receiver", 180)
+        wait_for(lambda: said(serving, "serves"), "the receiver")
         background = ready.udp_for(Udp("source-b", "sink-b", 6001, full_bps, PAYLOAD_BYTES), by_s + 60)
         code, documents = moved(ready, folder, by_s)
         sent = background.samples()

@@ -12,11 +12,11 @@ import pytest
 from slotcar_lab.control import Lab
 from tests.lab.conftest import ROOT, Controllers
 from tests.support import prefork
-from tests.support.controllers import SLOTCAR, Controller, slotcar, wait_for
+from tests.support.controllers import SLOTCAR, Controller, slotcar
 from tests.support.documents import File, steps
+from tests.support.patience import PATIENCE_S, wait_for
 
 pytestmark = pytest.mark.lab
-PATIENCE_S = 180
 HOWTO = ROOT / "docs" / "howto"
 OVER = ("--owner", "hep", "--all")
 

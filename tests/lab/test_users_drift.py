@@ -15,7 +15,8 @@ from slotcar_lab.snapshot import snapshots
 from tests.lab import slots
 from tests.lab.conftest import INVENTORY, Controllers
 from tests.lab.slots import policed, wait_not_policed, wait_policed
-from tests.support.controllers import slotcar, wait_for
+from tests.support.controllers import slotcar
+from tests.support.patience import wait_for
 
 pytestmark = pytest.mark.lab
 FLOW = (*slots.FLOW, "--owner", "drift")

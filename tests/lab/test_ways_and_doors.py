@@ -16,7 +16,8 @@ from slotcar_client import Slotcar
 from slotcar_lab.control import Lab
 from slotcar_lab.traffic import Flow, mean_bps, start_udp
 from tests.lab.slots import policed, wait_not_policed
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
+from tests.support.patience import PATIENCE_S, wait_for
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.timeout(1800)]
 OWNER = "ways"
@@ -53,7 +54,7 @@ def by_api(controller: Controller, asked: list[Asked], folder: Path) -> None:
             json.dumps(one).encode(),
             {"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=60) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
             assert response.status == 201
 
 
@@ -86,7 +87,7 @@ def promised(controller: Controller, lab: Lab, tmp_path: Path) -> Iterator[Mappi
     """Payload bits a second, by way and door; all of them are in force on the routers."""
     for door, ask in DOORS.items():
         ask(controller, [asked_for(way, door) for way in WAYS], tmp_path)
-    wait_for(lambda: all(f"dst_port {port}" in policed(lab) for port in PORTS.values()), "all flows at the edge", 300)
+    wait_for(lambda: all(f"dst_port {port}" in policed(lab) for port in PORTS.values()), "all flows at the edge")
     controller.wait_settled()
     yield {key: rate_bps(controller, *key) for key in PORTS}
     for way, door in PORTS:

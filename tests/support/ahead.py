@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
+from tests.support.patience import wait_for
 
 #: A command's own time, and how many pushes' time it takes until what was asked is read, pushed and told, at most.
 LEAD_S, PUSHES = 14, 3

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from slotcar.cli import main
+from tests.support.patience import PATIENCE_S
 
 
 @dataclass(frozen=True)
@@ -72,5 +73,5 @@ def terminal(monkeypatch: pytest.MonkeyPatch, typed: str) -> Iterator[list[str]]
             patched.setattr(sys, "stdout", screen)
             yield shown
     finally:
-        reader.join(timeout=10)
+        reader.join(timeout=PATIENCE_S)
         os.close(master)

@@ -12,10 +12,8 @@ import ssl
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -24,10 +22,9 @@ from typing import IO, Any
 import psutil
 
 from tests.support import leftovers, prefork
+from tests.support.patience import PATIENCE_S, wait_for
 
 SLOTCAR = Path(sys.executable).with_name("slotcar")
-#: Far beyond what anything takes: only a hang reaches it, also on a machine that is ten times as slow as usual.
-PATIENCE_S = 300.0
 #: For clients of addresses without TLS: reading all certificate authorities for each of them takes longer than a request.
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 #: A controller that is told to stop finishes its push, or takes it back: SLOTCAR_STOP_TIMEOUT and some seconds.
@@ -101,7 +98,7 @@ class Controller:
         return True
 
     def get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=30) as response:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=PATIENCE_S) as response:
             return json.load(response)
 
     def check(self, name: str) -> str:
@@ -144,7 +141,7 @@ class Controller:
         for child in children:
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
-        self.process.wait(30)
+        self.process.wait(PATIENCE_S)
         shutil.rmtree(self._temporary)
 
     def slotcar(self, *arguments: str, code: int = 0) -> str:
@@ -155,10 +152,3 @@ def heeds_interrupts() -> None:
     """In a child before it begins: where the tests run in the background, or under nohup, it would ignore the signal."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
-
-def wait_for(condition: Callable[[], bool], what: str, patience_s: float = PATIENCE_S, pause_s: float = 0.1) -> None:
-    deadline = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(pause_s)

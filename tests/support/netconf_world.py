@@ -36,8 +36,6 @@ from tests.support.requests import reservation
 
 INVENTORY = ROOT / "tests" / "golden" / "render" / "inventories" / "cisco-iosxe-netconf"
 NAMES = ("north-edge", "south-gw")
-#: Within this the servers have ended, or something is wrong.
-END_S = 60.0
 BASE = "urn:ietf:params:xml:ns:netconf:base:1.0"
 #: What an operator has on every router, beside its interfaces; it must be there as it was, whatever Slotcar does.
 OPERATORS = (

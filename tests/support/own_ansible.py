@@ -9,6 +9,7 @@ from importlib.metadata import distribution
 from importlib.util import find_spec
 from pathlib import Path
 
+from tests.support.patience import PATIENCE_S
 from tests.support.wheels import bare_environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +57,7 @@ class OwnAnsible:
         }  # fmt: skip
         done = subprocess.run(
             [sys.executable, "-S", "-m", "ansible", program, *arguments],
-            cwd=self.folder, env=environment, capture_output=True, text=True, timeout=280, check=False,
+            cwd=self.folder, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

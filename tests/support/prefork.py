@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import IO
 
 from tests.support import inventories
+from tests.support.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
-READY_S = 60.0
 _REQUEST_BYTES = 1_000_000
 
 
@@ -124,7 +124,7 @@ def stop() -> None:
     global _server, _folder
     with _lock:
         if _server is not None and _folder is not None:
-            _server.communicate(timeout=READY_S)
+            _server.communicate(timeout=PATIENCE_S)
             _folder.cleanup()
         _server = _folder = None
 

@@ -19,9 +19,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support.patience import PATIENCE_S
+
 SLOTCAR = Path(sys.executable).with_name("slotcar")
 COLUMNS, ROWS = 80, 50
-PATIENCE_S = 240.0
 _STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 _VARYING = (
     (re.compile(r"\d{8}T\d{6}\.\d{6}Z-[0-9a-f]{8}"), "YYYYMMDDThhmmss.uuuuuuZ-revision"),
@@ -95,7 +96,7 @@ class Session:
                 break
             time.sleep(0.05)
         ended = process.wait(PATIENCE_S)
-        reader.join(10)
+        reader.join(PATIENCE_S)
         os.close(ours)
         return ended, b"".join(seen).decode()
 

@@ -18,12 +18,12 @@ from typing import Any
 
 from slotcar_transfer.identity import Identity
 from tests.support.controllers import free_port
+from tests.support.patience import PATIENCE_S
 
 #: Of a reservation whose volume is moved: it ended, or never began where all was moved before its slot.
 GIVEN_BACK = {"ended", "cancelled"}
 ROOT = Path(__file__).resolve().parents[2]
 LOOPBACK = "127.0.0.1"
-PATIENCE_S = 120.0
 STAGING = ".slotcar-transfer-"
 
 

@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 
+from tests.support.patience import PATIENCE_S
+
 #: What becomes of a request: it passes; the connection ends before or after it was passed on; or it gets this status.
 Fate = str | int
 PASS, BEFORE, AFTER = "pass", "before", "after"
@@ -48,7 +50,7 @@ def unreliable(upstream: str) -> Iterator[Unreliable]:
                 return
             headers = {key: one for key, one in self.headers.items() if key.lower() not in ("host", "connection")}
             with httpx.stream(
-                self.command, state.upstream + self.path, content=body, headers=headers, timeout=30
+                self.command, state.upstream + self.path, content=body, headers=headers, timeout=PATIENCE_S
             ) as got:
                 if fate == AFTER:
                     got.read()

@@ -21,11 +21,11 @@ from slotcar.planning.plan_file import read_plan
 from slotcar.problems import InvalidInput, SlotcarError
 from slotcar.reservation import load_files
 from slotcar.settings import Settings
+from tests.support.patience import PATIENCE_S
 
 NOW = datetime(2027, 3, 1, tzinfo=UTC)
 GARNET = Path(__file__).resolve().parents[2] / "inventories" / "garnet"
 #: A reader that waits for a FIFO waits for ever; one that does not answers at once, also on a busy machine.
-PATIENCE_S = 60
 
 
 def database_password(file: Path) -> None:

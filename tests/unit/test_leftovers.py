@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from tests.support.checkout import PYTHONPATH
+from tests.support.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFTEST = "from tests.support import leftovers\nleftovers.GRACE_S = 0.5\n"
@@ -33,7 +34,7 @@ def run(folder: Path, text: str, *options: str) -> subprocess.CompletedProcess[s
     environment = os.environ | {"PYTHONPATH": PYTHONPATH, "TMPDIR": str(folder)}
     return subprocess.run(
         [*argv, "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(folder), "test_inner.py"],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False,
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
 
 

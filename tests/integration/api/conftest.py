@@ -31,6 +31,7 @@ from slotcar.rollout.status import LoopStatus
 from slotcar.settings import Settings
 from slotcar.watching.model import WatchStatus
 from tests.support.controllers import NO_TLS, free_port
+from tests.support.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[3]
 GARNET = ROOT / "inventories" / "garnet"
@@ -114,7 +115,7 @@ class Running:
         while not server.started:
             assert thread.is_alive(), "the API ended before it listened"
             time.sleep(0.01)
-        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, verify=NO_TLS)
+        client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_S, verify=NO_TLS)
         self._servers.append((server, thread, client))
         return client
 
@@ -172,7 +173,10 @@ def as_(serve: Serve, tmp_path: Path) -> Iterator[As]:
         anyone = anyone or serve(open=False)
         clients.append(
             httpx.Client(
-                base_url=anyone.base_url, headers={"Authorization": f"Bearer {token}"}, timeout=60, verify=NO_TLS
+                base_url=anyone.base_url,
+                headers={"Authorization": f"Bearer {token}"},
+                timeout=PATIENCE_S,
+                verify=NO_TLS,
             )
         )
         return clients[-1]

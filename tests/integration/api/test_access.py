@@ -22,6 +22,7 @@ from slotcar.rollout.status import LoopStatus
 from slotcar.settings import Settings
 from tests.integration.api.conftest import GARNET, ROOT, As, Running, Serve, at, body, copied, created, problem
 from tests.support.controllers import NO_TLS
+from tests.support.patience import PATIENCE_S
 
 DOCUMENT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 TABLE = DOCUMENT.partition("## Who may do what")[2].partition("\n## ")[0]
@@ -72,7 +73,7 @@ def world(
         )
         headers = {"nobody": {}} | {name: {"Authorization": f"Bearer {one}"} for name, one in secrets.items()}
         clients = {
-            who: httpx.Client(base_url=anyone.base_url, headers=one, timeout=60, verify=NO_TLS)
+            who: httpx.Client(base_url=anyone.base_url, headers=one, timeout=PATIENCE_S, verify=NO_TLS)
             for who, one in headers.items()
         }
         operator = clients["operator"]

@@ -16,7 +16,7 @@ import pytest
 from slotcar.ledger import Ledger
 from tests.integration.api.conftest import Serve
 from tests.integration.api.test_streaming import comment, numbers, stream, write
-from tests.support.controllers import wait_for
+from tests.support.patience import wait_for
 
 SHORT = timedelta(seconds=1)
 LONG = timedelta(minutes=10)

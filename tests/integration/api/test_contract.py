@@ -28,6 +28,7 @@ from slotcar.network.model import Network
 from slotcar.settings import Settings
 from tests.integration.api.conftest import GARNET, Running, copied
 from tests.support.examples import examples
+from tests.support.patience import PATIENCE_S
 
 CHECKS = [
     not_a_server_error,
@@ -78,7 +79,7 @@ def headers_of(tokens: dict[str, str], who: str) -> dict[str, str]:
 def check(case: schemathesis.Case, tokens: dict[str, str], who: str) -> None:
     headers = headers_of(tokens, who)
     strict = STRICT_CHECKS if who == Role.OPERATOR.value else CHECKS
-    response = case.call(base_url=tokens["address"], headers=headers, timeout=60)
+    response = case.call(base_url=tokens["address"], headers=headers, timeout=PATIENCE_S)
     if (response.status_code, response.content) == NO_HTTP:
         return
     # Shown with a failure, so that it can be asked again.

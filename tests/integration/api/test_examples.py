@@ -20,7 +20,7 @@ from slotcar_client.co_reservation import all_or_none, at_a_common_time, first_t
 from slows_down import follow, safe_rate, steps_of_slots
 from streamer import stream
 from tests.integration.api.conftest import START, Serve, body, live
-from tests.support.controllers import wait_for
+from tests.support.patience import PATIENCE_S, wait_for
 
 FLOW = {
     "name": "streamer", "owner": "hep", "source": "anl-premium", "destination": "lbnl-premium:5001", "protocol": "udp",
@@ -119,7 +119,7 @@ def test_a_program_slows_down_when_its_reservation_does(slotcar: Slotcar, api: h
         wait_for(lambda: sender.rate_bps == 200_000, "it to be told by an operator's change")
         sink.wait_for_rate(200_000)
         slotcar.cancel(entry["handle"])
-        program.join(20)
+        program.join(PATIENCE_S)
         assert (sender.rate_bps, program.is_alive()) == (0, False)
 
 
@@ -141,7 +141,7 @@ def test_it_is_slower_before_the_routers_are(slotcar: Slotcar, sink: Sink) -> No
         early_s = (boundary - datetime.now(UTC)).total_seconds()
         assert 0 < early_s <= 1.0
         slotcar.cancel(entry["handle"])
-        program.join(20)
+        program.join(PATIENCE_S)
 
 
 def test_a_background_reservation_slows_down_when_its_owner_is_told(serve: Serve, ledger: Ledger, sink: Sink) -> None:
@@ -163,7 +163,7 @@ def test_a_background_reservation_slows_down_when_its_owner_is_told(serve: Serve
         wait_for(lambda: sender.rate_bps == 200_000, "it to slow down")
         assert 0 < (boundary - datetime.now(UTC)).total_seconds() <= 1.0
         slotcar.cancel(entry["handle"])
-        program.join(20)
+        program.join(PATIENCE_S)
     slotcar.close()
 
 

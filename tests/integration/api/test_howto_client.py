@@ -18,6 +18,7 @@ from slotcar.cli.remote import choose_context
 from tests.integration.api.conftest import ROOT, As
 from tests.support.command_line import Cli, in_this_process
 from tests.support.documents import File, steps
+from tests.support.patience import PATIENCE_S
 
 DOCUMENT = ROOT / "docs" / "howto" / "client.md"
 #: httpx and what it imports.
@@ -90,6 +91,6 @@ def command_line(slotcar: Cli, line: str) -> tuple[int, str, str]:
 
 def shell(line: str, environment: dict[str, str]) -> tuple[int, str, str]:
     done = subprocess.run(
-        ["bash", "-c", line], env=environment, capture_output=True, text=True, check=False, timeout=120
+        ["bash", "-c", line], env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S
     )
     return done.returncode, done.stdout, done.stderr

@@ -21,7 +21,7 @@ from slotcar.timebase import iso
 from slotcar.watching.model import DeviceWatch, WatchState, WatchStatus
 from tests.integration.api.conftest import ROOT, Serve, created
 from tests.integration.notify.conftest import dispatching, tell
-from tests.support.controllers import wait_for
+from tests.support.patience import wait_for
 from tests.support.receiver import SECRET, Receiver
 
 RULES = ROOT / "deploy" / "prometheus" / "rules" / "slotcar.yml"

@@ -19,7 +19,8 @@ from slotcar.settings import Settings
 from slotcar.timebase import iso
 from tests.integration.api.conftest import START, As, Body, Serve, at, created, problem
 from tests.integration.notify.conftest import dispatching
-from tests.support.controllers import NO_TLS, wait_for
+from tests.support.controllers import NO_TLS
+from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.receiver import Receiver
 
 Clients = Callable[..., dict[str, httpx.Client]]
@@ -201,7 +202,7 @@ def clients(serve: Serve, tmp_path: Path) -> Iterator[Clients]:
         for name, role in (("hep", Role.REQUESTER), ("astro", Role.REQUESTER), ("ops", Role.OPERATOR)):
             token = create_token(tmp_path / "tokens.json", name, role, name, now)
             headers = {"Authorization": f"Bearer {token}"}
-            opened[name] = httpx.Client(base_url=anyone.base_url, timeout=60, headers=headers, verify=NO_TLS)
+            opened[name] = httpx.Client(base_url=anyone.base_url, timeout=PATIENCE_S, headers=headers, verify=NO_TLS)
         return opened
 
     yield start

@@ -21,7 +21,8 @@ from slotcar.watching.model import DeviceWatch, WatchState, WatchStatus
 from slotcar_lab import control, requirements
 from tests.integration.api.conftest import ROOT, Serve, created
 from tests.integration.api.test_metrics import DASHBOARD, RULES, an_evening, record
-from tests.support.controllers import free_port, wait_for
+from tests.support.controllers import free_port
+from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.receiver import SECRET
 
 PROMETHEUS = ROOT / "deploy" / "prometheus"
@@ -68,7 +69,7 @@ class Prometheus:
             ["prometheus", f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}",
              f"--web.listen-address={address}"], stdout=self._log, stderr=subprocess.STDOUT,
         )  # fmt: skip
-        self._client = httpx.Client(base_url=f"http://{address}", timeout=30)
+        self._client = httpx.Client(base_url=f"http://{address}", timeout=PATIENCE_S)
 
     def get(self, path: str, **params: str) -> Any:
         """The data of an answer; None while it is not ready."""
@@ -88,7 +89,7 @@ class Prometheus:
 
     def close(self) -> None:
         self._process.terminate()
-        self._process.wait(30)
+        self._process.wait(PATIENCE_S)
         self._client.close()
         self._log.close()
 
@@ -125,7 +126,7 @@ def test_every_query_of_the_dashboard_has_an_answer(prometheus: Prometheus, ledg
         return not left
 
     with suppress(AssertionError):  # the next line says which queries they are
-        wait_for(answered, "an answer to every query", patience_s=60)
+        wait_for(answered, "an answer to every query")
     assert left == []
     (boundary,) = prometheus.ask(queries[-2])
     assert float(boundary["value"][1]) / 1000 == pytest.approx(datetime.now(UTC).timestamp() + 3600, abs=600)

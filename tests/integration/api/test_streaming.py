@@ -27,9 +27,8 @@ from slotcar.network.model import Network
 from slotcar.settings import Settings
 from slotcar_client.watching import Watching
 from tests.integration.api.conftest import GARNET, As, Running, Serve, created, problem
-from tests.support.controllers import SLOTCAR, Controller, free_port, heeds_interrupts, wait_for
-
-PATIENCE_S = 60.0
+from tests.support.controllers import SLOTCAR, Controller, free_port, heeds_interrupts
+from tests.support.patience import PATIENCE_S, wait_for
 
 
 def write(ledger: Ledger, count: int, kind: str = "push.verified", **more: Any) -> None:

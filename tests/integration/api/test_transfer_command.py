@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from slotcar.network.model import Network
 from slotcar.settings import Settings
 from tests.integration.api.conftest import GARNET, As, Running, at, body
 from tests.support.controllers import free_port
+from tests.support.patience import wait_for
 from tests.support.transfers import GIVEN_BACK, Ended, World, content, delivered, end_of, fill
 
 MB = 1_000_000
@@ -57,23 +58,19 @@ class Asked:
 
     def reserved(self) -> dict[str, Any]:
         """The reservation, once there is one."""
-        wait_until(lambda: bool(self.entries()))
+        wait_for(lambda: bool(self.entries()), "the reservation", pause_s=0.02)
         return self.entries()[-1]
 
     def under_way(self, process: subprocess.Popen[str]) -> dict[str, Any]:
         """The reservation of a transfer of which some bytes have arrived and not all."""
         entry = self.reserved()
         root = self.world.root("there")
-        wait_until(lambda: process.poll() is not None or any(one.stat().st_size for one in root.rglob("*.part")))
+        wait_for(
+            lambda: process.poll() is not None or any(one.stat().st_size for one in root.rglob("*.part")),
+            "the first bytes", pause_s=0.02,
+        )  # fmt: skip
         assert process.poll() is None, process.communicate()
         return entry
-
-
-def wait_until(done: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not done():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -192,7 +189,7 @@ def test_a_deadline_that_passes_is_said_and_the_parts_are_kept(asked: Asked) -> 
         process = asked.start("--no-additional", by=by.isoformat())
         asked.under_way(process)
         subprocess.run(["kill", "-SIGSTOP", str(there.pid)], check=True)
-        wait_until(lambda: datetime.now(UTC) > by)
+        wait_for(lambda: datetime.now(UTC) > by, "its deadline", pause_s=0.02)
         subprocess.run(["kill", "-SIGCONT", str(there.pid)], check=True)
         ended = end_of(process, code=9)
         assert re.search(r"has passed and .* MB remain", ended.err)

@@ -17,7 +17,8 @@ import pytest
 from slotcar.timebase import iso
 from tests.integration.api.conftest import GARNET, START, body, problem
 from tests.integration.api.test_heavy_plans import ENDLESS
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
+from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.postgres import stop_server
 
 #: Of which 256 are kept for the loop, the database and files, and 64 for connections that are not counted yet.
@@ -41,7 +42,7 @@ def turns(controller: Controller, number: int) -> None:
     """A new first boundary is reserved, and the next turn of the loop tells it."""
     start = START - timedelta(minutes=number)
     asked = body(f"slot-{number}", start=start.isoformat())
-    answer = httpx.post(f"http://127.0.0.1:{controller.port}/v1/reservations", json=asked, timeout=60)
+    answer = httpx.post(f"http://127.0.0.1:{controller.port}/v1/reservations", json=asked, timeout=PATIENCE_S)
     assert answer.status_code == 201, answer.text
     wait_for(lambda: controller.get("/v1/controller")["next_boundary"] == iso(start), "a turn of the loop")
 

@@ -23,8 +23,7 @@ from slotcar.cli.watching import line, look
 from slotcar.ledger import Ledger
 from tests.integration.api.conftest import Serve, created
 from tests.support.controllers import SLOTCAR, heeds_interrupts
-
-PATIENCE_S = 60.0
+from tests.support.patience import PATIENCE_S
 
 
 @contextmanager

@@ -16,7 +16,8 @@ from slotcar.ledger import Ledger
 from slotcar.ledger.webhooks import Backlog
 from tests.integration.api.conftest import GARNET, As, Serve, body, problem
 from tests.integration.notify.conftest import dispatching, tell
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
+from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.receiver import SECRET, Receiver
 
 
@@ -104,7 +105,7 @@ def test_a_running_controller_delivers_while_it_leads(
     with (
         Receiver() as receiver,
         Controller(tmp_path, inventory, SLOTCAR_DATABASE_URL=database_url) as controller,
-        httpx.Client(base_url=f"http://127.0.0.1:{controller.port}", timeout=60) as api,
+        httpx.Client(base_url=f"http://127.0.0.1:{controller.port}", timeout=PATIENCE_S) as api,
     ):
         hook = api.post("/v1/webhooks", json=asked(receiver.url, secret_file, "reservation.")).json()
         entry = api.post("/v1/reservations", json=body()).raise_for_status().json()

@@ -13,7 +13,8 @@ import pytest
 
 from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
+from tests.support.patience import wait_for
 from tests.support.transcripts import COLUMNS, Session
 
 GOLDEN = ROOT / "tests" / "golden" / "transcripts"

@@ -14,8 +14,8 @@ from slotcar.ledger import Ledger, open_ledger
 from tests.integration.cli.conftest import ROOT
 from tests.integration.notify.conftest import dispatching, tell
 from tests.support.command_line import Cli
-from tests.support.controllers import wait_for
 from tests.support.documents import Command, steps
+from tests.support.patience import wait_for
 from tests.support.receiver import SECRET, Receiver
 
 DOCUMENT = ROOT / "docs" / "reference" / "webhooks.md"

@@ -25,6 +25,7 @@ from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.controllers import Controller
 from tests.support.forge import Forge, GitHub, GitLab
+from tests.support.patience import PATIENCE_S
 
 GITOPS = ROOT / "examples" / "gitops"
 MARKER = "<!-- slotcar-plan reservations -->"
@@ -58,7 +59,8 @@ class Repository:
         if "PYTHONPATH" in os.environ:
             environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
         done = subprocess.run(
-            [f"ci/{script}", *arguments], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120,
+            [f"ci/{script}", *arguments], cwd=self.folder, env=environment, capture_output=True, text=True,
+            timeout=PATIENCE_S,
         )  # fmt: skip
         shown = done.stdout + done.stderr
         assert done.returncode == code, f"{script} ended with {done.returncode}\n{shown}"
@@ -165,7 +167,7 @@ def test_a_forge_that_refuses_ends_the_job(repository: Repository) -> None:
     forge.token = "another"
     done = subprocess.run(
         [f"ci/{folder_of(forge)}/comment.sh", "plan.md"], cwd=repository.folder, env=os.environ | environment,
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=PATIENCE_S,
     )  # fmt: skip
     assert done.returncode != 0
     assert "401" in done.stderr

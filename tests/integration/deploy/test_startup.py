@@ -19,7 +19,8 @@ import pytest
 import yaml
 from sqlalchemy.engine import make_url
 
-from tests.support.controllers import SLOTCAR, free_port, wait_for
+from tests.support.controllers import SLOTCAR, free_port
+from tests.support.patience import PATIENCE_S, wait_for
 
 ROOT = Path(__file__).parents[3]
 COMPOSE = ROOT / "docker-compose.yml"
@@ -59,7 +60,7 @@ class Stack:
         command = arguments if arguments is not None else self.services[service]["command"]
         return subprocess.run(
             [str(SLOTCAR), *command], env=self.environment(service, 0),
-            capture_output=True, text=True, timeout=60, check=False,
+            capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
 
     @contextmanager
@@ -76,14 +77,17 @@ class Stack:
             yield
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(PATIENCE_S)
 
     def healthy(self, service: str, port: int) -> bool:
         """By the service's own health check."""
         kind, program, *arguments = self.services[service]["healthcheck"]["test"]
         assert (kind, program) == ("CMD", "python")
         own = [argument.replace("8470", str(port)) for argument in arguments]
-        return subprocess.run([sys.executable, *own], capture_output=True, timeout=30, check=False).returncode == 0
+        return (
+            subprocess.run([sys.executable, *own], capture_output=True, timeout=PATIENCE_S, check=False).returncode
+            == 0
+        )
 
 
 @pytest.fixture
@@ -108,7 +112,7 @@ def get(port: int, path: str, token: str = "") -> tuple[int, str]:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=30) as response:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
             return response.status, response.read().decode()
     except urllib.error.HTTPError as error:
         with error:
@@ -160,6 +164,6 @@ def test_the_unit_file_starts_what_is_there() -> None:
     assert commands == ["db upgrade", "serve"]
     for command in commands:
         helped = subprocess.run(
-            [str(SLOTCAR), *command.split(), "--help"], capture_output=True, text=True, timeout=60, check=False
+            [str(SLOTCAR), *command.split(), "--help"], capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
         assert helped.returncode == 0, helped.stderr

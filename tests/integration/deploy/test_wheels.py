@@ -16,8 +16,9 @@ import pytest
 from slotcar_lab.ios import Routers
 from tests.support import wheels as building
 from tests.support.cisco import CiscoWorld
-from tests.support.controllers import free_port, wait_for
+from tests.support.controllers import free_port
 from tests.support.health import healthy
+from tests.support.patience import PATIENCE_S, wait_for
 
 ROOT = Path(__file__).resolve().parents[3]
 PYTHONS = dict(building.pythons())
@@ -81,7 +82,7 @@ class Installed:
         return subprocess.run(
             [str(self.programs / "slotcar"), *arguments],
             cwd=self.folder, env=building.bare_environment(self.folder), stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=280, check=False,
+            capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
 
     def __call__(self, *arguments: str) -> str:
@@ -144,7 +145,7 @@ def serves(installed: Installed, inventory: str) -> None:
         wait_for(lambda: server.poll() is not None or healthy(port), "the controller to answer")
     finally:
         server.terminate()
-        ended = server.wait(120)
+        ended = server.wait(PATIENCE_S)
     assert ended == 0, (installed.folder / "serve.log").read_text()
 
 

@@ -12,6 +12,7 @@ import yaml
 
 from slotcar_lab.ios import RefuseLine, Router, Routers
 from tests.integration.ios.conftest import STARTUP
+from tests.support.patience import PATIENCE_S
 
 CAR = "rate-limit input access-group 2602 8000000 16000 16000 conform-action set-prec-transmit 5 exceed-action drop"
 PORT = "interface FastEthernet4/0/0"
@@ -44,7 +45,7 @@ def play(folder: Path, router: Router, tasks: list[dict[str, object]], **variabl
     (folder / "none.cfg").write_text("[defaults]\n")
     command = [str(Path(sys.executable).with_name("ansible-playbook")), "-i", "hosts.yml", "play.yml"]
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -19,6 +19,7 @@ from slotcar.rollout.ios.ssh import SshTransport
 from slotcar.rollout.model import NO_PROGRAM
 from slotcar_lab.ios import Meanwhile, RefuseLine, Router
 from tests.integration.ios.eem_router import NAME, Managed, later
+from tests.support.patience import PATIENCE_S
 
 
 class _DiesAfter(SshTransport):
@@ -64,7 +65,7 @@ class Doomed:
 
     def does(self, order: Order) -> None:
         self._pipe.send(order)
-        self._process.join(30)
+        self._process.join(PATIENCE_S)
         assert self._process.exitcode == -signal.SIGKILL
 
 

@@ -19,7 +19,7 @@ from sqlalchemy.engine import make_url
 
 from slotcar.ledger import Ledger, embedded, open_ledger
 from slotcar.ledger.errors import LedgerUnavailable
-from tests.support.controllers import wait_for
+from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.postgres import stop_server
 from tests.support.requests import T0
 
@@ -184,7 +184,9 @@ def refused_as_nobody(url: str) -> str:
         "try: psycopg.connect(sys.argv[1])\n"
         "except psycopg.OperationalError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program, url], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program, url], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    )
     return "Permission denied" if "Permission denied" in done.stdout else done.stdout
 
 
@@ -192,7 +194,7 @@ def end(folder: Path, how: str) -> psutil.Process:
     server = postmaster(folder)
     getattr(server, how)()
     if how == "kill":
-        server.wait(10)
+        server.wait(PATIENCE_S)
     else:
         wait_for(lambda: is_stopping(folder), "the server to hear it")
     return server

@@ -27,6 +27,7 @@ from slotcar.ledger.model import TRANSITIONS, Cancellation, Entry, State, Terms
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
 from slotcar.timebase import Window
+from tests.support.patience import PATIENCE_S
 from tests.support.requests import RESOURCES, T0, at, request, reservation
 
 CAPACITY_BPS = 100
@@ -253,13 +254,13 @@ def test_a_ledger_that_is_closed_keeps_no_connection_that_a_thread_had(
 
     def question(_tables: SlotTables) -> None:
         asks.set()
-        answer.wait(30)
+        answer.wait(PATIENCE_S)
 
     with open_ledger(database_url, tmp_path) as closed:
         pool = closed._engine.pool
         thread = threading.Thread(target=closed.ask, args=(question, T0))
         thread.start()
-        assert asks.wait(30)
+        assert asks.wait(PATIENCE_S)
         threading.Timer(0.1, answer.set).start()
     thread.join()
     assert isinstance(pool, QueuePool)

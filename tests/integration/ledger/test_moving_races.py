@@ -18,6 +18,7 @@ from slotcar.ledger.model import OCCUPYING, Entry, State, Terms
 from slotcar.ledger.queries import Filter
 from slotcar.timebase import Window
 from tests.support import mover
+from tests.support.patience import PATIENCE_S
 from tests.support.requests import RESOURCES, T0, at
 
 ROOT = Path(__file__).parents[3]
@@ -69,7 +70,7 @@ def test_no_interface_is_ever_over_its_capacity_while_profiles_move(
             looks += bool(check_now(book))
         done: Counter[str] = Counter()
         for process in running:
-            output, errors = process.communicate(timeout=60)
+            output, errors = process.communicate(timeout=PATIENCE_S)
             assert process.returncode == 0, errors
             done += Counter(json.loads(output))
         assert looks, "nothing was seen while profiles moved"

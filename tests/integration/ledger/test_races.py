@@ -13,6 +13,7 @@ from slotcar.ledger import Filter, open_ledger
 from slotcar.ledger.model import Entry, State, Terms
 from slotcar.timebase import Window
 from tests.support import racer
+from tests.support.patience import PATIENCE_S
 from tests.support.requests import RESOURCES, T0, at, request, reservation
 
 ROOT = Path(__file__).parents[3]
@@ -32,7 +33,7 @@ def race(url: str, racers: int, requests: int, threads: int) -> list[list[str]]:
     ]
     answers = []
     for process in running:
-        output, errors = process.communicate(timeout=240)
+        output, errors = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 0, errors
         answers.append(json.loads(output))
     return answers

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from slotcar_lab.requirements import which
+from tests.support.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[3]
 YANG = Path(os.environ.get("SLOTCAR_YANG_DIR", ROOT / ".venv" / "share" / "yang"))
 MODULES = ("Cisco-IOS-XE-native", "Cisco-IOS-XE-policy", "Cisco-IOS-XE-acl")
 YUMA = Path("/usr/share/yuma/modules")
 LOOPBACK = "127.0.0.1"
-READY_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Server:
 
     def _begin(self, argv: list[str], ready: Callable[[], bool], log: BinaryIO) -> None:
         self._running.append(subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder))
-        deadline = time.monotonic() + READY_S
+        deadline = time.monotonic() + PATIENCE_S
         while not ready():
             if self._running[-1].poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"{argv[0]} did not start: {(self.folder / 'netconfd.log').read_text()[-2000:]}")
@@ -72,7 +72,7 @@ class Server:
     def stop(self) -> None:
         for process in reversed(self._running):
             process.kill()  # netconfd takes a second to end by itself, and nothing of it is kept
-            process.wait(10)
+            process.wait(PATIENCE_S)
         self._running.clear()
 
     @property

@@ -12,8 +12,9 @@ from slotcar.ledger import open_ledger
 from slotcar_lab.ios import Routers
 from tests.integration.netconf.server import Server
 from tests.support.cisco import without_fence
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
 from tests.support.mixed import ACTS, HELD, PEER, MixedSite, begin_together
+from tests.support.patience import wait_for
 
 FLOWS = (("lbnl-premium", "ios-host:5001"), ("lbnl-premium", "peer-host:5002"))
 

@@ -14,6 +14,7 @@ from slotcar.rollout.netconf.session import Session
 from slotcar.rollout.netconf.transport import PERSIST_ID, NetconfTransport
 from tests.golden.test_render import CASES
 from tests.integration.netconf.conftest import RENDER, Peer
+from tests.support.patience import PATIENCE_S
 
 NATIVE = "http://cisco.com/ns/yang/Cisco-IOS-XE-native"
 POLICY = "http://cisco.com/ns/yang/Cisco-IOS-XE-policy"
@@ -277,8 +278,8 @@ def test_a_router_that_was_changed_since_is_not_touched(managed: Peer) -> None:
 def await_event(session: Session, event: str) -> None:
     """Until the server says what became of the confirmed commit (RFC 6470)."""
     while True:
-        notification = session.do("take_notification", block=True, timeout=30)
-        assert notification is not None, f"no {event} within 30 s"
+        notification = session.do("take_notification", block=True, timeout=PATIENCE_S)
+        assert notification is not None, f"no {event}"
         if f"<confirm-event>{event}<" in notification.notification_xml.replace("ncn:", ""):
             return
 

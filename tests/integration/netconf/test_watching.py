@@ -18,9 +18,10 @@ from slotcar.rollout.netconf.session import Session
 from slotcar.watching.pending import ECHO_S, LONGEST_WAIT_S
 from slotcar_lab.ios import Routers
 from tests.integration.netconf.server import Server
-from tests.support.controllers import Controller, free_port, wait_for
+from tests.support.controllers import Controller, free_port
 from tests.support.mixed import HELD, PEER, MixedSite
 from tests.support.netconf_world import BASE
+from tests.support.patience import PATIENCE_S, wait_for
 
 #: A check that comes by itself would not be seen within this test's time.
 NEVER = "1 d"
@@ -157,5 +158,5 @@ def missed_while_broken(server: Server, controller: Controller) -> None:
 def controller_metrics(controller: Controller) -> str:
     import urllib.request
 
-    with urllib.request.urlopen(f"http://127.0.0.1:{controller.port}/metrics", timeout=30) as response:
+    with urllib.request.urlopen(f"http://127.0.0.1:{controller.port}/metrics", timeout=PATIENCE_S) as response:
         return str(response.read().decode())

@@ -22,7 +22,8 @@ from slotcar.notify.dispatching import Dispatcher
 from slotcar.notify.webhooks import Webhooks
 from slotcar.settings import Settings
 from tests.integration.notify.conftest import OPERATOR, QUICK, Add, dispatching, now, tell
-from tests.support.controllers import free_port, wait_for
+from tests.support.controllers import free_port
+from tests.support.patience import wait_for
 from tests.support.receiver import SECRET, Got, Receiver
 
 ROOT = Path(__file__).resolve().parents[3]

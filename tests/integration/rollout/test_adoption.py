@@ -14,7 +14,7 @@ from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import events, leading, settled
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.command_line import in_this_process
-from tests.support.controllers import wait_for
+from tests.support.patience import wait_for
 
 ONE = "anl-7507-1"
 

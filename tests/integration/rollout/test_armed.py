@@ -19,7 +19,8 @@ from slotcar.timebase import Window
 from slotcar_lab.ios import RefuseLine, Router, Routers
 from tests.support.ahead import armed_ahead
 from tests.support.cisco import ROOT, CiscoWorld, without_fence
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
+from tests.support.patience import wait_for
 from tests.support.requests import reservation
 
 FIRST, LAST = "anl-7507-1", "lbnl-7507"

@@ -18,7 +18,7 @@ from slotcar.views.timeline import TimelineQuery
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import leading, settled
 from tests.support.cisco import ROOT, CiscoWorld
-from tests.support.controllers import wait_for
+from tests.support.patience import wait_for
 
 EDGE = "anl-7507-1"
 OPERATOR = Caller("ops", Role.OPERATOR)

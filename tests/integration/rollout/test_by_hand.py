@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[3]
 LAB = str(ROOT / "inventories" / "lab")
 EMERGENCY = "emergency-rollback"
@@ -20,7 +22,7 @@ def play(folder: Path, name: str, *arguments: str, cwd: Path = ROOT, **environme
     done = subprocess.run(
         [str(Path(sys.executable).with_name("ansible-playbook")), str(ROOT / "playbooks" / f"{name}.yml"), *arguments],
         cwd=cwd, env=known | {"PWD": str(cwd), "ANSIBLE_HOME": str(folder)} | environment, capture_output=True,
-        text=True, timeout=300, check=False,
+        text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 

@@ -6,7 +6,8 @@ import pytest
 
 from slotcar.cli.event_lines import PushLines
 from tests.integration.rollout.test_armed import FIRST, Armed, armed, carries, reserve
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
+from tests.support.patience import wait_for
 
 __all__ = ["armed"]
 

@@ -11,7 +11,8 @@ from slotcar.ledger import open_ledger
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_armed import Armed, carries, events, reserve
 from tests.support.cisco import ROOT, CiscoWorld
-from tests.support.controllers import Controller, wait_for
+from tests.support.controllers import Controller
+from tests.support.patience import wait_for
 
 EDGE = "anl-7507-1"
 

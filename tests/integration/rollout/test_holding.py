@@ -26,11 +26,10 @@ from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import events, leading, settled
 from tests.support.cisco import ROOT, CiscoWorld, without_fence
 from tests.support.command_line import in_this_process
-from tests.support.controllers import wait_for
+from tests.support.patience import PATIENCE_S, wait_for
 
 ONE = "anl-7507-1"
 OPERATOR = Caller("ops", Role.OPERATOR)
-PATIENCE_S = 60.0
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from slotcar.wiring import wanted_for
 from tests.integration.rollout.conftest import Garnet
 from tests.support.cisco import ROOT, CiscoWorld, flow_of
 from tests.support.command_line import Cli, in_this_process
+from tests.support.patience import PATIENCE_S
 
 FIRST, LAST = "anl-7507-1", "lbnl-7507"
 
@@ -233,7 +234,7 @@ def emergency(world: CiscoWorld, to: str) -> str:
             "playbooks/emergency-rollback.yml", "-e", f"slotcar_emergency_to={to}", "--limit", f"{FIRST},{LAST}",
         ],
         cwd=ROOT, env=os.environ | {"SLOTCAR_STATE_DIR": str(world.settings.state_dir)}, capture_output=True,
-        text=True, timeout=300, check=False,
+        text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

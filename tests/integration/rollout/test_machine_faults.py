@@ -25,7 +25,7 @@ from slotcar.rollout.loop import ReconcileLoop
 from slotcar.wiring import loop_for
 from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
-from tests.support.controllers import wait_for
+from tests.support.patience import PATIENCE_S, wait_for
 
 EDGE = "anl-7507-1"
 
@@ -54,7 +54,7 @@ def leading(world: CiscoWorld, ledger: Ledger, **given: object) -> Iterator[tupl
         yield loop, failures
     finally:
         stopping.set()
-        thread.join(60)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive()
 
 
@@ -231,6 +231,6 @@ def test_two_readings_at_a_time_do_not_touch_each_other(world: CiscoWorld) -> No
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(120)
+        thread.join(PATIENCE_S)
     assert open_sets == [set(names)] * 2
     assert list((world.settings.state_dir / "reading").iterdir()) == []

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.controllers import PATIENCE_S, SLOTCAR, Controller, wait_for
+from tests.support.controllers import SLOTCAR, Controller
+from tests.support.patience import PATIENCE_S, wait_for
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "licences"
 ROOT = Path(__file__).parents[3]

@@ -17,7 +17,8 @@ import pytest
 from slotcar.ledger import Ledger, open_ledger
 from slotcar_lab.ios import HangAfter, Routers, Slow
 from tests.support.cisco import ROOT, CiscoWorld
-from tests.support.controllers import SLOTCAR, Controller, heeds_interrupts, wait_for
+from tests.support.controllers import SLOTCAR, Controller, heeds_interrupts
+from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.postgres import stop_server
 
 FLOW = (
@@ -110,7 +111,7 @@ def test_a_push_that_goes_on_is_finished_and_nothing_is_left(site: Site) -> None
         site.reserve(controller, "drained")
         wait_for(site.begins_to_push, "the push to begin")
         controller.process.send_signal(signal.SIGTERM)
-        assert controller.process.wait(90) == 0, controller.log.read_text()
+        assert controller.process.wait(PATIENCE_S) == 0, controller.log.read_text()
     site.check_nothing_is_left()
     assert site.carries() == [True, True]
     last = [kind for kind in site.kinds() if kind.startswith("push.")][-2:]
@@ -129,7 +130,7 @@ def test_a_push_that_does_not_end_is_taken_back(site: Site) -> None:
         controller.process.send_signal(signal.SIGTERM)
         wait_for(lambda: not any("/playbooks/push" in one for one in site.processes()), "the push to be given up")
         site.world.routers[LAST].heal()
-        assert controller.process.wait(90) == 0, controller.log.read_text()
+        assert controller.process.wait(PATIENCE_S) == 0, controller.log.read_text()
     site.check_nothing_is_left()
     assert site.world.running() == before
     kinds = site.kinds()
@@ -148,7 +149,7 @@ def test_told_twice_it_ends_at_once_and_leaves_no_process(site: Site) -> None:
         wait_for(lambda: not controller.answers(), "the API to end")
         assert controller.process.poll() is None, "it waits for the push"
         controller.process.send_signal(signal.SIGTERM)
-        assert controller.process.wait(60) == 128 + signal.SIGTERM, controller.log.read_text()
+        assert controller.process.wait(PATIENCE_S) == 128 + signal.SIGTERM, controller.log.read_text()
     site.world.routers[LAST].heal()
     site.check_nothing_is_left()
 
@@ -167,7 +168,7 @@ def test_a_command_that_pushes_finishes_too(site: Site, number: signal.Signals) 
     ) as command:  # fmt: skip
         wait_for(site.begins_to_push, "the push to begin")
         command.send_signal(number)
-        output, errors = command.communicate(timeout=90)
+        output, errors = command.communicate(timeout=PATIENCE_S)
     assert command.returncode == 0, output + errors
     assert "told to stop: what goes on is finished" in errors
     assert "Pushed and verified" in output

@@ -30,7 +30,7 @@ from slotcar.watching.pending import LONGEST_WAIT_S
 from slotcar.watching.watcher import Watcher
 from slotcar_lab.requirements import which
 from tests.support.cisco import ROOT
-from tests.support.controllers import wait_for
+from tests.support.patience import PATIENCE_S, wait_for
 
 ROUTER, OTHER = "anl-edge", "anl-border"
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="making a network namespace needs root")
@@ -135,7 +135,7 @@ def watching(
         yield watcher, loop
     finally:
         stopping.set()
-        thread.join(60)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive()
 
 

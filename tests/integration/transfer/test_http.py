@@ -31,6 +31,7 @@ from slotcar_transfer.moving import Job
 from slotcar_transfer.staging import Tree
 from tests.integration.transfer.test_moving import BOTH
 from tests.support.controllers import free_port
+from tests.support.patience import PATIENCE_S
 from tests.support.transfers import content, fill
 
 SIZE = 9_000_001
@@ -93,7 +94,7 @@ def started(arguments: list[str], url: str) -> Iterator[None]:
     """A server, from when it answers until the block ends."""
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        until = time.monotonic() + 60
+        until = time.monotonic() + PATIENCE_S
         while not answers(url):
             if process.poll() == -signal.SIGSEGV:  # xrootd's own, now and then while it starts
                 process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -103,7 +104,7 @@ def started(arguments: list[str], url: str) -> Iterator[None]:
         yield
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE_S)
 
 
 def answers(url: str) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
 from tests.support.transfers import STAGING, Serving, World, content, delivered, fill
 
 MB = 1_000_000
@@ -51,7 +52,7 @@ def one_kill(world: World, there: Serving, data: Path, chance: random.Random) ->
 
 def _killed(world: World, there: Serving, command: subprocess.Popen[str], chance: random.Random) -> bool:
     at_bytes = chance.randrange(sum(SIZES.values()))
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE_S
     while command.poll() is None and time.monotonic() < until and arrived(world) < at_bytes:
         time.sleep(0.005)
     under_way = command.poll() is None
@@ -61,7 +62,7 @@ def _killed(world: World, there: Serving, command: subprocess.Popen[str], chance
         return under_way
     there.kill()
     there.start()
-    out, err = command.communicate(timeout=120)
+    out, err = command.communicate(timeout=PATIENCE_S)
     assert command.returncode == 0, err  # it went on by itself
     last = json.loads(out.splitlines()[-1])
     assert last["event"] == "done"

@@ -6,8 +6,7 @@ import os
 import socket
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +24,7 @@ from slotcar_transfer.serving import Rights, Server
 from slotcar_transfer.sources import Reader
 from slotcar_transfer.staging import Tree
 from slotcar_transfer.wire import Channel
+from tests.support.patience import wait_for
 from tests.support.transfers import STAGING, World, content, fill
 
 SIZES = {
@@ -189,7 +189,11 @@ def test_a_file_that_changes_while_it_is_read(ends: Ends, data: Path, monkeypatc
     monkeypatch.setattr(Reader, "read", changing)
     with pytest.raises(Changed, match="large changed while it was read"):
         push(ends.job(), data, ends.caller("there"), "run")
-    wait_until(lambda: not [one for one in content(ends.world.root("there")) if STAGING in one])
+    wait_for(
+        lambda: not [one for one in content(ends.world.root("there")) if STAGING in one],
+        "what is staged to go",
+        pause_s=0.02,
+    )
     assert "run/large" not in content(ends.world.root("there"))
 
 
@@ -252,7 +256,11 @@ def test_blocks_that_always_arrive_damaged_end_it(ends: Ends, data: Path, monkey
     ends.serve("there")
     with pytest.raises(Damaged, match="a block arrived damaged 5 times"):
         push(ends.job(), data, ends.caller("there"), "run")
-    wait_until(lambda: not content(ends.world.root("there")).keys() - {"run/empty", "run/many/0"})
+    wait_for(
+        lambda: not content(ends.world.root("there")).keys() - {"run/empty", "run/many/0"},
+        "the rest to go",
+        pause_s=0.02,
+    )
 
 
 def damaging(monkeypatch: pytest.MonkeyPatch, times: int) -> list[int]:
@@ -317,10 +325,3 @@ def test_keys_that_others_can_read_are_refused(world: World) -> None:
     world.identity("here").key.chmod(0o644)
     with world.serve("there"):
         assert "can be read by others: say chmod 600" in world.run("there:x", str(world.folder), code=1).err
-
-
-def wait_until(done: Callable[[], bool]) -> None:
-    until = time.monotonic() + 30
-    while not done():
-        assert time.monotonic() < until
-        time.sleep(0.02)

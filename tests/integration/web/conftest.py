@@ -21,6 +21,7 @@ from slotcar.settings import Settings
 from slotcar.web.app import create_app
 from tests.integration.api.conftest import GARNET, Running, body, database_url, ledger, migrated, network
 from tests.support.controllers import NO_TLS
+from tests.support.patience import PATIENCE_S
 
 __all__ = ["database_url", "ledger", "migrated", "network"]
 OPERATOR = Caller("ops", Role.OPERATOR)
@@ -56,7 +57,9 @@ class Site:
 
     def client(self) -> httpx.Client:
         """Of nobody yet; it sends where its forms come from, as browsers do."""
-        client = httpx.Client(base_url=self.base_url, headers={"Origin": self.base_url}, timeout=60, verify=NO_TLS)
+        client = httpx.Client(
+            base_url=self.base_url, headers={"Origin": self.base_url}, timeout=PATIENCE_S, verify=NO_TLS
+        )
         self._clients.append(client)
         return client
 

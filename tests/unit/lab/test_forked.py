@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[3]
 
 #: In an interpreter of its own, as the agent is: the test's own is not one to fork.
@@ -31,7 +33,12 @@ def run(source, *arguments, stdin=b"", kill=0):
 
 def drive(body: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", DRIVER + body], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", DRIVER + body],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 
@@ -64,10 +71,8 @@ assert status == 1 and "program.py" in words and "line 2" in words and "no such 
 
 def test_a_signal_ends_it_and_what_it_started() -> None:
     drive("""
-source = "import subprocess, time; subprocess.Popen(['sleep', '60']); print('ready', flush=True); time.sleep(60)"
-began = time.monotonic()
+source = "import subprocess, time; subprocess.Popen(['sleep', '3600']); print('ready', flush=True); time.sleep(3600)"
 assert run(source, kill=signal.SIGTERM)[0] == -signal.SIGTERM
-assert time.monotonic() - began < 50
 """)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from slotcar.platforms.linux_host.facts import script
+from tests.support.patience import PATIENCE_S
 
 
 def run(*arguments: str, lines: str = "", prefix: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
@@ -20,7 +21,7 @@ def run(*arguments: str, lines: str = "", prefix: tuple[str, ...] = ()) -> subpr
         input=lines,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
 

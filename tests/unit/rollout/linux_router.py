@@ -20,7 +20,7 @@ from slotcar.rollout.linux.transport import LinuxTransport
 from slotcar.rollout.model import NO_PROGRAM, DeviceRevision, Program, Revision
 from slotcar.rollout.transport import Order
 from slotcar.timeline import Active
-from tests.support.controllers import wait_for
+from tests.support.patience import PATIENCE_S, wait_for
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, revision
 
@@ -46,7 +46,7 @@ class Router:
     def run(self, command: str, text: str = "") -> Answer:
         done = subprocess.run(
             ["sh", "-c", command],
-            input=text, env=self._environment, capture_output=True, text=True, timeout=60, check=False,
+            input=text, env=self._environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
         return Answer(done.returncode, done.stdout, done.stderr)
 
@@ -60,7 +60,7 @@ class Router:
         assert asked.stdout is not None
         asked.stdout.close()
         os.killpg(asked.pid, signal.SIGHUP)
-        assert asked.wait(30) == 0
+        assert asked.wait(PATIENCE_S) == 0
 
     @property
     def ran(self) -> list[str]:

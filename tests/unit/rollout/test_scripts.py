@@ -16,7 +16,7 @@ from slotcar.rollout.linux.shell import ask
 from slotcar.rollout.linux.transport import clock
 from slotcar.rollout.model import NO_PROGRAM, Program, Restless, Revision
 from slotcar.rollout.transport import DeviceError
-from tests.support.controllers import wait_for
+from tests.support.patience import wait_for
 from tests.support.requests import T0
 from tests.unit.rollout.linux_router import DEVICE, Router, activate, arm, folder_of, part_of, revision_of, stage
 from tests.unit.rollout.support import active

@@ -10,7 +10,7 @@ import pytest
 from slotcar.rollout.linux import scripts
 from slotcar.rollout.model import NO_PROGRAM, Revision
 from slotcar.rollout.transport import DeviceError
-from tests.support.controllers import wait_for
+from tests.support.patience import wait_for
 from tests.unit.rollout.linux_router import Router, activate, arm, folder_of, part_of, revision_of, stage
 from tests.unit.rollout.support import active
 

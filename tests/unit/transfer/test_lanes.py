@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -16,6 +15,7 @@ from slotcar_transfer import tcp
 from slotcar_transfer.lanes import BaseControl, Steering, wanted_lanes
 from slotcar_transfer.profile import Profile, Step
 from slotcar_transfer.wire import Channel
+from tests.support.patience import wait_for
 
 T0 = datetime(2027, 3, 1, tzinfo=UTC)
 RATE_BPS = 40_000_000
@@ -66,10 +66,7 @@ def test_it_pauses_and_goes_on_at_its_rate_and_not_at_that_of_the_pause(sink: Si
     wanted = tcp.payload_of_committed(RATE_BPS, 1500, tcp.info(sink.sender).segment_bytes) // 8
     assert tcp.pacing_rate(sink.sender) == wanted
     sink.sender.sendall(bytes(1_000_000))
-    until = time.monotonic() + 60  # at 1 kB a second it would take twenty minutes
-    while sink.count < 1_200_000:
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    wait_for(lambda: sink.count >= 1_200_000, "the rest: at 1 kB a second it would take twenty minutes")
 
 
 def test_its_buffer_follows_the_rate(sink: Sink) -> None:

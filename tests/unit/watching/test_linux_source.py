@@ -15,7 +15,7 @@ import pytest
 from slotcar.watching import linux
 from slotcar.watching.linux import READY, LinuxSource
 from slotcar.watching.model import Listener, WatchBroken
-from tests.support.controllers import wait_for
+from tests.support.patience import PATIENCE_S, wait_for
 
 CHANGED = "deleted filter dev eth2 ingress protocol ip pref 20813 flower chain 0 handle 0x1"
 
@@ -96,9 +96,9 @@ def test_a_flood_is_told_and_nothing_is_left_when_nobody_listens_any_more() -> N
     source = LinuxSource([sys.executable, "-c", endless], ["eth2"])
     thread = threading.Thread(target=source.watch, args=(heard.listener,))
     thread.start()
-    assert heard.up.wait(30)
+    assert heard.up.wait(PATIENCE_S)
     heard.ended.set()
-    thread.join(30)
+    thread.join(PATIENCE_S)
     assert not thread.is_alive()
     assert {child.pid for child in psutil.Process().children()} == before
 
@@ -120,8 +120,8 @@ def test_the_part_on_the_router_ends_with_the_connection() -> None:
         assert shell.stdin is not None
         assert shell.stdout.readline().decode().strip() == READY
         of_shell = psutil.Process(shell.pid)
-        wait_for(lambda: "sleep" in names_of(of_shell.children(recursive=True)), "the command to be started", 30)
+        wait_for(lambda: "sleep" in names_of(of_shell.children(recursive=True)), "the command to be started")
         children = of_shell.children(recursive=True)
         shell.stdin.close()
-        shell.wait(30)
-        assert psutil.wait_procs(children, timeout=30)[1] == []
+        shell.wait(PATIENCE_S)
+        assert psutil.wait_procs(children, timeout=PATIENCE_S)[1] == []

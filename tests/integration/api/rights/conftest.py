@@ -22,6 +22,7 @@ from tests.integration.api.conftest import (
     live,
 )
 from tests.support.controllers import NO_TLS
+from tests.support.patience import PATIENCE_S
 
 
 class World:
@@ -32,7 +33,7 @@ class World:
         named = (("ops", Role.OPERATOR, "ops"), ("hep", Role.REQUESTER, "hep"), ("astro", Role.REQUESTER, "astro"))
         self.operator, self.hep, self.astro = (
             httpx.Client(
-                base_url=url, timeout=60, verify=NO_TLS,
+                base_url=url, timeout=PATIENCE_S, verify=NO_TLS,
                 headers={"Authorization": f"Bearer {create_token(tokens, name, role, owner, now)}"},
             )
             for name, role, owner in named
