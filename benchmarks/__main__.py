@@ -51,8 +51,8 @@ def main(
     if not shown.is_terminal:
         shown = Console(width=150)
     if other is not None:
-        said = f"{' '.join(chosen or ())} --beside CHECKOUT".strip()
-        _run(BESIDE, said, partial(beside.measure, chosen or names(), other.resolve()), quick, progress, shown)
+        command = f"{' '.join(chosen or ())} --beside CHECKOUT".strip()
+        _run(BESIDE, command, partial(beside.measure, chosen or names(), other.resolve()), quick, progress, shown)
     else:
         for name in chosen or names():
             _run(name, name, importlib.import_module(f"benchmarks.{name}").measure, quick, progress, shown)
@@ -61,7 +61,7 @@ def main(
 
 def _run(
     name: str,
-    said: str,
+    command: str,
     measure: Callable[[bool, Say], Iterable[Figure]],
     quick: bool,
     progress: Console,
@@ -74,7 +74,7 @@ def _run(
                 rows.append(row)  # what was measured before a failure is kept
     finally:
         OUT.mkdir(exist_ok=True)
-        (OUT / f"{name}.json").write_text(json.dumps(document(said, rows, quick=quick), indent=1) + "\n")
+        (OUT / f"{name}.json").write_text(json.dumps(document(command, rows, quick=quick), indent=1) + "\n")
         shown.print(table(name, rows))
 
 

@@ -49,9 +49,9 @@ class Book:
     greedy: bool
     placed: dict[str, PlacedTransfer] = field(default_factory=dict)
 
-    def decide(self, asked: Reservation, demands: Sequence[Demand]) -> Placement | Refused:
+    def decide(self, request: Reservation, demands: Sequence[Demand]) -> Placement | Refused:
         others = tuple(self.placed.values())
-        return place(self.tables, asked, demands, MOVES, movable=tuple if self.greedy else lambda: others)
+        return place(self.tables, request, demands, MOVES, movable=tuple if self.greedy else lambda: others)
 
     def take(self, placed: Placement) -> None:
         for handle, profile in placed.moved.items():
@@ -103,13 +103,13 @@ def _volumes(load: float, number: int) -> Iterator[Figure]:
     for way in ("fixed", "greedy", "moves"):
         book = Book(SlotTables(dict.fromkeys(RESOURCES[:LINKS], LINK_BPS)), greedy=way != "moves")
         admitted = 0
-        for asked, path in zip(asks, paths, strict=True):
-            form = asked.model_copy(update={"need": None}) if way == "fixed" else asked
-            answer = book.decide(form, _demands(path, asked.peak_rate_bps))
+        for request, path in zip(asks, paths, strict=True):
+            form = request.model_copy(update={"need": None}) if way == "fixed" else request
+            answer = book.decide(form, _demands(path, request.peak_rate_bps))
             if isinstance(answer, Placement):
                 book.take(answer)
-                assert asked.need is not None
-                admitted += asked.need.volume_bytes
+                assert request.need is not None
+                admitted += request.need.volume_bytes
         moved[way] = 100 * admitted / needed
     title = f"volume admitted, {load:g} of what the links carry asked for"
     for way, words in (("greedy", "nobody moves"), ("moves", "with moves")):
@@ -134,9 +134,9 @@ def _decisions(book: Book, live: int, fixed: int, number: int) -> Iterator[Figur
     random = np.random.default_rng(SEED + 2)
     latencies, admitted, moves = [], 0, 0
     for each in range(number + 5):
-        asked = _one(f"a{each}", random, fixed=each % 2 == 0)
+        request = _one(f"a{each}", random, fixed=each % 2 == 0)
         start = time.process_time()
-        answer = book.decide(*asked)
+        answer = book.decide(*request)
         if each >= 5:  # what is compiled or imported at its first use is not measured
             latencies.append(time.process_time() - start)
             admitted += isinstance(answer, Placement)
@@ -157,12 +157,12 @@ def _one(name: str, random: np.random.Generator, *, fixed: bool) -> tuple[Reserv
     rate = int(random.integers(1, 101)) * MEGABIT * (4 if fixed else 1)
     path = random.choice(INTERFACES, PATH_LENGTH, replace=False).tolist()
     if fixed:
-        asked = _transfer(name, rate * length // 32, start, start + length // 4, rate).model_copy(
+        request = _transfer(name, rate * length // 32, start, start + length // 4, rate).model_copy(
             update={"need": None}
         )
     else:
-        asked = _transfer(name, rate * length // 8, start, start + length, 8 * rate)
-    return asked, _demands(path, asked.peak_rate_bps)
+        request = _transfer(name, rate * length // 8, start, start + length, 8 * rate)
+    return request, _demands(path, request.peak_rate_bps)
 
 
 def _demands(path: Sequence[int], rate_bps: int) -> tuple[Demand, ...]:

@@ -116,12 +116,12 @@ def _servers(folder: Path) -> Iterator[dict[str, Copy]]:
 
 @contextmanager
 def _mover(folder: Path) -> Iterator[Copy]:
-    here, there = Identity(folder / "here"), Identity(folder / "there")
+    here, receiver = Identity(folder / "here"), Identity(folder / "there")
     port = free_port()
-    for one, name in ((here, "here"), (there, "there")):
+    for one, name in ((here, "here"), (receiver, "there")):
         one.make(name)
-    here.trust("there", there.certificate.read_text(), "127.0.0.1", port)
-    there.trust("here", here.certificate.read_text())
+    here.trust("there", receiver.certificate.read_text(), "127.0.0.1", port)
+    receiver.trust("here", here.certificate.read_text())
     paths = os.pathsep.join([str(ROOT / "mover"), str(ROOT / "client")])
     environment = {**os.environ, "PYTHONPATH": paths, "SLOTCAR_TRANSFER_HOME": str(folder / "here")}
     program = [sys.executable, "-m", "slotcar_transfer"]
@@ -276,8 +276,8 @@ def _tls_s(block: bytes, blocks: int) -> float:
         server, client = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         server.load_cert_chain(one.certificate, one.key)
         client.check_hostname, client.verify_mode = False, ssl.CERT_NONE
-        there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
-        sender, receiver = client.wrap_bio(back, there), server.wrap_bio(there, back, server_side=True)
+        forward, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+        sender, receiver = client.wrap_bio(back, forward), server.wrap_bio(forward, back, server_side=True)
         for end in (sender, receiver) * 3:
             try:
                 end.do_handshake()

@@ -101,17 +101,17 @@ def measure(quick: bool, say: Say) -> Iterator[Figure]:
     os.environ.setdefault(PORT_BASE_VARIABLE, PORT_BASE)
     with ExitStack() as opened:
         state = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="slotcar-path-bench-")))
-        made = opened.enter_context(bench(nict_af.HERE / "inventory", state, say))
-        path = _Path(made, opened.enter_context(_ends(made.lab, size_bytes)))
+        started = opened.enter_context(bench(nict_af.HERE / "inventory", state, say))
+        path = _Path(started, opened.enter_context(_ends(started.lab, size_bytes)))
         file = state / "path.yml"
         file.write_text(RESERVATION)
-        slot = made.reserve(file)["path"]
-        made.arm(slot, slot.start)
+        slot = started.reserve(file)["path"]
+        started.arm(slot, slot.start)
         wait_until(slot.start + 5.0)
         few = {one.name: path.run(one, "few", say) for one in path.programs}
         with path.full():
             reserved = {one.name: path.run(one, "file", say) for one in path.programs}
-        made.clear()
+        started.clear()
         with path.full():
             free = {one.name: path.run(one, "file", say) for one in path.programs}
         yield from _figures(f"{size_bytes / MEGA:g} MB", size_bytes, few, reserved, free)
@@ -141,8 +141,8 @@ def _figures(words: str, size_bytes: int, few: Costs, reserved: Costs, free: Cos
 class _Path:
     """Two hosts of the lab with servers that listen, and the line between them."""
 
-    def __init__(self, made: Bench, ends: tuple[str, Mapping[str, int]]) -> None:
-        self._bench, (self._folder, self._servers) = made, ends
+    def __init__(self, started: Bench, ends: tuple[str, Mapping[str, int]]) -> None:
+        self._bench, (self._folder, self._servers) = started, ends
         self._count = 0
 
     @property
@@ -179,14 +179,14 @@ class _Path:
             LabError: it failed. RuntimeError: what arrived is not what was sent.
         """
         self._count += 1
-        said = f"{program.name}-{self._count}"
+        name = f"{program.name}-{self._count}"
         lab, pid = self._bench.lab, self._servers[program.server]
-        words = [one.replace("FILE", f"{self._folder}/{file}").replace("AS", said) for one in program.command]
+        words = [one.replace("FILE", f"{self._folder}/{file}").replace("AS", name) for one in program.command]
         before_s, _ = self._used(pid)
         out = lab.check(SOURCE, [python(lab), "-c", MEASURED, *words], PATIENCE_S)
         seconds, cpu_s, memory_bytes = json.loads(out.splitlines()[-1])
         after_s, most_bytes = self._used(pid)
-        if lab.exec(SINK, ["cmp", f"{self._folder}/{file}", f"{self._folder}/into/{said}"]).returncode:
+        if lab.exec(SINK, ["cmp", f"{self._folder}/{file}", f"{self._folder}/into/{name}"]).returncode:
             raise RuntimeError(f"what {program.name} brought is not what was sent")
         say(f"{program.name}, {file}: {seconds:.1f} s")
         return Cost(seconds, cpu_s + after_s - before_s, max(memory_bytes, most_bytes))

@@ -100,10 +100,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("which", help="a handle, or OWNER/NAME")
     parser.add_argument("--send-to", required=True, help="address and port that the packets go to")
-    said = parser.parse_args()
-    host, _, port = said.send_to.rpartition(":")
+    arguments = parser.parse_args()
+    host, _, port = arguments.send_to.rpartition(":")
     with connect() as slotcar, PacedSender((host, int(port))) as sender:
-        follow(slotcar, said.which, sender)
+        follow(slotcar, arguments.which, sender)
 
 
 if __name__ == "__main__":

@@ -57,16 +57,16 @@ def main() -> None:
     parser.add_argument("--rate", type=int, required=True, help="payload bits per second that are wanted")
     parser.add_argument("--send-to", required=True, help="address and port that the packets go to")
     parser.add_argument("--seconds", type=float, default=3600.0)
-    said = parser.parse_args()
+    arguments = parser.parse_args()
     flow = {
-        "name": "streamer", "source": said.source, "destination": said.destination, "protocol": "udp",
+        "name": "streamer", "source": arguments.source, "destination": arguments.destination, "protocol": "udp",
         "service": "ip-premium", "packet_size": f"{PAYLOAD_BYTES + IP_AND_UDP_BYTES} B", "start": "now",
-        "duration": f"{said.seconds:g} s",
+        "duration": f"{arguments.seconds:g} s",
     }  # fmt: skip
-    host, _, port = said.send_to.rpartition(":")
-    ends_s = time.monotonic() + said.seconds
+    host, _, port = arguments.send_to.rpartition(":")
+    ends_s = time.monotonic() + arguments.seconds
     with connect() as slotcar, PacedSender((host, int(port))) as sender:
-        entry = stream(slotcar, flow, said.rate, sender)
+        entry = stream(slotcar, flow, arguments.rate, sender)
         print(f"{entry['handle']}: {sender.rate_bps} bit/s")
         time.sleep(max(0.0, ends_s - time.monotonic()))
         slotcar.cancel(entry["handle"])

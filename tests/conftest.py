@@ -145,18 +145,18 @@ def _require_short_cases(items: list[pytest.Item]) -> None:
     Raises:
         UsageError: `in_short` names a case that is not there (any more), so that `make test` would leave it out.
     """
-    there: dict[str, set[str]] = defaultdict(set)
+    cases: dict[str, set[str]] = defaultdict(set)
     short: dict[str, set[str]] = {}
     for item in items:
         marker = item.get_closest_marker("in_short")
         if marker is not None and isinstance(item, pytest.Function):
             function = item.nodeid.partition("[")[0]
-            there[function].add(item.callspec.id)
+            cases[function].add(item.callspec.id)
             short[function] = set(marker.args)
     for function, named in short.items():
         # Whoever asks for a few of the cases by their ids has not collected the others.
-        if (gone := named - there[function]) and len(there[function]) > len(named):
-            raise pytest.UsageError(f"{function}: in_short names {', '.join(sorted(gone))}, which is no case of it")
+        if (missing := named - cases[function]) and len(cases[function]) > len(named):
+            raise pytest.UsageError(f"{function}: in_short names {', '.join(sorted(missing))}, which is no case of it")
 
 
 @pytest.hookimpl(tryfirst=True)

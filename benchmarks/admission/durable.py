@@ -73,8 +73,8 @@ def _own(url: str, work: Workload, say: Say, seconds: float) -> tuple[Pace, floa
     nowhere = Path("unused: the URL names a server")
     with open_ledger(url, nowhere, migrate=True):
         pass
-    asked = [admission_of(request, number) for number, request in enumerate(work.requests)]
-    fill_ledger(url, work.live, asked[0])
+    admissions = [admission_of(request, number) for number, request in enumerate(work.requests)]
+    fill_ledger(url, work.live, admissions[0])
     terms = Terms(dict.fromkeys(RESOURCES, AMPLE_BPS), {})
     say(f"{count(len(work.live))} live: start-up")
     with stopwatch() as started:
@@ -86,10 +86,10 @@ def _own(url: str, work: Workload, say: Say, seconds: float) -> tuple[Pace, floa
         began_s, answered = time.process_time() + database_cpu_s(url), list[int]()
 
         def answer(number: int, _client: int) -> None:
-            admit(ledger, asked[number])
+            admit(ledger, admissions[number])
             answered.append(number)
 
-        raced = race(len(asked), answer, seconds)
+        raced = race(len(admissions), answer, seconds)
         cpu_s = time.process_time() + database_cpu_s(url) - began_s
         return raced, started[0], cpu_s / len(answered)
 

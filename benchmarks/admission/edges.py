@@ -42,14 +42,14 @@ def measure(url: str, live: int, say: Say, seconds: float) -> Iterator[Figure]:
 def _pace(url: str, platform: str, live: int, say: Say, seconds: float) -> Pace:
     network = network_of(platform, ROUTERS)
     say(f"{count(live)} live: requests at {platform} routers")
-    asked = _requests(network, live + MOST)
+    requests = _requests(network, live + MOST)
     nowhere = Path("unused: the URL names a server")
     with open_ledger(new_database(url, f"edges_{platform.replace('-', '_')}"), nowhere, migrate=True) as ledger:
         ledger.set_terms(Terms(capacities(network), {}))
         say(f"{count(live)} live: filling a ledger, {platform}")
-        race(live, lambda number, _client: admit(ledger, asked[number]), 600)
+        race(live, lambda number, _client: admit(ledger, requests[number]), 600)
         say(f"{count(live)} live: the ledger, {platform}, {CLIENTS} clients")
-        return race(MOST, lambda number, _client: admit(ledger, asked[live + number]), seconds)
+        return race(MOST, lambda number, _client: admit(ledger, requests[live + number]), seconds)
 
 
 def _requests(network: Network, number: int) -> list[AdmissionRequest]:
@@ -59,7 +59,7 @@ def _requests(network: Network, number: int) -> list[AdmissionRequest]:
         random.integers(SHORTEST_S, HORIZON_S, number).tolist(),
         random.integers(SHORTEST_S, LONGEST_S, number, endpoint=True).tolist(),
     )
-    asked = []
+    requests = []
     for one, (router, start_s, length_s) in enumerate(zip(*columns, strict=True)):
         start = NOW + timedelta(seconds=start_s)
         reservation = Reservation.constant(
@@ -70,5 +70,5 @@ def _requests(network: Network, number: int) -> list[AdmissionRequest]:
         )  # fmt: skip
         routed = route(reservation, network)
         condition = limits.condition(routed)
-        asked.append(AdmissionRequest(reservation, routed.paths, routed.demands, "bench", condition=condition))
-    return asked
+        requests.append(AdmissionRequest(reservation, routed.paths, routed.demands, "bench", condition=condition))
+    return requests

@@ -35,11 +35,11 @@ class Side:
     rates: list[float] = field(default_factory=list)
     records: list[float] = field(default_factory=list)
 
-    def admit(self, asked: Sequence[AdmissionRequest]) -> None:
+    def admit(self, requests: Sequence[AdmissionRequest]) -> None:
         before = self._written()
-        pace = race(len(asked), lambda number, _client: admit(self.ledger, asked[number]), 600)
+        pace = race(len(requests), lambda number, _client: admit(self.ledger, requests[number]), 600)
         self.rates.append(pace.per_second)
-        self.records.append((self._written() - before) / len(asked))
+        self.records.append((self._written() - before) / len(requests))
 
     def _written(self) -> int:
         """Log records of the whole server since it began; whole pages, which follow a checkpoint, count as one."""
@@ -53,15 +53,15 @@ def measure(url: str, live: int, say: Say, without: Sequence[str] = INDEXES) -> 
     """Of each the median of the rounds; the records of the write-ahead log do not depend on what else the machine does."""
     name = count(live)
     work = workload(live, ROUNDS * EACH)
-    asked = [admission_of(request, number, LABELS) for number, request in enumerate(work.requests)]
+    requests = [admission_of(request, number, LABELS) for number, request in enumerate(work.requests)]
     with ExitStack() as stack:
         say(f"{name} live: filling two ledgers")
-        own = _side(stack, url, work, asked[0], ())
-        bare = _side(stack, url, work, asked[0], without)
+        own = _side(stack, url, work, requests[0], ())
+        bare = _side(stack, url, work, requests[0], without)
         for number in range(ROUNDS):
             say(f"{name} live: admissions with and without the indexes of lists and pages, {number + 1} of {ROUNDS}")
             for side in (own, bare) if number % 2 else (bare, own):
-                side.admit(asked[number * EACH : (number + 1) * EACH])
+                side.admit(requests[number * EACH : (number + 1) * EACH])
     what, peer = f"at {name} live, with the indexes of lists and pages", "without them"
     yield Figure(f"durable admissions {what}", median(own.rates[1:]), "1/s", peer, median(bare.rates[1:]))
     written, bare_written = median(own.records[1:]), median(bare.records[1:])

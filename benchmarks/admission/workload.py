@@ -88,8 +88,8 @@ def bookings(number: int, random: np.random.Generator) -> Bookings:
 def workload(live: int, requests: int) -> Workload:
     random = np.random.default_rng(SEED)
     held = _joined([bookings(min(100_000, live - done), random) for done in range(0, live, 100_000)])
-    asked = bookings(requests, random)
-    stream = tuple(_request(asked, i) for i in range(requests))
+    booked = bookings(requests, random)
+    stream = tuple(_request(booked, i) for i in range(requests))
     # Where a tenth of the stream would not fit beside what is held.
     empty = Workload(held, stream, 0)
     tables = empty.tables()
@@ -109,8 +109,8 @@ def _joined(parts: list[Bookings]) -> Bookings:
     )
 
 
-def _request(asked: Bookings, i: int) -> Request:
-    path = tuple(asked.paths[i].tolist())
-    start, end, rate = int(asked.starts[i]), int(asked.ends[i]), int(asked.rates[i])
+def _request(booked: Bookings, i: int) -> Request:
+    path = tuple(booked.paths[i].tolist())
+    start, end, rate = int(booked.starts[i]), int(booked.ends[i]), int(booked.rates[i])
     demands = tuple(Demand.constant(RESOURCES[number], rate) for number in path)
     return Request(path, start, end, rate, demands, (Window.of_us(start, end),))

@@ -15,11 +15,11 @@ def _serve(size: int, platform: str, pipe: Connection) -> None:
         for number in range(1, size + 1):
             routers.add(f"r{number}", platform, startup(number))
         pipe.send([routers.known_hosts, [router.port for router in routers], routers[0].password])
-        while (asked := pipe.recv()) != "stop":
-            if asked == "last lines":
+        while (command := pipe.recv()) != "stop":
+            if command == "last lines":
                 pipe.send([router.history[-1].at_ns / 1e9 for router in routers])
-            elif isinstance(asked, tuple):
-                start, end = asked
+            elif isinstance(command, tuple):
+                start, end = command
                 taken = [[one.at_ns / 1e9 for one in router.history] for router in routers]
                 pipe.send([max((at for at in one if start <= at < end), default=None) for one in taken])
             else:

@@ -18,10 +18,10 @@ FULL = ((8_000, 92_000), (8_000, 992_000), (100_000, 0))
 
 
 def measure(quick: bool, say: Say) -> Iterator[Figure]:
-    made = world()
+    filled = world()
     for live, over in QUICK if quick else FULL:
         with postgres() as url:
             name = f"{count(live + over)} reservations" + (", all in the coming month" if not over else "")
             say(f"{name}: filling a ledger")
-            filling.fill(url, made, live, over, to_us(datetime.now(UTC)))
-            yield from asking.measure(url, made, name, say)
+            filling.fill(url, filled, live, over, to_us(datetime.now(UTC)))
+            yield from asking.measure(url, filled, name, say)

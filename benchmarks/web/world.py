@@ -38,7 +38,7 @@ def world() -> World:
     random = np.random.default_rng(SEED)
     ends = [random.choice(EDGES, 2, replace=False) for _ in range(PAIRS)]
     now = datetime(2027, 1, 1, tzinfo=UTC)
-    asked = [
+    requests = [
         Reservation.constant(
             name=f"pair-{number}", owner="bench", source=Endpoint(host=f"h{a}"), destination=Endpoint(host=f"h{b}"),
             protocol=Protocol.UDP, service=Service.IP_PREMIUM, rate_bps=1_000_000,
@@ -46,7 +46,7 @@ def world() -> World:
         )
         for number, (a, b) in enumerate(ends)
     ]  # fmt: skip
-    return World(network, tuple(entries_of(asked, network, now)))
+    return World(network, tuple(entries_of(requests, network, now)))
 
 
 def _network() -> Network:

@@ -45,7 +45,7 @@ class Tab:
         self.page = page
         self.complaints: list[str] = []
         page.set_default_timeout(PATIENCE_MS)
-        page.on("console", lambda said: self._note(said.text) if said.type in ("error", "warning") else None)
+        page.on("console", lambda message: self._note(message.text) if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: self._note(str(error)))
 
     def _note(self, words: str) -> None:

@@ -83,10 +83,10 @@ def test_the_pictures_of_the_documents(site: Site, sign_in: SignIn, tmp_path: Pa
     for name, address in {"page-now": "/", "page-boundary": f"/boundaries/{iso(START)}", "page-map": "/map"}.items():
         tab.page.goto(address)
         tab.page.wait_for_selector("#live[data-state=live]")
-        made = tab.page.screenshot(path=tmp_path / f"{name}.png")
+        screenshot = tab.page.screenshot(path=tmp_path / f"{name}.png")
         kept = ROOT / "docs" / "pictures" / f"{name}.png"
         if os.environ.get("UPDATE_GOLDEN"):
-            kept.write_bytes(made)
+            kept.write_bytes(screenshot)
         assert kept.read_bytes().startswith(b"\x89PNG")
         assert f"../pictures/{name}.png" in text
 

@@ -136,13 +136,13 @@ def test_what_is_free_is_told_while_one_writes(site: Site, sign_in: SignIn) -> N
 def test_a_hostile_label_is_text(site: Site, sign_in: SignIn) -> None:
     entry = site.reserve("cms", labels=HOSTILE)
     tab = sign_in()
-    asked: list[str] = []
-    tab.page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    dialogs: list[str] = []
+    tab.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     for address in ("/reservations", f"/reservations/{entry.handle}", "/log"):
         tab.page.goto(address)
         tab.page.wait_for_selector(LIVE)
     tab.page.hover("h1")
-    assert asked == []
+    assert dialogs == []
     assert tab.complaints == []
     tab.page.goto(f"/reservations/{entry.handle}")
     assert HOSTILE["note"] in tab.page.inner_text("main")
@@ -253,20 +253,20 @@ def test_back_shows_a_page_and_no_fragment(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("typed", "problem"),
     [("2027-10-31 02:30", "is twice on the clocks"), ("2027-03-28 02:30", "is left out by the clocks")],
 )
-def test_a_night_of_a_clock_change_is_told(site: Site, sign_in: SignIn, said: str, told: str) -> None:
+def test_a_night_of_a_clock_change_is_told(site: Site, sign_in: SignIn, typed: str, problem: str) -> None:
     tab = sign_in()
     tab.page.goto("/account")
     tab.page.fill("input[name=zone]", "Europe/Zurich")
     tab.page.click("text=Show times in it")
     tab.page.wait_for_selector("text=Times in Europe/Zurich")
     tab.page.goto("/boundaries")
-    tab.page.fill("input[name=from]", said)
+    tab.page.fill("input[name=from]", typed)
     tab.page.keyboard.press("Enter")
     tab.page.wait_for_selector(".problem")
-    assert told in tab.page.inner_text(".problem")
+    assert problem in tab.page.inner_text(".problem")
 
 
 @pytest.mark.slow

@@ -40,7 +40,7 @@ def network() -> Network:
     return load_network(ROOT / "inventories" / "lab", None)
 
 
-def asked(name: str, **more: Any) -> dict[str, Any]:
+def document_of(name: str, **more: Any) -> dict[str, Any]:
     usual = {
         "name": name, "owner": "hep", "source": "anl-premium", "destination": "lbnl-premium:5001", "protocol": "udp",
         "service": "ip-premium", "rate": "20 Mbit/s", "start": "2027-03-01T21:00:00Z", "duration": "PT2H",
@@ -52,12 +52,12 @@ def source(*reservations: dict[str, Any], of_set: str = "tonight") -> Source:
     return source_of_body({"version": 1, "reservations": list(reservations)}, NOW, of_set, 10_000)
 
 
-def planned(wanted: Source, there: Source | None = None) -> Plan:
+def planned(wanted: Source, live: Source | None = None) -> Plan:
     """A plan against a ledger that has what is `there`."""
     current: tuple[Entry, ...] = ()
     tables = SlotTables(capacities(network()))
-    if there is not None:
-        labelled = match(there.reservations, (), there.scope, NOW)
+    if live is not None:
+        labelled = match(live.reservations, (), live.scope, NOW)
         current = entries_of([step.reservation for step in labelled if step.reservation], network(), NOW)
         for entry in current:
             tables.add(entry.occupied.demands, entry.occupied.windows)
@@ -73,24 +73,28 @@ def markdown(plan: Plan, **bound: int) -> str:
 
 def many(count: int) -> Plan:
     hours = [f"2027-03-{2 + number // 24:02}T{number % 24:02}:00:00Z" for number in range(count)]
-    return planned(source(*(asked(f"n{number}", start=hour, duration="PT30M") for number, hour in enumerate(hours))))
+    return planned(
+        source(*(document_of(f"n{number}", start=hour, duration="PT30M") for number, hour in enumerate(hours)))
+    )
 
 
 CASES = {
     "creates": lambda: markdown(
-        planned(source(asked("cms"), asked("atlas", rate="4 Mbit/s", protocol="tcp", rtt="10 ms")))
+        planned(source(document_of("cms"), document_of("atlas", rate="4 Mbit/s", protocol="tcp", rtt="10 ms")))
     ),
-    "refuses": lambda: markdown(planned(source(asked("cms"), asked("greedy", rate="70 Mbit/s", labels={"a": HOSTILE})))),
+    "refuses": lambda: markdown(
+        planned(source(document_of("cms"), document_of("greedy", rate="70 Mbit/s", labels={"a": HOSTILE})))
+    ),
     "changes-and-cancels": lambda: markdown(
         planned(
-            source(asked("cms", rate="21 Mbit/s", labels={"note": HOSTILE}), asked("same")),
-            source(asked("cms"), asked("same"), asked("gone")),
+            source(document_of("cms", rate="21 Mbit/s", labels={"note": HOSTILE}), document_of("same")),
+            source(document_of("cms"), document_of("same"), document_of("gone")),
         )
     ),
-    "recurs": lambda: markdown(planned(source(asked("cms", recurrence="FREQ=DAILY;COUNT=5")))),
-    "nothing-changes": lambda: markdown(planned(source(asked("cms")), source(asked("cms")))),
+    "recurs": lambda: markdown(planned(source(document_of("cms", recurrence="FREQ=DAILY;COUNT=5")))),
+    "nothing-changes": lambda: markdown(planned(source(document_of("cms")), source(document_of("cms")))),
     "volume": lambda: markdown(
-        planned(source(asked("bulk", rate=None, duration=None, volume="9 GB", by="2027-03-02T05:00:00Z")))
+        planned(source(document_of("bulk", rate=None, duration=None, volume="9 GB", by="2027-03-02T05:00:00Z")))
     ),
     "cut": lambda: markdown(many(30), most_chars=6_000),
 }  # fmt: skip
@@ -142,7 +146,7 @@ def test_a_set_is_found_by_its_marker_and_no_name_ends_it() -> None:
 
 
 def test_a_plan_that_another_machine_made_looks_the_same() -> None:
-    made = planned(source(asked("cms"), asked("two"), asked("three")))
-    assert made.refused
-    document = json.loads(json.dumps(plan_document(made)))
-    assert plan_markdown(plan_of(document, {}), document["boundaries"]) == markdown(made)
+    plan = planned(source(document_of("cms"), document_of("two"), document_of("three")))
+    assert plan.refused
+    document = json.loads(json.dumps(plan_document(plan)))
+    assert plan_markdown(plan_of(document, {}), document["boundaries"]) == markdown(plan)

@@ -37,9 +37,9 @@ ROUTERS = "anl-edge anl-border esnet-core lbnl-border lbnl-edge"
 
 
 def _entry(number: int, name: str, rate_bps: int, *slots: tuple[int, int], state: State = State.COMMITTED) -> Entry:
-    made = entry(number, *slots, devices=ROUTERS)
-    asked = reservation(name, rate_bps, **ENDS).over(made.reservation.windows)
-    return replace(made, handle=f"r-0123456789abcde{number}", reservation=asked, state=state)
+    slotted = entry(number, *slots, devices=ROUTERS)
+    request = reservation(name, rate_bps, **ENDS).over(slotted.reservation.windows)
+    return replace(slotted, handle=f"r-0123456789abcde{number}", reservation=request, state=state)
 
 
 ENTRIES = (

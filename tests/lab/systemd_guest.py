@@ -77,8 +77,8 @@ def batch(lab: Lab, lines: str, *as_user: str) -> None:
 
 def show(lab: Lab, *as_user: str) -> list[str]:
     """What the kernel has of Slotcar's."""
-    said = lab.check("", [*as_user, "sh", "-c", script(), "host.sh", "show"], 120.0)
-    return [line.strip() for line in said.splitlines()]
+    shown = lab.check("", [*as_user, "sh", "-c", script(), "host.sh", "show"], 120.0)
+    return [line.strip() for line in shown.splitlines()]
 
 
 def start_unit(lab: Lab, name: str, command: str, *words: str) -> None:

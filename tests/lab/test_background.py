@@ -27,8 +27,8 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(PORT_BASE_VARIABLE, str(free_base()))
         patch.setenv("SLOTCAR_STATE_DIR", str(state_dir))
-        with bench(gara_4.EXPERIMENT.inventory, state_dir, control.quiet, smoke=True) as made:
-            yield made
+        with bench(gara_4.EXPERIMENT.inventory, state_dir, control.quiet, smoke=True) as started:
+            yield started
 
 
 def test_background_gives_way_without_losing_a_packet(ready: Bench) -> None:

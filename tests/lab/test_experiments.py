@@ -27,8 +27,8 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(PORT_BASE_VARIABLE, str(free_base()))
         patch.setenv("SLOTCAR_STATE_DIR", str(state_dir))
-        with bench(emerge_1.HERE / "inventory", state_dir, control.quiet, smoke=True) as made:
-            yield made
+        with bench(emerge_1.HERE / "inventory", state_dir, control.quiet, smoke=True) as started:
+            yield started
     assert not list(Path(os.fspath(state_dir)).glob("lab/lab.json")), "the lab is gone"
 
 

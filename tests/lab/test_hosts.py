@@ -76,11 +76,11 @@ def _reserve(controller: Controller, folder: Path, pid: str) -> dict[str, Any]:
         {"name": "line", "network": flow | {"rate": "1 Mbit/s"}},
         {"name": "cores", "cpu": {"host": "lbnl-premium", "percent": "50 %", "bind": {"process": int(pid)}}},
     ]
-    gone = {"name": "cores", "cpu": {"host": "lbnl-premium", "percent": "10 %", "bind": {"process": GONE}}}
+    unbindable = {"name": "cores", "cpu": {"host": "lbnl-premium", "percent": "10 %", "bind": {"process": GONE}}}
     window = {"owner": "test", "start": "now + 90 s", "duration": "60 s"}
     groups = [
         {"name": "tonight", **window, "members": members},
-        {"name": "gone", **window, "on_failure": "report", "members": [gone]},
+        {"name": "gone", **window, "on_failure": "report", "members": [unbindable]},
     ]
     (folder / "group.yml").write_text(yaml.safe_dump({"version": 1, "together": groups}))
     answers = json.loads(controller.slotcar("reserve", str(folder / "group.yml"), "-f", "json"))

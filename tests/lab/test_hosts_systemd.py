@@ -56,12 +56,12 @@ def test_systemd_gives_a_slice_and_ceilings_and_all_is_as_before(guest: Lab) -> 
     ]
     sh(guest, "systemctl daemon-reload")  # it is systemd's own, so it lasts
     assert show(guest) == wanted
-    said = sh(
+    output = sh(
         guest,
         f"cat {SLICE}/cpu.weight {CGROUPS}/system.slice/cpu.max {CGROUPS}/user.slice/cpu.max {CGROUPS}/init.scope/io.max\n"
         f"wc -l <{SLICE}/slotcar-g_one.scope/cgroup.procs; systemctl is-active worker",
     )
-    weight, machines, users, disks, bound, unit = said.splitlines()
+    weight, machines, users, disks, bound, unit = output.splitlines()
     assert (weight, machines, users) == ("50", "140000 100000", "30000 100000")
     assert "rbps=8000000" in disks
     assert (bound, unit) == ("2", "active"), "a shell and its child, and the unit still runs"
@@ -85,8 +85,8 @@ def test_without_root_a_users_own_systemd_gives_cores_and_no_disk(guest: Lab) ->
     before = sh(guest, f"find {place} {own} -path '*systemd*' -name '50-*'; cat {own}/*/cpu.max")
     batch(guest, "slice add g-own\nweight g-own 50\nreserve 500\n", *as_user)
     assert show(guest, *as_user) == ["slice g-own weight=50", "rest reserved=500"]
-    said = sh(guest, f"cat {own}/slotcar.slice/slotcar-g_own.slice/cpu.weight {own}/app.slice/cpu.max")
-    assert said.splitlines() == ["50", "150000 100000"]
+    output = sh(guest, f"cat {own}/slotcar.slice/slotcar-g_own.slice/cpu.weight {own}/app.slice/cpu.max")
+    assert output.splitlines() == ["50", "150000 100000"]
     with pytest.raises(
         LabError, match="without root only cores can be given on this host, not the bandwidth of a disk"
     ):
@@ -101,7 +101,7 @@ def test_without_root_a_users_own_systemd_gives_cores_and_no_disk(guest: Lab) ->
 
 def read_in_8_s(lab: Lab, cgroup: str) -> tuple[int, int]:
     """Bytes of the disk that the processes of a cgroup read, and that all others did."""
-    said = sh(
+    output = sh(
         lab,
         f"""number=$(cat /sys/class/block/vda/dev)
 bytes() {{ sed -n "s/^$number .*rbytes=\\([0-9]*\\).*/\\1/p" {CGROUPS}/$1/io.stat; }}
@@ -109,7 +109,7 @@ own=$(bytes {cgroup}); all=$(bytes .)
 sleep 8
 echo $(($(bytes {cgroup}) - own)) $(($(bytes .) - all))""",
     )
-    own, whole = (int(word) for word in said.split())
+    own, whole = (int(word) for word in output.split())
     return own, whole - own
 
 
@@ -125,12 +125,12 @@ def reserve(controller: Controller, folder: Path) -> dict[str, str]:
     """The handles of the groups, by name."""
     disk = {"host": "mover", "device": "vda", "read": "12 MB/s", "bind": {"unit": "reader.service"}}
     cores = {"host": "mover", "percent": "50 %", "bind": {"unit": "worker.service"}}
-    gone = {"host": "mover", "percent": "10 %", "bind": {"process": GONE}}
+    unbindable = {"host": "mover", "percent": "10 %", "bind": {"process": GONE}}
     window = {"owner": "test", "start": "now", "duration": "90 s"}
     groups = [
         {"name": "disk", **window, "members": [{"name": "reading", "storage": disk}]},
         {"name": "cores", **window, "duration": "1 h", "members": [{"name": "work", "cpu": cores}]},
-        {"name": "gone", **window, "on_failure": "report", "members": [{"name": "work", "cpu": gone}]},
+        {"name": "gone", **window, "on_failure": "report", "members": [{"name": "work", "cpu": unbindable}]},
     ]
     (folder / "groups.yml").write_text(yaml.safe_dump({"version": 1, "together": groups}))
     answers = json.loads(controller.slotcar("reserve", str(folder / "groups.yml"), "-f", "json"))

@@ -61,9 +61,9 @@ class Router:
         """Makes the router so from what runs on it, sees that it is, and gives what runs now, and the undo."""
         change = renderer_of(self.device).change(running, wanted, self.device)
         self.run(change.apply)
-        found = self.read()
-        assert found.lines == wanted.lines
-        return found, change.undo
+        configuration = self.read()
+        assert configuration.lines == wanted.lines
+        return configuration, change.undo
 
     def premium_packets(self) -> int:
         """How many have left by premium's queue towards the other site."""

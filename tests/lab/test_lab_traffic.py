@@ -32,13 +32,13 @@ def assert_intervals(flow: Flow, count: int) -> None:
 
 
 def test_a_flow_is_counted_interval_by_interval_on_this_machines_clock(lab: Lab) -> None:
-    asked = time.time()
+    asked_at_s = time.time()
     with start_udp(
         lab, "anl-premium", "lbnl-premium", port=5311, rate_bps=8_000_000, payload_bytes=1000, duration_s=2, dscp=46
     ) as flow:
         totals = flow.wait(30)
     samples = flow.samples()
-    assert asked < flow.started_at < samples[0].ended_at < samples[-1].ended_at < time.time() + 0.1
+    assert asked_at_s < flow.started_at < samples[0].ended_at < samples[-1].ended_at < time.time() + 0.1
     assert_intervals(flow, 4)
     assert sum(sample.packets for sample in samples) <= totals.received_packets <= totals.sent_packets
     assert totals.overflowed_packets == 0

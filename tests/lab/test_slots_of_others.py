@@ -43,13 +43,13 @@ def test_a_flow_that_stays_loses_no_packet_and_no_order_at_boundaries_of_others(
     lab: Lab, controller: Controller, tmp_path: Path, boundaries: int
 ) -> None:
     def ask(first: datetime, attempt: int) -> datetime:
-        asked = [
+        documents = [
             reservation(f"other-{attempt}-{number}", 6000 + number, start, start + LENGTH, "3 Mbit/s")
             for number in range(boundaries // 2)
             for start in [first + 2 * number * LENGTH]
         ]
         file = tmp_path / f"others-{boundaries}-{attempt}.yml"
-        file.write_text(yaml.safe_dump({"version": 1, "reservations": asked}))
+        file.write_text(yaml.safe_dump({"version": 1, "reservations": documents}))
         controller.slotcar("apply", str(file), "--yes")
         return first + boundaries * LENGTH
 

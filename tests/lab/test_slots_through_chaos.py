@@ -63,8 +63,8 @@ def stage(lab: Lab, tmp_path: Path, alone: None, monkeypatch: pytest.MonkeyPatch
     # Those that are killed leave their temporary files.
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     requirements.ensure_for("chaos", lambda _: None)
-    with stage_on(lab, tmp_path, INVENTORY) as made:
-        yield made
+    with stage_on(lab, tmp_path, INVENTORY) as started:
+        yield started
 
 
 def played(stage: Stage, history: Sequence[Action]) -> Outcome:

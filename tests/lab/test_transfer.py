@@ -56,8 +56,8 @@ def ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """NICT's network, of its own: half of a link of 8 Mb/s may be reserved."""
     monkeypatch.setenv(PORT_BASE_VARIABLE, str(free_base()))
     monkeypatch.setenv("SLOTCAR_STATE_DIR", str(tmp_path / "state"))
-    with bench(nict_af.HERE / "inventory", tmp_path / "state", control.quiet, smoke=True) as made:
-        yield made
+    with bench(nict_af.HERE / "inventory", tmp_path / "state", control.quiet, smoke=True) as started:
+        yield started
 
 
 def command(lab: Lab, home: str, *words: str) -> list[str]:
@@ -75,11 +75,11 @@ def controller_at_the_source(bench: Bench, folder: str) -> Iterator[None]:
         closing(bench.lab.start_python(SOURCE, program, f"127.0.0.1:{API_PORT}", path)) as inner,
     ):
         for one in (outer, inner):
-            wait_for(lambda one=one: said(one, "ready"), "the way to the controller")
+            wait_for(lambda one=one: has_said(one, "ready"), "the way to the controller")
         yield
 
 
-def said(process: LabProcess, word: str) -> bool:
+def has_said(process: LabProcess, word: str) -> bool:
     assert process.poll() is None, process.stderr[-1000:]
     return word in process.stdout
 
@@ -127,7 +127,7 @@ def test_a_thousand_files_and_a_large_one_arrive_by_their_deadline_on_a_full_lin
     full_bps = LINK_BPS * PAYLOAD_BYTES // LINE_BYTES
     by_s = min(round(BY_S * pace_of(ready.controller.first_turn_s())), LONGEST_BY_S)
     with serving, controller_at_the_source(ready, folder):
-        wait_for(lambda: said(serving, "serves"), "the receiver")
+        wait_for(lambda: has_said(serving, "serves"), "the receiver")
         background = ready.udp_for(Udp("source-b", "sink-b", 6001, full_bps, PAYLOAD_BYTES), by_s + 60)
         code, documents = moved(ready, folder, by_s)
         sent = background.samples()

@@ -51,15 +51,15 @@ def test_a_router_tells_of_a_change_by_hand_long_before_the_next_check(lab: Lab,
     last = controller.events()[-1]["sequence"]
     lab.check("anl-edge", ["tc", "filter", "del", *FILTER])
 
-    def told(kind: str) -> list[dict[str, Any]]:
+    def events_of(kind: str) -> list[dict[str, Any]]:
         return [event for event in controller.events() if event["kind"] == kind and event["sequence"] > last]
 
-    wait_for(lambda: bool(told("device.drifted")), "the drift to be told")
+    wait_for(lambda: bool(events_of("device.drifted")), "the drift to be told")
     wait_policed(lab)
     controller.wait_settled()
-    assert [event["device"] for event in told("device.drifted")] == ["anl-edge"]
-    (asked,) = told("controller.check-asked")
-    assert asked["details"]["message"] == "told of a change: anl-edge: filter deleted on eth2"
+    assert [event["device"] for event in events_of("device.drifted")] == ["anl-edge"]
+    (check,) = events_of("controller.check-asked")
+    assert check["details"]["message"] == "told of a change: anl-edge: filter deleted on eth2"
     controller.slotcar("cancel", "drift/told", "--yes")
     wait_not_policed(lab)
 

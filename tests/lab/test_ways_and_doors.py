@@ -34,21 +34,23 @@ WAYS: Mapping[str, Asked] = {
 }
 
 
-def by_file(controller: Controller, asked: list[Asked], folder: Path) -> None:
+def by_file(controller: Controller, requests: list[Asked], folder: Path) -> None:
     file = folder / "ways.yml"
-    file.write_text(json.dumps({"version": 1, "reservations": asked}))  # JSON is YAML
+    file.write_text(json.dumps({"version": 1, "reservations": requests}))  # JSON is YAML
     controller.slotcar("apply", str(file), "--yes")
 
 
-def by_command(controller: Controller, asked: list[Asked], folder: Path) -> None:
-    for one in asked:
-        said = one | {"share": ", ".join(f"{key}={value}" for key, value in one.get("share", {}).items())}
-        options = [word for key, value in said.items() if value for word in (f"--{key.replace('_', '-')}", str(value))]
+def by_command(controller: Controller, requests: list[Asked], folder: Path) -> None:
+    for one in requests:
+        values = one | {"share": ", ".join(f"{key}={value}" for key, value in one.get("share", {}).items())}
+        options = [
+            word for key, value in values.items() if value for word in (f"--{key.replace('_', '-')}", str(value))
+        ]
         controller.slotcar("create", *options)
 
 
-def by_api(controller: Controller, asked: list[Asked], folder: Path) -> None:
-    for one in asked:
+def by_api(controller: Controller, requests: list[Asked], folder: Path) -> None:
+    for one in requests:
         request = urllib.request.Request(
             f"http://127.0.0.1:{controller.port}/v1/reservations",
             json.dumps(one).encode(),
@@ -58,9 +60,9 @@ def by_api(controller: Controller, asked: list[Asked], folder: Path) -> None:
             assert response.status == 201
 
 
-def by_client(controller: Controller, asked: list[Asked], folder: Path) -> None:
+def by_client(controller: Controller, requests: list[Asked], folder: Path) -> None:
     with client_of(controller) as slotcar:
-        for one in asked:
+        for one in requests:
             slotcar.create(one)
 
 

@@ -166,8 +166,8 @@ def most_microbits(tables: SlotTables, transfer: Transfer) -> int:
         minute = window(start, start + 1)
         highest = 0
         for rate in range(1, 42):
-            asked = [Demand.constant(one.resource, one.amount(rate)) for one in transfer.crossings]
-            if rate <= transfer.at_most_bps and tables.fits(asked, [minute]):
+            demands = [Demand.constant(one.resource, one.amount(rate)) for one in transfer.crossings]
+            if rate <= transfer.at_most_bps and tables.fits(demands, [minute]):
                 highest = rate
         total += highest * MINUTE_US if highest >= transfer.at_least_bps else 0
     return total

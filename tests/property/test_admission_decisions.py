@@ -38,8 +38,8 @@ def occurrences(draw: st.DrawFn) -> list[Span]:
 requests = st.lists(st.tuples(asked_rates, occurrences()), max_size=14)
 
 
-def demanded(asked: Mapping[str, int]) -> list[Demand]:
-    return [Demand.constant(name, rate) for name, rate in asked.items()]
+def demanded(amounts: Mapping[str, int]) -> list[Demand]:
+    return [Demand.constant(name, rate) for name, rate in amounts.items()]
 
 
 def windows(pairs: Sequence[Span]) -> list[Window]:
@@ -51,9 +51,9 @@ def loaded(
 ) -> tuple[SlotTables, Oracle]:
     """Both hold the same, whether it fits or not: an inventory may have shrunk since."""
     tables, oracle = SlotTables(capacities), Oracle(capacities)
-    for asked, pairs in held:
-        tables.add(demanded(asked), windows(pairs))
-        oracle.add(asked, pairs)
+    for amounts, pairs in held:
+        tables.add(demanded(amounts), windows(pairs))
+        oracle.add(amounts, pairs)
     return tables, oracle
 
 
@@ -63,12 +63,12 @@ def test_a_whole_workload_is_admitted_and_refused_alike(
     capacities: dict[str, int], workload: list[tuple[dict[str, int], list[Span]]]
 ) -> None:
     tables, oracle = SlotTables(capacities), Oracle(capacities)
-    for asked, pairs in workload:
-        answer = decide(tables, demanded(asked), windows(pairs))
-        assert isinstance(answer, Admitted) == oracle.fits({n: r for n, r in asked.items() if r}, pairs)
+    for amounts, pairs in workload:
+        answer = decide(tables, demanded(amounts), windows(pairs))
+        assert isinstance(answer, Admitted) == oracle.fits({n: r for n, r in amounts.items() if r}, pairs)
         if isinstance(answer, Admitted):
             tables.add(answer.demands, answer.windows)
-            oracle.add(asked, pairs)
+            oracle.add(amounts, pairs)
     for name in NAMES:
         assert oracle.peak(name, (BASE_US - 1, BASE_US + 25 * MINUTE_US)) <= capacities[name]
 
@@ -78,29 +78,29 @@ def test_a_whole_workload_is_admitted_and_refused_alike(
 def test_a_refusal_tells_the_truth(
     capacities: dict[str, int],
     held: list[tuple[dict[str, int], list[Span]]],
-    asked: dict[str, int],
+    amounts: dict[str, int],
     pairs: list[Span],
 ) -> None:
     tables, oracle = loaded(capacities, held)
     horizon = at(40)
-    answer = decide(tables, demanded(asked), windows(pairs), horizon=horizon)
-    asked = {name: rate for name, rate in asked.items() if rate}
+    answer = decide(tables, demanded(amounts), windows(pairs), horizon=horizon)
+    amounts = {name: rate for name, rate in amounts.items() if rate}
     if isinstance(answer, Admitted):
-        assert oracle.fits(asked, pairs)
+        assert oracle.fits(amounts, pairs)
         return
-    short = {name for name in asked if not oracle.fits({name: asked[name]}, pairs)}
+    short = {name for name in amounts if not oracle.fits({name: amounts[name]}, pairs)}
     assert {shortfall.resource for shortfall in answer.shortfalls} == short
     for shortfall in answer.shortfalls:
         name, inside = shortfall.resource, (shortfall.window.start_us, shortfall.window.end_us)
         peak = max(oracle.peak(name, pair) for pair in pairs)
-        assert shortfall.requested == asked[name]
+        assert shortfall.requested == amounts[name]
         assert shortfall.capacity == capacities[name]
         assert shortfall.free == max(0, capacities[name] - peak)
         assert oracle.peak(name, inside) == peak
         assert any(start <= inside[0] and inside[1] <= end for start, end in pairs)
         throughout = [level for _, level in oracle.steps(name, inside)]
-        assert min(throughout) + asked[name] > capacities[name], "it does not fit at any moment of the sub-window"
-    shift = oracle.nearest_shift(asked, pairs, to_us(horizon) - pairs[-1][1])
+        assert min(throughout) + amounts[name] > capacities[name], "it does not fit at any moment of the sub-window"
+    shift = oracle.nearest_shift(amounts, pairs, to_us(horizon) - pairs[-1][1])
     expected = None if shift is None else Window.of_us(pairs[0][0] + shift, pairs[0][1] + shift)
     assert answer.nearest_window == expected
 
@@ -115,7 +115,7 @@ def test_the_highest_rate_fits_and_one_more_does_not(
     data: st.DataObject,
 ) -> None:
     capacities = {name: rate * 1_000 for name, rate in capacities.items()}
-    tables, oracle = loaded(capacities, [({n: r * 777 for n, r in asked.items()}, when) for asked, when in held])
+    tables, oracle = loaded(capacities, [({n: r * 777 for n, r in amounts.items()}, when) for amounts, when in held])
     payload = data.draw(st.integers(24, 1472))
     wire = {name: payload + data.draw(st.integers(28, 100)) for name in names}
 
@@ -142,13 +142,13 @@ def test_the_highest_rate_fits_and_one_more_does_not(
 def test_a_modify_is_decided_as_if_the_old_were_not_there(
     capacities: dict[str, int],
     held: list[tuple[dict[str, int], list[Span]]],
-    asked: dict[str, int],
+    amounts: dict[str, int],
     pairs: list[Span],
 ) -> None:
     tables, oracle = loaded(capacities, held)
     without, _ = loaded(capacities, held[1:])
     old = Admitted(tuple(demanded(held[0][0])), tuple(windows(held[0][1])))
-    question = (demanded(asked), windows(pairs))
+    question = (demanded(amounts), windows(pairs))
     assert decide(tables, *question, without=[old]) == decide(without, *question)
     assert enquire(tables, *question, without=[old]) == enquire(without, *question)
     everything = (BASE_US - 1, BASE_US + 30 * MINUTE_US)

@@ -44,17 +44,17 @@ def transfers(draw: st.DrawFn, resources: st.SearchStrategy[list[ResourceId]], h
     )
 
 
-def has_a_schedule(asked: Sequence[Transfer], capacity: int, reserved: Sequence[int]) -> bool:
+def has_a_schedule(wanted: Sequence[Transfer], capacity: int, reserved: Sequence[int]) -> bool:
     """Transfers to parts of time to the link, in units (Horn): the flow is all that was asked."""
     graph = networkx.DiGraph()
-    for number, one in enumerate(asked):
+    for number, one in enumerate(wanted):
         graph.add_edge("all", ("t", number), capacity=one.volume_bytes // UNIT_BYTES)
         for part in range(PARTS):
             if one.window.contains(span(part, part + 1).start):
                 graph.add_edge(("t", number), ("p", part), capacity=one.at_most_bps // MBPS)
     for part in range(PARTS):
         graph.add_edge(("p", part), "link", capacity=max(0, capacity - reserved[part]))
-    return networkx.maximum_flow_value(graph, "all", "link") == sum(one.volume_bytes // UNIT_BYTES for one in asked)
+    return networkx.maximum_flow_value(graph, "all", "link") == sum(one.volume_bytes // UNIT_BYTES for one in wanted)
 
 
 @examples(10, 40)
@@ -64,13 +64,13 @@ def has_a_schedule(asked: Sequence[Transfer], capacity: int, reserved: Sequence[
     st.lists(transfers(st.just([LINK])), min_size=4, max_size=7),
 )
 def test_on_one_link_a_request_is_refused_exactly_where_no_flow_is(
-    capacity: int, reserved: list[int], asked: list[Transfer]
+    capacity: int, reserved: list[int], wanted: list[Transfer]
 ) -> None:
     tables = SlotTables({LINK: capacity * MBPS})
     for part, units in enumerate(reserved):
         tables.add([Demand.constant(LINK, min(units, capacity) * MBPS)], [span(part, part + 1)])
     live: list[PlacedTransfer] = []
-    for number, one in enumerate(asked):
+    for number, one in enumerate(wanted):
         room = make_room(tables, one, live, now=T0, frozen=timedelta(0), solver=Simplex())
         assert (room is not None) == has_a_schedule([*(each.transfer for each in live), one], capacity, reserved)
         if room is not None:
@@ -129,11 +129,11 @@ FROZEN = timedelta(seconds=200)
     st.booleans(),
 )
 def test_no_promise_is_broken_whatever_moves(
-    capacities: dict[ResourceId, int], asked: list[Transfer | FixedRequest], solves: bool
+    capacities: dict[ResourceId, int], requests: list[Transfer | FixedRequest], solves: bool
 ) -> None:
     tables, live = SlotTables(capacities), list[PlacedTransfer]()
     border_us = to_us(T0 + FROZEN)
-    for number, one in enumerate(asked):
+    for number, one in enumerate(requests):
         solver = Simplex() if solves else None
         before = [tables.steps(name, BEFORE_IT) for name in NAMES]
         room = make_room(tables, one, live, now=T0, frozen=FROZEN, solver=solver)

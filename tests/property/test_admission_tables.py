@@ -59,11 +59,11 @@ def test_adding_and_removing_again_in_any_order_is_identity(
     capacities: dict[str, int], kept: Workload, passing: Workload, chance: random.Random
 ) -> None:
     tables, oracle = loaded(capacities, kept)
-    for asked, pairs in passing:
-        tables.add(demanded(asked), windows(pairs))
+    for amounts, pairs in passing:
+        tables.add(demanded(amounts), windows(pairs))
     chance.shuffle(passing)
-    for asked, pairs in passing:
-        tables.remove(demanded(asked), windows(pairs))
+    for amounts, pairs in passing:
+        tables.remove(demanded(amounts), windows(pairs))
     check_form(tables)
     assert functions(tables) == truth(oracle)
 
@@ -71,9 +71,9 @@ def test_adding_and_removing_again_in_any_order_is_identity(
 def columns(held: Workload) -> list[np.ndarray]:
     rows = [
         (NAMES.index(name), start, end, rate)
-        for asked, pairs in held
+        for amounts, pairs in held
         for start, end in pairs
-        for name, rate in asked.items()
+        for name, rate in amounts.items()
     ]
     return list(np.array(rows, dtype=np.int64).reshape(-1, 4).T)
 
@@ -87,9 +87,9 @@ def test_building_at_once_equals_adding_one_by_one(
     built = SlotTables.build(capacities, NAMES, *columns(first))
     check_form(built)
     assert functions(built) == functions(one_by_one)
-    for asked, pairs in more:
-        built.add(demanded(asked), windows(pairs))
-        oracle.add(asked, pairs)
+    for amounts, pairs in more:
+        built.add(demanded(amounts), windows(pairs))
+        oracle.add(amounts, pairs)
     check_form(built)
     assert functions(built) == truth(oracle)
 
@@ -106,12 +106,12 @@ def test_pruning_keeps_the_future(
     assert tables.floor_us == floor
     check_form(tables)
     assert functions(tables, floor) == truth(oracle, floor)
-    for asked, pairs in more:
-        tables.add(demanded(asked), windows(pairs))
-        oracle.add(asked, pairs)
-    for asked, pairs in held:
-        tables.remove(demanded(asked), windows(pairs))
-        oracle.remove(asked, pairs)
+    for amounts, pairs in more:
+        tables.add(demanded(amounts), windows(pairs))
+        oracle.add(amounts, pairs)
+    for amounts, pairs in held:
+        tables.remove(demanded(amounts), windows(pairs))
+        oracle.remove(amounts, pairs)
     check_form(tables)
     assert functions(tables, floor) == truth(oracle, floor)
 
@@ -123,12 +123,12 @@ def test_a_copy_and_an_excerpt_live_apart(
 ) -> None:
     tables, oracle = loaded(capacities, held)
     copy, part = tables.copy(), tables.excerpt(sorted(names))
-    for asked, pairs in more:
-        copy.add(demanded(asked), windows(pairs))
+    for amounts, pairs in more:
+        copy.add(demanded(amounts), windows(pairs))
     assert functions(tables) == truth(oracle)
     before = functions(copy)
-    for asked, pairs in held:
-        tables.remove(demanded(asked), windows(pairs))
+    for amounts, pairs in held:
+        tables.remove(demanded(amounts), windows(pairs))
     for each in (tables, copy, part):
         check_form(each)
     assert functions(copy) == before
@@ -214,14 +214,14 @@ def test_many_blocks_split_merge_and_stay_exact(seed: int, seconds: int, prebuil
             tables.add([Demand.constant(name, rate)], [second(*span)])
             grid.levels[span[0] : span[1]] += rate
             live.append((span, rate))
-        asked = some_span(chance, seconds)
-        highest = int(grid.levels[asked[0] : asked[1]].max())
-        assert tables.peak(name, second(*asked)) == highest
-        assert tables.fits([Demand.constant(name, 60 - highest)], [second(*asked)]) if highest <= 60 else True
+        looked_at = some_span(chance, seconds)
+        highest = int(grid.levels[looked_at[0] : looked_at[1]].max())
+        assert tables.peak(name, second(*looked_at)) == highest
+        assert tables.fits([Demand.constant(name, 60 - highest)], [second(*looked_at)]) if highest <= 60 else True
         if number % 50 == 0:
             check_form(tables)
             limit = chance.randint(0, highest + 1)
-            assert tables.worst(name, second(*asked), 60 - limit) == grid.worst(asked, limit)
+            assert tables.worst(name, second(*looked_at), 60 - limit) == grid.worst(looked_at, limit)
         if number % 500 == 0:
             assert tables.steps(name, second(0, seconds + 1)) == grid.steps()
             first, then = sorted(some_span(chance, seconds // 3) for _ in range(2))
@@ -295,14 +295,14 @@ def test_an_addition_that_splits_two_blocks_makes_room_first(free: int, spare: i
         ends.append(gap + 100)
     assert [int(state.dirs[kernels.COUNT, slot]) for slot in full] == [kernels.BLOCK] * 2
     before = dict(tables.steps(NAMES[0], Window.of_us(BASE_US, BASE_US + 10**10)))
-    there = [tables.peak(NAMES[0], Window.of_us(end, end + 1)) for end in ends]
+    peaks = [tables.peak(NAMES[0], Window.of_us(end, end + 1)) for end in ends]
     state.head[kernels.FREE] = free
     state.meta[1, kernels.CAP] = state.meta[1, kernels.LEN] + spare
     tables.add([Demand.constant(NAMES[0], 5)], [Window.of_us(ends[0], ends[1])])
     check_form(tables, lost=True)
     after = dict(tables.steps(NAMES[0], Window.of_us(BASE_US, BASE_US + 10**10)))
     expected = {time: level + 5 * (ends[0] <= time < ends[1]) for time, level in before.items()}
-    assert after == expected | {ends[0]: there[0] + 5, ends[1]: there[1]}
+    assert after == expected | {ends[0]: peaks[0] + 5, ends[1]: peaks[1]}
 
 
 def test_a_worst_period_that_ends_with_its_block_ends_there() -> None:

@@ -19,14 +19,14 @@ Varying = dict[ResourceId, list[int]]
 Held = list[tuple[dict[ResourceId, int], list[Span]]]
 
 
-def demanded(asked: Varying, slots: int) -> list[Demand]:
-    return [Demand(name, tuple(rates[:slots])) for name, rates in asked.items()]
+def demanded(varying: Varying, slots: int) -> list[Demand]:
+    return [Demand(name, tuple(rates[:slots])) for name, rates in varying.items()]
 
 
-def fits(oracle: Oracle, asked: Varying, pairs: list[Span]) -> bool:
+def fits(oracle: Oracle, varying: Varying, pairs: list[Span]) -> bool:
     return all(
         oracle.fits({name: rates[number]}, [pair])
-        for name, rates in asked.items()
+        for name, rates in varying.items()
         for number, pair in enumerate(pairs)
         if any(rates[: len(pairs)])
     )
@@ -35,15 +35,15 @@ def fits(oracle: Oracle, asked: Varying, pairs: list[Span]) -> bool:
 @examples(25, 100)
 @given(limits, requests, amounts, occurrences())
 def test_a_varying_request_is_decided_slot_by_slot(
-    capacities: dict[ResourceId, int], held: Held, asked: Varying, pairs: list[Span]
+    capacities: dict[ResourceId, int], held: Held, varying: Varying, pairs: list[Span]
 ) -> None:
     tables, oracle = loaded(capacities, held)
-    answer = decide(tables, demanded(asked, len(pairs)), windows(pairs), horizon=at(40), one_rate=False)
-    assert isinstance(answer, Admitted) == fits(oracle, asked, pairs)
+    answer = decide(tables, demanded(varying, len(pairs)), windows(pairs), horizon=at(40), one_rate=False)
+    assert isinstance(answer, Admitted) == fits(oracle, varying, pairs)
     if isinstance(answer, Admitted):
         before = {name: tables.steps(name, windows([(pairs[0][0] - 1, pairs[-1][1] + 1)])[0]) for name in NAMES}
         tables.add(answer.demands, answer.windows)
-        for name, rates in asked.items():
+        for name, rates in varying.items():
             for number, pair in enumerate(pairs):
                 oracle.add({name: rates[number]}, [pair])
                 assert tables.peak(name, windows([pair])[0]) == oracle.peak(name, pair)
@@ -57,10 +57,10 @@ def test_a_varying_request_is_decided_slot_by_slot(
 @examples(25, 100)
 @given(limits, requests, amounts, occurrences())
 def test_what_a_refusal_offers_is_admitted_and_the_next_thousandth_is_not(
-    capacities: dict[ResourceId, int], held: Held, asked: Varying, pairs: list[Span]
+    capacities: dict[ResourceId, int], held: Held, varying: Varying, pairs: list[Span]
 ) -> None:
     tables, _ = loaded(capacities, held)
-    demands = demanded(asked, len(pairs))
+    demands = demanded(varying, len(pairs))
     answer = decide(tables, demands, windows(pairs), horizon=at(40), one_rate=False)
     if isinstance(answer, Admitted):
         return
@@ -86,13 +86,13 @@ def test_what_a_refusal_offers_is_admitted_and_the_next_thousandth_is_not(
 @examples(15, 60)
 @given(limits, requests, st.dictionaries(st.sampled_from(NAMES), st.integers(0, 12), min_size=1), occurrences())
 def test_equal_amounts_one_by_one_are_the_constant_amount(
-    capacities: dict[ResourceId, int], held: Held, asked: dict[ResourceId, int], pairs: list[Span]
+    capacities: dict[ResourceId, int], held: Held, varying: dict[ResourceId, int], pairs: list[Span]
 ) -> None:
     tables: SlotTables = loaded(capacities, held)[0]
     constant = decide(
-        tables, [Demand.constant(name, rate) for name, rate in asked.items()], windows(pairs), horizon=at(40)
+        tables, [Demand.constant(name, rate) for name, rate in varying.items()], windows(pairs), horizon=at(40)
     )
-    each = [Demand(name, (rate,) * len(pairs)) for name, rate in asked.items()]
+    each = [Demand(name, (rate,) * len(pairs)) for name, rate in varying.items()]
     other = decide(tables, each, windows(pairs), horizon=at(40))
     assert isinstance(constant, Admitted) == isinstance(other, Admitted)
     if isinstance(constant, Refused) and isinstance(other, Refused):

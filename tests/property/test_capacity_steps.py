@@ -32,6 +32,6 @@ def test_every_part_has_the_levels_that_it_says(drawn: list[tuple[int, int]], mo
     edges = [step.start_us for step in steps] + [int(ends[-1])]
     assert edges[0] == 0
     for step, (first, beyond) in zip(steps, pairwise(edges), strict=True):
-        there = exact[first:beyond] or [exact[min(first, len(exact) - 1)]]
-        assert (step.reserved_bps, step.least_bps) == (max(there), min(there))
+        within = exact[first:beyond] or [exact[min(first, len(exact) - 1)]]
+        assert (step.reserved_bps, step.least_bps) == (max(within), min(within))
         assert step.free_bps == CAPACITY - step.reserved_bps

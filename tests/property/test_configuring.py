@@ -42,13 +42,13 @@ def flows(network: Network) -> list[Active]:
     entries: list[Active] = []
     for source, destination in permutations(sorted(network.hosts), 2):
         for rate_bps in (1_000_000, 2_000_000):
-            asked = Reservation.constant(
+            request = Reservation.constant(
                 name=f"{source}-{destination}", owner="o", source=Endpoint(host=source),
                 destination=Endpoint(host=destination, port=5001), protocol=Protocol.UDP,
                 service=SERVICES[len(entries) // 2 % 3], rate_bps=rate_bps, windows=(WINDOW,),
             )  # fmt: skip
             try:
-                (entry,) = entries_of([asked], network, NOW)
+                (entry,) = entries_of([request], network, NOW)
             except SlotcarError:
                 break
             entries.append(Active(replace(entry, number=len(entries) // 2), 0))
@@ -66,7 +66,7 @@ NETWORKS = {name: with_an_sls_that_ends(load_network(ROOT / "inventories" / name
 FLOWS = {name: flows(network) for name, network in NETWORKS.items()}
 #: The same as schedules of two slots with a rate each, in the one or in the other.
 SCHEDULES = {
-    name: [Active(of_two_rates(one.entry), slot) for one in found for slot in (0, 1)] for name, found in FLOWS.items()
+    name: [Active(of_two_rates(one.entry), slot) for one in held for slot in (0, 1)] for name, held in FLOWS.items()
 }
 
 
@@ -80,9 +80,11 @@ def test_the_networks_have_flows_to_choose_from() -> None:
 def test_one_who_remembers_says_what_one_who_was_never_asked_before_says(name: str, data: st.DataObject) -> None:
     network = NETWORKS[name]
     choice = st.lists(st.sampled_from(SCHEDULES[name]), max_size=5, unique_by=lambda one: one.entry.number)
-    asked: Sequence[tuple[list[Active], int]] = data.draw(st.lists(st.tuples(choice, st.integers(0, 2)), max_size=6))
+    questions: Sequence[tuple[list[Active], int]] = data.draw(
+        st.lists(st.tuples(choice, st.integers(0, 2)), max_size=6)
+    )
     remembers = Configuring(network)
-    for active, hours in asked:
+    for active, hours in questions:
         at = NOW + hours * HOUR
         assert remembers(active, at) == Configuring(network)(active, at)
 

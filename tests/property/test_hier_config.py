@@ -139,7 +139,7 @@ def test_pinned_a_class_that_comes_is_put_behind_those_that_it_must_precede() ->
     meant = list(classes(carried_out(MQC, target.lines, Configuration(MQC, target.platform))))
     assert list(classes(carried_out(MQC, change.apply, before))) == meant
     theirs = carried_out(MQC, plan(before.lines, target.lines), before)
-    (policy,) = (found for found in classes(theirs) if "SLOTCAR-F2" in found)
+    (policy,) = (one for one in classes(theirs) if "SLOTCAR-F2" in one)
     assert policy.index("SLOTCAR-F4") > policy.index("SLOTCAR-F2")
     assert policy.index("SLOTCAR-F4") > policy.index("SLOTCAR-EF")
 
@@ -195,11 +195,11 @@ def test_pinned_what_ios_takes_away_with_a_line_stays_in_its_tree() -> None:
     """The weights go with `fair-queue tos`."""
     port = "interface FastEthernet4/0/0"
     weights = [f"fair-queue tos {tos} weight {weight}" for tos, weight in ((3, 1), (2, 1), (1, 45))]
-    had = [port, " fair-queue tos", *(f" {weight}" for weight in weights)]
-    gone = [port, " no fair-queue tos"]
-    assert nested(after(tree_of(had), gone)) == [(port, [(weight, []) for weight in sorted(weights)])]
+    before = [port, " fair-queue tos", *(f" {weight}" for weight in weights)]
+    removed = [port, " no fair-queue tos"]
+    assert nested(after(tree_of(before), removed)) == [(port, [(weight, []) for weight in sorted(weights)])]
     ios = Ios(["FastEthernet4/0/0"])
-    ios.run([*had, *gone])
+    ios.run([*before, *removed])
     assert "fair-queue" not in ios.text()
 
 

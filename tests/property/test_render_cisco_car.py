@@ -62,14 +62,16 @@ def read(ios: Ios, device: Device) -> Configuration:
 
 
 def wanted(device: Device, chosen: dict[int, Reservation]) -> Configuration:
-    there = {
+    carried = {
         number: one.model_copy(
             update={end: Endpoint(host=ENDS[getattr(one, end).host], port=getattr(one, end).port) for end in one_ends}
         )
         for number, one in chosen.items()
     }
     where = garnet()
-    return renderer_of(device).configuration(intents_at(active(population(where, there)), where)[device.name], device)
+    return renderer_of(device).configuration(
+        intents_at(active(population(where, carried)), where)[device.name], device
+    )
 
 
 one_ends = ("source", "destination")

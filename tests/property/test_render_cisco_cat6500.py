@@ -81,14 +81,16 @@ def read(switch: Catalyst, device: Device) -> Configuration:
 
 
 def wanted(device: Device, chosen: dict[int, Reservation]) -> Configuration:
-    there = {
+    carried = {
         number: one.model_copy(
             update={end: Endpoint(host=ENDS[getattr(one, end).host], port=getattr(one, end).port) for end in BOTH}
         )
         for number, one in chosen.items()
     }
     where = lans()
-    return renderer_of(device).configuration(intents_at(active(population(where, there)), where)[device.name], device)
+    return renderer_of(device).configuration(
+        intents_at(active(population(where, carried)), where)[device.name], device
+    )
 
 
 BOTH = ("source", "destination")
@@ -245,13 +247,13 @@ def test_a_policer_passes_no_less_than_was_admitted_and_what_the_hardware_keeps(
     succession: tuple[dict[int, Reservation], dict[int, Reservation]],
 ) -> None:
     device = device_of(chosen)
-    there = {
+    carried = {
         number: one.model_copy(
             update={end: Endpoint(host=ENDS[getattr(one, end).host], port=getattr(one, end).port) for end in BOTH}
         )
         for number, one in succession[0].items()
     }
-    intent = intents_at(active(population(lans(), there)), lans())[device.name]
+    intent = intents_at(active(population(lans(), carried)), lans())[device.name]
     lines = renderer_of(device).configuration(intent, device).lines
     for flow in intent.flows:
         if flow.service in (Service.IP_PREMIUM, Service.ASSURED_RATE):

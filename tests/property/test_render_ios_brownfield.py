@@ -46,9 +46,9 @@ def brownfield(name: str) -> list[str]:
 
 def wanted(name: str, chosen: dict[int, Reservation]) -> Configuration:
     device, platform = device_of(name)
-    there = {number: between(one, ENDS[platform]) for number, one in chosen.items()}
+    carried = {number: between(one, ENDS[platform]) for number, one in chosen.items()}
     where = network(platform)
-    return renderer_of(device).configuration(intents_at(active(population(where, there)), where)[name], device)
+    return renderer_of(device).configuration(intents_at(active(population(where, carried)), where)[name], device)
 
 
 def running(name: str, lines: list[str]) -> Configuration:
@@ -94,13 +94,13 @@ def test_what_is_slotcars_is_found_among_an_operators_and_nothing_else(
     sections = printed(name, own, release)
     places = data.draw(st.lists(st.integers(0, 10_000), min_size=len(sections), max_size=len(sections)))
     text = merged(brownfield(name), sections, places)
-    found = running(name, text)
-    assert found == own
-    assert found.foreign == running(name, brownfield(name)).foreign
+    owned = running(name, text)
+    assert owned == own
+    assert owned.foreign == running(name, brownfield(name)).foreign
 
     device, _ = device_of(name)
     numbers = {line.split()[1] for line in own.lines if line.startswith("access-list ")}
-    for line in all_away(renderer_of(device), device, found):
+    for line in all_away(renderer_of(device), device, owned):
         mine = "SLOTCAR-" in line or line.split()[-1] in numbers
         assert mine or line.startswith("interface ")
 

@@ -85,8 +85,8 @@ def test_a_change_is_taken_by_the_kernel_and_its_undo_gives_back_what_was(
     device = where.devices[name]
     renderer = renderer_of(device)
     first, second = (
-        renderer.configuration(intent_of(where, name, chosen, gone), scheduled(device, scheduler))
-        for chosen, gone, scheduler in zip(succession, missing, schedulers, strict=True)
+        renderer.configuration(intent_of(where, name, chosen, missing_one), scheduled(device, scheduler))
+        for chosen, missing_one, scheduler in zip(succession, missing, schedulers, strict=True)
     )
     lasting = roots(first) & roots(second) if schedulers[0] is schedulers[1] else set()
     kernel = start(device, brownfield)
@@ -124,8 +124,8 @@ def roots(configuration: Configuration) -> set[str]:
 def stray_clsacts(running: Configuration, wanted: Configuration) -> tuple[str, ...]:
     """An operator's empty clsact on an interface that is not Slotcar's looks like one of its own."""
     shared = {note.split()[0] for note in running.foreign}
-    gone = [line for line in running.lines if line.endswith(" clsact") and line not in wanted.lines]
-    return tuple(f"qdisc del dev {line.split()[2]} clsact" for line in sorted(gone) if line.split()[2] not in shared)
+    stray = [line for line in running.lines if line.endswith(" clsact") and line not in wanted.lines]
+    return tuple(f"qdisc del dev {line.split()[2]} clsact" for line in sorted(stray) if line.split()[2] not in shared)
 
 
 @given(succession=successions(), name=st.sampled_from(["r1", "r3"]), scheduler=kinds)

@@ -61,7 +61,7 @@ VALUES = st.recursive(
 )
 
 
-def told(error: InvalidInput, file: str) -> None:
+def check_located(error: InvalidInput, file: str) -> None:
     """Each problem is one line that a terminal can print, and says where."""
     lines = str(error).split("\n")
     assert len(lines) == len(error.problems) > 0
@@ -76,7 +76,7 @@ def read(text: str) -> tuple[Reservation, ...] | None:
     try:
         return load_text(text, "a.yml", NOW)
     except InvalidInput as error:
-        told(error, "a.yml:")
+        check_located(error, "a.yml:")
         return None
 
 
@@ -127,7 +127,7 @@ def test_any_request_is_read_or_refused_in_words(changes: dict[str, Any]) -> Non
     try:
         from_mapping(request, NOW)
     except InvalidInput as error:
-        told(error, "request")
+        check_located(error, "request")
 
 
 def with_used_defaults(document: dict[str, Any]) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def test_any_bytes_are_read_or_refused_in_words(file: Path, content: bytes) -> N
     try:
         load_files([file], NOW)
     except InvalidInput as error:
-        told(error, str(file))
+        check_located(error, str(file))
 
 
 @examples(25, 100)
@@ -216,7 +216,7 @@ def test_any_recurrence_is_expanded_or_refused_in_words(rule: str, start: str) -
     try:
         reservation = from_mapping(request | {"recurrence": rule, "start": start}, NOW)
     except InvalidInput as error:
-        told(error, "request")
+        check_located(error, "request")
         return
     assert all(
         earlier.end <= later.start
@@ -259,27 +259,27 @@ ENTRIES = st.fixed_dictionaries(
 ZONES = st.sampled_from(["Europe/Zurich", "America/New_York", "UTC", "+05:45", "-11:00"])
 
 
-def written(found: Reservation) -> dict[str, Any]:
+def written(reservation: Reservation) -> dict[str, Any]:
     """A reservation in a file's keys."""
     entry = {
-        "name": found.name,
-        "owner": found.owner,
-        "source": str(found.source),
-        "destination": str(found.destination),
-        "protocol": found.protocol.value,
-        "direction": found.direction.value,
-        "service": found.service.value,
-        "rate": format_rate(found.peak_rate_bps),
-        "packet_size": format_bytes(found.packet_size_bytes),
-        "rtt": format_latency(found.rtt_us),
-        "start": iso(found.start),
-        "via": list(found.via),
-        "labels": found.labels,
+        "name": reservation.name,
+        "owner": reservation.owner,
+        "source": str(reservation.source),
+        "destination": str(reservation.destination),
+        "protocol": reservation.protocol.value,
+        "direction": reservation.direction.value,
+        "service": reservation.service.value,
+        "rate": format_rate(reservation.peak_rate_bps),
+        "packet_size": format_bytes(reservation.packet_size_bytes),
+        "rtt": format_latency(reservation.rtt_us),
+        "start": iso(reservation.start),
+        "via": list(reservation.via),
+        "labels": reservation.labels,
     }
-    if found.recurrence is None:
-        return entry | {"end": iso(found.end)}
-    length = format_duration(found.windows[0].duration)
-    return entry | {"duration": length, "recurrence": found.recurrence, "timezone": found.timezone}
+    if reservation.recurrence is None:
+        return entry | {"end": iso(reservation.end)}
+    length = format_duration(reservation.windows[0].duration)
+    return entry | {"duration": length, "recurrence": reservation.recurrence, "timezone": reservation.timezone}
 
 
 @examples(37, 150)

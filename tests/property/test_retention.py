@@ -29,40 +29,40 @@ def history_of(pushes: Pushes) -> History:
     return History(revisions_of)
 
 
-def had(pushes: Pushes, device: str, until: str) -> str:
+def revision_at(pushes: Pushes, device: str, until: str) -> str:
     """The revision that a device had at a time."""
     return max((revision for revision, parts in pushes.items() if device in parts and revision <= until), default="")
 
 
 @given(PUSHES, st.integers(0, 14))
-def test_what_is_left_answers_as_all_of_it_did(told: list[Mapping[str, frozenset[str]]], old: int) -> None:
-    pushes = {f"{number:02}": parts for number, parts in enumerate(told)}
+def test_what_is_left_answers_as_all_of_it_did(drawn: list[Mapping[str, frozenset[str]]], old: int) -> None:
+    pushes = {f"{number:02}": parts for number, parts in enumerate(drawn)}
     aged = {revision: parts for revision, parts in pushes.items() if int(revision) < old}
     by_device: dict[str, list[tuple[str, frozenset[str]]]] = {}
     for revision, parts in aged.items():
         for device, handles in parts.items():
             by_device.setdefault(device, []).append((revision, handles))
 
-    gone = dispensable(by_device)
-    assert set(gone) <= set(aged)
-    left = {revision: parts for revision, parts in pushes.items() if revision not in gone}
+    removed = dispensable(by_device)
+    assert set(removed) <= set(aged)
+    left = {revision: parts for revision, parts in pushes.items() if revision not in removed}
 
     before, after = history_of(pushes), history_of(left)
     for device in DEVICES:
         assert after.now(device) == before.now(device)
         for until in [revision for revision in pushes if int(revision) >= old - 1]:
-            assert had(left, device, until) == had(pushes, device, until)
+            assert revision_at(left, device, until) == revision_at(pushes, device, until)
     latest = {handle: one for device in DEVICES for handle, one in before.now(device).items()}
-    for asked in latest.values():
-        assert after.before(asked) == before.before(asked)
+    for configured in latest.values():
+        assert after.before(configured) == before.before(configured)
 
 
 @given(PUSHES)
-def test_what_is_left_once_is_left_for_good(told: list[Mapping[str, frozenset[str]]]) -> None:
+def test_what_is_left_once_is_left_for_good(drawn: list[Mapping[str, frozenset[str]]]) -> None:
     by_device: dict[str, list[tuple[str, frozenset[str]]]] = {}
-    for number, parts in enumerate(told):
+    for number, parts in enumerate(drawn):
         for device, handles in parts.items():
             by_device.setdefault(device, []).append((f"{number:02}", handles))
-    gone = set(dispensable(by_device))
-    left = {device: [one for one in told if one[0] not in gone] for device, told in by_device.items()}
-    assert not dispensable({device: told for device, told in left.items() if told})
+    removed = set(dispensable(by_device))
+    left = {device: [one for one in drawn if one[0] not in removed] for device, drawn in by_device.items()}
+    assert not dispensable({device: drawn for device, drawn in left.items() if drawn})

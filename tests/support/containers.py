@@ -33,7 +33,7 @@ def podman(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess
     )  # fmt: skip
 
 
-def told(*arguments: str) -> str:
+def output_of(*arguments: str) -> str:
     """Standard output of a podman that must end well."""
     done = podman(*arguments)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -61,7 +61,7 @@ def image() -> tuple[str, ...]:
         pytest.skip(
             f"there is no image {NAME}: `make image` builds it, `make image BASE=debootstrap` without a registry"
         )
-    (described,) = json.loads(told("image", "inspect", NAME))
+    (described,) = json.loads(output_of("image", "inspect", NAME))
     base = described["Labels"][BASE_LABEL]
     options = tuple(_limits())
     for runtime in _RUNTIMES:
@@ -87,8 +87,8 @@ class Container:
 
     name: str
 
-    def told(self, *command: str) -> str:
-        return told("exec", self.name, *command)
+    def output_of(self, *command: str) -> str:
+        return output_of("exec", self.name, *command)
 
     def log(self) -> str:
         done = podman("logs", self.name)
@@ -98,12 +98,12 @@ class Container:
         """Sends SIGTERM and waits; the container's exit status, which is 137 where it had to be killed."""
         done = podman("stop", f"--time={seconds}", self.name, timeout=seconds + 60)
         assert done.returncode == 0, done.stderr
-        return int(told("inspect", "--format={{.State.ExitCode}}", self.name))
+        return int(output_of("inspect", "--format={{.State.ExitCode}}", self.name))
 
 
 @contextmanager
 def started(run: tuple[str, ...], name: str, *arguments: str) -> Iterator[Container]:
-    told(*run, "--detach", f"--name={name}", *CLOSED, *arguments)
+    output_of(*run, "--detach", f"--name={name}", *CLOSED, *arguments)
     try:
         yield Container(name)
     finally:

@@ -60,11 +60,11 @@ def _key(inventory: Path) -> str:
         for name in sorted(names):
             file = Path(folder, name)
             digest.update(repr((str(file), file.read_bytes())).encode())
-    said = sorted((name, value) for name, value in os.environ.items() if name.startswith("ANSIBLE_"))
-    said.append((STATE, str(bool(os.environ.get(STATE)))))
+    variables = sorted((name, value) for name, value in os.environ.items() if name.startswith("ANSIBLE_"))
+    variables.append((STATE, str(bool(os.environ.get(STATE)))))
     configuration = Path("ansible.cfg").resolve()
     text = configuration.read_bytes() if configuration.is_file() else b""
-    digest.update(repr((said, str(configuration), text)).encode())
+    digest.update(repr((variables, str(configuration), text)).encode())
     return digest.hexdigest()
 
 

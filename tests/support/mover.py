@@ -31,7 +31,7 @@ PACE = timedelta(seconds=20)
 POLICY = Policy(frozen=timedelta(minutes=1))
 
 
-def asked(name: str, chance: random.Random, first: int) -> AdmissionRequest:
+def drawn_request(name: str, chance: random.Random, first: int) -> AdmissionRequest:
     """A fixed request, or a transfer, that crosses some of the resources and begins after `first`, in minutes."""
     resources = chance.sample(RESOURCES, chance.choice((1, 2, 3)))
     start = chance.randrange(first, MINUTES - 10)
@@ -46,7 +46,7 @@ def asked(name: str, chance: random.Random, first: int) -> AdmissionRequest:
 
 def act(ledger: Ledger, racer: str, number: int, chance: random.Random) -> list[str]:
     now = T0 + number * PACE
-    answer = ledger.admit(asked(f"{racer}-{number}", chance, int((now - T0) / timedelta(minutes=1)) + 1), now)
+    answer = ledger.admit(drawn_request(f"{racer}-{number}", chance, int((now - T0) / timedelta(minutes=1)) + 1), now)
     if not isinstance(answer, Entry):
         return ["refused"]
     done = ["transfer" if answer.reservation.need else "fixed"]

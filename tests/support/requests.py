@@ -52,9 +52,9 @@ def transfer(
 
 
 def request(
-    asked: Reservation | None = None, resources: tuple[ResourceId, ...] = RESOURCES, **more: object
+    reserved: Reservation | None = None, resources: tuple[ResourceId, ...] = RESOURCES, **more: object
 ) -> AdmissionRequest:
     """`rate_bps` of the reservation on every resource, headers left aside."""
-    asked = asked or reservation()
-    demands = tuple(Demand.constant(name, asked.constant_rate_bps or 0) for name in resources)
-    return AdmissionRequest(reservation=asked, paths=(), demands=demands, actor="tester", **more)  # type: ignore[arg-type]
+    reserved = reserved or reservation()
+    demands = tuple(Demand.constant(name, reserved.constant_rate_bps or 0) for name in resources)
+    return AdmissionRequest(reservation=reserved, paths=(), demands=demands, actor="tester", **more)  # type: ignore[arg-type]

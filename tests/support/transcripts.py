@@ -58,9 +58,9 @@ class Session:
         words = [*arguments, *(["--yes"] if answer and not self.tty else [])]
         ended, text = self._at_terminal(words, answer) if self.tty else self._piped(words)
         text = self._same_everywhere(text)
-        said = f"$ slotcar {' '.join(f'{one!r}' if ' ' in one else one for one in words)}\n{text}"
-        self.shown.append(said + (f"[{ended}]\n" if ended else "") + "\n")
-        assert ended == code, said
+        shown = f"$ slotcar {' '.join(f'{one!r}' if ' ' in one else one for one in words)}\n{text}"
+        self.shown.append(shown + (f"[{ended}]\n" if ended else "") + "\n")
+        assert ended == code, shown
         return text
 
     def _piped(self, words: list[str]) -> tuple[int, str]:
@@ -78,7 +78,7 @@ class Session:
             stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
         )  # fmt: skip
         os.close(theirs)
-        seen: list[bytes] = []
+        parts: list[bytes] = []
 
         def read() -> None:
             while True:
@@ -86,19 +86,19 @@ class Session:
                     part = os.read(ours, 65536)
                 except OSError:  # nobody has the other side open any more
                     return
-                seen.append(part)
+                parts.append(part)
 
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
         while answer and process.poll() is None:
-            if b"[y/N]: " in b"".join(seen):
+            if b"[y/N]: " in b"".join(parts):
                 os.write(ours, f"{answer}\n".encode())
                 break
             time.sleep(0.05)
         ended = process.wait(PATIENCE_S)
         reader.join(PATIENCE_S)
         os.close(ours)
-        return ended, b"".join(seen).decode()
+        return ended, b"".join(parts).decode()
 
     def _same_everywhere(self, text: str) -> str:
         text = _STEERING.sub("", text)

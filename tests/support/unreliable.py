@@ -27,7 +27,7 @@ class Unreliable:
     def __init__(self, upstream: str) -> None:
         self.upstream = upstream
         self.fates: list[Fate] = []
-        self.seen: list[str] = []
+        self.requests: list[str] = []
         self.url = ""
 
 
@@ -38,7 +38,7 @@ def unreliable(upstream: str) -> Iterator[Unreliable]:
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
             fate = state.fates.pop(0) if state.fates else PASS
-            state.seen.append(f"{self.command} {self.path.partition('?')[0]}")
+            state.requests.append(f"{self.command} {self.path.partition('?')[0]}")
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             if isinstance(fate, int):
                 self.send_response(fate)

@@ -53,8 +53,8 @@ def pythons() -> Iterator[tuple[str, str]]:
 
 
 def _is(python: str, version: str) -> bool:
-    asked = [python, "-c", "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+    argv = [python, "-c", "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
     return done.returncode == 0 and done.stdout.strip() == version
 
 

@@ -50,12 +50,12 @@ def test_the_best_turn_of_each_figure_stands_beside_the_others(
     }  # fmt: skip
     other = checkout(tmp_path / "other", before, "rows")
     monkeypatch.setattr(beside, "HERE", checkout(tmp_path / "here", after, "dict(figures=rows)"))
-    said: list[str] = []
-    figures = {one.figure: one for one in beside.measure(["render"], other, True, said.append)}
+    lines: list[str] = []
+    figures = {one.figure: one for one in beside.measure(["render"], other, True, lines.append)}
     assert {name: (one.value, one.peer_value, one.ratio) for name, one in figures.items()} == {
         "render: time": (2, 3, 1.5), "render: rate": (60, 30, 2)
     }  # fmt: skip
-    assert ["this checkout" in words for words in said] == [False, True, True, False, False, True], "by turns"
+    assert ["this checkout" in words for words in lines] == [False, True, True, False, False, True], "by turns"
     assert all(one.peer.startswith("commit ") for one in figures.values())
 
 

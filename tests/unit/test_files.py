@@ -60,9 +60,9 @@ every_reader = pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
 def refused(reader: Callable[[Path], object], file: Path) -> Iterator[list[str]]:
     """What the reader says of the file; the reader is let go where it waits for a writer, and the test fails."""
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(reader, file)
+        reading = pool.submit(reader, file)
         try:
-            error = asked.exception(PATIENCE_S)
+            error = reading.exception(PATIENCE_S)
         finally:
             with suppress(OSError):
                 os.close(os.open(file, os.O_WRONLY | os.O_NONBLOCK))

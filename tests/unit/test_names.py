@@ -24,9 +24,17 @@ KEYS = {
 }
 MODULES = sorted(
     path
-    for folder in ("controller/slotcar", "lab/slotcar_lab", "client/slotcar_client", "mover/slotcar_transfer")
+    for folder in (
+        "controller/slotcar",
+        "lab/slotcar_lab",
+        "client/slotcar_client",
+        "mover/slotcar_transfer",
+        "tests",
+        "benchmarks",
+        "examples",
+    )
     for path in (ROOT / folder).rglob("*.py")
-    if "migrations" not in path.parts  # these stay as they ran
+    if not {"migrations", "vendor"} & set(path.parts)  # the first stay as they ran, the second are others'
 )
 
 

@@ -215,8 +215,8 @@ def at(entry: Body, verb: str = "") -> str:
 
 def slotted(reservation: dict[str, Any], **changes: object) -> dict[str, Any]:
     """The reservation of a plan's document with another slot."""
-    asked = {key: one for key, one in reservation.items() if key not in ("rate_bps", "windows")}
-    return asked | {"slots": [reservation["slots"][0] | changes]}
+    document = {key: one for key, one in reservation.items() if key not in ("rate_bps", "windows")}
+    return document | {"slots": [reservation["slots"][0] | changes]}
 
 
 def problem(answer: httpx.Response, status: int, kind: str) -> Body:

@@ -44,18 +44,18 @@ def world(
     state_dir, running = tmp_path_factory.mktemp("binding"), Running()
     settings = Settings(state_dir=state_dir, inventory=GARNET)
     with copied(server_url, migrated) as url, open_ledger(url, state_dir) as ledger:
-        made = World(str(running.start(ledger, with_cores(network), settings).base_url), settings.tokens_path)
-        yield made
-        for client in (made.operator, made.hep, made.astro):
+        started = World(str(running.start(ledger, with_cores(network), settings).base_url), settings.tokens_path)
+        yield started
+        for client in (started.operator, started.hep, started.astro):
             client.close()
         running.stop()
 
 
 def cores(bind: Body | None, host: str = HOST, name: str = "g", owner: str = "hep") -> Body:
-    asked = {"host": host, "cores": 1} | ({"bind": bind} if bind else {})
+    request = {"host": host, "cores": 1} | ({"bind": bind} if bind else {})
     moment = START.isoformat()
     return {
-        "name": name, "owner": owner, "start": moment, "duration": "1 h", "members": [{"name": "cores", "cpu": asked}]
+        "name": name, "owner": owner, "start": moment, "duration": "1 h", "members": [{"name": "cores", "cpu": request}]
     }  # fmt: skip
 
 

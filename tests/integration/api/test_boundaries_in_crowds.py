@@ -45,7 +45,7 @@ def fill(overview: Overview, chance: random.Random, count: int) -> Counter[str]:
     for number in range(count):
         kind = chance.choice(("plain", "plain", "plain", "both ways", "slots", "volume", "unpromised"))
         source, destination = chance.sample(ENDS, 2)
-        asked: dict[str, Any] = {
+        document: dict[str, Any] = {
             "owner": chance.choice(("hep", "bio")), "source": f"{source}:{6000 + number}",
             "destination": f"{destination}:{5000 + number}",
             "protocol": chance.choice(("udp", "tcp")), "rate": f"{chance.randint(1, 900)} kbit/s",
@@ -53,20 +53,20 @@ def fill(overview: Overview, chance: random.Random, count: int) -> Counter[str]:
             "start": iso(at(chance.randint(0, 4))),
         }  # fmt: skip
         if kind == "both ways":
-            asked["direction"] = "both"
+            document["direction"] = "both"
         elif kind == "slots":
             hours = sorted(chance.sample(range(9), 3))
-            asked |= {"start": None, "duration": None, "rate": None, "schedule": [
+            document |= {"start": None, "duration": None, "rate": None, "schedule": [
                 {"start": iso(at(hour)), "end": iso(at(hour + 1)), "rate": f"{hour + 1}00 kbit/s"}
                 for hour in hours
             ]}  # fmt: skip
         elif kind == "volume":
             by = iso(at(chance.randint(5, 8)))
-            asked |= {"rate": None, "duration": None, "volume": "40 MB", "by": by}
+            document |= {"rate": None, "duration": None, "volume": "40 MB", "by": by}
         elif kind == "unpromised":
-            asked |= {"service": "qbss", "rate": None}
+            document |= {"service": "qbss", "rate": None}
         try:
-            entry = overview.broker.create(from_mapping(body(f"n{number}", **asked), now), OPERATOR, now)
+            entry = overview.broker.create(from_mapping(body(f"n{number}", **document), now), OPERATOR, now)
         except RefusedByAdmission:
             continue
         kinds[kind] += 1
@@ -81,8 +81,8 @@ def plainly(overview: Overview, instant: datetime, caller: Caller, now: datetime
     network, whole = overview.broker.network, caller.role is Role.OPERATOR
     window = Window(instant - MICROSECOND, instant + MICROSECOND)
     entries = BackgroundShares(network)(overview.broker.ledger.between(instant, instant), window)
-    seen = [one for one in entries if whole or one.reservation.owner == caller.owner]
-    items = timeline(seen, (), TimelineQuery(instant, instant, own_only=not whole), now)
+    visible = [one for one in entries if whole or one.reservation.owner == caller.owner]
+    items = timeline(visible, (), TimelineQuery(instant, instant, own_only=not whole), now)
     groups = groups_of(differences_at(entries, Differences(network), instant)) if whole else None
     return BoundaryView(instant, items[0] if items else None, groups)
 
@@ -112,8 +112,8 @@ def test_with_a_background_reservation_a_boundary_is_told_by_everything(overview
     fill(overview, random.Random(4), 20)
     now = datetime.now(UTC)
     share = {"weight": 3, "at_least": "100 kbit/s"}
-    asked = body("rest", rate=None, destination="lbnl-premium:4999", duration="PT6H", share=share)
-    overview.broker.create(from_mapping(asked, now), OPERATOR, now)
+    document = body("rest", rate=None, destination="lbnl-premium:4999", duration="PT6H", share=share)
+    overview.broker.create(from_mapping(document, now), OPERATOR, now)
     for instant in instants_of(overview.broker.list(Filter(limit=1_000), OPERATOR)):
         for caller in (OPERATOR, REQUESTER):
             assert overview.boundary(instant, caller, now) == plainly(overview, instant, caller, now), instant

@@ -87,22 +87,25 @@ def test_a_requester_reserves_changes_and_gives_back(cli: Cli, hep: httpx.Client
 
 
 def test_groups_are_listed_and_not_their_members(cli: Cli, hep: httpx.Client, as_: As) -> None:
-    asked = [group(owner, name) for owner, name in (("hep", "first"), ("hep", "second"), ("astro", "theirs"))]
+    documents = [group(owner, name) for owner, name in (("hep", "first"), ("hep", "second"), ("astro", "theirs"))]
     operator = as_("ops", Role.OPERATOR)
-    made = [operator.post("/v1/groups", json=one).raise_for_status().json()["handle"] for one in asked]
-    assert [one["handle"] for one in cli("status", "--groups", "--newest", "-f", "json").data] == [made[1], made[0]]
-    assert [one["handle"] for one in hep.get("/v1/groups", params={"limit": 1}).json()["items"]] == made[:1]
-    assert [one["handle"] for one in operator.get("/v1/groups").json()["items"]] == made
+    handles = [operator.post("/v1/groups", json=one).raise_for_status().json()["handle"] for one in documents]
+    assert [one["handle"] for one in cli("status", "--groups", "--newest", "-f", "json").data] == [
+        handles[1],
+        handles[0],
+    ]
+    assert [one["handle"] for one in hep.get("/v1/groups", params={"limit": 1}).json()["items"]] == handles[:1]
+    assert [one["handle"] for one in operator.get("/v1/groups").json()["items"]] == handles
     assert hep.get("/v1/groups", params={"owner": "astro"}).json() == {"items": [], "next": None}
     shown = cli("status", "--groups", "--limit", "1")
     assert shown.code == 0, shown.err
     out = shown.out
     assert ("hep/first" in out, "hep/second" in out, "ip-premium" in out) == (True, False, True), out
-    cli("cancel", made[0], "--yes")
-    assert [one["handle"] for one in cli("status", "--groups", "-f", "json").data] == [made[1]]
+    cli("cancel", handles[0], "--yes")
+    assert [one["handle"] for one in cli("status", "--groups", "-f", "json").data] == [handles[1]]
     assert len(cli("status", "--groups", "--all", "-f", "json").data) == 2
     assert cli("status", "--groups", "--name", "first").code == 2
-    for handle in made[1:]:
+    for handle in handles[1:]:
         operator.post(f"/v1/groups/{handle}/cancel").raise_for_status()
 
 

@@ -84,13 +84,13 @@ def through(api: httpx.Client) -> Iterator[Unreliable]:
 
 def test_every_verb_of_the_api_is_there(serve: Serve) -> None:
     """All operations of the API's document, each done by a verb."""
-    seen: set[tuple[str, str]] = set()
+    calls: set[tuple[str, str]] = set()
     operations = {(method.upper(), path) for path, listed in openapi_document()["paths"].items() for method in listed}
 
     def note(request: httpx.Request) -> None:
         for method, path in operations:
             if method == request.method and re.fullmatch(re.sub(r"\{[^}]+\}", "[^/]+", path), request.url.path):
-                seen.add((method, path))
+                calls.add((method, path))
 
     api = serve(approval_rate_bps="20 Mbit/s", webhook_hosts="127.0.0.1")
     with Receiver() as receiver, Slotcar(str(api.base_url), event_hooks={"request": [note]}) as slotcar:
@@ -125,7 +125,7 @@ def test_every_verb_of_the_api_is_there(serve: Serve) -> None:
         assert slotcar.events(newest=True, limit=1)[0]["kind"] == "device.released"
         assert next(slotcar.watch("hep/more", after=0))["details"]["name"] == "more"
         _ask_what_is_offered_and_be_told(slotcar, receiver)
-    assert operations - seen == set()
+    assert operations - calls == set()
 
 
 def _ask_for_groups(slotcar: Slotcar) -> None:
@@ -213,7 +213,7 @@ def test_what_is_created_twice_is_there_once(through: Unreliable, opened: Opened
     slotcar = opened(through.url)
     through.fates = [fate, fate]
     entry = slotcar.create(body())
-    assert through.seen == ["POST /v1/reservations"] * 3
+    assert through.requests == ["POST /v1/reservations"] * 3
     assert [one["handle"] for one in slotcar.reservations(name="cms", state=["committed"])] == [entry["handle"]]
 
 
@@ -243,15 +243,15 @@ def test_what_may_not_be_sent_twice_is_sent_once(through: Unreliable, opened: Op
     with pytest.raises(NoAnswer) as lost:
         slotcar.webhook_add("https://example.net/")
     assert lost.value.maybe_done
-    (made,) = slotcar.webhook_list()
-    slotcar.webhook_remove(made["id"])
+    (webhook,) = slotcar.webhook_list()
+    slotcar.webhook_remove(webhook["id"])
 
 
 def test_an_end_to_all_attempts(through: Unreliable, opened: Opened) -> None:
     through.fates = [BEFORE] * 9
     with pytest.raises(NoAnswer):
         opened(through.url).whoami()
-    assert through.seen == ["GET /v1/whoami"] * QUICK.attempts
+    assert through.requests == ["GET /v1/whoami"] * QUICK.attempts
 
 
 # -- events --------------------------------------------------------------------------------------------------------

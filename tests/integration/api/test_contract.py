@@ -83,8 +83,8 @@ def check(case: schemathesis.Case, tokens: dict[str, str], who: str) -> None:
     if (response.status_code, response.content) == NO_HTTP:
         return
     # Shown with a failure, so that it can be asked again.
-    asked = {"base_url": tokens["address"], "headers": headers}
-    case.validate_response(response, strict, headers=headers, transport_kwargs=asked)
+    options = {"base_url": tokens["address"], "headers": headers}
+    case.validate_response(response, strict, headers=headers, transport_kwargs=options)
 
 
 @pytest.mark.parametrize("who", ["nobody", Role.OPERATOR.value])

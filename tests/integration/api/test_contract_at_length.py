@@ -13,7 +13,7 @@ from tests.integration.api.test_contract import SOME, check, schema, tokens
 
 __all__ = ["tokens"]
 
-OPERATIONS = [found.ok() for found in schema.get_all_operations()]
+OPERATIONS = [one.ok() for one in schema.get_all_operations()]
 #: Of one operation. A plan's document has many thousands, and each takes a tenth of a second to derive.
 MOST_EDGES = 200
 

@@ -30,12 +30,12 @@ def reserved(api: httpx.Client, name: str, size: str = HALF, hours: int = 1, **m
 
 def test_a_volume_gets_a_profile_and_both_are_told(api: httpx.Client) -> None:
     entry = reserved(api, "bulk")
-    asked = entry["reservation"]
-    assert asked["need"] == {
+    request = entry["reservation"]
+    assert request["need"] == {
         "volume_bytes": 9_000_000_000, "by": iso(START + HOUR), "start": iso(START), "at_most_bps": None,
         "at_least_bps": 0, "shape": "steady",
     }  # fmt: skip
-    assert asked["slots"] == [
+    assert request["slots"] == [
         {"start": iso(START), "end": iso(START + HOUR), "forward_bps": 20_000_000, "reverse_bps": 0}
     ]
     assert entry["progress"] is None
@@ -67,8 +67,8 @@ def test_a_refusal_has_the_numbers_of_a_transfer(api: httpx.Client) -> None:
     ],
 )
 def test_bad_input_names_its_key(api: httpx.Client, wrong: Body, key: str, words: str) -> None:
-    asked = {name: value for name, value in (volume("bulk") | wrong).items() if value is not None}
-    document = problem(api.post("/v1/reservations", json=asked), 422, "invalid-input")
+    request = {name: value for name, value in (volume("bulk") | wrong).items() if value is not None}
+    document = problem(api.post("/v1/reservations", json=request), 422, "invalid-input")
     assert [one["key"] for one in document["errors"]] == [key]
     assert words in document["errors"][0]["message"]
 

@@ -24,7 +24,7 @@ HOUR = timedelta(hours=1)
 OPERATOR = Caller(name="ops", role=Role.OPERATOR)
 
 
-def asked(api: httpx.Client, **more: Any) -> dict[str, Any]:
+def enquiry(api: httpx.Client, **more: Any) -> dict[str, Any]:
     answer = api.post("/v1/enquiries", json=body(name=None, owner=None, rate=None, **more))
     assert answer.status_code == 200, answer.text
     document: dict[str, Any] = answer.json()
@@ -44,7 +44,7 @@ def hour(number: int) -> str:
 
 def test_what_is_free_is_told_over_time(api: httpx.Client) -> None:
     created(api, rate="30 Mbit/s", start=hour(1), duration="PT1H")
-    answer = asked(api, start=hour(0), duration="PT3H")
+    answer = enquiry(api, start=hour(0), duration="PT3H")
     ways = {one["direction"]: one for one in answer["directions"]}
     steps = ways["forward"]["steps"]
     assert [(one["start"], one["end"]) for one in steps] == [(hour(n), hour(n + 1)) for n in range(3)]
@@ -64,8 +64,8 @@ def test_an_answer_has_a_bounded_number_of_steps(api: httpx.Client) -> None:
     """More changes than it tells: each step then has the least of its time."""
     days = {"recurrence": f"FREQ=DAILY;COUNT={MOST_STEPS}"}
     created(api, rate="30 Mbit/s", duration="PT1H", **days)
-    few = asked(api, duration="P10D", direction="forward")["directions"][0]
-    many = asked(api, duration=f"P{MOST_STEPS}D", direction="forward")["directions"][0]
+    few = enquiry(api, duration="P10D", direction="forward")["directions"][0]
+    many = enquiry(api, duration=f"P{MOST_STEPS}D", direction="forward")["directions"][0]
     assert (len(few["steps"]), few["rounded"]) == (20, False)
     assert 1 < len(many["steps"]) <= MOST_STEPS
     assert many["rounded"]
@@ -75,7 +75,7 @@ def test_an_answer_has_a_bounded_number_of_steps(api: httpx.Client) -> None:
 
 def test_of_many_windows_the_first_are_told(api: httpx.Client) -> None:
     days = {"recurrence": f"FREQ=DAILY;COUNT={MOST_STEPS + 20}", "duration": "PT1H", "direction": "forward"}
-    answer = asked(api, **days)
+    answer = enquiry(api, **days)
     assert len(answer["windows"]) == MOST_STEPS + 20
     assert len(answer["steps"]) == MOST_STEPS
     assert answer["rounded"]
@@ -141,12 +141,12 @@ def test_who_has_left_by_now_is_in_nobodys_way(ledger: Ledger, network: Network,
     """A reservation that runs may be raised as far as what is to come of it has room."""
     broker = Broker(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET))
 
-    def made(name: str, rate: str, port: int, start: datetime, length: str) -> str:
+    def handle_of(name: str, rate: str, port: int, start: datetime, length: str) -> str:
         flow = body(name, rate=rate, destination=f"lbnl-premium:{port}", start=iso(start), duration=length)
         return broker.create(from_mapping(flow, START), OPERATOR, START).handle
 
-    runs = made("runs", "10 Mbit/s", 5001, START, "PT1H")
-    made("earlier", "20 Mbit/s", 5002, START, "PT10M")
+    runs = handle_of("runs", "10 Mbit/s", 5001, START, "PT1H")
+    handle_of("earlier", "20 Mbit/s", 5002, START, "PT10M")
     now = START + timedelta(minutes=30)
     answer = broker.addable(runs, OPERATOR, now)
     assert [window.start for window in answer.windows] == [now]

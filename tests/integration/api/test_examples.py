@@ -80,8 +80,8 @@ def slotcar(api: httpx.Client) -> Iterator[Slotcar]:
 def other(slotcar: Slotcar, leaves_bps: int) -> str:
     """Another owner's reservation on the same way now, beside which so much is left."""
     free = slotcar.enquire(FLOW | {"direction": "forward"})["directions"][0]["highest_rate_bps"]
-    asked = FLOW | {"name": "other", "owner": "astro", "destination": "lbnl-premium:6000"}
-    return slotcar.create(asked | {"rate": f"{free - leaves_bps} bit/s"})["handle"]
+    document = FLOW | {"name": "other", "owner": "astro", "destination": "lbnl-premium:6000"}
+    return slotcar.create(document | {"rate": f"{free - leaves_bps} bit/s"})["handle"]
 
 
 def test_garas_streamer_raises_its_reservation_until_it_has_what_it_wants(slotcar: Slotcar, sink: Sink) -> None:

@@ -64,10 +64,10 @@ def test_a_plan_that_takes_too_much_memory_is_ended_and_the_next_one_is_made(ser
     assert api.post("/v1/plans", json=file(1)).json()["summary"]["create"] == 1
 
 
-def pages(api: httpx.Client, asked: Body, lines: int) -> Iterator[Body]:
+def pages(api: httpx.Client, document: Body, lines: int) -> Iterator[Body]:
     start: dict[str, str] = {}
     while True:
-        page = api.post("/v1/plans", json=asked, params={"lines": lines, **start}).json()
+        page = api.post("/v1/plans", json=document, params={"lines": lines, **start}).json()
         yield page
         if page["next"] is None:
             return
@@ -88,9 +88,9 @@ def diffs(plans: list[Body]) -> dict[tuple[str, str], list[str]]:
 
 @pytest.mark.parametrize("lines", [7, 40])
 def test_the_pages_of_a_plan_are_the_whole_of_it(api: httpx.Client, lines: int) -> None:
-    asked = file(2, recurrence="FREQ=DAILY;COUNT=3", duration="PT1H")
-    (whole,) = pages(api, asked, 10_000)
-    parts = list(pages(api, asked, lines))
+    document = file(2, recurrence="FREQ=DAILY;COUNT=3", duration="PT1H")
+    (whole,) = pages(api, document, 10_000)
+    parts = list(pages(api, document, lines))
     assert len(parts) > 2
     assert diffs(parts) == diffs([whole])
     assert all(sum(len(one) for one in diffs_of(part)) <= lines for part in parts)

@@ -66,11 +66,11 @@ def test_all_of_it_from_an_empty_folder(
         if isinstance(step, File):
             (requesters_folder / step.path).write_text(step.text)
             continue
-        code, said, wrong = (
+        code, printed, wrong = (
             command_line(slotcar, step.line) if step.line.startswith("slotcar ") else shell(step.line, environment)
         )
-        assert code == step.code, (step.line, said, wrong)
-        output += said
+        assert code == step.code, (step.line, printed, wrong)
+        output += printed
     choose_context(None)
     for words in (
         '"role": "requester"',

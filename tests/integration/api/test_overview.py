@@ -89,12 +89,12 @@ def test_reservations_are_searched_and_counted(serve: Serve) -> None:
     page = api.get("/v1/reservations", params={**params, "search": "run", "label": "kind=test", "limit": 2}).json()
     assert [one["reservation"]["name"] for one in page["items"]] == ["run-2", "run-1"]
     assert page["count"] == 3
-    for said, names in (
+    for search, names in (
         (entries[0]["handle"], {"run-0"}), ("su", {"sure_run"}), ("hep run 1", {"run-1"}), ("HEP/sure_RUN", {"sure_run"}),
         ("ure", set()), (entries[0]["handle"][:8], set()), ("%", set()), ("'", set()),
         ("zz & run", set()), ("\u00b2", set()),
     ):  # fmt: skip
-        document = api.get("/v1/reservations", params={"search": said}).json()
+        document = api.get("/v1/reservations", params={"search": search}).json()
         assert ({one["reservation"]["name"] for one in document["items"]}, document["count"]) == (names, None)
 
 
@@ -115,14 +115,14 @@ def test_boundaries_are_counted_in_order(serve: Serve) -> None:
         (iso(START + timedelta(hours=2)), 0, 1, 0),
         (iso(START + timedelta(hours=3)), 0, 1, 0),
     ]
-    seen, since = [], None
+    boundaries, since = [], None
     while True:
         page = api.get("/v1/boundaries", params={"limit": 1, **({"from": since} if since else {})}).json()
-        seen += page["items"]
+        boundaries += page["items"]
         since = page["next"]
         if since is None:
             break
-    assert seen == document["items"]
+    assert boundaries == document["items"]
 
 
 def test_a_boundary_has_its_devices_and_one_diff(serve: Serve) -> None:
@@ -146,11 +146,11 @@ def test_a_requester_sees_its_own_alone(as_: As) -> None:
     whole = operator.get("/v1/boundaries").json()["items"]
     assert [one["starting"] for one in whole] == [2, 0]
     assert [one["starting"] for one in mine.get("/v1/boundaries").json()["items"]] == [1, 0]
-    found = mine.get(f"/v1/boundaries/{iso(START)}")
-    assert found.json()["groups"] is None
-    assert found.json()["item"]["starting"] == ["hep/mine"]
-    assert "astro" not in found.text
-    assert "6123" not in found.text
+    boundary = mine.get(f"/v1/boundaries/{iso(START)}")
+    assert boundary.json()["groups"] is None
+    assert boundary.json()["item"]["starting"] == ["hep/mine"]
+    assert "astro" not in boundary.text
+    assert "6123" not in boundary.text
     used = {"from": iso(START), "until": iso(end)}
     assert {one["name"] for one in operator.get("/v1/usage", params=used).json()["items"]} == {"astro", "hep"}
     assert {one["name"] for one in mine.get("/v1/usage", params=used).json()["items"]} == {"hep"}
@@ -163,15 +163,15 @@ def test_use_is_rate_times_time(serve: Serve) -> None:
     api = serve()
     year = datetime.now(UTC).year + 1
     border = datetime(year, 3, 1, tzinfo=UTC)
-    there = {"start": iso(border - timedelta(hours=1)), "duration": "PT3H", "rate": "10 Mbit/s"}
-    created(api, "one", **there, direction="both")
-    gone = created(api, "two", **there, destination="lbnl-premium:5002")
-    created(api, "held", **there, destination="lbnl-premium:5003", hold="PT5M")
-    api.post(at(gone, "cancel")).raise_for_status()
-    asked = {"from": iso(datetime(year, 2, 1, tzinfo=UTC)), "until": iso(datetime(year, 4, 1, tzinfo=UTC))}
+    over_the_border = {"start": iso(border - timedelta(hours=1)), "duration": "PT3H", "rate": "10 Mbit/s"}
+    created(api, "one", **over_the_border, direction="both")
+    cancelled = created(api, "two", **over_the_border, destination="lbnl-premium:5002")
+    created(api, "held", **over_the_border, destination="lbnl-premium:5003", hold="PT5M")
+    api.post(at(cancelled, "cancel")).raise_for_status()
+    period = {"from": iso(datetime(year, 2, 1, tzinfo=UTC)), "until": iso(datetime(year, 4, 1, tzinfo=UTC))}
 
     def used(by: str) -> dict[tuple[str, str], int]:
-        items = api.get("/v1/usage", params=asked | {"by": by}).json()["items"]
+        items = api.get("/v1/usage", params=period | {"by": by}).json()["items"]
         return {(one["month"][-2:], one["name"]): one["bits"] for one in items}
 
     hour = 3600 * 10_000_000
@@ -196,8 +196,8 @@ def test_use_of_an_sls_follows_amounts_that_change(serve: Serve) -> None:
     ]
     entry = created(api, schedule=schedule, rate=None, start=None, duration=None)
     amounts = next(one["amounts"] for one in entry["demands"] if one["resource"] == SLS)
-    asked = {"from": iso(START - timedelta(days=1)), "until": iso(START + timedelta(days=1)), "by": "sls"}
-    items = api.get("/v1/usage", params=asked).json()["items"]
+    period = {"from": iso(START - timedelta(days=1)), "until": iso(START + timedelta(days=1)), "by": "sls"}
+    items = api.get("/v1/usage", params=period).json()["items"]
     total = sum(one["bits"] for one in items if one["name"] == SLS[4:])
     assert total == amounts[0] * 3600 + amounts[1] * 7200
 
@@ -211,8 +211,8 @@ def fill(overview: Overview, first: int, count: int) -> None:
     now = datetime.now(UTC)
     for number in range(first, first + count):
         start = iso(START + timedelta(hours=3 * (number % 20)))
-        asked = body(f"n{number}", rate="1 Mbit/s", destination=f"lbnl-premium:{5000 + number}", start=start)
-        overview.broker.create(from_mapping(asked, now), OPERATOR, now)
+        document = body(f"n{number}", rate="1 Mbit/s", destination=f"lbnl-premium:{5000 + number}", start=start)
+        overview.broker.create(from_mapping(document, now), OPERATOR, now)
 
 
 def asked_of(overview: Overview) -> dict[str, list[str]]:

@@ -157,14 +157,14 @@ def test_a_time_that_ends_before_it_begins_has_no_boundaries(api: httpx.Client) 
 
 def test_a_timeline_comes_in_pages(hep: httpx.Client) -> None:
     created(hep, recurrence="FREQ=DAILY;COUNT=9", duration="PT1H")
-    asked: dict[str, Any] = {"until": iso(START + timedelta(days=10))}
-    whole = hep.get("/v1/timeline", params=asked).json()
+    params: dict[str, Any] = {"until": iso(START + timedelta(days=10))}
+    whole = hep.get("/v1/timeline", params=params).json()
     assert (len(whole["items"]), whole["next"]) == (18, None)
     items: list[Any] = []
     for _ in range(4):
-        page = hep.get("/v1/timeline", params=asked | {"limit": 5}).json()
+        page = hep.get("/v1/timeline", params=params | {"limit": 5}).json()
         items += page["items"]
-        asked["from"] = page["next"]
+        params["from"] = page["next"]
     assert (items, page["next"]) == (whole["items"], None)
 
 
@@ -238,9 +238,9 @@ def test_an_owners_webhook_gets_its_own_events_signed_by_a_secret_that_is_said_o
         DerivedSecrets(tmp_path / "another-key").keys(hook["id"], derived.place(hook["id"]))
 
 
-@pytest.mark.in_short("-asked0-are sent to no host")
+@pytest.mark.in_short("-document0-are sent to no host")
 @pytest.mark.parametrize(
-    ("hosts", "asked", "words"),
+    ("hosts", "document", "words"),
     [
         ("", {}, "are sent to no host"),
         ("hooks.example.org", {}, "to one of hooks.example.org (SLOTCAR_WEBHOOK_HOSTS), not to example.net"),
@@ -250,10 +250,10 @@ def test_an_owners_webhook_gets_its_own_events_signed_by_a_secret_that_is_said_o
     ],
 )
 def test_an_owner_names_neither_any_address_nor_any_file_of_the_controller(
-    clients: Clients, hosts: str, asked: Body, words: str
+    clients: Clients, hosts: str, document: Body, words: str
 ) -> None:
     hep = clients(webhook_hosts=hosts)["hep"]
-    answer = hep.post("/v1/webhooks", json={"url": "https://example.net/"} | asked)
+    answer = hep.post("/v1/webhooks", json={"url": "https://example.net/"} | document)
     assert answer.status_code in (409, 422)
     assert words in answer.json()["detail"]
 

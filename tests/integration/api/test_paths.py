@@ -44,7 +44,7 @@ def broker(ledger: Ledger, narrow: Network, tmp_path: Path) -> Broker:
     return Broker(ledger, narrow, Settings(state_dir=tmp_path, inventory=DATAGRID, paths=3))
 
 
-def asked(name: str, rate: str | None, **more: Any) -> dict[str, Any]:
+def document_of(name: str, rate: str | None, **more: Any) -> dict[str, Any]:
     usual = {
         "name": name, "owner": "eo", "source": "cern-ce", "destination": "infn-se", "protocol": "udp", "rate": rate,
         "service": "ip-premium", "start": iso(START), "duration": "PT2H",
@@ -52,8 +52,8 @@ def asked(name: str, rate: str | None, **more: Any) -> dict[str, Any]:
     return {key: value for key, value in (usual | more).items() if value is not None}
 
 
-def made(broker: Broker, name: str, rate: str | None, **more: Any) -> Entry:
-    return broker.create(from_mapping(asked(name, rate, **more), NOW), OPERATOR, NOW)
+def admitted(broker: Broker, name: str, rate: str | None, **more: Any) -> Entry:
+    return broker.create(from_mapping(document_of(name, rate, **more), NOW), OPERATOR, NOW)
 
 
 def geant(entry: Entry) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ def geant(entry: Entry) -> tuple[str, ...]:
 
 
 def test_the_next_path_is_taken_where_the_shortest_is_full(broker: Broker, ledger: Ledger) -> None:
-    first, second = made(broker, "first", "30 Mbit/s"), made(broker, "second", "30 Mbit/s")
+    first, second = admitted(broker, "first", "30 Mbit/s"), admitted(broker, "second", "30 Mbit/s")
     assert (geant(first), geant(second)) == (DIRECT, OVER_DE)
     kept = ledger.get(second.handle)
     assert kept is not None
@@ -72,70 +72,72 @@ def test_the_next_path_is_taken_where_the_shortest_is_full(broker: Broker, ledge
 
 def test_one_path_is_all_that_is_tried_unless_it_is_said(broker: Broker, ledger: Ledger, narrow: Network) -> None:
     single = Broker(ledger, narrow, Settings(inventory=DATAGRID))
-    made(single, "first", "30 Mbit/s")
+    admitted(single, "first", "30 Mbit/s")
     with pytest.raises(RefusedByAdmission) as refused:
-        made(single, "second", "30 Mbit/s")
+        admitted(single, "second", "30 Mbit/s")
     assert (refused.value.refused.paths_tried, refused.value.refused.path) == (1, ())
     assert "paths were tried" not in str(refused.value)
 
 
 def test_a_refusal_says_what_the_best_path_lacks(broker: Broker) -> None:
-    made(broker, "first", "30 Mbit/s")
+    admitted(broker, "first", "30 Mbit/s")
     with pytest.raises(RefusedByAdmission, match="3 paths were tried; the best of them is") as refused:
-        made(broker, "second", "90 Mbit/s")
+        admitted(broker, "second", "90 Mbit/s")
     numbers = refused.value.refused
     assert numbers.paths_tried == 3
     assert "geant-de" in numbers.path
-    best = made(broker, "best", f"{numbers.highest_rate_bps} bit/s")
+    best = admitted(broker, "best", f"{numbers.highest_rate_bps} bit/s")
     assert tuple(hop.device for hop in best.paths[0].hops) == numbers.path
 
 
 def test_routers_that_are_pinned_are_crossed_on_every_path(broker: Broker) -> None:
-    made(broker, "first", "30 Mbit/s")
-    assert "geant-uk" in geant(made(broker, "pinned", "30 Mbit/s", via=["geant-uk"]))
+    admitted(broker, "first", "30 Mbit/s")
+    assert "geant-uk" in geant(admitted(broker, "pinned", "30 Mbit/s", via=["geant-uk"]))
     with pytest.raises(RefusedByAdmission) as refused:
-        made(broker, "large", "90 Mbit/s", via=["geant-de"])
+        admitted(broker, "large", "90 Mbit/s", via=["geant-de"])
     assert "geant-de" in refused.value.refused.path
 
 
 def test_a_change_stays_on_its_path(broker: Broker) -> None:
-    first, second = made(broker, "first", "30 Mbit/s"), made(broker, "second", "30 Mbit/s")
+    first, second = admitted(broker, "first", "30 Mbit/s"), admitted(broker, "second", "30 Mbit/s")
     broker.cancel(first.handle, OPERATOR, NOW)
     changed = broker.modify(second.handle, Modification(rate_bps=20 * MBIT), OPERATOR, NOW)
     assert geant(changed) == OVER_DE, "the shortest has room, and a flow that changes its path may lose packets"
-    again = made(broker, "again", "45 Mbit/s")
+    again = admitted(broker, "again", "45 Mbit/s")
     assert geant(again) == DIRECT
     assert geant(broker.modify(again.handle, Modification(rate_bps=60 * MBIT), OPERATOR, NOW)) == OVER_DE
 
 
 def test_nobody_moves_while_another_path_has_room(broker: Broker, ledger: Ledger) -> None:
     volume = {"volume": "50 GB", "by": iso(START + timedelta(hours=3)), "at_most": "45 Mbit/s", "duration": None}
-    moves = made(broker, "moves", None, start=iso(START), **volume)
+    moves = admitted(broker, "moves", None, start=iso(START), **volume)
     assert geant(moves) == DIRECT
-    assert geant(made(broker, "beside", "30 Mbit/s", duration="PT10M")) == OVER_DE
+    assert geant(admitted(broker, "beside", "30 Mbit/s", duration="PT10M")) == OVER_DE
     assert not ledger.events(kinds=["reservation.moved"])
-    made(broker, "over-de", "20 Mbit/s", duration="PT10M")
-    assert geant(made(broker, "third", "40 Mbit/s", duration="PT10M")) == DIRECT, "no path has room without a move"
+    admitted(broker, "over-de", "20 Mbit/s", duration="PT10M")
+    assert geant(admitted(broker, "third", "40 Mbit/s", duration="PT10M")) == DIRECT, "no path has room without a move"
     assert [one.handle for one in ledger.events(kinds=["reservation.moved"])] == [moves.handle]
 
 
 def test_a_volume_that_no_path_could_carry_is_wrong(broker: Broker) -> None:
     by = iso(START + timedelta(hours=1))
-    assert geant(made(broker, "de", None, volume="30 GB", by=by, duration=None)) == OVER_DE
+    assert geant(admitted(broker, "de", None, volume="30 GB", by=by, duration=None)) == OVER_DE
     with pytest.raises(InvalidInput, match="can ever carry"):
-        made(broker, "never", None, volume="300 GB", by=by, duration=None)
+        admitted(broker, "never", None, volume="300 GB", by=by, duration=None)
 
 
 def test_a_hold_and_an_idempotency_key_keep_the_path(broker: Broker) -> None:
-    made(broker, "first", "30 Mbit/s")
+    admitted(broker, "first", "30 Mbit/s")
     options = Options(hold=timedelta(minutes=5), idempotency_key="once")
-    twice = [broker.create(from_mapping(asked("held", "30 Mbit/s"), NOW), OPERATOR, NOW, options) for _ in range(2)]
+    twice = [
+        broker.create(from_mapping(document_of("held", "30 Mbit/s"), NOW), OPERATOR, NOW, options) for _ in range(2)
+    ]
     assert twice[0] == twice[1]
     assert geant(broker.commit(twice[0].handle, OPERATOR, NOW)) == OVER_DE
 
 
 def test_a_plan_is_applied_along_its_own_paths(broker: Broker, ledger: Ledger, narrow: Network) -> None:
-    wanted = {"version": 1, "reservations": [asked("first", "30 Mbit/s"), asked("second", "30 Mbit/s")]}
+    wanted = {"version": 1, "reservations": [document_of("first", "30 Mbit/s"), document_of("second", "30 Mbit/s")]}
     plan = broker.plan(source_of_body(wanted, NOW, "run", 100), OPERATOR, NOW)
     assert ["takes the path" in step.note for step in plan.steps] == [False, True]
     document = plan_document(plan)
@@ -155,17 +157,17 @@ def test_a_plan_is_applied_along_its_own_paths(broker: Broker, ledger: Ledger, n
 
 
 def test_an_enquiry_tells_of_the_path_with_the_most(broker: Broker) -> None:
-    made(broker, "first", "30 Mbit/s")
-    answer = broker.enquire(from_mapping(asked("enquiry", "1 bit/s"), NOW), OPERATOR, NOW)
+    admitted(broker, "first", "30 Mbit/s")
+    answer = broker.enquire(from_mapping(document_of("enquiry", "1 bit/s"), NOW), OPERATOR, NOW)
     [forward] = answer.directions
     assert "geant-de" in forward.routers
-    assert geant(made(broker, "exactly", f"{forward.rate_bps} bit/s")) == OVER_DE
+    assert geant(admitted(broker, "exactly", f"{forward.rate_bps} bit/s")) == OVER_DE
 
 
 def test_no_link_is_exceeded_by_many_at_once(broker: Broker, ledger: Ledger, narrow: Network) -> None:
     def ask(number: int) -> bool:
         try:
-            made(broker, f"many-{number}", "20 Mbit/s", destination=f"infn-se:{5000 + number}")
+            admitted(broker, f"many-{number}", "20 Mbit/s", destination=f"infn-se:{5000 + number}")
         except RefusedByAdmission:
             return False
         return True

@@ -52,9 +52,9 @@ def broker(brokers: Callable[..., Broker]) -> Broker:
 def planned(broker: Broker, *reservations: dict[str, Any], of_set: str = "mine") -> Plan:
     """As another machine reads it from the file."""
     source = source_of_body({"version": 1, "reservations": list(reservations)}, NOW, of_set, 1000)
-    made = broker.plan(source, OPERATOR, NOW)
-    assert not made.refused
-    return plan_of_document(json.loads(json.dumps(plan_document(made))), "plan", "")
+    plan = broker.plan(source, OPERATOR, NOW)
+    assert not plan.refused
+    return plan_of_document(json.loads(json.dumps(plan_document(plan))), "plan", "")
 
 
 def applied(broker: Broker, *reservations: dict[str, Any], of_set: str = "mine") -> Applied:

@@ -272,8 +272,8 @@ def test_what_a_plan_document_asks_for_is_checked_as_what_a_file_asks_for(api: h
         ({"recurrence": "FREQ=DAILY;COUNT=2\x1f"}, "recurrence"),
         ({"timezone": "Nowhere"}, "is no time zone"),
     ):  # fmt: skip
-        asked = {key: one for key, one in reservation.items() if key not in ("rate_bps", "windows")} | change
-        answer = api.post("/v1/applies", json=_broken(plan, reservation=asked))
+        document = {key: one for key, one in reservation.items() if key not in ("rate_bps", "windows")} | change
+        answer = api.post("/v1/applies", json=_broken(plan, reservation=document))
         assert words in problem(answer, 422, "invalid-input")["detail"], change
     assert live(api) == []
 
@@ -318,5 +318,5 @@ def test_many_wrong_keys_are_counted_and_not_all_told(api: httpx.Client) -> None
 )
 def test_an_empty_filter_is_not_taken_for_none(api: httpx.Client, path: str, status: int) -> None:
     """As a program sends it whose variable is empty: it would get what it did not ask for."""
-    found = api.get(path)
-    assert found.status_code == status, found.text
+    answer = api.get(path)
+    assert answer.status_code == status, answer.text

@@ -84,8 +84,8 @@ class Prometheus:
         return answer["data"]
 
     def ask(self, expression: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = (self.get("query", query=expression) or {"result": []})["result"]
-        return found
+        samples: list[dict[str, Any]] = (self.get("query", query=expression) or {"result": []})["result"]
+        return samples
 
     def close(self) -> None:
         self._process.terminate()
@@ -135,17 +135,17 @@ def test_every_query_of_the_dashboard_has_an_answer(prometheus: Prometheus, ledg
 def test_what_is_reserved_and_free_of_links_is_told(prometheus: Prometheus) -> None:
     reserved = "slotcar_link_reserved_bits_per_second > 0"
     wait_for(lambda: bool(prometheus.ask(reserved)), "the slot to begin")
-    found = {one["metric"]["resource"]: float(one["value"][1]) for one in prometheus.ask(reserved)}
+    free = {one["metric"]["resource"]: float(one["value"][1]) for one in prometheus.ask(reserved)}
     # The premium flow's way: 30 Mbit/s of payload and its headers, outbound on each link and of each SLS.
-    assert {name.partition(":")[0] for name in found} == {"if", "sls"}
-    assert all(30e6 < value < 40e6 for value in found.values()), found
-    assert all(":out:ip-premium" in name for name in found if name.startswith("if:"))
+    assert {name.partition(":")[0] for name in free} == {"if", "sls"}
+    assert all(30e6 < value < 40e6 for value in free.values()), free
+    assert all(":out:ip-premium" in name for name in free if name.startswith("if:"))
     whole = prometheus.ask(
         "slotcar_link_reserved_bits_per_second + slotcar_link_free_bits_per_second == slotcar_link_capacity_bits_per_second"
     )
-    told = prometheus.ask("slotcar_link_capacity_bits_per_second")
-    assert len(whole) == len(told) > len(found)
-    assert all(one["metric"]["device"] for one in told)
+    capacities = prometheus.ask("slotcar_link_capacity_bits_per_second")
+    assert len(whole) == len(capacities) > len(free)
+    assert all(one["metric"]["device"] for one in capacities)
 
 
 @pytest.mark.slow
@@ -182,7 +182,7 @@ def test_each_rule_is_raised_and_kept_still_by_its_cases() -> None:
         (case["alertname"], bool(case["exp_alerts"])) for one in tests for case in one["alert_rule_test"]
     }  # fmt: skip
     rules = [rule["alert"] for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
-    assert cases == {(name, found) for name in rules for found in (True, False)}
+    assert cases == {(name, raised) for name in rules for raised in (True, False)}
 
 
 def test_the_configuration_is_one() -> None:

@@ -37,9 +37,9 @@ def write(ledger: Ledger, count: int, kind: str = "push.verified", **more: Any) 
 
 
 @contextmanager
-def stream(api: httpx.Client, last: int | None = None, **asked: Any) -> Iterator[Iterator[str]]:
+def stream(api: httpx.Client, last: int | None = None, **params: Any) -> Iterator[Iterator[str]]:
     headers = {} if last is None else {"Last-Event-ID": str(last)}
-    with api.stream("GET", "/v1/events/stream", params=asked, headers=headers, timeout=PATIENCE_S) as response:
+    with api.stream("GET", "/v1/events/stream", params=params, headers=headers, timeout=PATIENCE_S) as response:
         assert response.status_code == 200, response.read()
         assert response.headers["content-type"].startswith("text/event-stream")
         yield response.iter_lines()
@@ -109,13 +109,13 @@ def test_a_filtered_stream_leaves_the_others_out_and_loses_none(serve: Serve, le
     write(ledger, 2, "push.armed", device="anl-7507-1")  # 2, 3
     write(ledger, 1, "push.failed", device="esnet-7507")  # 4
     api.post(f"/v1/reservations/{handle}/cancel").raise_for_status()  # 5
-    for asked, wanted in (
+    for params, wanted in (
         ({"kind": "push."}, [2, 3, 4]), ({"kind": ["push.failed", "reservation."]}, [1, 4, 5]),
         ({"device": "anl-7507-1"}, [2, 3]), ({"reservation": "hep/cms"}, [1, 5]), ({"reservation": handle}, [1, 5]),
     ):  # fmt: skip
-        with stream(api, after=0, **asked) as lines:
+        with stream(api, after=0, **params) as lines:
             assert numbers(lines, len(wanted)) == wanted
-            assert [one["sequence"] for one in api.get("/v1/events", params=asked).json()["items"]] == wanted
+            assert [one["sequence"] for one in api.get("/v1/events", params=params).json()["items"]] == wanted
     with stream(api, after=5, kind="push.") as lines:
         write(ledger, 3, "device.drifted")
         write(ledger, 1, "push.armed")
@@ -161,8 +161,8 @@ def test_a_number_that_is_none_of_this_ledgers_is_refused(serve: Serve, ledger: 
     ahead = problem(api.get("/v1/events/stream", params={"after": 3}), 422, "invalid-input")
     assert "is after the last event, 2" in ahead["detail"]
     assert problem(api.get("/v1/events/stream", headers={"Last-Event-ID": "x"}), 422, "invalid-input")["errors"]
-    for asked in ({"kind": "Push"}, {"after": -1}):
-        assert problem(api.get("/v1/events/stream", params=asked), 422, "invalid-input")["errors"]
+    for params in ({"kind": "Push"}, {"after": -1}):
+        assert problem(api.get("/v1/events/stream", params=params), 422, "invalid-input")["errors"]
     problem(api.get("/v1/events/stream", params={"device": "nowhere"}), 404, "unknown-device")
     problem(api.get("/v1/events/stream", params={"reservation": "hep/nobody"}), 404, "unknown-reservation")
 

@@ -31,9 +31,9 @@ SLOW = ("--at-most", "4 Mbit/s", "--no-additional")
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    made = World(tmp_path / "ends", hosts=HOSTS)
-    fill(made.folder / "source", {"large": 3 * MB, "small": 10})
-    return made
+    both_ends = World(tmp_path / "ends", hosts=HOSTS)
+    fill(both_ends.folder / "source", {"large": 3 * MB, "small": 10})
+    return both_ends
 
 
 class Asked:
@@ -74,7 +74,7 @@ class Asked:
 
 
 @pytest.fixture
-def asked(world: World, as_: As) -> Asked:
+def mover(world: World, as_: As) -> Asked:
     return Asked(world, as_("mover", Role.REQUESTER))
 
 
@@ -83,18 +83,18 @@ def arrived_whole(world: World) -> None:
     assert content(world.root("there")) == {f"run/{path}": body for path, body in source.items()}
 
 
-def test_it_reserves_the_ports_that_it_uses_moves_and_gives_back(asked: Asked) -> None:
-    with asked.world.serve("there"):
-        ended = asked.run("--label", "experiment=cms")
-    arrived_whole(asked.world)
+def test_it_reserves_the_ports_that_it_uses_moves_and_gives_back(mover: Asked) -> None:
+    with mover.world.serve("there"):
+        ended = mover.run("--label", "experiment=cms")
+    arrived_whole(mover.world)
     done = ended.done
     assert not done["late"]
     assert done["margin_s"] > 0
-    [entry] = asked.entries()
+    [entry] = mover.entries()
     assert entry["state"] in GIVEN_BACK
     asked_for = entry["reservation"]
     assert (asked_for["source"]["host"], asked_for["destination"]["host"]) == ("anl-premium", "lbnl-premium")
-    assert asked_for["destination"]["port"] == asked.world.ports["there"]
+    assert asked_for["destination"]["port"] == mover.world.ports["there"]
     assert asked_for["source"]["port"] > 1023
     assert asked_for["labels"] == {"experiment": "cms"}
     assert asked_for["need"]["volume_bytes"] >= done["bytes"]
@@ -102,106 +102,106 @@ def test_it_reserves_the_ports_that_it_uses_moves_and_gives_back(asked: Asked) -
 
 
 def test_a_late_promise_is_for_twice_the_needed_rate_and_not_needed_where_the_second_connection_does(
-    asked: Asked,
+    mover: Asked,
 ) -> None:
-    with asked.world.serve("there"):
-        ended = asked.run("--shape", "latest")
-    arrived_whole(asked.world)
-    [entry] = asked.entries()
+    with mover.world.serve("there"):
+        ended = mover.run("--shape", "latest")
+    arrived_whole(mover.world)
+    [entry] = mover.entries()
     assert entry["state"] in GIVEN_BACK
     need = entry["reservation"]["need"]
-    by, made = (datetime.fromisoformat(one) for one in (need["by"], entry["created_at"]))
-    needed_bps = need["volume_bytes"] * 8 / (by - made).total_seconds()
+    by, created = (datetime.fromisoformat(one) for one in (need["by"], entry["created_at"]))
+    needed_bps = need["volume_bytes"] * 8 / (by - created).total_seconds()
     assert need["shape"] == "latest"
     assert need["at_most_bps"] == pytest.approx(2 * needed_bps, rel=0.01)
     assert list(ended.done["lanes"]) == ["additional"], "nothing was reserved yet"
     assert "0.000 Mbit/s now" in ended.messages[0]
 
 
-def test_what_is_refused_moves_nothing_and_says_what_would_fit(asked: Asked) -> None:
-    fill(asked.world.folder / "source", {"large": 40 * MB})
-    asked.api.post("/v1/reservations", json=body(rate="38 Mbit/s", start="now", duration="1 h")).raise_for_status()
-    with asked.world.serve("there"):
-        ended = asked.run("--by", "now + 1 min", code=3)
-    assert content(asked.world.root("there")) == {}
+def test_what_is_refused_moves_nothing_and_says_what_would_fit(mover: Asked) -> None:
+    fill(mover.world.folder / "source", {"large": 40 * MB})
+    mover.api.post("/v1/reservations", json=body(rate="38 Mbit/s", start="now", duration="1 h")).raise_for_status()
+    with mover.world.serve("there"):
+        ended = mover.run("--by", "now + 1 min", code=3)
+    assert content(mover.world.root("there")) == {}
     assert "not admitted: 40 MB cannot be promised by" in ended.err
     assert "would fit" in ended.err
     assert "and all of it by" in ended.err
 
 
-def test_cancelled_under_it_it_stops_in_words_and_goes_on_at_the_next_try(asked: Asked) -> None:
-    with asked.world.serve("there"):
-        process = asked.start(*SLOW)
-        entry = asked.under_way(process)
-        asked.api.post(at(entry, "cancel"), json={"reason": "a test"}).raise_for_status()
+def test_cancelled_under_it_it_stops_in_words_and_goes_on_at_the_next_try(mover: Asked) -> None:
+    with mover.world.serve("there"):
+        process = mover.start(*SLOW)
+        entry = mover.under_way(process)
+        mover.api.post(at(entry, "cancel"), json={"reason": "a test"}).raise_for_status()
         ended = end_of(process, code=130)
         assert "the reservation is cancelled, and there is no additional connection" in ended.err
-        assert delivered(asked.world.root("there")).keys() <= {"run/small"}
-        again = asked.run()
+        assert delivered(mover.world.root("there")).keys() <= {"run/small"}
+        again = mover.run()
     assert again.done["resumed_bytes"] > 0
-    arrived_whole(asked.world)
-    assert {one["state"] for one in asked.entries()} <= GIVEN_BACK
+    arrived_whole(mover.world)
+    assert {one["state"] for one in mover.entries()} <= GIVEN_BACK
 
 
-def test_with_an_additional_connection_it_goes_on_without_a_promise(asked: Asked) -> None:
+def test_with_an_additional_connection_it_goes_on_without_a_promise(mover: Asked) -> None:
     """What is free moves the rest; it says that nothing is promised any more."""
-    with asked.world.serve("there") as there:
-        process = asked.start("--at-most", "4 Mbit/s")
-        entry = asked.reserved()
+    with mover.world.serve("there") as receiver:
+        process = mover.start("--at-most", "4 Mbit/s")
+        entry = mover.reserved()
         there_stops = signal.SIGSTOP
-        subprocess.run(["kill", f"-{there_stops.name}", str(there.pid)], check=True)
-        asked.api.post(at(entry, "cancel"), json={"reason": "a test"})
+        subprocess.run(["kill", f"-{there_stops.name}", str(receiver.pid)], check=True)
+        mover.api.post(at(entry, "cancel"), json={"reason": "a test"})
         time.sleep(1)
-        subprocess.run(["kill", "-SIGCONT", str(there.pid)], check=True)
+        subprocess.run(["kill", "-SIGCONT", str(receiver.pid)], check=True)
         end_of(process)
-    arrived_whole(asked.world)
+    arrived_whole(mover.world)
 
 
-def test_after_a_kill_it_takes_up_its_reservation_and_its_bytes(asked: Asked) -> None:
-    with asked.world.serve("there"):
-        process = asked.start(*SLOW)
-        before = asked.under_way(process)
+def test_after_a_kill_it_takes_up_its_reservation_and_its_bytes(mover: Asked) -> None:
+    with mover.world.serve("there"):
+        process = mover.start(*SLOW)
+        before = mover.under_way(process)
         process.kill()
         process.communicate()
-        ended = asked.run()
-    arrived_whole(asked.world)
-    [entry] = asked.entries()
+        ended = mover.run()
+    arrived_whole(mover.world)
+    [entry] = mover.entries()
     assert entry["handle"] == before["handle"]
     assert entry["state"] in GIVEN_BACK
     assert ended.done["resumed_bytes"] > 0
 
 
-def test_stopped_in_order_it_gives_back(asked: Asked) -> None:
-    with asked.world.serve("there"):
-        process = asked.start(*SLOW)
-        asked.under_way(process)
+def test_stopped_in_order_it_gives_back(mover: Asked) -> None:
+    with mover.world.serve("there"):
+        process = mover.start(*SLOW)
+        mover.under_way(process)
         process.send_signal(signal.SIGTERM)
         ended = end_of(process, code=143)
     assert "say the same command again to go on" in ended.err
-    assert [one["state"] for one in asked.entries()] == ["cancelled"]
+    assert [one["state"] for one in mover.entries()] == ["cancelled"]
 
 
 @pytest.mark.slow
-def test_a_deadline_that_passes_is_said_and_the_parts_are_kept(asked: Asked) -> None:
+def test_a_deadline_that_passes_is_said_and_the_parts_are_kept(mover: Asked) -> None:
     """The other end does nothing until the deadline has passed, and without an additional connection nothing can go on."""
-    with asked.world.serve("there") as there:
+    with mover.world.serve("there") as receiver:
         by = datetime.now(UTC) + timedelta(seconds=30)
-        process = asked.start("--no-additional", by=by.isoformat())
-        asked.under_way(process)
-        subprocess.run(["kill", "-SIGSTOP", str(there.pid)], check=True)
+        process = mover.start("--no-additional", by=by.isoformat())
+        mover.under_way(process)
+        subprocess.run(["kill", "-SIGSTOP", str(receiver.pid)], check=True)
         wait_for(lambda: datetime.now(UTC) > by, "its deadline", pause_s=0.02)
-        subprocess.run(["kill", "-SIGCONT", str(there.pid)], check=True)
+        subprocess.run(["kill", "-SIGCONT", str(receiver.pid)], check=True)
         ended = end_of(process, code=9)
         assert re.search(r"has passed and .* MB remain", ended.err)
-        assert asked.run().done["resumed_bytes"] > 0
-    arrived_whole(asked.world)
+        assert mover.run().done["resumed_bytes"] > 0
+    arrived_whole(mover.world)
 
 
 @pytest.fixture
 def controllers() -> Iterator[list[Running]]:
-    made: list[Running] = []
-    yield made
-    for one in made:
+    running: list[Running] = []
+    yield running
+    for one in running:
         one.stop()
 
 
@@ -214,10 +214,10 @@ def test_a_controller_that_dies_and_comes_back_is_told_at_the_end(
     controllers.append(Running())
     client = controllers[0].start(ledger, network, settings, port)
     client.headers["Authorization"] = f"Bearer {token}"
-    asked = Asked(world, client)
+    mover = Asked(world, client)
     with world.serve("there"):
-        process = asked.start("--no-additional", by="now + 45 s")
-        asked.under_way(process)
+        process = mover.start("--no-additional", by="now + 45 s")
+        mover.under_way(process)
         controllers.pop().stop()
         time.sleep(5)
         assert process.poll() is None
@@ -225,6 +225,6 @@ def test_a_controller_that_dies_and_comes_back_is_told_at_the_end(
         client = controllers[0].start(ledger, network, settings, port)
         client.headers["Authorization"] = f"Bearer {token}"
         end_of(process)
-        asked = Asked(world, client)
-        assert {one["state"] for one in asked.entries()} <= GIVEN_BACK
+        mover = Asked(world, client)
+        assert {one["state"] for one in mover.entries()} <= GIVEN_BACK
     arrived_whole(world)

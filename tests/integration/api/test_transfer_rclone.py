@@ -24,9 +24,9 @@ ENDS = ("--from", "anl-premium", "--to", "lbnl-premium:443")
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     requirements.ensure_for("the tests of transfers", control.quiet)
-    made = World(tmp_path / "ends")
-    fill(made.folder / "source", {"a/one": 700_000, "two": 5})
-    return made
+    both_ends = World(tmp_path / "ends")
+    fill(both_ends.folder / "source", {"a/one": 700_000, "two": 5})
+    return both_ends
 
 
 @pytest.mark.slow

@@ -41,8 +41,8 @@ def controller(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Controller]
 def turns(controller: Controller, number: int) -> None:
     """A new first boundary is reserved, and the next turn of the loop tells it."""
     start = START - timedelta(minutes=number)
-    asked = body(f"slot-{number}", start=start.isoformat())
-    answer = httpx.post(f"http://127.0.0.1:{controller.port}/v1/reservations", json=asked, timeout=PATIENCE_S)
+    document = body(f"slot-{number}", start=start.isoformat())
+    answer = httpx.post(f"http://127.0.0.1:{controller.port}/v1/reservations", json=document, timeout=PATIENCE_S)
     assert answer.status_code == 201, answer.text
     wait_for(lambda: controller.get("/v1/controller")["next_boundary"] == iso(start), "a turn of the loop")
 

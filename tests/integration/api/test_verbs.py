@@ -53,8 +53,8 @@ def test_what_does_not_fit_is_refused_with_numbers_and_nothing_is_held(api: http
 
 def test_an_enquiry_names_the_highest_rate_that_is_then_admitted(api: httpx.Client) -> None:
     created(api, rate=LARGE)
-    asked = body(name=None, owner=None, rate=None)
-    answer = api.post("/v1/enquiries", json=asked)
+    document = body(name=None, owner=None, rate=None)
+    answer = api.post("/v1/enquiries", json=document)
     assert answer.status_code == 200
     ways = {one["direction"]: one for one in answer.json()["directions"]}
     assert ways["reverse"]["highest_rate_bps"] > ways["forward"]["highest_rate_bps"] > 0
@@ -181,11 +181,11 @@ def test_a_plan_is_applied_exactly_and_only_while_it_is_true(api: httpx.Client) 
     applied = api.post("/v1/applies", json=plan).json()
     assert (applied["created"], applied["entries"][0]["reservation"]["name"]) == (1, "cms")
     assert problem(api.post("/v1/applies", json=plan), 409, "stale-plan")["detail"].endswith("make the plan again")
-    gone = api.post("/v1/plans", json={**file, "reservations": []}, params={"set": "tonight"}).json()
-    assert gone["summary"]["cancel"] == 0, "a set without reservations speaks for no owner"
+    plan_without = api.post("/v1/plans", json={**file, "reservations": []}, params={"set": "tonight"}).json()
+    assert plan_without["summary"]["cancel"] == 0, "a set without reservations speaks for no owner"
     spoken = {"set": "tonight", "owner": ["hep", "astro"]}
-    gone = api.post("/v1/plans", json={**file, "reservations": []}, params=spoken).json()
-    assert (gone["summary"]["cancel"], gone["owners"]) == (1, ["astro", "hep"])
+    plan_without = api.post("/v1/plans", json={**file, "reservations": []}, params=spoken).json()
+    assert (plan_without["summary"]["cancel"], plan_without["owners"]) == (1, ["astro", "hep"])
 
 
 def test_a_plan_with_a_refusal_is_not_applied(api: httpx.Client) -> None:

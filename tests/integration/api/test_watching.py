@@ -86,26 +86,26 @@ def test_a_terminal_gets_a_picture_that_is_drawn_again(boundary: tuple[httpx.Cli
     ours, theirs = pty.openpty()
     with watching(api.base_url, theirs) as process:
         os.close(theirs)
-        seen = read_until(ours, lambda text: text.count(at) >= 2)
-        assert "1 armed, 2 planned, 1 staged" in seen
-        assert "only answers" in seen
+        screen = read_until(ours, lambda text: text.count(at) >= 2)
+        assert "1 armed, 2 planned, 1 staged" in screen
+        assert "only answers" in screen
         assert interrupted(process) == (0, "")
     os.close(ours)
 
 
 def read_until(terminal: int, enough: Callable[[str], bool]) -> str:
-    deadline, seen = time.monotonic() + PATIENCE_S, ""
-    while not enough(seen):
-        assert time.monotonic() < deadline, seen
-        seen += os.read(terminal, 4096).decode(errors="replace")
-    return seen
+    deadline, screen = time.monotonic() + PATIENCE_S, ""
+    while not enough(screen):
+        assert time.monotonic() < deadline, screen
+        screen += os.read(terminal, 4096).decode(errors="replace")
+    return screen
 
 
 @pytest.mark.slow
 def test_a_controller_that_does_not_answer_is_told_and_asked_again() -> None:
-    with remote("http://127.0.0.1:1", None) as asked:
+    with remote("http://127.0.0.1:1", None) as client:
         for _ in range(2):
-            picture = look(asked)
+            picture = look(client)
             assert "http://127.0.0.1:1 does not answer" in line(picture)
             assert picture.controller is None
 
@@ -115,8 +115,8 @@ def test_who_may_not_look_is_told_so_and_by_what_it_can(serve: Serve, tmp_path: 
     token.write_text(create_token(tmp_path / "tokens.json", "cms", Role.REQUESTER, "cms", datetime.now(UTC)) + "\n")
     address = str(serve(open=False).base_url)
     for file, words in ((None, "Authorization: Bearer TOKEN"), (token, "only an operator or an auditor may")):
-        with pytest.raises(Declined, match=words), remote(address, file) as asked:
-            look(asked)
+        with pytest.raises(Declined, match=words), remote(address, file) as client:
+            look(client)
     with (
         pytest.raises(Declined, match="no token can be read from it: No such file"),
         remote(address, tmp_path / "none"),
@@ -126,5 +126,5 @@ def test_who_may_not_look_is_told_so_and_by_what_it_can(serve: Serve, tmp_path: 
 
 def test_what_is_no_address_is_named() -> None:
     for address, words in (("ftp://x", "say one such as http://"), ("http://here:port", "is no address of an API")):
-        with pytest.raises(Declined, match=words), remote(address, None) as asked:
-            asked.controller()
+        with pytest.raises(Declined, match=words), remote(address, None) as client:
+            client.controller()

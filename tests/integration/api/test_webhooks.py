@@ -28,14 +28,14 @@ def secret_file(tmp_path: Path) -> Path:
     return file
 
 
-def asked(url: str, secret_file: Path, *kinds: str) -> dict[str, Any]:
+def webhook_document(url: str, secret_file: Path, *kinds: str) -> dict[str, Any]:
     return {"url": url, "secret": f"file:{secret_file}", "kinds": list(kinds)}
 
 
 def test_one_is_added_tested_listed_and_removed(serve: Serve, secret_file: Path) -> None:
     api = serve()
     with Receiver() as receiver:
-        added = api.post("/v1/webhooks", json=asked(receiver.url, secret_file, "push."))
+        added = api.post("/v1/webhooks", json=webhook_document(receiver.url, secret_file, "push."))
         assert added.status_code == 201, added.text
         hook = added.json()
         assert (hook["url"], hook["kinds"], hook["waiting"], hook["dead"]) == (receiver.url, ["push."], 0, 0)
@@ -54,7 +54,7 @@ def test_one_is_added_tested_listed_and_removed(serve: Serve, secret_file: Path)
 
 def test_what_is_wrong_is_named(serve: Serve, secret_file: Path) -> None:
     api = serve()
-    good = asked("https://example.net/", secret_file)
+    good = webhook_document("https://example.net/", secret_file)
     for change, words in (
         ({"url": "ftp://example.net/"}, "only http and https"),
         ({"kinds": ["reservtion."]}, "no event's kind begins with reservtion."),
@@ -74,7 +74,7 @@ def test_what_is_wrong_is_named(serve: Serve, secret_file: Path) -> None:
 def test_dead_letters_are_listed_and_wait_again(serve: Serve, secret_file: Path, ledger: Ledger) -> None:
     api, status = serve(), [500]
     with Receiver(lambda _got: status[0]) as receiver, dispatching(ledger):
-        hook = api.post("/v1/webhooks", json=asked(receiver.url, secret_file)).json()["id"]
+        hook = api.post("/v1/webhooks", json=webhook_document(receiver.url, secret_file)).json()["id"]
         tell(ledger, "r-a")
         wait_for(lambda: ledger.webhooks.backlogs().get(hook, Backlog()).dead == 1, "it to be given up")
         (letter,) = api.get(f"/v1/webhooks/{hook}/dead-letters").json()["items"]
@@ -90,7 +90,7 @@ def test_dead_letters_are_listed_and_wait_again(serve: Serve, secret_file: Path,
 def test_auditors_have_nothing_to_do_with_them(as_: As, secret_file: Path) -> None:
     api = as_("somebody", Role.AUDITOR)
     problem(api.get("/v1/webhooks"), 403, "not-allowed")
-    problem(api.post("/v1/webhooks", json=asked("https://example.net/", secret_file)), 403, "not-allowed")
+    problem(api.post("/v1/webhooks", json=webhook_document("https://example.net/", secret_file)), 403, "not-allowed")
     for method, path in (("POST", "/test"), ("DELETE", ""), ("GET", "/dead-letters")):
         problem(api.request(method, f"/v1/webhooks/wh-0{path}"), 403, "not-allowed")
 
@@ -107,7 +107,7 @@ def test_a_running_controller_delivers_while_it_leads(
         Controller(tmp_path, inventory, SLOTCAR_DATABASE_URL=database_url) as controller,
         httpx.Client(base_url=f"http://127.0.0.1:{controller.port}", timeout=PATIENCE_S) as api,
     ):
-        hook = api.post("/v1/webhooks", json=asked(receiver.url, secret_file, "reservation.")).json()
+        hook = api.post("/v1/webhooks", json=webhook_document(receiver.url, secret_file, "reservation.")).json()
         entry = api.post("/v1/reservations", json=body()).raise_for_status().json()
         wait_for(lambda: bool(receiver.got), "the reservation's event")
         assert receiver.got[0].signed_by(SECRET)

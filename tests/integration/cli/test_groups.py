@@ -29,9 +29,9 @@ def test_a_group_that_was_made_before_a_refusal_is_said(cli: Cli, tmp_path: Path
     done = cli("reserve", file, "-f", "json")
     assert done.code == 3
     assert "hep/large.line" in done.err
-    (made,) = json.loads(done.out)
-    assert (made["name"], made["state"]) == ("fits", "committed")
-    assert cli("status", made["handle"], "-f", "json").data["version"] == made["version"]
+    (reserved,) = json.loads(done.out)
+    assert (reserved["name"], reserved["state"]) == ("fits", "committed")
+    assert cli("status", reserved["handle"], "-f", "json").data["version"] == reserved["version"]
 
 
 def test_a_group_is_approved_as_it_was_shown(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,10 +97,10 @@ def test_a_refusal_shows_the_tightest_and_all_where_that_is_asked_for(cli: Cli, 
         assert (short.code, whole.code) == (3, 3)
         lines, every = ((one.out + one.err).splitlines() for one in (short, whole))
         assert sum("free of" in line for line in lines) == 1
-        (said,) = (line for line in lines if "--verbose" in line)
+        (hint,) = (line for line in lines if "--verbose" in line)
         left = sum("free of" in line for line in every) - 1
         assert left > 1
-        assert f"and {left} more; --verbose shows all" in said
+        assert f"and {left} more; --verbose shows all" in hint
         assert not any("--verbose" in line for line in every)
     data = json.loads(cli("plan", file, "--format", "json").out)
     assert len(data["steps"][0]["refusal"]["shortfalls"]) == left + 1

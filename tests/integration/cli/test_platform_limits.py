@@ -45,11 +45,11 @@ def inventory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow
 def test_it_is_refused_by_every_way_in(cli: Cli, reservations: Callable[..., Path], inventory: Path) -> None:
     flow = ("-s", "anl-premium", "-t", "lbnl-premium", "-n", "cms", "--owner", "hep", "--protocol", "udp")
-    asked = reservations({"rate": "300 Mbit/s"})
+    file = reservations({"rate": "300 Mbit/s"})
     for command in (
-        ("plan", asked),
-        ("plan", asked, "--offline"),
-        ("apply", asked),
+        ("plan", file),
+        ("plan", file, "--offline"),
+        ("apply", file),
         ("create", *flow, "--rate", "300 Mbit/s", "--duration", "1 h"),
     ):
         done = cli(*command, "-i", inventory)

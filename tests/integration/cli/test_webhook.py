@@ -80,13 +80,13 @@ def test_wrong_uses_are_named(cli: Cli, secret_file: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "warns"),
     [("http://receiver.example.net/", True), ("https://receiver.example.net/", False), ("http://[::1]:9/", False)],
 )
-def test_events_that_others_could_read_on_the_way_are_said(cli: Cli, secret_file: Path, url: str, said: bool) -> None:
+def test_events_that_others_could_read_on_the_way_are_said(cli: Cli, secret_file: Path, url: str, warns: bool) -> None:
     done = cli("webhook", "add", url, "--secret-file", secret_file)
     assert done.code == 0
-    assert ("note: http is not encrypted" in done.err) is said
+    assert ("note: http is not encrypted" in done.err) is warns
     assert "gets every event from now on" in done.out
 
 

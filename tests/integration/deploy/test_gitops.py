@@ -46,7 +46,7 @@ class Repository:
 
     def reserve(self, **reservations: str) -> None:
         """A file with a reservation of each name, of that rate."""
-        listed = [asked(name, rate) for name, rate in reservations.items()]
+        listed = [document(name, rate) for name, rate in reservations.items()]
         self.write("tonight.yml", json.dumps({"version": 1, "reservations": listed}))
 
     def run(self, script: str, *arguments: str, token: str = "", code: int = 0, owners: str = "") -> str:
@@ -69,7 +69,7 @@ class Repository:
         return shown
 
 
-def asked(name: str, rate: str, owner: str = "hep") -> dict[str, Any]:
+def document(name: str, rate: str, owner: str = "hep") -> dict[str, Any]:
     return {
         "name": name, "owner": owner, "source": "anl-premium", "destination": f"lbnl-premium:{6000 + len(name)}",
         "protocol": "udp", "service": "ip-premium", "rate": rate, "start": START.isoformat(), "duration": "2 h",
@@ -141,7 +141,7 @@ def test_a_merge_request_has_one_comment_and_its_plan_is_applied(repository: Rep
     repository.reserve(cms="20 Mbit/s")
     repository.run("plan.sh", "reservations", token=planner)
     theirs = repository.folder / "theirs.json"
-    theirs.write_text(json.dumps({"version": 1, "reservations": [asked("theirs", "1 Mbit/s", "astro")]}))
+    theirs.write_text(json.dumps({"version": 1, "reservations": [document("theirs", "1 Mbit/s", "astro")]}))
     repository.controller.slotcar("apply", str(theirs), "--yes")
     assert "only reads" in repository.run("apply.sh", "plan.json", token=planner, code=1)
     applier = token_of(repository.controller, "ci-apply", Role.REQUESTER, "hep")

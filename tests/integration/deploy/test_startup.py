@@ -130,9 +130,9 @@ def test_the_services_start_as_the_compose_file_says(stack: Stack) -> None:
     assert migrated.returncode == 0, migrated.stderr
     assert stack.run("migrate").returncode == 0
 
-    made = stack.run("controller-a", documented_token_command())
-    assert made.returncode == 0, made.stderr
-    token = made.stdout.strip()
+    created = stack.run("controller-a", documented_token_command())
+    assert created.returncode == 0, created.stderr
+    token = created.stdout.strip()
 
     first, second = free_port(), free_port()
     with stack.up("controller-a", first), stack.up("controller-b", second):

@@ -75,8 +75,8 @@ class Installed:
 
     @property
     def packages(self) -> Path:
-        (found,) = self.programs.parent.glob("lib/python*/site-packages")
-        return found
+        (folder,) = self.programs.parent.glob("lib/python*/site-packages")
+        return folder
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -195,8 +195,8 @@ def lose_the_database(installed: Installed) -> None:
 
 def mistakes(installed: Installed, of_network: tuple[str, ...]) -> None:
     """Of somebody at night: each is refused in a sentence that says what would be right."""
-    said = installed.refuses("rollback", "--yes")
-    assert "no inventory: say --inventory FOLDER or set SLOTCAR_INVENTORY" in said
+    refusal = installed.refuses("rollback", "--yes")
+    assert "no inventory: say --inventory FOLDER or set SLOTCAR_INVENTORY" in refusal
     assert "no managed device anl-7507" in installed.refuses("rollback", "--device", "anl-7507", *of_network, "--yes")
     assert EDGE in installed.refuses("rollback", "--device", "esnet-7507", *of_network, "--yes")
     assert "the latest is" in installed.refuses("rollback", "20010101T000000Z", *of_network, "--yes")

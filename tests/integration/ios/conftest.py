@@ -37,6 +37,6 @@ def router(routers: Routers) -> Router:
 
 @pytest.fixture
 def managed(routers: Routers, tmp_path: Path) -> Managed:
-    made = Managed(routers, tmp_path)
-    assert made.push(made.revision(made.standing.after)[0]).error == ""
-    return made
+    device = Managed(routers, tmp_path)
+    assert device.push(device.revision(device.base.after)[0]).error == ""
+    return device

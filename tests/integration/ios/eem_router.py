@@ -44,7 +44,7 @@ class Managed:
         self.archive = Archive(folder / "state")
         self.known_hosts = folder / "known_hosts"
         self.known_hosts.write_text(routers.known_hosts)
-        self.standing = change_of(RENDER / "cisco-mqc-standing", NAME)
+        self.base = change_of(RENDER / "cisco-mqc-standing", NAME)
         self.premium = change_of(RENDER / "cisco-mqc-premium", NAME)
 
     @property

@@ -26,7 +26,7 @@ from tests.integration.ios.eem_router import NAME, OPERATORS, RENDER, Managed, l
 def test_what_is_armed_is_read_back_and_taken_step_by_step(managed: Managed) -> None:
     changed = change_of(RENDER / "cisco-mqc-rate-modified", NAME).after
     first, last = later(6), later(600)
-    order, program = managed.revision(managed.premium.after, (first, changed), (last, managed.standing.after))
+    order, program = managed.revision(managed.premium.after, (first, changed), (last, managed.base.after))
     outcome = managed.push(order)
     assert (outcome.error, outcome.changed) == ("", True)
     assert managed.armed() == program.ids[0]
@@ -38,9 +38,9 @@ def test_what_is_armed_is_read_back_and_taken_step_by_step(managed: Managed) -> 
 
 
 def test_a_push_replaces_what_is_armed_and_the_same_again_touches_nothing(managed: Managed) -> None:
-    order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
+    order, _ = managed.revision(managed.premium.after, (later(500), managed.base.after))
     managed.push(order)
-    again, program = managed.revision(managed.premium.after, (later(900), managed.standing.after))
+    again, program = managed.revision(managed.premium.after, (later(900), managed.base.after))
     outcome = managed.push(again)
     assert (outcome.error, outcome.changed) == ("", True), "armed anew, though the configuration is the same"
     assert managed.armed() == program.id
@@ -48,15 +48,15 @@ def test_a_push_replaces_what_is_armed_and_the_same_again_touches_nothing(manage
     before = len(managed.router.history)
     assert managed.push(again).changed is False
     assert len(managed.router.history) == before
-    ended, _ = managed.revision(managed.standing.after)
+    ended, _ = managed.revision(managed.base.after)
     assert managed.push(ended).error == ""
     assert (managed.armed(), managed.own_files()) == (NO_PROGRAM, [])
     assert "event manager applet OPERATORS" in managed.router.running_text()
 
 
 def test_what_somebody_else_armed_since_staging_is_left(managed: Managed) -> None:
-    mine, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
-    theirs, program = managed.revision(managed.premium.after, (later(900), managed.standing.after))
+    mine, _ = managed.revision(managed.premium.after, (later(500), managed.base.after))
+    theirs, program = managed.revision(managed.premium.after, (later(900), managed.base.after))
     assert fan_out(PushStep.STAGE, [job_of(NAME, managed.variables, mine)])[NAME].error == ""
     assert managed.push(theirs).error == ""
     outcome = fan_out(PushStep.ACTIVATE, [job_of(NAME, managed.variables, mine)])[NAME]
@@ -67,7 +67,7 @@ def test_what_somebody_else_armed_since_staging_is_left(managed: Managed) -> Non
 @pytest.mark.parametrize("target", ["before.txt", pytest.param("", marks=pytest.mark.slow)])
 def test_a_restore_disarms(managed: Managed, target: str) -> None:
     before = managed.router.running_text()
-    order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
+    order, _ = managed.revision(managed.premium.after, (later(500), managed.base.after))
     managed.push(order)
     outcome = managed.take(PushStep.RESTORE, order, target=target)
     assert outcome.error == ""
@@ -78,7 +78,7 @@ def test_a_restore_disarms(managed: Managed, target: str) -> None:
 
 def test_restoring_what_is_known_good_arms_what_is_left_of_it_and_leaves_out_what_is_past(managed: Managed) -> None:
     changed = change_of(RENDER / "cisco-mqc-rate-modified", NAME).after
-    steps = (later(-60), changed), (later(600), managed.standing.after)
+    steps = (later(-60), changed), (later(600), managed.base.after)
     order, program = managed.revision(managed.premium.after, *steps)
     outcome = fan_out(PushStep.RESTORE, [job_of(NAME, managed.variables, order)])[NAME]
     assert outcome.error == ""
@@ -89,10 +89,10 @@ def test_restoring_what_is_known_good_arms_what_is_left_of_it_and_leaves_out_wha
 
 def test_a_rollback_arms_what_was_armed_before_with_its_own_instants(managed: Managed) -> None:
     first, last = later(500), later(900)
-    managed.push(managed.revision(managed.premium.after, (first, managed.standing.after))[0])
+    managed.push(managed.revision(managed.premium.after, (first, managed.base.after))[0])
     before = managed.router.running_text(), managed.armed(), managed.own_files()
     changed = change_of(RENDER / "cisco-mqc-rate-modified", NAME).after
-    order, _ = managed.revision(changed, (last, managed.standing.after))
+    order, _ = managed.revision(changed, (last, managed.base.after))
     assert managed.push(order).error == ""
     assert managed.armed() != before[1]
     assert managed.take(PushStep.RESTORE, order, target="before.txt").error == ""
@@ -105,30 +105,30 @@ def test_a_rollback_arms_what_was_armed_before_with_its_own_instants(managed: Ma
 @pytest.mark.slow
 def test_a_rollback_takes_at_once_what_fell_due_meanwhile(managed: Managed) -> None:
     end = later(5)
-    managed.push(managed.revision(managed.premium.after, (end, managed.standing.after))[0])
-    order, _ = managed.revision(managed.premium.after, (later(600), managed.standing.after))
+    managed.push(managed.revision(managed.premium.after, (end, managed.base.after))[0])
+    order, _ = managed.revision(managed.premium.after, (later(600), managed.base.after))
     assert managed.push(order).error == "", "longer: the end is another"
     while datetime.now(UTC) <= end:
         time.sleep(0.1)
     assert managed.take(PushStep.RESTORE, order, target="before.txt").error == ""
     assert managed.router.wait_for(lambda router: router.fired)
-    assert (managed.owned(), managed.armed()) == (managed.standing.after, NO_PROGRAM)
+    assert (managed.owned(), managed.armed()) == (managed.base.after, NO_PROGRAM)
 
 
 @pytest.mark.slow
 def test_a_rollback_does_not_open_a_slot_again_that_has_ended_meanwhile(managed: Managed) -> None:
     end, last = later(6), later(600)
     changed = change_of(RENDER / "cisco-mqc-rate-modified", NAME).after
-    steps = (end, managed.standing.after), (last, changed)
+    steps = (end, managed.base.after), (last, changed)
     _, program = first = managed.revision(managed.premium.after, *steps, good=True)
     assert managed.push(first[0]).error == ""
-    order, _ = managed.revision(managed.premium.after, (end, managed.standing.after))
+    order, _ = managed.revision(managed.premium.after, (end, managed.base.after))
     assert managed.push(order).error == ""
     assert managed.router.wait_for(lambda router: router.fired)
-    assert managed.owned() == managed.standing.after
+    assert managed.owned() == managed.base.after
     before = len(managed.router.history)
     assert managed.take(PushStep.RESTORE, order, target="before.txt").error == ""
-    assert (managed.owned(), managed.armed()) == (managed.standing.after, program.ids[1])
+    assert (managed.owned(), managed.armed()) == (managed.base.after, program.ids[1])
     assert managed.due() == [pytest.approx(last.timestamp(), abs=0.001)]
     given = [one.line for one in managed.router.history[before:]]
     assert given
@@ -138,8 +138,8 @@ def test_a_rollback_does_not_open_a_slot_again_that_has_ended_meanwhile(managed:
 @pytest.mark.slow
 def test_a_router_that_never_took_a_revision_is_left_by_its_rollback(managed: Managed) -> None:
     """It began the slot by itself between the reading and a push that then failed elsewhere."""
-    managed.push(managed.revision(managed.standing.after, (later(5), managed.premium.after))[0])
-    order, _ = managed.revision(managed.standing.after, (later(600), managed.premium.after))
+    managed.push(managed.revision(managed.base.after, (later(5), managed.premium.after))[0])
+    order, _ = managed.revision(managed.base.after, (later(600), managed.premium.after))
     assert managed.router.wait_for(lambda router: router.fired)
     assert "it acted since it was read" in managed.push(order).error
     outcome = managed.take(PushStep.RESTORE, order, target="before.txt")
@@ -149,7 +149,7 @@ def test_a_router_that_never_took_a_revision_is_left_by_its_rollback(managed: Ma
 
 @pytest.mark.slow
 def test_a_reading_waits_until_a_step_is_whole(managed: Managed) -> None:
-    order, program = managed.revision(managed.standing.after, (later(5), managed.premium.after))
+    order, program = managed.revision(managed.base.after, (later(5), managed.premium.after))
     assert managed.push(order).error == ""
     managed.router.fault(Slow(50))
     lines = len(managed.router.history)
@@ -163,15 +163,15 @@ def test_a_reading_waits_until_a_step_is_whole(managed: Managed) -> None:
 def test_what_was_computed_for_a_time_that_has_passed_is_not_done(managed: Managed) -> None:
     """The slot would be open until its first step, which is already due."""
     before = managed.router.running_text()
-    order, _ = managed.revision(managed.premium.after, (later(-1), managed.standing.after))
+    order, _ = managed.revision(managed.premium.after, (later(-1), managed.base.after))
     assert STALE in managed.push(order).error
     assert managed.router.running_text() == before
 
 
 @pytest.mark.slow
 def test_a_step_that_is_about_to_be_taken_is_not_met(managed: Managed) -> None:
-    managed.push(managed.revision(managed.standing.after, (later(3), managed.premium.after))[0])
-    order, _ = managed.revision(managed.standing.after, (later(600), managed.premium.after))
+    managed.push(managed.revision(managed.base.after, (later(3), managed.premium.after))[0])
+    order, _ = managed.revision(managed.base.after, (later(600), managed.premium.after))
     while managed.due()[0] - time.time() > 0.9:  # type: ignore[operator]
         time.sleep(0.02)
     assert STALE in managed.push(order).error
@@ -179,22 +179,22 @@ def test_a_step_that_is_about_to_be_taken_is_not_met(managed: Managed) -> None:
     assert managed.owned() == managed.premium.after
 
 
-@pytest.mark.parametrize(("ends_in_s", "asked"), [(200, False), (3600, True)])
+@pytest.mark.parametrize(("ends_in_s", "has_timer"), [(200, False), (3600, True)])
 def test_a_revert_timer_is_not_asked_for_where_it_would_take_a_step_back(
-    managed: Managed, ends_in_s: int, asked: bool
+    managed: Managed, ends_in_s: int, has_timer: bool
 ) -> None:
-    order, _ = managed.revision(managed.premium.after, (later(ends_in_s), managed.standing.after))
+    order, _ = managed.revision(managed.premium.after, (later(ends_in_s), managed.base.after))
     before = len(managed.router.commands)
     assert managed.push(order).error == ""
     commands = [line for _, _, line in managed.router.commands[before:]]
-    assert any("revert timer" in line for line in commands) is asked
+    assert any("revert timer" in line for line in commands) is has_timer
 
 
 @pytest.mark.slow
 def test_a_countdown_is_counted_from_when_it_is_told(managed: Managed) -> None:
     """A router that takes its time for the lines before it acts no later for that."""
     end = later(500)
-    order, _ = managed.revision(managed.premium.after, (end, managed.standing.after))
+    order, _ = managed.revision(managed.premium.after, (end, managed.base.after))
     managed.router.fault(Slow(100))
     assert managed.push(order).error == ""
     managed.router.heal()
@@ -207,7 +207,7 @@ def test_a_countdown_is_counted_from_when_it_is_told(managed: Managed) -> None:
 def test_a_wrong_clock_is_seen_at_staging_and_moves_no_boundary(managed: Managed) -> None:
     managed.router.set_clock(-7200 + 5)
     end = later(6)
-    order, _ = managed.revision(managed.premium.after, (end, managed.standing.after))
+    order, _ = managed.revision(managed.premium.after, (end, managed.base.after))
     assert managed.push(order).error == ""
     assert order.folder.clock_ahead_us() == pytest.approx(-7195e6, abs=1e6)
     assert managed.router.wait_for(lambda router: router.fired)
@@ -223,7 +223,7 @@ def test_a_wrong_clock_is_seen_at_staging_and_moves_no_boundary(managed: Managed
 )
 def test_a_router_that_cannot_be_armed_is_not_changed(managed: Managed, fault: Any, words: str) -> None:
     before = managed.router.running_text()
-    order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
+    order, _ = managed.revision(managed.premium.after, (later(500), managed.base.after))
     managed.router.fault(fault)
     assert words in managed.push(order).error
     assert managed.router.running_text() == before
@@ -233,7 +233,7 @@ def test_a_router_that_cannot_be_armed_is_not_changed(managed: Managed, fault: A
 def test_an_operators_own_quiet_prompts_stay(managed: Managed) -> None:
     assert managed.router.configure("file prompt quiet") == []
     configured = managed.router.running_text()
-    managed.push(managed.revision(managed.premium.after, (later(3), managed.standing.after))[0])
+    managed.push(managed.revision(managed.premium.after, (later(3), managed.base.after))[0])
     assert managed.router.wait_for(lambda router: router.fired)
     assert managed.router.running_text() == configured
 
@@ -249,12 +249,14 @@ def test_a_missing_step_is_no_programs_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "variables",
     [{"slotcar_platform": "cisco-mqc", "slotcar_transport": "napalm"}, {"slotcar_platform": "cisco-iosxe-netconf"}],
 )
-def test_only_a_command_line_over_ssh_can_be_armed(told: Mapping[str, str], tmp_path: Path) -> None:
+def test_only_a_command_line_over_ssh_can_be_armed(variables: Mapping[str, str], tmp_path: Path) -> None:
     with pytest.raises(DeviceError, match="r: slotcar_options says that it has eem"):
-        job_of("r", {"ansible_user": "ops", "slotcar_options": {"eem": True}, **told}, Order(DeviceFolder(tmp_path)))
+        job_of(
+            "r", {"ansible_user": "ops", "slotcar_options": {"eem": True}, **variables}, Order(DeviceFolder(tmp_path))
+        )
 
 
 def test_an_applet_that_waits_for_an_answer_is_ended(routers: Routers) -> None:

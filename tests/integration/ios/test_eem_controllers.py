@@ -73,7 +73,7 @@ class Doomed:
 def test_a_slot_ends_on_the_router_at_its_instant_with_the_controller_killed(managed: Managed) -> None:
     controller = Doomed(_DiesAfter, managed)
     configured, end = managed.router.running_text(), later(6)
-    order, program = managed.revision(managed.premium.after, (end, managed.standing.after))
+    order, program = managed.revision(managed.premium.after, (end, managed.base.after))
     controller.does(order)
     assert managed.owned() == managed.premium.after
     assert managed.armed() == program.id
@@ -93,11 +93,11 @@ def test_an_open_slot_ends_whenever_the_controller_that_takes_it_away_is_killed(
 ) -> None:
     controller = Doomed(kind, managed)
     configured, end = managed.router.running_text(), later(9)
-    assert managed.push(managed.revision(managed.premium.after, (end, managed.standing.after))[0]).error == ""
-    cancelled, program = managed.revision(managed.standing.after)
+    assert managed.push(managed.revision(managed.premium.after, (end, managed.base.after))[0]).error == ""
+    cancelled, program = managed.revision(managed.base.after)
     assert program.id == NO_PROGRAM
     controller.does(cancelled)
-    assert managed.owned() == (managed.premium if kind is _DiesBefore else managed.standing).after
+    assert managed.owned() == (managed.premium if kind is _DiesBefore else managed.base).after
     assert managed.due() == [pytest.approx(end.timestamp(), abs=0.001)]
     assert managed.router.wait_for(lambda router: router.fired)
     assert (managed.router.running_text(), managed.own_files()) == (configured, [])
@@ -107,7 +107,7 @@ def test_an_open_slot_ends_whenever_the_controller_that_takes_it_away_is_killed(
 def test_a_slot_ends_whose_beginning_was_being_taken_back_by_a_controller_that_was_killed(managed: Managed) -> None:
     controller = Doomed(_DiesBefore, managed)
     configured, end = managed.router.running_text(), later(9)
-    order, _ = managed.revision(managed.premium.after, (end, managed.standing.after))
+    order, _ = managed.revision(managed.premium.after, (end, managed.base.after))
     assert managed.push(order).error == ""
     controller.does(replace(order, target="before.txt"))
     assert managed.owned() == managed.premium.after
@@ -119,50 +119,50 @@ def test_a_slot_ends_whose_beginning_was_being_taken_back_by_a_controller_that_w
 def test_what_is_restored_is_armed_before_it_is_changed(managed: Managed) -> None:
     """The end of a slot that a failed cancel gives back."""
     controller, end = Doomed(_DiesBefore, managed), later(600)
-    assert managed.push(managed.revision(managed.premium.after, (end, managed.standing.after))[0]).error == ""
-    cancelled, _ = managed.revision(managed.standing.after)
+    assert managed.push(managed.revision(managed.premium.after, (end, managed.base.after))[0]).error == ""
+    cancelled, _ = managed.revision(managed.base.after)
     assert managed.push(cancelled).error == ""
     assert managed.armed() == NO_PROGRAM
     controller.does(replace(cancelled, target="before.txt"))
-    assert (managed.owned(), managed.due()) == (managed.standing.after, [pytest.approx(end.timestamp(), abs=0.001)])
+    assert (managed.owned(), managed.due()) == (managed.base.after, [pytest.approx(end.timestamp(), abs=0.001)])
 
 
 def test_who_dies_while_arming_leaves_ends_without_starts_and_is_seen(managed: Managed) -> None:
-    steps = [(later(300), managed.premium.after), (later(600), managed.standing.after)]
-    order, program = managed.revision(managed.standing.after, *steps)
+    steps = [(later(300), managed.premium.after), (later(600), managed.base.after)]
+    order, program = managed.revision(managed.base.after, *steps)
     managed.router.fault(RefuseLine(r"^event manager applet slotcar-step-1-2"))
     assert "Invalid input" in managed.push(order).error
     lines = [one.line for one in managed.router.history if one.line.startswith("event manager applet slotcar")]
     assert [line.split()[3][:16] for line in lines] == ["slotcar-step-2-2", "slotcar-step-1-2"], "the last step first"
     managed.router.heal()
     assert managed.armed() == NO_PROGRAM, "who lives tidies"
-    again, _ = managed.revision(managed.standing.after, *steps)
+    again, _ = managed.revision(managed.base.after, *steps)
     managed.push(again)
     assert managed.router.configure(eem.removal(eem.Registered.of(managed.router.running_text()).names[0])) == []
     managed.router.configure(f"event manager applet {PREFIX}1-3-{'0' * 16}")
     assert managed.armed() == eem.INCOMPLETE
-    mended, program = managed.revision(managed.standing.after, *steps)
+    mended, program = managed.revision(managed.base.after, *steps)
     assert managed.push(mended).error == ""
     assert managed.armed() == program.id
 
 
 def test_a_controller_that_lost_the_lead_changes_nothing(managed: Managed) -> None:
     """Each lead leaves its number; the greatest that was there counts (ADR 6)."""
-    late, program = managed.revision(managed.premium.after, (later(900), managed.standing.after), fence=57)
+    late, program = managed.revision(managed.premium.after, (later(900), managed.base.after), fence=57)
     assert managed.push(late).error == ""
     text = managed.router.running_text()
     assert "event manager environment slotcar_fence_57 leads\n" in text
     words = "a controller that took the lead later (number 57) was here; number 41 may not change anything any more"
-    refused, _ = managed.revision(managed.standing.after, fence=41)
+    refused, _ = managed.revision(managed.base.after, fence=41)
     for outcome in (managed.push(refused), managed.take(PushStep.RESTORE, late, target="before.txt", fence=41)):
         assert words in outcome.error
     assert (managed.router.running_text(), managed.armed()) == (text, program.id)
 
-    last, _ = managed.revision(managed.standing.after, fence=60)
+    last, _ = managed.revision(managed.base.after, fence=60)
     assert managed.push(last).error == ""
     assert "slotcar_fence_60" in managed.router.running_text()
     assert "slotcar_fence_57" not in managed.router.running_text()
-    by_hand, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after))
+    by_hand, _ = managed.revision(managed.premium.after, (later(500), managed.base.after))
     assert managed.push(by_hand).error == "", "an operator's own hand has no number"
     assert managed.take(PushStep.RESTORE, by_hand, target="").error == ""
     assert "slotcar" not in managed.router.running_text(), "nothing of Slotcar's at all"
@@ -170,12 +170,12 @@ def test_a_controller_that_lost_the_lead_changes_nothing(managed: Managed) -> No
 
 def test_of_two_leaders_that_write_at_once_the_later_is_heeded(managed: Managed) -> None:
     """The later one's mark comes after the earlier one has looked, and before it has written its own."""
-    order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after), fence=41)
+    order, _ = managed.revision(managed.premium.after, (later(500), managed.base.after), fence=41)
     before = managed.router.running_text()
     managed.router.fault(Meanwhile("slotcar_fence_41", (eem.fence_line(57),)))
     outcome = managed.push(order)
     assert "number 57" in outcome.error
-    assert managed.owned() == managed.standing.after
+    assert managed.owned() == managed.base.after
     assert managed.armed() == NO_PROGRAM
     assert eem.Registered.of(managed.router.running_text()).fences == (41, 57)
     assert set(managed.router.running_text().splitlines()) - set(before.splitlines()) == {
@@ -194,14 +194,14 @@ class _Overtaken(SshTransport):
 
 
 def test_who_is_overtaken_after_arming_does_not_change_the_configuration(managed: Managed) -> None:
-    order, _ = managed.revision(managed.premium.after, (later(500), managed.standing.after), fence=41)
+    order, _ = managed.revision(managed.premium.after, (later(500), managed.base.after), fence=41)
     login = Login.from_variables(NAME, managed.variables)
 
     def connect() -> SshTransport:
-        made = _Overtaken(NAME, login, "disk0:", acts=True)
-        made.router = managed.router
-        return made
+        transport = _Overtaken(NAME, login, "disk0:", acts=True)
+        transport.router = managed.router
+        return transport
 
     outcome = fan_out_push([Job(NAME, order, connect)])[NAME]
     assert "number 57" in outcome.error
-    assert managed.owned() == managed.standing.after
+    assert managed.owned() == managed.base.after

@@ -52,5 +52,5 @@ def make_peer(tmp_path: Path, device: Device, yang: Path) -> Iterator[Any]:
 
 @pytest.fixture
 def peer(make_peer: Any) -> Peer:
-    made: Peer = make_peer()
-    return made
+    started: Peer = make_peer()
+    return started

@@ -51,7 +51,7 @@ def test_there_is_something_to_check() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "complaint"),
     [
         ("<queue-num>4<", "<queue-number>4<", "queue-number"),
         ("<loss-priority>low<", "<loss-priority>lowest<", "lowest"),
@@ -61,7 +61,7 @@ def test_there_is_something_to_check() -> None:
         ("<discard/>", "<discards/>", "discards"),
     ],
 )
-def test_what_is_not_valid_is_named(old: str, new: str, said: str, yang: Path, tmp_path: Path) -> None:
+def test_what_is_not_valid_is_named(old: str, new: str, complaint: str, yang: Path, tmp_path: Path) -> None:
     """The check can fail."""
     text = (RENDER / "juniper-junos-premium" / "north-edge.configuration").read_text(encoding="utf-8")
     assert old in text
@@ -70,4 +70,4 @@ def test_what_is_not_valid_is_named(old: str, new: str, said: str, yang: Path, t
     text = text.replace(old, new).replace(f"</{element}>", f"</{changed}>")
     done = lint(text, yang, tmp_path)
     assert done.returncode != 0
-    assert said in done.stderr
+    assert complaint in done.stderr

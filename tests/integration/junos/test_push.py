@@ -42,9 +42,9 @@ EDGE_IN = (
 
 def there_and_back(peer: Peer, case: str, device: str) -> None:
     change = peer.case(case, device)
-    there = renderer_of(peer.device).change(peer.owned(), change.before, peer.device)
-    if not there.empty:
-        peer.push(there)
+    forward = renderer_of(peer.device).change(peer.owned(), change.before, peer.device)
+    if not forward.empty:
+        peer.push(forward)
     peer.push(change)
     assert peer.owned().lines == change.after.lines
     peer.push(Change(change.device, change.platform, change.after, change.before, change.undo, change.apply))

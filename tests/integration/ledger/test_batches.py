@@ -59,8 +59,8 @@ class Step:
     def _admit(self, owner: str, replaces: str | None = None) -> Admit:
         rate = 16_000 if self.verb == "raise" else 8_000
         port = 2_000 + int(owner.removeprefix("o"))
-        asked = reservation(self.name, rate, owner=owner, destination=Endpoint(host="dst", port=port))
-        way = route(asked, NETWORK)
+        wanted = reservation(self.name, rate, owner=owner, destination=Endpoint(host="dst", port=port))
+        way = route(wanted, NETWORK)
         request = AdmissionRequest(
             way.reservation, way.paths, way.demands, actor=owner, idempotency_key=self.key, replaces=replaces,
             hold_until=at(10) if self.verb == "hold" else None,

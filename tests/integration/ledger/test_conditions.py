@@ -28,12 +28,12 @@ class Witness:
     """Remembers beside whom it was asked; lets so many others be there."""
 
     def __init__(self, most: int = 1_000, devices: frozenset[str] = ALL) -> None:
-        self.asked: list[list[str]] = []
+        self.questions: list[list[str]] = []
         self.condition = Condition(devices, self._check)
         self._most = most
 
     def _check(self, entry: Entry, others: Sequence[Entry]) -> None:
-        self.asked.append([one.reservation.name for one in others])
+        self.questions.append([one.reservation.name for one in others])
         if len(others) > self._most:
             raise TooMany(f"{entry.reservation.name} would be beside {len(others)} others")
 
@@ -64,12 +64,12 @@ def test_it_hears_of_those_that_are_live_and_open_then(book: Ledger) -> None:
     admit(book, "before", start=0, end=30)
     admit(book, "after", start=60, end=90)
     admit(book, "held", start=30, end=40, hold_until=T0 + timedelta(minutes=5))
-    gone = admit(book, "gone", start=30, end=60)
-    book.transition(gone.handle, State.CANCELLED, T0, actor="tester")
+    cancelled = admit(book, "gone", start=30, end=60)
+    book.transition(cancelled.handle, State.CANCELLED, T0, actor="tester")
     admit(book, "inside", start=31, end=32)
     witness = Witness()
     admit(book, "new", witness, start=30, end=60)
-    assert witness.asked == [["held", "inside"]]
+    assert witness.questions == [["held", "inside"]]
 
 
 def test_it_hears_of_those_whose_flows_its_devices_classify(book: Ledger) -> None:
@@ -77,7 +77,7 @@ def test_it_hears_of_those_whose_flows_its_devices_classify(book: Ledger) -> Non
     for devices, heard in ((ALL, ["there"]), ({"r1"}, ["there"]), ({"r2"}, []), ({"eth1", "elsewhere"}, [])):
         witness = Witness(devices=frozenset(devices))
         entry = admit(book, "new", witness)
-        assert witness.asked == [heard], "the path crosses r2, and an interface's name is no device's"
+        assert witness.questions == [heard], "the path crosses r2, and an interface's name is no device's"
         book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
 
 
@@ -95,7 +95,7 @@ def test_a_change_is_not_beside_what_it_was(book: Ledger) -> None:
     entry, witness = admit(book, "a"), Witness(most=0)
     admit(book, "a", witness, start=10, end=70, replaces=entry.handle)
     book.rebind(entry.handle, reservation("a", 8_000, 10, 70), T0, actor="tester", condition=witness.condition)
-    assert witness.asked == [[], []]
+    assert witness.questions == [[], []]
     admit(book, "b")
     with pytest.raises(TooMany):
         book.rebind(entry.handle, reservation("a", 8_000, 10, 70), T0, actor="tester", condition=witness.condition)
@@ -115,7 +115,7 @@ def test_a_plans_steps_are_beside_what_the_whole_plan_leaves(book: Ledger) -> No
         request_for("b", two, 0, 30, replaces=b.handle),
     ]
     book.apply(steps, T0, actor="tester")
-    assert (one.asked, two.asked) == ([[]], [[]])
+    assert (one.questions, two.questions) == ([[]], [[]])
     with pytest.raises(TooMany):
         book.apply([request_for(name, one) for name in "cd"], T0, actor="tester")
     assert [entry.reservation.name for entry in book.list(Filter())] == ["a", "b"]

@@ -27,8 +27,8 @@ def test_few_are_looked_at(ledger: Ledger, database_url: str, statement: str) ->
     with psycopg.connect(database_url, autocommit=True) as connection:
         add_copies(connection, "later", COMING)
         connection.execute("ANALYZE entry")
-        asked = {"now": at(20), "now_us": to_us(at(20))}
-        (plans,) = connection.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + statement, asked).fetchone() or ([],)
+        params = {"now": at(20), "now_us": to_us(at(20))}
+        (plans,) = connection.execute("EXPLAIN (ANALYZE, FORMAT JSON) " + statement, params).fetchone() or ([],)
         assert rows_looked_at(plans[0]["Plan"]) < COMING // 10, plans
     ended = ledger.expire(at(20))
     assert [(one.reservation.name, one.state) for one in ended] == [

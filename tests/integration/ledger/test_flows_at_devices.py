@@ -49,7 +49,7 @@ def book(ledger: Ledger) -> Ledger:
     return ledger
 
 
-def asked(name: str, checked: Checked | None = None, start: int = 0, end: int = 60, **more: Any) -> AdmissionRequest:
+def request(name: str, checked: Checked | None = None, start: int = 0, end: int = 60, **more: Any) -> AdmissionRequest:
     """A request of its own port, unless it is said which."""
     port, rate_bps = more.pop("port", sum(map(ord, name)) + 5_000), more.pop("rate_bps", 8_000)
     more["destination"] = Endpoint(host="dst", port=port)
@@ -59,7 +59,7 @@ def asked(name: str, checked: Checked | None = None, start: int = 0, end: int = 
 
 
 def admit(book: Ledger, *given: Any, **more: Any) -> Entry:
-    answer = book.admit(asked(*given, **more), T0)
+    answer = book.admit(request(*given, **more), T0)
     assert isinstance(answer, Entry)
     return answer
 
@@ -83,15 +83,15 @@ def test_flows_of_a_service_without_a_rate_count(book: Ledger) -> None:
 def test_a_condition_of_no_device_is_about_nobody(book: Ledger) -> None:
     checked = Checked()
     nowhere = replace(checked.condition, devices=frozenset[str](), few=0)
-    assert isinstance(book.admit(replace(asked("a"), condition=nowhere), T0), Entry)
-    assert isinstance(book.admit(replace(asked("b"), condition=nowhere), T0), Entry)
+    assert isinstance(book.admit(replace(request("a"), condition=nowhere), T0), Entry)
+    assert isinstance(book.admit(replace(request("b"), condition=nowhere), T0), Entry)
     assert checked.beside == {"a": [], "b": []}
 
 
 def test_what_is_no_longer_live_does_not_count(book: Ledger) -> None:
     checked = Checked()
-    gone = [admit(book, name, checked) for name in "abc"]
-    for entry in gone:
+    cancelled = [admit(book, name, checked) for name in "abc"]
+    for entry in cancelled:
         book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
     for name in "def":
         admit(book, name, checked)
@@ -110,10 +110,10 @@ def test_flows_of_the_same_packets_are_checked(book: Ledger) -> None:
 
 def test_other_owners_reservations_of_other_ports_and_times_are_not_read(book: Ledger, database_url: str) -> None:
     """However many they have between the same hosts."""
-    there = [("a", 7_000, 0), ("b", 7_001, 30), ("c", 7_000, 60), ("any", None, 90)]
-    for name, port, start in there:
+    others = [("a", 7_000, 0), ("b", 7_001, 30), ("c", 7_000, 60), ("any", None, 90)]
+    for name, port, start in others:
         admit(book, name, None, start, start + 30, owner="astro", port=port)
-    ask = asked("mine", None, 0, 30, port=7_001)
+    ask = request("mine", None, 0, 30, port=7_001)
     (flow,) = Claim(ask.reservation, ask.paths).flows
     engine = make_engine(database_url)
     with engine.connect() as connection:
@@ -127,7 +127,7 @@ def test_other_owners_reservations_of_other_ports_and_times_are_not_read(book: L
 
 def test_those_of_one_plan_count_for_each_other(book: Ledger) -> None:
     checked = Checked()
-    book.apply([asked(name, checked) for name in "abcd"], T0, actor="tester")
+    book.apply([request(name, checked) for name in "abcd"], T0, actor="tester")
     assert set(checked.beside) == set("abcd")
     assert checked.beside["a"] == ["b", "c", "d"]
 
@@ -135,7 +135,7 @@ def test_those_of_one_plan_count_for_each_other(book: Ledger) -> None:
 def test_a_moved_reservation_counts_where_it_is(book: Ledger) -> None:
     checked = Checked()
     moved = admit(book, "a", checked, 0, 30)
-    later = asked("a", checked, 60, 90)
+    later = request("a", checked, 60, 90)
     assert isinstance(book.admit(replace(later, replaces=moved.handle), T0), Entry)
     for name in "bcd":
         admit(book, name, checked, 0, 30)
@@ -164,8 +164,8 @@ def test_few_are_looked_at(book: Ledger, database_url: str) -> None:
         connection.execute("ANALYZE flow")
         begin = to_us(at(60 * 1_000))
         statement = "EXPLAIN (ANALYZE, FORMAT JSON) " + reading.READ_FLOWS_AT
-        asked = {"questions": [0], "devices": ["r1"], "starts_us": [begin], "ends_us": [begin + 1]}
-        (plans,) = connection.execute(statement, asked).fetchone() or ([],)
+        request = {"questions": [0], "devices": ["r1"], "starts_us": [begin], "ends_us": [begin + 1]}
+        (plans,) = connection.execute(statement, request).fetchone() or ([],)
         assert rows_looked_at(plans[0]["Plan"]) < MANY // 30, plans
 
 
@@ -173,11 +173,11 @@ def test_a_ledger_of_the_version_before_gets_them(book: Ledger, database_url: st
     """Also of changes that wait, of volumes by a deadline, and of paths whose first device asks for no reservation."""
     book.set_terms(replace(book.terms, policy=Policy(gate=Gate(rate_bps=1_000_000))))
     admit(book, "both", direction=Direction.BOTH)
-    unreserved = asked("behind", None, 0, 45, source=Endpoint(host="src", port=4_000))
+    unreserved = request("behind", None, 0, 45, source=Endpoint(host="src", port=4_000))
     paths = tuple(replace(path, unreserved_devices=frozenset({"r1"})) for path in unreserved.paths)
     assert isinstance(book.admit(replace(unreserved, paths=paths), T0), Entry)
     waits = admit(book, "waits", None, 10, 20)
-    raised = replace(asked("waits", None, 5, 90, rate_bps=2_000_000), replaces=waits.handle)
+    raised = replace(request("waits", None, 5, 90, rate_bps=2_000_000), replaces=waits.handle)
     assert isinstance(book.admit(raised, T0), Entry)
     over = admit(book, "over")
     book.transition(over.handle, State.CANCELLED, T0, actor="tester")

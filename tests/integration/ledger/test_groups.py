@@ -112,13 +112,13 @@ def test_what_is_done_to_a_group_is_done_to_each_member(ledger: Ledger) -> None:
 def test_what_somebody_saw_is_done_and_nothing_that_came_since(ledger: Ledger) -> None:
     set_terms(ledger, Gate(rate_bps=500_000))
     waiting = reserve(ledger)
-    group, seen = waiting[0].group or "", version_of(waiting)
-    with pytest.raises(StaleVersion, match=f"{group} is at version {seen}, not {seen - 1}"):
-        ledger.on_group(ApproveGroup(NOW, group, "operator", expected_version=seen - 1))
+    group, version = waiting[0].group or "", version_of(waiting)
+    with pytest.raises(StaleVersion, match=f"{group} is at version {version}, not {version - 1}"):
+        ledger.on_group(ApproveGroup(NOW, group, "operator", expected_version=version - 1))
     assert states(ledger.members(group)) == {State.AWAITING_APPROVAL}
-    approved = ledger.on_group(ApproveGroup(NOW, group, "operator", expected_version=seen))
+    approved = ledger.on_group(ApproveGroup(NOW, group, "operator", expected_version=version))
     assert states(approved) == {State.COMMITTED}
-    assert version_of(approved) > seen
+    assert version_of(approved) > version
 
 
 @pytest.mark.parametrize(("change", "after"), [(ApproveGroup, State.COMMITTED), (RejectGroup, State.REJECTED)])
@@ -162,12 +162,12 @@ def listed(ledger: Ledger, **how: Any) -> list[str]:
 
 
 def test_groups_are_listed_whole_in_the_order_of_their_first_members(ledger: Ledger) -> None:
-    made = {name: reserve(ledger, name, 100) for name in ("a", "b", "c", "d", "e")}
+    groups = {name: reserve(ledger, name, 100) for name in ("a", "b", "c", "d", "e")}
     assert listed(ledger) == ["a", "b", "c", "d", "e"]
     assert listed(ledger, newest=True, limit=2) == ["e", "d"]
-    assert listed(ledger, newest=True, limit=2, after=made["d"][0].number) == ["c", "b"]
-    assert listed(ledger, limit=2, after=made["b"][0].number) == ["c", "d"]
-    assert ledger.groups(GroupFilter(limit=1)) == (ledger.members(made["a"][0].group or ""),)
+    assert listed(ledger, newest=True, limit=2, after=groups["d"][0].number) == ["c", "b"]
+    assert listed(ledger, limit=2, after=groups["b"][0].number) == ["c", "d"]
+    assert ledger.groups(GroupFilter(limit=1)) == (ledger.members(groups["a"][0].group or ""),)
     assert listed(ledger, owner="hep", limit=1) == ["a"]
     assert listed(ledger, owner="astro") == []
 

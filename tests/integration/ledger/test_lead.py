@@ -86,10 +86,10 @@ def tcp_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_both_ends_of_every_connection_notice_a_peer_that_is_gone(tcp_url: str) -> None:
     engine = make_engine(tcp_url)
     with engine.connect() as connection:
-        asked = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout")
+        settings = ("tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count", "tcp_user_timeout")
         (*server, unanswered_ms) = (
             connection.execute(text(f"SELECT setting::int FROM pg_settings WHERE name = '{name}'")).scalar_one()
-            for name in asked
+            for name in settings
         )
         raw = connection.connection.driver_connection
         assert isinstance(raw, psycopg.Connection)

@@ -302,7 +302,7 @@ def test_few_are_sorted_and_many_gone_through_with_the_same_outcome(
         if number % 3 == 0:
             book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
     owner = book.list(Filter(limit=1))[0].reservation.owner
-    asked = [
+    requests = [
         Filter(newest=newest, after=after, limit=3, **how)
         for newest in (True, False)
         for after in (0, 5)
@@ -314,9 +314,9 @@ def test_few_are_sorted_and_many_gone_through_with_the_same_outcome(
             {"since": T0, "until": at(100)}, {"waits": True},
         )
     ]  # fmt: skip
-    sorted_few = [book.list(wanted) for wanted in asked]
+    sorted_few = [book.list(wanted) for wanted in requests]
     monkeypatch.setattr(pages, "MOST_SORTED", 0)
-    assert [book.list(wanted) for wanted in asked] == sorted_few
+    assert [book.list(wanted) for wanted in requests] == sorted_few
     assert {len(entries) for entries in sorted_few} == {0, 1, 2, 3}
     cancelled = book.list(Filter(states=[State.CANCELLED], newest=True, limit=10))
     assert [entry.reservation.name for entry in cancelled] == ["a-6", "a-3", "a-0"]

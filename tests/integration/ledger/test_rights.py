@@ -127,12 +127,12 @@ def test_a_ledger_of_the_version_before_gets_its_flows_and_usage(
     ask = route(reservation("a", 7, owner="hep", **more), NETWORK)
     one.admit(AdmissionRequest(ask.reservation, ask.paths, ask.demands, actor="tester"), T0)
     url = make_url(database_url).set(drivername="postgresql").render_as_string(hide_password=False)
-    asked = ("SELECT * FROM flow ORDER BY pair", "SELECT windows, volume_bits FROM entry")
+    queries = ("SELECT * FROM flow ORDER BY pair", "SELECT windows, volume_bits FROM entry")
     with psycopg.connect(url) as connection:
-        before = [connection.execute(text).fetchall() for text in asked]
+        before = [connection.execute(text).fetchall() for text in queries]
     migrate(database_url, "0002")
     migrate(database_url, "head")
     with psycopg.connect(url) as connection:
-        assert [connection.execute(text).fetchall() for text in asked] == before
+        assert [connection.execute(text).fetchall() for text in queries] == before
     assert len(before[0]) == 2
     assert before[1] == [(1, 2 * 7 * 600)]

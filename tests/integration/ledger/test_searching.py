@@ -48,24 +48,24 @@ def test_a_search_finds_whole_words_and_a_last_one_that_is_unfinished(
     monkeypatch.setattr(pages, "SCANNED_FIRST", scanned_first)
     monkeypatch.setattr(pages, "MOST_SIFTED", most_sifted)
     monkeypatch.setattr(pages, "MOST_SORTED", most_sorted)
-    for asked, places in FOUND.items():
+    for search, places in FOUND.items():
         numbers = [place + 1 for place in places]
         for newest, limit in itertools.product((False, True), (2, 100)):
             ordered = numbers[::-1] if newest else numbers
-            found, after = [], 0
-            while page := book.list(Filter(search=asked, newest=newest, limit=limit, after=after)):
-                found += [entry.number for entry in page]
-                after = found[-1]
-            assert found == ordered, (asked, newest, limit)
+            listed, after = [], 0
+            while page := book.list(Filter(search=search, newest=newest, limit=limit, after=after)):
+                listed += [entry.number for entry in page]
+                after = listed[-1]
+            assert listed == ordered, (search, newest, limit)
 
 
 @pytest.mark.parametrize("scanned_first", [0, 5_000])
 def test_what_a_search_finds_is_counted(book: Ledger, scanned_first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "SCANNED_FIRST", scanned_first)
     monkeypatch.setattr(pages, "MOST_COUNTED", 2)
-    for asked, places in FOUND.items():
+    for search, places in FOUND.items():
         for newest in (False, True):
-            assert book.page(Filter(search=asked, newest=newest)).count == min(len(places), 3), asked
+            assert book.page(Filter(search=search, newest=newest)).count == min(len(places), 3), search
 
 
 def test_a_search_is_for_a_whole_handle_too_and_beside_other_conditions(book: Ledger) -> None:
@@ -148,13 +148,15 @@ def comes_after(number: int, wanted: Filter) -> bool:
 
 
 def plainly_meets(entry: Entry, wanted: Filter) -> bool:
-    asked = entry.reservation
-    words, said = (re.findall(r"[^\W_]+", text) for text in (f"{asked.owner} {asked.name}", wanted.search or ""))
+    request = entry.reservation
+    words, searched = (
+        re.findall(r"[^\W_]+", text) for text in (f"{request.owner} {request.name}", wanted.search or "")
+    )
     key, value = wanted.label or ("", "")
     return (
-        wanted.owner in (None, asked.owner)
+        wanted.owner in (None, request.owner)
         and (wanted.states is None or entry.state in wanted.states)
-        and (not key or (key in asked.labels and value in ("", asked.labels[key])))
-        and set(said[:-1]) <= set(words)
-        and all(any(word.startswith(last) for word in words) for last in said[-1:])
+        and (not key or (key in request.labels and value in ("", request.labels[key])))
+        and set(searched[:-1]) <= set(words)
+        and all(any(word.startswith(last) for word in words) for last in searched[-1:])
     )

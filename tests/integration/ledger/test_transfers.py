@@ -29,7 +29,7 @@ MINUTE = 750
 TERMS = Terms(dict.fromkeys(RESOURCES, CAPACITY), {}, solver=HighsSolver())
 
 
-def asked(reservation: Reservation, **more: object) -> AdmissionRequest:
+def admission_of(reservation: Reservation, **more: object) -> AdmissionRequest:
     """A transfer's demands: headers are a quarter of the payload."""
     if reservation.need is None:
         return request(reservation, **more)
@@ -38,7 +38,7 @@ def asked(reservation: Reservation, **more: object) -> AdmissionRequest:
 
 
 def admit(book: Ledger, reservation: Reservation, now: int = 0) -> Entry:
-    entry = book.admit(asked(reservation), at(now))
+    entry = book.admit(admission_of(reservation), at(now))
     assert isinstance(entry, Entry), entry
     return entry
 
@@ -81,7 +81,7 @@ def test_a_profile_is_found_and_its_headers_are_counted(book: Ledger, database_u
 
 def test_a_refusal_says_the_most_volume_the_earliest_deadline_and_what_is_short(book: Ledger) -> None:
     admit(book, reservation("fixed", 100, 0, 50))
-    refused = book.admit(asked(transfer("bulk", 8000, 60)), T0)
+    refused = book.admit(admission_of(transfer("bulk", 8000, 60)), T0)
     assert isinstance(refused, Refused)
     assert refused.transfer is not None
     assert refused.explain() == (
@@ -90,10 +90,10 @@ def test_a_refusal_says_the_most_volume_the_earliest_deadline_and_what_is_short(
         "the earliest deadline for the whole volume is 2027-03-01T13:03:20Z",
     )
     most, earliest = refused.transfer.most_bytes, refused.transfer.earliest_deadline
-    assert isinstance(book.admit(asked(transfer("less", most, 60)), T0), Entry)
+    assert isinstance(book.admit(admission_of(transfer("less", most, 60)), T0), Entry)
     assert earliest is not None
     later = transfer("later", 2000, 64)
-    assert isinstance(book.admit(asked(later), T0), Entry)
+    assert isinstance(book.admit(admission_of(later), T0), Entry)
 
 
 def test_done_early_is_given_back_and_behind_asks_for_more(book: Ledger) -> None:
@@ -146,7 +146,7 @@ def test_progress_that_cannot_be_is_refused(book: Ledger) -> None:
     ):
         with pytest.raises(ProgressRefused, match=words):
             book.report(entry.handle, remaining, at(now), actor="hep")
-    held = book.admit(asked(transfer("held", 900, 60), hold_until=at(15)), T0)
+    held = book.admit(admission_of(transfer("held", 900, 60), hold_until=at(15)), T0)
     assert isinstance(held, Entry)
     with pytest.raises(ProgressRefused, match="hep/held is held"):
         book.report(held.handle, 1, at(1), actor="hep")
@@ -170,7 +170,7 @@ def test_a_fixed_request_moves_a_transfer_and_nothing_passes_its_deadline(book: 
     assert moved_events(book) == [("bulk", fixed.handle)]
     assert [free(book, *part) for part in ((0, 1), (10, 30), (41, 60))] == [[0, 0, 0]] * 3
     assert [free(book, *part) for part in ((1, 10), (30, 41))] == [[100, 100, 100]] * 2
-    refused = book.admit(asked(reservation("too-much", 100, 30, 60)), T0)
+    refused = book.admit(admission_of(reservation("too-much", 100, 30, 60)), T0)
     assert isinstance(refused, Refused)
     assert book.get(bulk.handle) == after, "a refusal changes nothing"
 
@@ -194,7 +194,7 @@ def test_what_moves_again_is_as_it_was_last_reported_and_within_the_gate_of_now(
 def test_nothing_moves_within_the_frozen_horizon(book: Ledger) -> None:
     book.set_terms(replace(TERMS, policy=Policy(frozen=timedelta(minutes=15))))
     admit(book, transfer("bulk", 80 * 60 * 20 // 8, 60, shape="earliest"))
-    assert isinstance(book.admit(asked(reservation("soon", 100, 10, 30)), T0), Refused)
+    assert isinstance(book.admit(admission_of(reservation("soon", 100, 10, 30)), T0), Refused)
     admit(book, reservation("later", 100, 15, 30))
     assert moved_events(book)
 
@@ -227,10 +227,10 @@ def test_a_chain_is_moved_by_the_linear_program(book: Ledger) -> None:
 
 def test_what_waits_or_is_held_stays_where_it_was_shown(book: Ledger) -> None:
     book.set_terms(replace(TERMS, policy=Policy(Gate(rate_bps=70))))
-    waiting = book.admit(asked(transfer("waits", 80 * 60 * 20 // 8, 60, shape="earliest")), T0)
+    waiting = book.admit(admission_of(transfer("waits", 80 * 60 * 20 // 8, 60, shape="earliest")), T0)
     assert isinstance(waiting, Entry)
     assert waiting.state is State.AWAITING_APPROVAL
-    assert isinstance(book.admit(asked(reservation("fixed", 60, 10, 30)), T0), Refused)
+    assert isinstance(book.admit(admission_of(reservation("fixed", 60, 10, 30)), T0), Refused)
 
 
 def test_no_move_brings_a_rate_above_the_gate(book: Ledger) -> None:
@@ -245,21 +245,22 @@ def test_no_move_brings_a_rate_above_the_gate(book: Ledger) -> None:
 
 def test_a_plan_moves_what_it_has_created_itself_or_is_refused_whole(book: Ledger) -> None:
     requests = [
-        asked(transfer("bulk", 80 * 60 * 20 // 8, 60, shape="earliest")),
-        asked(reservation("fixed", 100, 10, 30)),
+        admission_of(transfer("bulk", 80 * 60 * 20 // 8, 60, shape="earliest")),
+        admission_of(reservation("fixed", 100, 10, 30)),
     ]
     entries = book.apply(requests, T0, actor="tester")
     # As it is after the whole plan: what came second has moved it.
     assert steps(entries[0]) == [(0, 1, 80), (41, 60, 80)]
     assert book.get(entries[0].handle) == entries[0]
+    both = [admission_of(reservation("more", 100, 30, 40)), admission_of(transfer("b", 90_000, 60))]
     with pytest.raises(PlanNotAdmitted):
-        book.apply([asked(reservation("more", 100, 30, 40)), asked(transfer("b", 90_000, 60))], T0, actor="tester")
+        book.apply(both, T0, actor="tester")
     assert len(moved_events(book)) == 1
 
 
 def test_a_change_keeps_what_is_done(book: Ledger) -> None:
     entry = admit(book, transfer("bulk", 40 * 60 * 60 // 8, 60))
-    more = asked(transfer("bulk", 40 * 60 * 90 // 8, 60), replaces=entry.handle)
+    more = admission_of(transfer("bulk", 40 * 60 * 90 // 8, 60), replaces=entry.handle)
     changed = book.admit(more, at(30))
     assert isinstance(changed, Entry)
     assert steps(changed) == [(0, 30, 40), (30, 60, 80)]

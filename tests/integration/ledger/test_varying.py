@@ -62,8 +62,8 @@ def test_a_ledger_of_the_version_before_is_kept_whole(database_url: str, tmp_pat
     windows = [
         {"start": (at(n * 60)).isoformat().replace("+00:00", "Z"), "end": at(n * 60 + 30).isoformat()} for n in (0, 1)
     ]
-    asked = varying((0, 30, 7, 7))
-    document = asked.to_document()
+    request = varying((0, 30, 7, 7))
+    document = request.to_document()
     del document["slots"]
     document |= {"direction": direction, "rate_bps": 7, "windows": windows}
     starts, ends = ([int((at(n * 60 + m) - at(0)).total_seconds()) for n in (0, 1)] for m in (0, 30))

@@ -122,5 +122,5 @@ def test_a_cable_that_is_missing_is_found_by_slotcars_own_checks(netbox: NetBox)
     for one in answer_of(netbox, "/dcim/interfaces/"):
         if (one["device"]["name"], one["name"]) == ("esnet-hub", "eth1"):
             one["connected_endpoints"] = None
-    said = netbox.run("-c", _DUMP, str(NETBOX), code=1)
-    assert "anl-border: slotcar_interfaces.eth2.neighbour: is a link with one end" in said
+    complaint = netbox.run("-c", _DUMP, str(NETBOX), code=1)
+    assert "anl-border: slotcar_interfaces.eth2.neighbour: is a link with one end" in complaint

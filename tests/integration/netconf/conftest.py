@@ -54,8 +54,8 @@ class Peer:
     def login(self) -> Login:
         return netconf_login(self.device.name, self.server.variables)
 
-    def job(self, folder: Path, *, made: type[NetconfTransport] = NetconfTransport, **order: Any) -> Job:
-        connect = partial(made, self.device.name, self.login, self.confirm_s)
+    def job(self, folder: Path, *, transport: type[NetconfTransport] = NetconfTransport, **order: Any) -> Job:
+        connect = partial(transport, self.device.name, self.login, self.confirm_s)
         return Job(self.device.name, Order(DeviceFolder(folder / self.device.name), **order), connect)
 
     def take(self, step: str, folder: Path, **order: Any) -> Outcome:
@@ -144,8 +144,8 @@ def make_peer(tmp_path: Path, device: Device) -> Iterator[Any]:
 
 @pytest.fixture
 def peer(make_peer: Any) -> Peer:
-    made: Peer = make_peer()
-    return made
+    started: Peer = make_peer()
+    return started
 
 
 @pytest.fixture

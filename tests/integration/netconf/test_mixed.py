@@ -65,7 +65,7 @@ def mixed(make_peer: Any, tmp_path: Path) -> Iterator[Mixed]:
     garnet = load_network(ROOT / "inventories" / "garnet")
     devices = {name: garnet.devices[name] for name in (SSH, NAPALM)} | {NETCONF: peer.device}
     with Routers() as routers:
-        made = {name: routers.add(name, "cisco-car", startup(devices[name])) for name in (SSH, NAPALM)}
+        emulated = {name: routers.add(name, "cisco-car", startup(devices[name])) for name in (SSH, NAPALM)}
         (tmp_path / "known_hosts").write_text(routers.known_hosts)
         variables = {
             name: {
@@ -77,34 +77,34 @@ def mixed(make_peer: Any, tmp_path: Path) -> Iterator[Mixed]:
                 "ansible_user": router.user,
                 "ansible_password": router.password,
             }
-            for name, router in made.items()
+            for name, router in emulated.items()
         } | {NETCONF: {"slotcar_platform": "cisco-iosxe-netconf", **peer.server.variables}}
         inventory = tmp_path / "inventory"
         inventory.mkdir()
         hosts = {"all": {"children": {"domains": {"hosts": variables}}}}
         (inventory / "hosts.yml").write_text(yaml.safe_dump(hosts))
-        wanted = {name: Wanted(change_of(RENDER / "cisco-car-standing", name).after) for name in made}
+        wanted = {name: Wanted(change_of(RENDER / "cisco-car-standing", name).after) for name in emulated}
         wanted[NETCONF] = Wanted(peer.case("standing").after)
         pusher = Pusher(Playbooks(ROOT, inventory), Archive(tmp_path / "state"), devices)
-        yield Mixed(made, peer, variables, pusher, wanted)
+        yield Mixed(emulated, peer, variables, pusher, wanted)
 
 
 class Watched:
     """A transport that writes down what the steps ask of it."""
 
-    def __init__(self, name: str, transport: Transport, seen: list[tuple[str, str]]) -> None:
-        self._name, self._transport, self._seen = name, transport, seen
+    def __init__(self, name: str, transport: Transport, log: list[tuple[str, str]]) -> None:
+        self._name, self._transport, self._log = name, transport, log
 
     def __getattr__(self, what: str) -> Any:
-        self._seen.append((self._name, what))
+        self._log.append((self._name, what))
         return getattr(self._transport, what)
 
 
-def watched(jobs: Mapping[str, Job], seen: list[tuple[str, str]]) -> list[Job]:
-    def made(name: str) -> Any:
-        return lambda: Watched(name, jobs[name].connect(), seen)
+def watched(jobs: Mapping[str, Job], log: list[tuple[str, str]]) -> list[Job]:
+    def watched_kind(name: str) -> Any:
+        return lambda: Watched(name, jobs[name].connect(), log)
 
-    return [Job(name, job.order, made(name)) for name, job in jobs.items()]
+    return [Job(name, job.order, watched_kind(name)) for name, job in jobs.items()]
 
 
 def jobs_of(mixed: Mixed) -> dict[str, Job]:
@@ -131,14 +131,14 @@ def test_a_push_changes_all_families_at_its_instant_and_a_rollback_all_back(mixe
 
 def test_all_families_are_ready_before_any_is_changed(mixed: Mixed) -> None:
     """Logged in, compared and armed: after the instant there is one command left for each."""
-    seen: list[tuple[str, str]] = []
+    log: list[tuple[str, str]] = []
     jobs = jobs_of(mixed)
     fan_out(PushStep.STAGE, list(jobs.values()))
-    outcomes = fan_out(PushStep.ACTIVATE, watched(jobs, seen))
+    outcomes = fan_out(PushStep.ACTIVATE, watched(jobs, log))
     assert {name: (one.error, one.changed) for name, one in outcomes.items()} == dict.fromkeys(NAMES, ("", True))
-    first = min(place for place, (_, what) in enumerate(seen) if what == "activate")
-    assert {name for name, what in seen[:first] if what == "arm_revert"} == set(NAMES)
-    after = [what for _, what in seen[first:]]
+    first = min(place for place, (_, what) in enumerate(log) if what == "activate")
+    assert {name for name, what in log[:first] if what == "arm_revert"} == set(NAMES)
+    after = [what for _, what in log[first:]]
     assert sorted(after) == sorted(["activate", "close"] * 3)
 
 

@@ -50,7 +50,7 @@ def test_there_is_something_to_check() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "complaint"),
     [
         ("<cir>4112000<", "<cir>4112<", "range"),
         ("<set-dscp-transmit>ef<", "<set-dscp-transmit>eff<", "eff"),
@@ -59,11 +59,11 @@ def test_there_is_something_to_check() -> None:
         ("<prematch>match-all</prematch>", "", "prematch"),
     ],
 )
-def test_what_is_not_valid_is_told(old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_what_is_not_valid_is_told(old: str, new: str, complaint: str, tmp_path: Path) -> None:
     """The check can fail."""
     text = (RENDER / "cisco-iosxe-netconf-premium" / "north-edge.configuration").read_text()
     assert old in text
     text = text.replace(old, new).replace(f"</{old[1:]}", f"</{new[1:]}" if new else "")
     done = lint(text, tmp_path)
     assert done.returncode != 0
-    assert said in done.stderr
+    assert complaint in done.stderr

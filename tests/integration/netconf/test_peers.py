@@ -167,14 +167,14 @@ def test_a_warning_is_no_refusal(managed: Peer, monkeypatch: pytest.MonkeyPatch,
     place of the server's own `ok`."""
     deliver = transport.session.Session._dispatch_message
 
-    def told(session: transport.session.Session, raw: str) -> None:
+    def warned(session: transport.session.Session, raw: str) -> None:
         deliver(session, re.sub(r"<(?:\w+:)?ok/>", WARNING.format(severity=severity), raw))
 
     folder = managed.revision(managed.case("premium"))
-    monkeypatch.setattr(transport.session.Session, "_dispatch_message", told)
-    said = managed.take("stage", folder).error
-    assert error in said
-    assert bool(said) is bool(error)
+    monkeypatch.setattr(transport.session.Session, "_dispatch_message", warned)
+    refusal = managed.take("stage", folder).error
+    assert error in refusal
+    assert bool(refusal) is bool(error)
 
 
 # -- logins ------------------------------------------------------------------------------------------------------------

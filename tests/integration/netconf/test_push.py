@@ -45,9 +45,9 @@ def put(peer: Peer, inside: str) -> None:
 def test_the_server_takes_every_change_and_its_undo(peer: Peer, case: str) -> None:
     for file in sorted((RENDER / f"{PREFIX}{case}").glob("*.change")):
         change = peer.case(case, file.stem)
-        there = renderer_of(peer.device).change(peer.owned(), change.before, peer.device)
-        if not there.empty:
-            peer.push(there)
+        forward = renderer_of(peer.device).change(peer.owned(), change.before, peer.device)
+        if not forward.empty:
+            peer.push(forward)
         peer.push(change)
         assert peer.owned().lines == change.after.lines
         back = Change(change.device, change.platform, change.after, change.before, change.undo, change.apply)

@@ -31,10 +31,10 @@ NEVER = "1 d"
 def server() -> Iterator[Server]:
     # netconfd's socket needs a short path.
     with tempfile.TemporaryDirectory(prefix="slotcar-") as short:
-        made = Server(Path(short) / "server")
-        made.start()
-        yield made
-        made.stop()
+        started = Server(Path(short) / "server")
+        started.start()
+        yield started
+        started.stop()
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def drifted(controller: Controller) -> list[str]:
     return [event["device"] for event in kinds(controller, "device.drifted")]
 
 
-def asked(controller: Controller) -> list[str]:
+def check_requests(controller: Controller) -> list[str]:
     return [event["details"]["message"] for event in kinds(controller, "controller.check-asked")]
 
 
@@ -109,7 +109,7 @@ def test_a_change_by_hand_is_told_checked_and_mended_and_own_pushes_are_not(
         wait_for(lambda: watches(controller)[PEER]["changes"] > 0, "the push to be told")
         controller.wait_settled()
         time.sleep(LONGEST_WAIT_S + ECHO_S)
-        assert asked(controller) == []
+        assert check_requests(controller) == []
         unreserved = site.running()
 
         change_by_hand(server)
@@ -117,8 +117,8 @@ def test_a_change_by_hand_is_told_checked_and_mended_and_own_pushes_are_not(
         wait_for(lambda: site.running() == unreserved, "the peer to be mended")
         controller.wait_settled()
         assert drifted(controller) == [PEER]
-        assert len(asked(controller)) == 1
-        assert asked(controller)[0].startswith(f"told of a change: {PEER}: the configuration changed, ")
+        assert len(check_requests(controller)) == 1
+        assert check_requests(controller)[0].startswith(f"told of a change: {PEER}: the configuration changed, ")
         said_by_syslog(site, controller, port)
         missed_while_broken(server, controller)
 
@@ -131,14 +131,14 @@ def said_by_syslog(site: MixedSite, controller: Controller, port: int) -> None:
     assert policy in site.running()[HELD]
     assert site.routers[HELD].configure(taken_away) == []
     assert policy not in site.running()[HELD]
-    said = f"<189>45: {HELD}: *Mar  1 18:46:11.123: %SYS-5-CONFIG_I: Configured from console by alice on vty0"
+    line = f"<189>45: {HELD}: *Mar  1 18:46:11.123: %SYS-5-CONFIG_I: Configured from console by alice on vty0"
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as router:
-        for datagram in (b"\xff\x00", b"<189>1: elsewhere: %SYS-5-CONFIG_I: Configured", said.encode()):
+        for datagram in (b"\xff\x00", b"<189>1: elsewhere: %SYS-5-CONFIG_I: Configured", line.encode()):
             router.sendto(datagram, ("127.0.0.1", port))
     wait_for(lambda: policy in site.running()[HELD], "the router to be mended")
     controller.wait_settled()
     assert drifted(controller) == [PEER, HELD]
-    assert asked(controller)[1:] == [
+    assert check_requests(controller)[1:] == [
         f"told of a change: {HELD}: %SYS-5-CONFIG_I: Configured from console by alice on vty0"
     ]
 
@@ -150,8 +150,8 @@ def missed_while_broken(server: Server, controller: Controller) -> None:
     assert "NETCONF notifications" in controller.check(f"watch {PEER}")
     server.start()
     wait_for(lambda: watched(controller), "the peer to tell of changes again")
-    wait_for(lambda: len(asked(controller)) == 3, "the peer to be checked for what it may have missed")
-    assert asked(controller)[2] == f"told of a change: {PEER}: it was not watched for a while"
+    wait_for(lambda: len(check_requests(controller)) == 3, "the peer to be checked for what it may have missed")
+    assert check_requests(controller)[2] == f"told of a change: {PEER}: it was not watched for a while"
     assert "slotcar_device_changes_told_total" in controller_metrics(controller)
 
 

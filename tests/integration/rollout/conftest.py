@@ -1,4 +1,4 @@
-"""GARNET's routers in software, with the standing configuration of Slotcar, for each test as it was at first."""
+"""GARNET's routers in software, with what Slotcar has there without a reservation, for each test as it was at first."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.support.cisco import ROOT, CiscoWorld
 
 @dataclass
 class Garnet:
-    """`operators` is what each router ran before Slotcar came, `standing` what it runs with no reservation."""
+    """`operators` is what each router ran before Slotcar came, `base` what it runs with no reservation."""
 
     world: CiscoWorld
     operators: dict[str, str]
-    standing: dict[str, str]
+    base: dict[str, str]
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +35,6 @@ def garnet(started: Garnet) -> Iterator[Garnet]:
     yield started
     for router in started.world.routers.values():
         router.heal()
-    if started.world.running() != started.standing:
+    if started.world.running() != started.base:
         started.world.push()
-        assert started.world.running() == started.standing
+        assert started.world.running() == started.base

@@ -183,18 +183,18 @@ def test_a_modify_and_a_cancel_arm_the_routers_anew(armed: Armed) -> None:
         before = armed.texts()
         reserve(controller, "open", "now", "10 min")
         wait_for(lambda: carries(first) and controller.settled(), "the slot")
-        had = armed_on(first)
-        assert had != NO_PROGRAM, "its end is armed"
-        ((end,), seen) = ([one.at for one in eem.Registered.of(first.running_text()).applets], first.files())
+        armed_before = armed_on(first)
+        assert armed_before != NO_PROGRAM, "its end is armed"
+        ((end,), files) = ([one.at for one in eem.Registered.of(first.running_text()).applets], first.files())
         controller.slotcar("modify", "test/open", "--duration", "20 min")
-        wait_for(lambda: armed_on(first) not in (had, eem.INCOMPLETE), "the new end to be armed")
+        wait_for(lambda: armed_on(first) not in (armed_before, eem.INCOMPLETE), "the new end to be armed")
         (later,) = (one.at for one in eem.Registered.of(first.running_text()).applets)
         assert end is not None
         assert later is not None
         assert later - end == pytest.approx(600, abs=1)
         controller.wait_settled()
         assert len([name for name in first.files() if name.startswith(PREFIX)]) == 1
-        assert first.files() != seen
+        assert first.files() != files
         controller.slotcar("cancel", "test/open", "--yes", "--reason", "beam lost")
         wait_for(lambda: not carries(first), "the flow's end")
         controller.wait_settled()
@@ -211,10 +211,10 @@ def test_a_router_that_restarts_in_a_slot_is_found_and_armed_again(armed: Armed)
         controller.wait_settled()
         reserve(controller, "open", "now", "10 min")
         wait_for(lambda: carries(first) and controller.settled(), "the slot")
-        had = armed_on(first)
+        armed_before = armed_on(first)
         first.reload()
         wait_for(lambda: bool(events(controller, "device.drifted")), "the loss to be seen")
-        wait_for(lambda: carries(first) and armed_on(first) == had, "the slot and its end")
+        wait_for(lambda: carries(first) and armed_on(first) == armed_before, "the slot and its end")
         drifts = events(controller, "device.drifted")
         assert {one["device"] for one in drifts} == {FIRST}
         assert drifts[0]["details"]["message"] == "its configuration differs"
@@ -245,12 +245,12 @@ def test_a_rollback_gives_back_what_was_armed(armed: Armed) -> None:
     unreserved = world.running()
     entries = flow_until(world, 600)
     assert set(world.push(entries).changed) == set(ARMED)
-    with_flow, had = world.running(), armed_on(first)
-    assert had == world.read()[FIRST].armed_id == world.wanted(entries)[FIRST].program.id
+    with_flow, armed_before = world.running(), armed_on(first)
+    assert armed_before == world.read()[FIRST].armed_id == world.wanted(entries)[FIRST].program.id
     assert world.push(entries).revision == "", "twice the same touches nothing"
     longer = flow_until(world, 1200)
     assert set(world.push(longer).rearmed) == set(ARMED)
-    assert armed_on(first) != had
+    assert armed_on(first) != armed_before
     world.pusher.roll_back(world.pusher.archive.revisions()[-1])
     assert without_delays(world.running()) == without_delays(with_flow)
 
@@ -278,5 +278,5 @@ def flow_until(world: CiscoWorld, seconds: int, rate_bps: int = 10_000_000) -> t
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     both = {"source": {"host": "anl-premium"}, "destination": {"host": "lbnl-premium", "port": 5001}}
     window = Window(today - timedelta(days=1), today + timedelta(days=2, seconds=seconds))
-    asked = reservation("cms", rate_bps, **both, direction="both")
-    return world.entries(asked.over((window,)))
+    request = reservation("cms", rate_bps, **both, direction="both")
+    return world.entries(request.over((window,)))

@@ -18,9 +18,9 @@ EDGE, FAR = "cern-lan", "infn-cnaf"
 def flow_of(world: CiscoWorld, rate_bps: int) -> tuple[Entry, ...]:
     now = datetime.now(UTC)
     ends = {"source": {"host": "cern-se"}, "destination": {"host": "infn-se", "port": 5001}, "direction": "both"}
-    asked = reservation("grid", rate_bps, **ends, service=Service.IP_PREMIUM)
+    request = reservation("grid", rate_bps, **ends, service=Service.IP_PREMIUM)
     window = Window(now - timedelta(hours=1), now + timedelta(hours=1))
-    return world.entries(asked.over((window,)))
+    return world.entries(request.over((window,)))
 
 
 def test_a_reservation_over_catalysts_and_gsrs(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_a_reservation_comes_changes_and_goes(garnet: Garnet) -> None:
     world.push(flow_of(world, 30_000_000))
     assert " 20384000 " not in world.running()[FIRST]
     world.push()
-    assert world.running() == garnet.standing
+    assert world.running() == garnet.base
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_one_router_that_fails_takes_the_change_back_on_all(
         world.pusher.roll_back(failed.value.revision)
     else:
         assert world.pusher.archive.revisions() == known, "no router ever had it: nobody can go back to it"
-    assert world.running() == garnet.standing
+    assert world.running() == garnet.base
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_a_router_that_cannot_be_logged_in_to_is_known_before_anything_is_touche
     assert set(readings.failures) == {LAST}
     assert words in readings.failures[LAST].message
     assert router.password not in str(readings)
-    assert world.running() == garnet.standing
+    assert world.running() == garnet.base
     if fault == "dead":
         router.revive()
     elif fault == "changed host key":

@@ -31,7 +31,7 @@ def test_a_rollback_gives_back_what_was_there_byte_for_byte(garnet: Garnet) -> N
     world.push(flow_of(world))
     revisions = world.pusher.archive.revisions()
     world.pusher.roll_back(revisions[-1])
-    assert world.running() == garnet.standing
+    assert world.running() == garnet.base
     world.pusher.roll_back(revisions[0])
     assert world.running() == garnet.operators
 
@@ -46,7 +46,7 @@ def test_a_rollback_is_a_revision_and_can_be_rolled_back(garnet: Garnet) -> None
     world.pusher.roll_back(archive.revisions()[-1], [FIRST])
     history = history_of(archive)
     assert (list(history.now(FIRST)), list(history.now(LAST))) == ([], [one.handle])
-    assert world.running()[FIRST] == garnet.standing[FIRST] != with_flow[FIRST]
+    assert world.running()[FIRST] == garnet.base[FIRST] != with_flow[FIRST]
     world.pusher.roll_back(archive.revisions()[-1])
     assert world.running() == with_flow
     assert list(history_of(archive).now(FIRST)) == [one.handle]
@@ -69,7 +69,7 @@ def test_the_operators_rollback_is_the_same_when_it_is_run_twice(garnet: Garnet,
         done = operator("rollback", "--yes")
         assert done.code == 0, done
         assert f"Rolled back and verified: {FIRST}, {LAST}" in done.out + done.err
-        assert world.running() == garnet.standing
+        assert world.running() == garnet.base
     listed = operator("rollback", "--list", "--format", "json").data
     assert [one["rollback_of"] for one in listed][-3:] == ["", pushed, pushed]
     assert listed[-3]["why"] == "hep/cms came"
@@ -82,7 +82,7 @@ def test_the_operators_rollback_is_the_same_when_it_is_run_twice(garnet: Garnet,
 def test_the_emergency_playbook_restores_cisco_routers_too(garnet: Garnet) -> None:
     world = garnet.world
     world.push(flow_of(world))
-    for to, expected in (("before", garnet.standing), ("unmanaged", garnet.operators)):
+    for to, expected in (("before", garnet.base), ("unmanaged", garnet.operators)):
         emergency(world, to)
         assert {name: world.running()[name] for name in (FIRST, LAST)} == {
             name: expected[name] for name in (FIRST, LAST)
@@ -111,14 +111,14 @@ def test_a_reservation_is_taken_from_its_routers_with_the_archive_alone(
 
     answer = rollback("--reservation", one.handle, "--device", FIRST, "--yes")
     assert f"this also takes away hep/atlas on {FIRST}\n" in answer
-    assert world.running()[FIRST] == garnet.standing[FIRST]
+    assert world.running()[FIRST] == garnet.base[FIRST]
     kept = sorted(file.name.partition("Z-")[2] for file in world.pusher.archive.unrecorded.iterdir())
     assert f"{FIRST}.json" in kept, "for the audit log, once there is a ledger again"
     answer = rollback("--to", latest, "--reservation", "hep/cms", "--yes")
     assert f"this also takes away hep/atlas on {LAST}\n" in answer
     assert world.running() == with_one
     assert "this also" not in rollback("--reservation", "hep/cms", "--yes")
-    assert world.running() == garnet.standing
+    assert world.running() == garnet.base
     assert "by the archive no router carries hep/cms any more" in rollback("--reservation", "hep/cms", code=1)
     assert "did you mean hep/cms" in rollback("--reservation", "hep/csm", code=1)
     assert "goes with --to, not with a revision alone" in rollback(latest, "--reservation", "hep/cms", code=2)
@@ -168,7 +168,7 @@ class Past:
         port = self.one.reservation.destination.model_copy(update={"port": 5002})
         other = self.one.reservation.over([window]).model_copy(update={"name": "atlas", "destination": port})
         self.two = replace(self.one, handle="r-two", number=2, reservation=other)
-        self._had = self._wanted()
+        self._pushed = self._wanted()
 
     def _wanted(self, *entries: Entry) -> dict[str, Wanted]:
         """What was wanted while both were open."""
@@ -179,12 +179,12 @@ class Past:
     def pushed(self, *entries: Entry) -> str:
         """The archive after a push of these that was verified; the routers are left as they are."""
         archive, wanted = self.world.pusher.archive, self._wanted(*entries)
-        readings = {name: Reading(one.configuration) for name, one in self._had.items()}
+        readings = {name: Reading(one.configuration) for name, one in self._pushed.items()}
         revision = self.world.pusher.prepare(wanted, readings, datetime.now(UTC))
         assert revision is not None
         archive.write(revision)
         archive.keep_as_good(revision)
-        self._had = wanted
+        self._pushed = wanted
         return revision.id
 
 
@@ -200,7 +200,7 @@ def test_a_slot_that_has_ended_does_not_come_back_by_a_reservations_or_a_times_r
     done = operator("rollback", "--reservation", "hep/cms", "--yes")
     assert done.code == 0, done
     assert f"note: hep/atlas stays out, its slot ended at {past.ended.isoformat().replace('+00:00', 'Z')}" in done.err
-    assert world.running() == garnet.standing
+    assert world.running() == garnet.base
 
     done = operator("rollback", "--to", both, "--yes")
     assert done.code == 0, done
@@ -218,13 +218,13 @@ def test_a_slot_that_has_ended_does_not_come_back_by_what_was_there_before(garne
     past.pushed(past.two)
     past.pushed()
     assert operator("rollback", "--yes").code == 0
-    assert world.running() == garnet.standing
+    assert world.running() == garnet.base
     past.pushed(past.two)
     emergency(world, "good")
-    assert world.running() == garnet.standing
+    assert world.running() == garnet.base
     past.pushed(past.two, past.one)
     emergency(world, "before")
-    assert world.running() == garnet.standing
+    assert world.running() == garnet.base
 
 
 def emergency(world: CiscoWorld, to: str) -> str:

@@ -201,7 +201,7 @@ def test_whose_clock_is_not_the_database_s_leads_no_more_until_it_is(
 
 
 def test_a_part_that_fails_is_begun_again_and_told_once_for_each_reason() -> None:
-    stopping, said, runs = threading.Event(), [], []
+    stopping, messages, runs = threading.Event(), [], []
 
     def run(_stopping: threading.Event) -> None:
         runs.append(1)
@@ -210,15 +210,15 @@ def test_a_part_that_fails_is_begun_again_and_told_once_for_each_reason() -> Non
             return
         raise ValueError("first" if len(runs) < 3 else "second")
 
-    keep_running("loop", run, stopping, lambda part, why: said.append((part, why)), 0.01)
-    assert said == [("loop", "ValueError: first"), ("loop", "ValueError: second")]
+    keep_running("loop", run, stopping, lambda part, why: messages.append((part, why)), 0.01)
+    assert messages == [("loop", "ValueError: first"), ("loop", "ValueError: second")]
 
     def exhausted(_stopping: threading.Event) -> None:
         raise MemoryError
 
     stopping.clear()
     with pytest.raises(MemoryError):
-        keep_running("loop", exhausted, stopping, lambda part, why: said.append((part, why)))
+        keep_running("loop", exhausted, stopping, lambda part, why: messages.append((part, why)))
 
 
 def test_two_readings_at_a_time_do_not_touch_each_other(world: CiscoWorld) -> None:

@@ -60,7 +60,7 @@ class World:
             "owner": "hep",
             "start": "now",
             "duration": "2 h",
-            "members": [{"name": member, **said} for member, said in members.items()],
+            "members": [{"name": member, **member_document} for member, member_document in members.items()],
         }
         path = self.folder / f"{name}.yml"
         path.write_text(yaml.safe_dump({"version": 1, "together": [group]}))
@@ -142,10 +142,10 @@ def test_a_member_that_fails_at_its_start_does_what_on_failure_says(
     group = world.reserve(f"with-{on_failure}", good=licence(1), bad=failing)
     bad = next(member["handle"] for member in group["members"] if member["member"] == "bad")
 
-    def told() -> bool:
+    def failed() -> bool:
         return any(one["kind"] == "group.member-failed" and one["handle"] == bad for one in world.controller.events())
 
-    wait_for(told, "the failure to be recorded")
+    wait_for(failed, "the failure to be recorded")
 
     def states() -> set[str]:
         return {one["state"] for one in world.group(group["handle"])["members"]}

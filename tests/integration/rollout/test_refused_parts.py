@@ -34,7 +34,7 @@ def terms(ledger: Ledger) -> None:
 
 def member(name: str, process: int, on_failure: OnFailure) -> AdmissionRequest:
     place = Endpoint(host="dst")
-    asked = Reservation.constant(
+    request = Reservation.constant(
         windows=[WINDOW], rate_bps=0, name=f"g.{name}", owner="hep", protocol=Protocol.TCP,
         service=Service.BEST_EFFORT, source=place, destination=place,
         together=Membership(group="g", on_failure=on_failure),
@@ -43,15 +43,17 @@ def member(name: str, process: int, on_failure: OnFailure) -> AdmissionRequest:
             accounts=(ANY_ACCOUNT,),
         ),
     )  # fmt: skip
-    return AdmissionRequest(asked, (), (Demand.constant(CORES, 1000),), "me")
+    return AdmissionRequest(request, (), (Demand.constant(CORES, 1000),), "me")
 
 
 def group_of(ledger: Ledger, on_failure: OnFailure) -> tuple[Entry, Entry]:
     """A member whose process is there, and one whose process is gone."""
-    there, gone = ledger.apply([member("there", 4710, on_failure), member("gone", 4711, on_failure)], NOW, actor="me")
-    assert there.group
-    assert there.group == gone.group
-    return there, gone
+    present, absent = ledger.apply(
+        [member("there", 4710, on_failure), member("gone", 4711, on_failure)], NOW, actor="me"
+    )
+    assert present.group
+    assert present.group == absent.group
+    return present, absent
 
 
 def failures(ledger: Ledger) -> list[tuple[str | None, object]]:
@@ -70,15 +72,15 @@ def failures(ledger: Ledger) -> list[tuple[str | None, object]]:
 def test_the_member_alone_has_failed_and_is_reported_once(
     ledger: Ledger, on_failure: OnFailure, states: tuple[State, State]
 ) -> None:
-    there, gone = group_of(ledger, on_failure)
+    present, absent = group_of(ledger, on_failure)
     active = active_at(ledger.live_between(NOW), DURING)
-    part = RefusedPart(gone.group or "", "process:4711", GONE)
+    part = RefusedPart(absent.group or "", "process:4711", GONE)
     for leader in (Withholding(ledger), Withholding(ledger)):  # the second one took the lead since
         leader.record_refused(active, {"dst": [part]}, DURING)
         leader.record_refused(active, {"dst": [part]}, DURING)
     words = f"g.gone was given without process:4711 on dst: {GONE}: {on_failure.value}"
-    assert failures(ledger) == [(gone.handle, words)]
-    assert tuple(entry.state for one in (there, gone) if (entry := ledger.get(one.handle))) == states
+    assert failures(ledger) == [(absent.handle, words)]
+    assert tuple(entry.state for one in (present, absent) if (entry := ledger.get(one.handle))) == states
 
 
 @pytest.mark.parametrize(
@@ -88,8 +90,8 @@ def test_the_member_alone_has_failed_and_is_reported_once(
 def test_what_is_another_hosts_groups_or_requests_is_not_this_ones(
     ledger: Ledger, device: str, handle: str, part: str
 ) -> None:
-    _, gone = group_of(ledger, OnFailure.END_ALL)
+    _, absent = group_of(ledger, OnFailure.END_ALL)
     active = active_at(ledger.live_between(NOW), DURING)
-    refused = RefusedPart(handle or gone.group or "", part, GONE)
+    refused = RefusedPart(handle or absent.group or "", part, GONE)
     Withholding(ledger).record_refused(active, {device: [refused]}, DURING)
     assert failures(ledger) == []

@@ -39,18 +39,18 @@ def test_the_leader_gives_what_came_free_to_who_is_behind(world: CiscoWorld, led
     with leading(world, ledger, replan_period=timedelta(seconds=1)) as (loop, failures):
         broker = Broker(ledger, world.network, world.settings)  # sets the terms of the ledger
 
-        def made(name: str, port: int, **asked: str) -> Entry:
-            flow = FLOW | {"name": name, "destination": f"lbnl-premium:{port}"} | asked
+        def admitted(name: str, port: int, **more: str) -> Entry:
+            flow = FLOW | {"name": name, "destination": f"lbnl-premium:{port}"} | more
             now = datetime.now(UTC)
             return broker.create(from_mapping(flow, now), OPERATOR, now)
 
-        bulk = made("bulk", 5001, volume=f"{VOLUME_BYTES} B", by="now + 1 h")
+        bulk = admitted("bulk", 5001, volume=f"{VOLUME_BYTES} B", by="now + 1 h")
         free_bps = broker.addable(
-            made("rest", 5002, rate="1 Mbit/s", start="now", duration="2 h").handle, OPERATOR, datetime.now(UTC)
+            admitted("rest", 5002, rate="1 Mbit/s", start="now", duration="2 h").handle, OPERATOR, datetime.now(UTC)
         )
         highest_bps = 1_000_000 + free_bps.directions[0].rate_bps
         broker.cancel("hep/rest", OPERATOR, datetime.now(UTC))
-        fixed = made("rest", 5002, rate=f"{highest_bps} bit/s", duration="2 h", start="now")
+        fixed = admitted("rest", 5002, rate=f"{highest_bps} bit/s", duration="2 h", start="now")
         wait_for(lambda: len(policed_bps(world)) == 2, "both policers")
         wait_for(lambda: datetime.now(UTC) > bulk.created_at + timedelta(seconds=5), "some of the volume to be due")
         reported = broker.report(bulk.handle, VOLUME_BYTES, OPERATOR, datetime.now(UTC))

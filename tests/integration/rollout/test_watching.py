@@ -86,21 +86,21 @@ def router(tmp_path: Path) -> Iterator[Router]:
     )
     Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     with subprocess.Popen(["unshare", "--net", "sleep", "infinity"]) as holder:
-        made = Router(holder, tmp_path)
+        emulated = Router(holder, tmp_path)
         wait_for(lambda: namespace(holder.pid) != namespace(os.getpid()), "the namespace")
         for words in ("link add eth2 type veth peer name eth3", "link set eth2 up", "link set eth3 up"):
-            subprocess.run([*made.entered, str(which("ip")), *words.split()], check=True)
-        yield made
+            subprocess.run([*emulated.entered, str(which("ip")), *words.split()], check=True)
+        yield emulated
         holder.kill()
 
 
 @pytest.fixture
 def inventory(router: Router, tmp_path: Path) -> Path:
     """The lab's, with one router that can be reached, and one that cannot."""
-    made = tmp_path / "inventory"
-    shutil.copytree(ROOT / "inventories" / "lab", made)
+    copy = tmp_path / "inventory"
+    shutil.copytree(ROOT / "inventories" / "lab", copy)
     for name, host in ((ROUTER, ROUTER), (OTHER, "127.0.0.5")):
-        file = made / "host_vars" / f"{name}.yml"
+        file = copy / "host_vars" / f"{name}.yml"
         reached = {
             "ansible_host": host,
             "ansible_port": 9,
@@ -110,10 +110,10 @@ def inventory(router: Router, tmp_path: Path) -> Path:
             "ansible_ssh_common_args": router.ssh_args if name == ROUTER else "-F /dev/null",
         }
         file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | reached, sort_keys=False))
-    return made
+    return copy
 
 
-def asked(ledger: Ledger) -> list[str]:
+def check_requests(ledger: Ledger) -> list[str]:
     return [str(event.details["message"]) for event in ledger.events(limit=1000) if event.kind == ASKED]
 
 
@@ -171,8 +171,8 @@ def test_a_change_on_a_linux_router_is_told_and_the_leader_asked(
 
         router.tc("qdisc", "add", "dev", "eth3", "clsact")  # of this router the inventory has both
         router.tc("qdisc", "add", "dev", "eth2", "clsact")
-        wait_for(lambda: len(asked(ledger)) == 1, "the leader to be asked")
-        assert asked(ledger) == [f"told of a change: {ROUTER}: qdisc changed on eth2"]
+        wait_for(lambda: len(check_requests(ledger)) == 1, "the leader to be asked")
+        assert check_requests(ledger) == [f"told of a change: {ROUTER}: qdisc changed on eth2"]
 
         # What the leader itself does meanwhile is told, and not asked for.
         before = loop.begin_push([ROUTER], time.monotonic())
@@ -198,22 +198,22 @@ def test_a_change_on_a_linux_router_is_told_and_the_leader_asked(
         reported = watcher.status.changes[ROUTER]
         router.tc("filter", "add", "dev", "eth2", "ingress", "protocol", "ip", "pref", "100", *mirror)
         time.sleep(LONGEST_WAIT_S)
-        assert (len(asked(ledger)), watcher.status.changes[ROUTER]) == (1, reported)
+        assert (len(check_requests(ledger)), watcher.status.changes[ROUTER]) == (1, reported)
 
         router.tc("filter", "del", "dev", "eth2", "ingress", "protocol", "ip", "pref", "20813")
-        wait_for(lambda: len(asked(ledger)) == 2, "the leader to be asked again")
-        assert asked(ledger)[-1] == f"told of a change: {ROUTER}: filter deleted on eth2"
+        wait_for(lambda: len(check_requests(ledger)) == 2, "the leader to be asked again")
+        assert check_requests(ledger)[-1] == f"told of a change: {ROUTER}: filter deleted on eth2"
 
         somebody_changes_it_after_the_comparison(router, watcher, loop, mirror)
-        wait_for(lambda: len(asked(ledger)) == 3, "the leader to be asked once more")
+        wait_for(lambda: len(check_requests(ledger)) == 3, "the leader to be asked once more")
 
         # A connection that ends is made again, and what may have been missed is looked at.
         (monitor,) = router.monitors()
         monitor.kill()
         wait_for(state_of(watcher, ROUTER, WatchState.BROKEN), "the end to be seen")
         wait_for(state_of(watcher, ROUTER, WatchState.WATCHING), "the router to be watched again")
-        wait_for(lambda: len(asked(ledger)) == 4, "the leader to be asked for what was missed")
-        assert "it was not watched for a while" in asked(ledger)[-1]
+        wait_for(lambda: len(check_requests(ledger)) == 4, "the leader to be asked for what was missed")
+        assert "it was not watched for a while" in check_requests(ledger)[-1]
 
         # Who does not lead does not watch.
         loop.leading = False
@@ -222,7 +222,7 @@ def test_a_change_on_a_linux_router_is_told_and_the_leader_asked(
         loop.leading = True
         wait_for(state_of(watcher, ROUTER, WatchState.WATCHING), "the router to be watched by the next leader")
     wait_for(lambda: not router.monitors(), "nothing to be left on the router")
-    assert len(asked(ledger)) == 4
+    assert len(check_requests(ledger)) == 4
 
 
 @ROOT_ONLY
@@ -246,5 +246,6 @@ def test_a_datagram_from_a_router_s_address_is_a_change_and_connections_are_boun
                 "%SYS-5-CONFIG_I: Configured from console by alice on vty0",
             ):
                 sender.sendto(f"<189>45: *Mar  1 18:46:11.123: {text}".encode(), syslog.getsockname())
-            wait_for(lambda: bool(asked(ledger)), "the leader to be asked")
-    assert asked(ledger) == [f"told of a change: {OTHER}: %SYS-5-CONFIG_I: Configured from console by alice on vty0"]
+            wait_for(lambda: bool(check_requests(ledger)), "the leader to be asked")
+    notice = "%SYS-5-CONFIG_I: Configured from console by alice on vty0"
+    assert check_requests(ledger) == [f"told of a change: {OTHER}: {notice}"]

@@ -28,14 +28,14 @@ def book(ledger: Ledger) -> Ledger:
 
 def coming(book: Ledger, policy: IfUnready) -> tuple[Active, ...]:
     """A slot that is to begin, over both routers."""
-    asked = reservation("slot", 1_000_000, START, END, if_unready=policy)
-    (drawn,) = entries_of([asked], NETWORK, T0)
-    admitted = book.admit(replace(request(asked), paths=drawn.paths), T0)
+    wanted = reservation("slot", 1_000_000, START, END, if_unready=policy)
+    (drawn,) = entries_of([wanted], NETWORK, T0)
+    admitted = book.admit(replace(request(wanted), paths=drawn.paths), T0)
     assert isinstance(admitted, Entry)
     return active_at([admitted], at(START))
 
 
-def told(book: Ledger) -> list[str]:
+def events_of(book: Ledger) -> list[str]:
     return [event.kind for event in book.events(limit=100) if event.kind.startswith("push.")]
 
 
@@ -47,7 +47,7 @@ def handles(active: tuple[Active, ...]) -> list[str]:
 def test_where_all_devices_answer_no_policy_is_asked(book: Ledger, policy: IfUnready) -> None:
     slot = coming(book, policy)
     assert Withholding(book).admissible(slot, (), EARLY, SOON) == slot
-    assert told(book) == []
+    assert events_of(book) == []
 
 
 @pytest.mark.parametrize("policy", [IfUnready.DELAY, IfUnready.ALARM, IfUnready.REFUSE])
@@ -55,15 +55,15 @@ def test_a_slot_is_on_all_devices_of_its_path_or_on_none(book: Ledger, policy: I
     slot, withholding = coming(book, policy), Withholding(book)
     for _ in range(3):
         assert withholding.admissible(slot, {"r2"}, EARLY, EARLY) == ()
-    assert told(book) == ["push.withheld"]
+    assert events_of(book) == ["push.withheld"]
     assert withholding.admissible(slot, {"elsewhere"}, EARLY, EARLY) == slot
-    assert told(book) == ["push.withheld", "push.released"]
+    assert events_of(book) == ["push.withheld", "push.released"]
 
 
 def test_a_slot_that_may_degrade_begins_on_the_devices_that_answer(book: Ledger) -> None:
     slot, withholding = coming(book, IfUnready.DEGRADE), Withholding(book)
     assert withholding.admissible(slot, {"r2"}, EARLY, SOON) == slot
-    assert told(book) == ["push.degraded"]
+    assert events_of(book) == ["push.degraded"]
 
 
 def test_operators_are_called_shortly_before_a_slot_that_asks_for_it_and_once(book: Ledger) -> None:
@@ -71,7 +71,7 @@ def test_operators_are_called_shortly_before_a_slot_that_asks_for_it_and_once(bo
     assert withholding.admissible(slot, {"r2"}, EARLY, EARLY) == ()
     for _ in range(2):
         assert withholding.admissible(slot, {"r2"}, SOON, SOON) == ()
-    assert told(book) == ["push.withheld", "push.alarm"]
+    assert events_of(book) == ["push.withheld", "push.alarm"]
 
 
 def test_a_slot_that_is_to_be_refused_is_cancelled_before_it_begins_and_not_hours_before(book: Ledger) -> None:
@@ -81,9 +81,9 @@ def test_a_slot_that_is_to_be_refused_is_cancelled_before_it_begins_and_not_hour
     assert entry.state is State.COMMITTED
     for _ in range(2):
         assert withholding.admissible(slot, {"r2"}, EARLY, SOON) == ()
-    gone = book.get(entry.handle)
-    assert gone is not None
-    assert gone.state is State.CANCELLED
+    cancelled = book.get(entry.handle)
+    assert cancelled is not None
+    assert cancelled.state is State.CANCELLED
     last = book.events(limit=100)[-1]
     assert (last.kind, last.details["reason"]) == ("reservation.cancelled", "r2 could not be made ready for its slot")
 
@@ -92,7 +92,7 @@ def test_what_all_devices_carried_stays_when_one_of_them_fails(book: Ledger) -> 
     slot, withholding = coming(book, IfUnready.REFUSE), Withholding(book)
     withholding.active_everywhere = {slot[0].entry.handle}
     assert handles(withholding.admissible(slot, {"r2"}, SOON, SOON)) == ["slot"]
-    assert told(book) == []
+    assert events_of(book) == []
 
 
 def test_who_takes_the_lead_in_a_slot_leaves_it_where_it_is(book: Ledger) -> None:

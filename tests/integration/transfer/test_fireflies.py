@@ -88,21 +88,21 @@ class Collector:
 @pytest.fixture
 def other_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collector]:
     """What hears at the other end's port."""
-    with Collector() as made:
-        monkeypatch.setattr(fireflies, "PORT", made.port)
-        yield made
+    with Collector() as listening:
+        monkeypatch.setattr(fireflies, "PORT", listening.port)
+        yield listening
 
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    with Collector() as made:
-        yield made
+    with Collector() as listening:
+        yield listening
 
 
 def announced(ends: Ends, collector: Collector | None = None) -> Job:
     job = ends.job(BOTH)
-    told = [] if collector is None else [("127.0.0.1", collector.port)]
-    job.fireflies = Fireflies(TAG, "slotcar-transfer 1", told)
+    addresses = [] if collector is None else [("127.0.0.1", collector.port)]
+    job.fireflies = Fireflies(TAG, "slotcar-transfer 1", addresses)
     return job
 
 

@@ -31,9 +31,9 @@ def kills(world: World, rounds: int, seed: int) -> None:
     fill(data, SIZES, seed)
     source = content(data)
     killed = 0
-    with world.serve("there") as there:
+    with world.serve("there") as receiver:
         for _ in range(rounds):
-            killed += one_kill(world, there, data, chance)
+            killed += one_kill(world, receiver, data, chance)
             whole_or_absent(world, source)
         done = world.run(str(data), "there:run").done
     assert content(world.root("there")) == {f"run/{path}": body for path, body in source.items()}
@@ -41,16 +41,16 @@ def kills(world: World, rounds: int, seed: int) -> None:
     assert killed > 0, "no kill fell into a transfer"
 
 
-def one_kill(world: World, there: Serving, data: Path, chance: random.Random) -> bool:
+def one_kill(world: World, receiver: Serving, data: Path, chance: random.Random) -> bool:
     """Whether the transfer was under way when it was killed."""
     with world.start(str(data), "there:run") as command:
         try:
-            return _killed(world, there, command, chance)
+            return _killed(world, receiver, command, chance)
         finally:
             command.kill()
 
 
-def _killed(world: World, there: Serving, command: subprocess.Popen[str], chance: random.Random) -> bool:
+def _killed(world: World, receiver: Serving, command: subprocess.Popen[str], chance: random.Random) -> bool:
     at_bytes = chance.randrange(sum(SIZES.values()))
     until = time.monotonic() + PATIENCE_S
     while command.poll() is None and time.monotonic() < until and arrived(world) < at_bytes:
@@ -60,8 +60,8 @@ def _killed(world: World, there: Serving, command: subprocess.Popen[str], chance
         command.kill()
         command.communicate()
         return under_way
-    there.kill()
-    there.start()
+    receiver.kill()
+    receiver.start()
     out, err = command.communicate(timeout=PATIENCE_S)
     assert command.returncode == 0, err  # it went on by itself
     last = json.loads(out.splitlines()[-1])

@@ -68,9 +68,9 @@ class Ends:
 
 @pytest.fixture
 def ends(world: World) -> Iterator[Ends]:
-    made = Ends(world)
-    yield made
-    made.close()
+    pair = Ends(world)
+    yield pair
+    pair.close()
 
 
 @pytest.fixture

@@ -124,11 +124,11 @@ def test_one_zone_a_session(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "own"),
+    ("address", "own"),
     [
         ("/usage?by=sls", "/usage?by=sls"), ("//example.com", "/"), ("/\\example.com", "/"), ("https://example.com", "/"),
         ("", "/"), ("/a\nb", "/"), ("javascript:alert(1)", "/"),
     ],
 )  # fmt: skip
-def test_a_sign_in_leads_back_to_this_site_alone(said: str, own: str) -> None:
-    assert own_address(said) == own
+def test_a_sign_in_leads_back_to_this_site_alone(address: str, own: str) -> None:
+    assert own_address(address) == own

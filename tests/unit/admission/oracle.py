@@ -24,12 +24,12 @@ class Oracle:
     capacities: Mapping[str, int]
     held: list[Held] = field(default_factory=list)
 
-    def add(self, asked: Mapping[str, int], spans: Iterable[Span]) -> None:
-        self.held += [(name, start, end, rate) for start, end in spans for name, rate in asked.items()]
+    def add(self, amounts: Mapping[str, int], spans: Iterable[Span]) -> None:
+        self.held += [(name, start, end, rate) for start, end in spans for name, rate in amounts.items()]
 
-    def remove(self, asked: Mapping[str, int], spans: Iterable[Span]) -> None:
+    def remove(self, amounts: Mapping[str, int], spans: Iterable[Span]) -> None:
         for start, end in spans:
-            for name, rate in asked.items():
+            for name, rate in amounts.items():
                 self.held.remove((name, start, end, rate))
 
     def level(self, resource: str, moment: int) -> int:
@@ -49,18 +49,18 @@ class Oracle:
                 points.append((moment, level))
         return tuple(points)
 
-    def fits(self, asked: Mapping[str, int], spans: Sequence[Span]) -> bool:
+    def fits(self, amounts: Mapping[str, int], spans: Sequence[Span]) -> bool:
         return all(
             self.peak(name, span) + rate <= self.capacities.get(name, 0)
-            for name, rate in asked.items()
+            for name, rate in amounts.items()
             for span in spans
         )
 
-    def nearest_shift(self, asked: Mapping[str, int], spans: Sequence[Span], most: int) -> int | None:
+    def nearest_shift(self, amounts: Mapping[str, int], spans: Sequence[Span], most: int) -> int | None:
         """The least shift that fits puts some window's start where some reservation ends, or is none at all."""
         shifts = {end - start for _, _, end, _ in self.held for start, _ in spans}
         for shift in sorted({0} | {shift for shift in shifts if 0 < shift <= most}):
-            if self.fits(asked, [(start + shift, end + shift) for start, end in spans]):
+            if self.fits(amounts, [(start + shift, end + shift) for start, end in spans]):
                 return shift
         return None
 

@@ -15,10 +15,10 @@ class Simplex:
     """`LinearSolver`, and how often it was asked."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.calls = 0
 
     def solve(self, program: LinearProgram) -> Sequence[float] | None:
-        self.asked += 1
+        self.calls += 1
         size = len(program.cost)
         rows = [(row, bound) for row, bound in program.rows] + [
             ({column: 1.0}, bound) for column, bound in enumerate(program.upper)

@@ -117,8 +117,8 @@ def test_an_sls_leaves_nothing_outside_its_validity() -> None:
         name=SLS.place, upstream="a", downstream="b", service=Service.IP_PREMIUM, rate_bps=32, burst_bytes=8_000,
         ingress=InterfaceId(device="r1", name="eth1"), validity=window(2, 6),
     )  # fmt: skip
-    asked = transfer(16, 0, 10, SLS, shape=Shape.EARLIEST)
-    assert plan_transfer(book(), asked, horizon=HORIZON, sls={SLS.place: agreement}) == steps((2, 6, 4))
+    request = transfer(16, 0, 10, SLS, shape=Shape.EARLIEST)
+    assert plan_transfer(book(), request, horizon=HORIZON, sls={SLS.place: agreement}) == steps((2, 6, 4))
 
 
 def test_what_a_need_cannot_be() -> None:
@@ -128,59 +128,59 @@ def test_what_a_need_cannot_be() -> None:
         transfer(1, at_least_bps=2, at_most_bps=1)
 
 
-def report(asked: Transfer, tables: SlotTables, profile: Profile, remaining: int, minute: int) -> Progress:
+def report(request: Transfer, tables: SlotTables, profile: Profile, remaining: int, minute: int) -> Progress:
     """With the present profile in the tables, and without it for the new one."""
-    demands, windows = profile_demands(asked.crossings, profile)
+    demands, windows = profile_demands(request.crossings, profile)
     tables.remove(demands, windows)
-    free = free_in(tables, asked.crossings, window(minute, 10))
-    answer = progress(asked, profile, remaining * UNIT_BYTES, at(minute), free)
+    free = free_in(tables, request.crossings, window(minute, 10))
+    answer = progress(request, profile, remaining * UNIT_BYTES, at(minute), free)
     tables.add(demands, windows)
     return answer
 
 
-def planned(asked: Transfer, *taken: tuple[int, int, int]) -> tuple[SlotTables, Profile]:
+def planned(request: Transfer, *taken: tuple[int, int, int]) -> tuple[SlotTables, Profile]:
     tables = book(*taken)
-    profile = plan_transfer(tables, asked, horizon=HORIZON)
+    profile = plan_transfer(tables, request, horizon=HORIZON)
     assert not isinstance(profile, TransferRefused)
-    tables.add(*profile_demands(asked.crossings, profile))
+    tables.add(*profile_demands(request.crossings, profile))
     return tables, profile
 
 
 def test_what_is_done_early_is_given_back() -> None:
-    asked = transfer(50)
-    tables, profile = planned(asked)
-    answer = report(asked, tables, profile, 10, 5)
+    request = transfer(50)
+    tables, profile = planned(request)
+    answer = report(request, tables, profile, 10, 5)
     assert answer.needed_bps == 2 * UNIT_BPS
     assert answer == Progress(2 * UNIT_BPS, steps((5, 10, 2)), (), steps((5, 10, 3)))
 
 
 def test_what_falls_behind_asks_for_more_and_says_what_it_cannot_have() -> None:
-    asked = transfer(50)
-    tables, profile = planned(asked, (5, 10, 3))
-    assert report(asked, tables, profile, 35, 5).raised == steps((5, 10, 2))
-    behind = report(asked, tables, profile, 40, 5)
+    request = transfer(50)
+    tables, profile = planned(request, (5, 10, 3))
+    assert report(request, tables, profile, 35, 5).raised == steps((5, 10, 2))
+    behind = report(request, tables, profile, 40, 5)
     assert (behind.profile, behind.missing_bytes) == (steps((5, 10, 7)), 5 * UNIT_BYTES)
 
 
 def test_a_late_promise_is_put_off_until_it_begins_and_then_follows_what_remains() -> None:
-    asked = transfer(36, shape=Shape.LATEST)
-    tables, profile = planned(asked)
+    request = transfer(36, shape=Shape.LATEST)
+    tables, profile = planned(request)
     assert profile == steps((6, 10, 9))
-    assert report(asked, tables, profile, 36, 3).profile == profile, "nothing was moved, and it still suffices"
-    assert report(asked, tables, profile, 18, 3).profile == steps((8, 10, 9))
-    assert report(asked, tables, profile, 18, 7).profile == steps((7, 10, 6))
+    assert report(request, tables, profile, 36, 3).profile == profile, "nothing was moved, and it still suffices"
+    assert report(request, tables, profile, 18, 3).profile == steps((8, 10, 9))
+    assert report(request, tables, profile, 18, 7).profile == steps((7, 10, 6))
 
 
 def test_a_profile_that_is_right_stays_and_a_transfer_that_is_done_has_none() -> None:
-    asked = transfer(50)
-    tables, profile = planned(asked)
-    assert report(asked, tables, profile, 25, 5).profile == steps((5, 10, 5))
-    assert report(asked, tables, profile, 0, 5) == Progress(0, (), (), steps((5, 10, 5)))
+    request = transfer(50)
+    tables, profile = planned(request)
+    assert report(request, tables, profile, 25, 5).profile == steps((5, 10, 5))
+    assert report(request, tables, profile, 0, 5) == Progress(0, (), (), steps((5, 10, 5)))
     assert clipped(profile, to_us(at(5)), to_us(at(10))) == steps((5, 10, 5))
-    assert microbits(profile) == asked.microbits
+    assert microbits(profile) == request.microbits
 
 
 def test_no_report_after_the_deadline() -> None:
-    asked = transfer(50)
+    request = transfer(50)
     with pytest.raises(ValueError, match="remain"):
-        progress(asked, (), 1, at(10), ())
+        progress(request, (), 1, at(10), ())

@@ -200,11 +200,11 @@ def test_the_nearest_window_may_lie_between_two_reservations() -> None:
 def test_a_nearest_window_ends_by_the_horizon_or_there_is_none() -> None:
     book = tables()
     admit(book, 100, window(0, 60))
-    asked = [Demand.constant(LINK, 1)]
-    refused = decide(book, asked, [window(0, 60)], horizon=at(120))
+    demands = [Demand.constant(LINK, 1)]
+    refused = decide(book, demands, [window(0, 60)], horizon=at(120))
     assert isinstance(refused, Refused)
     assert refused.nearest_window == window(60, 120)
-    refused = decide(book, asked, [window(0, 60)], horizon=at(119))
+    refused = decide(book, demands, [window(0, 60)], horizon=at(119))
     assert isinstance(refused, Refused)
     assert refused.nearest_window is None
     assert "no later window before 2027-03-01T13:59:00Z fits the whole request" in refused.sentence()
@@ -262,13 +262,13 @@ def agreement(validity: Window | None) -> Sls:
     )
 
 
-@pytest.mark.parametrize("asked", [(0, 20), (90, 101), (200, 210)], ids=["before", "over its end", "after"])
-def test_an_sls_that_does_not_hold_over_the_window_refuses_in_words(asked: tuple[int, int]) -> None:
+@pytest.mark.parametrize("slot", [(0, 20), (90, 101), (200, 210)], ids=["before", "over its end", "after"])
+def test_an_sls_that_does_not_hold_over_the_window_refuses_in_words(slot: tuple[int, int]) -> None:
     agreements = {"alpha-transit": agreement(window(10, 100))}
-    refused = decide(tables(), [Demand.constant(SLS, 1)], [window(*asked)], sls=agreements)
+    refused = decide(tables(), [Demand.constant(SLS, 1)], [window(*slot)], sls=agreements)
     assert isinstance(refused, Refused)
     assert refused.reason == (
-        f"SLS alpha-transit is not valid over {window(*asked)}: it holds 2027-03-01T12:10:00Z .. 2027-03-01T13:40:00Z"
+        f"SLS alpha-transit is not valid over {window(*slot)}: it holds 2027-03-01T12:10:00Z .. 2027-03-01T13:40:00Z"
     )
     assert refused.highest_rate_bps == 0
     assert refused.shortfalls == ()
@@ -305,13 +305,13 @@ def test_an_sls_without_validity_and_one_that_covers_the_window_admit() -> None:
 def test_enquire_gives_the_highest_rate_and_what_limits_it() -> None:
     book = tables()
     admit(book, 70, window(10, 20))
-    asked = [Demand.constant(LINK, 0), Demand.constant(SLS, 0)]
-    assert (enquire(book, asked, [window(0, 60)]).rate_bps, enquire(book, asked, [window(0, 60)]).limited_by) == (
+    demands = [Demand.constant(LINK, 0), Demand.constant(SLS, 0)]
+    assert (enquire(book, demands, [window(0, 60)]).rate_bps, enquire(book, demands, [window(0, 60)]).limited_by) == (
         30,
         LINK,
     )
-    assert enquire(book, asked, [window(20, 60)]).rate_bps == 60
-    assert enquire(book, asked, [window(20, 60)]).limited_by == SLS
+    assert enquire(book, demands, [window(20, 60)]).rate_bps == 60
+    assert enquire(book, demands, [window(20, 60)]).limited_by == SLS
 
 
 def test_enquire_takes_headers_off() -> None:

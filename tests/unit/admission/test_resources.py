@@ -54,8 +54,8 @@ def one_router(**changes: object) -> Network:
     return network.model_copy(update={"devices": {"r1": device.model_copy(update={"interfaces": ports})}})
 
 
-def rates(asked: Reservation, *paths: Path, network: Network | None = None) -> dict[str, int]:
-    return {str(demand.resource): demand.peak for demand in demands(asked, paths, network or line_network())}
+def rates(request: Reservation, *paths: Path, network: Network | None = None) -> dict[str, int]:
+    return {str(demand.resource): demand.peak for demand in demands(request, paths, network or line_network())}
 
 
 def test_headers_are_counted_on_links_and_slss() -> None:
@@ -74,21 +74,21 @@ def test_headers_are_counted_on_links_and_slss() -> None:
 
 def test_d73_counts_60_bytes_a_frame() -> None:
     network = one_router(overhead_bytes=32)
-    asked = rates(reservation(), path("r1", sls=()), network=network)
-    assert set(asked.values()) == {1_472_000 + 60_000}
+    amounts = rates(reservation(), path("r1", sls=()), network=network)
+    assert set(amounts.values()) == {1_472_000 + 60_000}
 
 
 def test_both_directions_ask_apart() -> None:
     back = path("r3", "r2", "r1", back=True, sls=("omega-transit-ip-premium", "transit-alpha-ip-premium"))
-    asked = rates(reservation(direction=Direction.BOTH), path("r1", "r2", "r3"), back)
-    assert asked["if:r1:eth2:out:ip-premium"] == asked["if:r1:eth2:in:ip-premium"] == 1_538_000
-    assert len(asked) == 16
+    amounts = rates(reservation(direction=Direction.BOTH), path("r1", "r2", "r3"), back)
+    assert amounts["if:r1:eth2:out:ip-premium"] == amounts["if:r1:eth2:in:ip-premium"] == 1_538_000
+    assert len(amounts) == 16
 
 
 def test_a_resource_crossed_twice_is_asked_for_twice_over_in_one_demand() -> None:
-    asked = rates(reservation(), path("r1", "r2", "r1", sls=()))
-    assert asked["if:r1:eth2:out:ip-premium"] == 2 * 1_538_000
-    assert asked["if:r2:eth2:out:ip-premium"] == 1_538_000
+    amounts = rates(reservation(), path("r1", "r2", "r1", sls=()))
+    assert amounts["if:r1:eth2:out:ip-premium"] == 2 * 1_538_000
+    assert amounts["if:r2:eth2:out:ip-premium"] == 1_538_000
 
 
 def test_an_over_provisioned_domain_is_crossed_without_reservation() -> None:
@@ -96,13 +96,13 @@ def test_an_over_provisioned_domain_is_crossed_without_reservation() -> None:
     network = line_network()
     domains = network.domains | {"transit": Domain(name="transit", over_provisioned=True)}
     network = network.model_copy(update={"domains": domains})
-    asked = rates(reservation(), path("r1", "r2", "r3", sls=()), network=network)
-    assert sorted({name.split(":")[1] for name in asked}) == ["r1", "r3"]
+    amounts = rates(reservation(), path("r1", "r2", "r3", sls=()), network=network)
+    assert sorted({name.split(":")[1] for name in amounts}) == ["r1", "r3"]
 
 
 def test_a_device_that_the_path_marks_unreserved_is_crossed_without_reservation() -> None:
-    asked = rates(reservation(), path("r1", "r2", "r3", sls=(), unreserved_devices=frozenset({"r3"})))
-    assert sorted({name.split(":")[1] for name in asked}) == ["r1", "r2"]
+    amounts = rates(reservation(), path("r1", "r2", "r3", sls=(), unreserved_devices=frozenset({"r3"})))
+    assert sorted({name.split(":")[1] for name in amounts}) == ["r1", "r2"]
 
 
 @pytest.mark.parametrize("service", [Service.BEST_EFFORT, Service.QBSS])

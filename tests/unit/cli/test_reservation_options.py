@@ -24,13 +24,13 @@ def test_every_key_that_is_one_text_or_a_list_of_texts_is_an_option() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "fields"),
     [
         (["--name", "a", "--via", "r1", "--via", "r2"], {"name": "a", "via": ["r1", "r2"], "start": "now"}),
         (["-n", "a", "--if-unready", "alarm", "--twice"], {"name": "a", "if_unready": "alarm", "start": "now"}),
     ],
 )
-def test_what_was_said_reaches_the_command(arguments: list[str], said: dict[str, object]) -> None:
+def test_what_was_said_reaches_the_command(arguments: list[str], fields: dict[str, object]) -> None:
     heard: list[dict[str, object]] = []
     small = typer.Typer()
     without = set(FIELDS) - {"name", "via", "if_unready", "start"}
@@ -43,7 +43,7 @@ def test_what_was_said_reaches_the_command(arguments: list[str], said: dict[str,
 
     answer = CliRunner().invoke(small, arguments)
     assert answer.exit_code == 0, answer.output
-    assert heard == [said] * (1 + ("--twice" in arguments))
+    assert heard == [fields] * (1 + ("--twice" in arguments))
 
 
 def test_a_key_that_the_model_requires_is_required() -> None:

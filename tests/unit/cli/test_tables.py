@@ -41,8 +41,8 @@ def test_no_word_is_broken_and_no_line_is_wider_than_it_must(
     rows: list[tuple[str, str, str, str]], width: int
 ) -> None:
     lines = table_lines(COLUMNS, rows, width)
-    said = {word for row in (*rows, [column.title for column in COLUMNS]) for cell in row for word in cell.split()}
-    assert {word for line in lines for word in line.split()} <= said
+    words = {word for row in (*rows, [column.title for column in COLUMNS]) for cell in row for word in cell.split()}
+    assert {word for line in lines for word in line.split()} <= words
     assert {row[0] for row in rows} <= {word for line in lines for word in line.split()}
     least = (
         max(4, *(len(row[0]) for row in rows)) + 2 + max(16, *(len(word) for row in rows for word in row[3].split()))

@@ -38,13 +38,13 @@ def test_the_environment_comes_before_the_context_in_use(
     contexts: Contexts, environment: dict[str, str], tmp_path: Path
 ) -> None:
     contexts.add("lab", "http://127.0.0.1:8470", "slotcar_lab")
-    said = environment | {"SLOTCAR_API": "http://127.0.0.1:1"}
-    assert chosen_place(said) == Place("http://127.0.0.1:1", None)
-    assert chosen_place(said | {"SLOTCAR_TOKEN": "slotcar_one"}) == Place("http://127.0.0.1:1", "slotcar_one")
+    both = environment | {"SLOTCAR_API": "http://127.0.0.1:1"}
+    assert chosen_place(both) == Place("http://127.0.0.1:1", None)
+    assert chosen_place(both | {"SLOTCAR_TOKEN": "slotcar_one"}) == Place("http://127.0.0.1:1", "slotcar_one")
     (tmp_path / "token").write_text("slotcar_two\n")
-    named = said | {"SLOTCAR_API_TOKEN_FILE": str(tmp_path / "token")}
+    named = both | {"SLOTCAR_API_TOKEN_FILE": str(tmp_path / "token")}
     assert chosen_place(named) == Place("http://127.0.0.1:1", "slotcar_two")
-    assert chosen_place(said, "lab") == contexts.place("lab")
+    assert chosen_place(both, "lab") == contexts.place("lab")
 
 
 def test_nobody_else_can_read_what_is_kept(contexts: Contexts, tmp_path: Path) -> None:

@@ -47,9 +47,9 @@ def test_the_image_is_built_from_all_that_a_wheel_is_built_from() -> None:
 
 def test_it_runs_as_the_user_that_compose_names_and_not_as_root() -> None:
     (user,) = after("USER")[-1]
-    made = re.search(rf"groupadd --gid (\d+) {user}\b.*useradd --uid (\d+) --gid {user} .* {user}\b", TEXT)
-    assert made is not None
-    group, number = made.groups()
+    ids = re.search(rf"groupadd --gid (\d+) {user}\b.*useradd --uid (\d+) --gid {user} .* {user}\b", TEXT)
+    assert ids is not None
+    group, number = ids.groups()
     assert int(number) > 0
     controller = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]["controller-a"]
     assert controller["user"] == f"{number}:{group}"

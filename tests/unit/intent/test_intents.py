@@ -23,13 +23,13 @@ NETWORK = line_network()
 LINK_BPS = 100_000_000
 
 
-def active(*asked: dict[str, Any], network: Network = NETWORK) -> list[Active]:
-    wanted = [reservation(f"n{number}", **{"rate_bps": 1_000_000, **keys}) for number, keys in enumerate(asked, 1)]
+def active(*changes: dict[str, Any], network: Network = NETWORK) -> list[Active]:
+    wanted = [reservation(f"n{number}", **{"rate_bps": 1_000_000, **keys}) for number, keys in enumerate(changes, 1)]
     return [Active(entry, 0) for entry in entries_of(wanted, network, T0)]
 
 
-def intents(*asked: dict[str, Any]) -> dict[str, QosIntent]:
-    return intents_at(active(*asked), NETWORK, T0)
+def intents(*changes: dict[str, Any]) -> dict[str, QosIntent]:
+    return intents_at(active(*changes), NETWORK, T0)
 
 
 asks = st.lists(
@@ -46,16 +46,16 @@ asks = st.lists(
 
 
 @given(asks, st.randoms())
-def test_the_order_of_the_active_does_not_matter(asked: list[dict[str, Any]], random: Any) -> None:
-    some = active(*asked)
+def test_the_order_of_the_active_does_not_matter(changes: list[dict[str, Any]], random: Any) -> None:
+    some = active(*changes)
     shuffled = list(some)
     random.shuffle(shuffled)
     assert intents_at(some, NETWORK, T0) == intents_at(shuffled, NETWORK, T0)
 
 
 @given(asks)
-def test_guarantees_fit_the_link_and_its_shares(asked: list[dict[str, Any]]) -> None:
-    for intent in intents_at(active(*asked), NETWORK, T0).values():
+def test_guarantees_fit_the_link_and_its_shares(changes: list[dict[str, Any]]) -> None:
+    for intent in intents_at(active(*changes), NETWORK, T0).values():
         for egress in intent.egress:
             rates = {queue.service: queue.rate_bps for queue in egress.queues}
             assert sum(rates.values()) == LINK_BPS
@@ -68,8 +68,8 @@ def test_guarantees_fit_the_link_and_its_shares(asked: list[dict[str, Any]]) -> 
 
 
 @given(asks)
-def test_no_two_flows_of_an_interface_match_the_same_packets(asked: list[dict[str, Any]]) -> None:
-    for intent in intents_at(active(*asked), NETWORK, T0).values():
+def test_no_two_flows_of_an_interface_match_the_same_packets(changes: list[dict[str, Any]]) -> None:
+    for intent in intents_at(active(*changes), NETWORK, T0).values():
         matches = [(flow.interface, flow.match) for flow in intent.flows]
         assert len(set(matches)) == len(matches)
 
@@ -104,7 +104,7 @@ def test_an_assured_rate_has_a_peak_of_twice_its_commitment() -> None:
 
 def test_reservations_that_cannot_be_told_apart_share_a_policer() -> None:
     (both,), (first,), (second,) = (
-        intents(*asked)["r1"].flows for asked in ([{}, {"rate_bps": 2_000_000}], [{}], [{"rate_bps": 2_000_000}])
+        intents(*changes)["r1"].flows for changes in ([{}, {"rate_bps": 2_000_000}], [{}], [{"rate_bps": 2_000_000}])
     )
     assert both.cir_bps == first.cir_bps + second.cir_bps
     assert both.number == first.number

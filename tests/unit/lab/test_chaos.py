@@ -36,7 +36,7 @@ ROUTERS = ("left", "right")
 SLOT = Slot("r0-0", 6000, 100.0, 200.0)
 
 
-def seen(at_s: float, *carriers: str) -> list[Sample]:
+def samples_at(at_s: float, *carriers: str) -> list[Sample]:
     """Both routers were asked at that second; these carried the slot."""
     return [Sample(at_s, name, frozenset({6000} if name in carriers else ())) for name in ROUTERS]
 
@@ -136,44 +136,44 @@ def test_without_time_the_history_stays_as_it_is() -> None:
 
 
 def test_a_slot_in_its_window_on_both_routers_is_in_order() -> None:
-    samples = [*seen(99), *seen(101, *ROUTERS), *seen(199, *ROUTERS), *seen(201)]
+    samples = [*samples_at(99), *samples_at(101, *ROUTERS), *samples_at(199, *ROUTERS), *samples_at(201)]
     assert judge(samples, [SLOT], ROUTERS) == []
 
 
 def test_a_slot_outside_of_its_window_is_told_with_how_far() -> None:
     late = 200.0 + OUTSIDE_S + 1
-    (problem, *_) = judge([*seen(150, *ROUTERS), *seen(late, "left")], [SLOT], ROUTERS)
+    (problem, *_) = judge([*samples_at(150, *ROUTERS), *samples_at(late, "left")], [SLOT], ROUTERS)
     assert problem == f"r0-0 is on left {OUTSIDE_S + 1:.1f} s outside of its window"
-    assert "outside" in judge(seen(100.0 - OUTSIDE_S - 1, *ROUTERS), [SLOT], ROUTERS)[0]
+    assert "outside" in judge(samples_at(100.0 - OUTSIDE_S - 1, *ROUTERS), [SLOT], ROUTERS)[0]
 
 
 def test_a_slot_on_one_router_only_is_told_when_it_lasts() -> None:
     long = Slot("r0-0", 6000, 100.0, 500.0)
-    assert judge([*seen(101, "left"), *seen(102, *ROUTERS)], [long], ROUTERS) == []
-    (problem,) = judge([*seen(101, "left"), *seen(102 + PARTIAL_S, "left")], [long], ROUTERS)
+    assert judge([*samples_at(101, "left"), *samples_at(102, *ROUTERS)], [long], ROUTERS) == []
+    (problem,) = judge([*samples_at(101, "left"), *samples_at(102 + PARTIAL_S, "left")], [long], ROUTERS)
     assert "on some of its routers only" in problem
 
 
 def test_a_cancelled_slot_has_a_while_to_go() -> None:
-    gone = Slot("r0-0", 6000, 100.0, 500.0, cancelled_s=150.0)
-    assert judge(seen(151, *ROUTERS), [gone], ROUTERS) == []
-    assert judge(seen(150 + CANCEL_S + OUTSIDE_S + 1, *ROUTERS), [gone], ROUTERS)
+    cancelled = Slot("r0-0", 6000, 100.0, 500.0, cancelled_s=150.0)
+    assert judge(samples_at(151, *ROUTERS), [cancelled], ROUTERS) == []
+    assert judge(samples_at(150 + CANCEL_S + OUTSIDE_S + 1, *ROUTERS), [cancelled], ROUTERS)
 
 
 @pytest.mark.parametrize(("pace", "while_s"), [(0.5, CANCEL_S), (1.0, CANCEL_S), (2.5, 2.5 * CANCEL_S)])
 def test_that_while_is_stretched_as_the_faults_in_it_are(pace: float, while_s: float) -> None:
-    gone = Slot("r0-0", 6000, 100.0, 500.0, cancelled_s=150.0, pace=pace)
-    assert judge(seen(150 + while_s, *ROUTERS), [gone], ROUTERS) == []
-    assert judge(seen(150 + while_s + OUTSIDE_S + 1, *ROUTERS), [gone], ROUTERS)
+    cancelled = Slot("r0-0", 6000, 100.0, 500.0, cancelled_s=150.0, pace=pace)
+    assert judge(samples_at(150 + while_s, *ROUTERS), [cancelled], ROUTERS) == []
+    assert judge(samples_at(150 + while_s + OUTSIDE_S + 1, *ROUTERS), [cancelled], ROUTERS)
 
 
 def test_what_the_ledger_does_not_know_is_told() -> None:
-    assert judge(seen(150, "left"), [], ROUTERS) == ["left carries port 6000, of which the ledger knows nothing"]
+    assert judge(samples_at(150, "left"), [], ROUTERS) == ["left carries port 6000, of which the ledger knows nothing"]
 
 
 def test_a_slot_was_active_when_all_of_its_routers_were_seen_with_it() -> None:
-    assert was_active(SLOT, [*seen(101, "left"), *seen(102, "right")], ROUTERS)
-    assert not was_active(SLOT, seen(101, "left"), ROUTERS)
+    assert was_active(SLOT, [*samples_at(101, "left"), *samples_at(102, "right")], ROUTERS)
+    assert not was_active(SLOT, samples_at(101, "left"), ROUTERS)
     assert not was_active(SLOT, [], ROUTERS)
 
 
@@ -236,7 +236,7 @@ def test_what_a_controller_with_a_wrong_clock_wrote_is_taken_for_when_it_happene
     ids=["in-a-push", "by-another-clock", "after-it", "another-router"],
 )
 def test_a_change_of_which_the_audit_log_knows_nothing_is_told(changed_s: float, router: str, count: int) -> None:
-    samples = [*seen(changed_s - 1), *seen(changed_s, router)]
+    samples = [*samples_at(changed_s - 1), *samples_at(changed_s, router)]
     spans = accounted([STARTED, event("push.verified", 104, revision="one")])
     problems = unaccounted(samples, spans)
     assert len(problems) == count

@@ -50,10 +50,10 @@ def test_netem_can_hold_what_is_in_flight_besides_the_queue() -> None:
 def test_no_interface_carries_several_packets_as_one() -> None:
     for name in plan.namespaces(garnet()):
         script = plan.script(garnet(), name)
-        made = [line for line in script.splitlines() if line.startswith("ethtool")]
-        assert made
+        set_options = [line for line in script.splitlines() if line.startswith("ethtool")]
+        assert set_options
         for kind in ("tso", "gso", "gro", "tx-udp-segmentation"):
-            assert all(f" {kind} off" in line for line in made)
+            assert all(f" {kind} off" in line for line in set_options)
 
 
 def test_a_lan_of_three_is_a_bridge_without_netem() -> None:

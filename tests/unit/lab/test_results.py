@@ -55,9 +55,9 @@ def test_what_a_benchmark_writes_is_kept_beside_what_was_kept_before(tmp_path: P
     out.mkdir()
     into.mkdir()
     shutil.copytree(KEPT / EXPERIMENTS, into / EXPERIMENTS)
-    made = document("render", [Figure("devices | a second", 12.5, "1/s", "a peer", 5.0)], quick=True)
-    valid(made, "benchmark.schema.json")
-    (out / "render.json").write_text(json.dumps(made))
+    result = document("render", [Figure("devices | a second", 12.5, "1/s", "a peer", 5.0)], quick=True)
+    valid(result, "benchmark.schema.json")
+    (out / "render.json").write_text(json.dumps(result))
     assert keep(tmp_path / "no-report", out, into) == [into / BENCHMARKS / "render.json", into / PAGE]
     text = (into / PAGE).read_text()
     assert "| devices \\| a second | 12.5 1/s | a peer | 5 | 2.5 |" in text

@@ -19,11 +19,11 @@ def router(name: str) -> Node:
 
 
 def link(number: int, *ends: tuple[str, str], metric: int = 10, **details: int) -> Link:
-    made = tuple(
+    link_ends = tuple(
         End(node=node, interface=interface, address=IPv4Interface(f"10.0.{number}.{host}/24"), metric=metric)
         for host, (node, interface) in enumerate(ends, start=1)
     )
-    return Link(ends=made, **details)
+    return Link(ends=link_ends, **details)
 
 
 def via(topology: Topology, node: str) -> dict[str, str]:

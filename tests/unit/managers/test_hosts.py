@@ -28,16 +28,16 @@ def test_a_percentage_is_of_what_may_be_reserved_and_rounded_up() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "document",
     [
         {"cores": 0}, {"cores": -1}, {"cores": True}, {"cores": "many"}, {"cores": 5000}, {"percent": "101 %"},
         {"percent": 50}, {"cores": 1, "percent": "1 %"}, {}, {"cores": 1, "bind": {}}, {"cores": 1, "core": 2},
         {"cores": 1, "bind": {"unit": "a.service", "user": "b"}}, {"cores": 1, "bind": {"user": "a; reboot"}},
     ],
 )  # fmt: skip
-def test_what_is_no_request_of_cores_is_refused(said: dict[str, Any]) -> None:
+def test_what_is_no_request_of_cores_is_refused(document: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        CpuRequest.model_validate({"host": "h"} | said)
+        CpuRequest.model_validate({"host": "h"} | document)
 
 
 @pytest.mark.parametrize(
@@ -76,14 +76,14 @@ def test_storage_is_in_bytes_a_second(text: Any) -> None:
 def test_storage_has_a_part_for_each_way() -> None:
     capacities = STORAGE.capacities(Place("h", DISKS))
     assert capacities == {"vdb:read": 400_000_000, "vdb:write": 250_000_000}
-    asked = StorageRequest.model_validate({"host": "h", "device": "vdb", "read": "100 MB/s"})
-    assert STORAGE.amounts(asked, capacities) == {"vdb:read": 100_000_000}
+    request = StorageRequest.model_validate({"host": "h", "device": "vdb", "read": "100 MB/s"})
+    assert STORAGE.amounts(request, capacities) == {"vdb:read": 100_000_000}
 
 
 def test_a_disk_that_is_not_there_is_named_with_those_that_are() -> None:
-    asked = StorageRequest.model_validate({"host": "h", "device": "vdc", "write": "1 MB/s"})
+    request = StorageRequest.model_validate({"host": "h", "device": "vdc", "write": "1 MB/s"})
     with pytest.raises(ManagerError, match="h has no write bandwidth of vdc to reserve: its slotcar_disks names vdb"):
-        STORAGE.amounts(asked, STORAGE.capacities(Place("h", DISKS)))
+        STORAGE.amounts(request, STORAGE.capacities(Place("h", DISKS)))
 
 
 @pytest.mark.parametrize(

@@ -23,5 +23,5 @@ def test_the_hint_is_of_the_value(position: dict[str, Any], key: str, hint: str)
     data = {"slotcar_platform": "linux-tc", "slotcar_position": position}
     with pytest.raises(ValidationError) as wrong:
         RouterVariables.model_validate(data)
-    problems = {path: (message, said) for path, message, _, said in explained(wrong.value, RouterVariables, data)}
+    problems = {path: (message, value) for path, message, _, value in explained(wrong.value, RouterVariables, data)}
     assert problems["slotcar_position", key] == ("is no key that is known here", hint)

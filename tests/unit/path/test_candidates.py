@@ -39,9 +39,9 @@ def with_hosts(network: Network, first: str, last: str) -> Network:
 NETWORK = with_hosts(network_of(4, DIAMOND), "n0", "n3")
 
 
-def ways(asked: Reservation, most: int = 9, network: Network = NETWORK) -> list[list[str]]:
-    first = find_paths(asked, network)
-    return [devices(paths[0]) for paths in candidate_paths(asked, network, first, most)]
+def ways(request: Reservation, most: int = 9, network: Network = NETWORK) -> list[list[str]]:
+    first = find_paths(request, network)
+    return [devices(paths[0]) for paths in candidate_paths(request, network, first, most)]
 
 
 def test_they_come_by_their_metrics_without_the_first() -> None:
@@ -60,10 +60,10 @@ def test_the_routers_of_via_are_crossed_in_their_order() -> None:
 
 
 def test_both_directions_cross_the_same_routers() -> None:
-    for there, back in candidate_paths(
+    for forward, back in candidate_paths(
         both := wanted(direction=Direction.BOTH), NETWORK, find_paths(both, NETWORK), 9
     ):
-        assert devices(back) == devices(there)[::-1]
+        assert devices(back) == devices(forward)[::-1]
 
 
 edges = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 9), st.integers(1, 9)), max_size=12)

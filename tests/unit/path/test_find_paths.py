@@ -55,13 +55,13 @@ def datagrid() -> Network:
 
 
 def test_both_directions_of_the_labs_premium_flow(lab: Network) -> None:
-    there, back = find_paths(wanted("anl-premium", "lbnl-premium", direction=Direction.BOTH), lab)
-    assert devices(there) == ["anl-edge", "anl-border", "esnet-hub", "lbnl-edge"]
-    assert there.edge == at("anl-edge:eth2")
-    assert there.hops[-1].egress == at("lbnl-edge:eth2")
-    assert there.sls == ("anl-esnet-ip-premium", "esnet-lbnl-ip-premium")
-    assert (there.source, there.source_address) == ("anl-premium", "10.10.11.2")
-    assert devices(back) == devices(there)[::-1]
+    forward, back = find_paths(wanted("anl-premium", "lbnl-premium", direction=Direction.BOTH), lab)
+    assert devices(forward) == ["anl-edge", "anl-border", "esnet-hub", "lbnl-edge"]
+    assert forward.edge == at("anl-edge:eth2")
+    assert forward.hops[-1].egress == at("lbnl-edge:eth2")
+    assert forward.sls == ("anl-esnet-ip-premium", "esnet-lbnl-ip-premium")
+    assert (forward.source, forward.source_address) == ("anl-premium", "10.10.11.2")
+    assert devices(back) == devices(forward)[::-1]
     assert back.sls == ("lbnl-esnet-ip-premium", "esnet-anl-ip-premium")
     assert (back.source, back.destination_address) == ("lbnl-premium", "10.10.11.2")
     assert back.edge == at("lbnl-edge:eth2")
@@ -139,10 +139,10 @@ def test_the_order_of_the_inventory_does_not_choose_among_equal_ways(datagrid: N
 
 def test_via_pins_the_way_and_is_turned_round_on_the_way_back(datagrid: Network) -> None:
     pinned = wanted("cern-se", "infn-se", via=("geant-fr", "geant-uk", "geant-nl"), direction=Direction.BOTH)
-    there, back = find_paths(pinned, datagrid)
+    forward, back = find_paths(pinned, datagrid)
     geant = ["geant-ch", "geant-fr", "geant-uk", "geant-nl", "geant-de", "geant-it"]
-    assert [name for name in devices(there) if name.startswith("geant")] == geant
-    assert devices(back) == devices(there)[::-1]
+    assert [name for name in devices(forward) if name.startswith("geant")] == geant
+    assert devices(back) == devices(forward)[::-1]
 
 
 def test_via_may_name_the_ends_own_routers() -> None:

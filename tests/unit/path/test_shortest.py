@@ -18,11 +18,11 @@ Links = list[tuple[int, int, int, int]]
 def network_of(size: int, links: Links) -> Network:
     """Routers `n0` … with a link for each (router, router, metric there, metric back); parallel links are allowed."""
     ports: dict[str, dict[str, Interface]] = {f"n{index}": {} for index in range(size)}
-    for number, (one, other, there, back) in enumerate(links):
+    for number, (one, other, forward_rate, back) in enumerate(links):
         if one % size == other % size:
             continue
         ends = (f"n{one % size}", f"n{other % size}")
-        for here, far, metric in ((ends[0], ends[1], there), (ends[1], ends[0], back)):
+        for here, far, metric in ((ends[0], ends[1], forward_rate), (ends[1], ends[0], back)):
             ports[here][f"e{number}"] = Interface(
                 id=InterfaceId(device=here, name=f"e{number}"),
                 role=InterfaceRole.CORE,
@@ -39,7 +39,7 @@ def network_of(size: int, links: Links) -> Network:
 
 
 def all_ways(
-    network: Network, here: str, goal: str, seen: tuple[str, ...]
+    network: Network, here: str, goal: str, visited: tuple[str, ...]
 ) -> Iterator[tuple[int, tuple[tuple[str, str], ...]]]:
     """Cost and names of every way without a loop: (router entered, interface left by) for each step."""
     if here == goal:
@@ -47,8 +47,8 @@ def all_ways(
         return
     for interface in network.devices[here].interfaces.values():
         other = interface.neighbour
-        if other is not None and other.device not in (here, *seen):
-            for cost, rest in all_ways(network, other.device, goal, (*seen, here)):
+        if other is not None and other.device not in (here, *visited):
+            for cost, rest in all_ways(network, other.device, goal, (*visited, here)):
                 yield cost + interface.metric, ((other.device, interface.id.name), *rest)
 
 

@@ -26,13 +26,13 @@ def narrow() -> Network:
     return narrow_datagrid()
 
 
-def assumed(network: Network, folder: Path, most_paths: int, *asked: dict[str, Any]) -> Assumed:
+def assumed(network: Network, folder: Path, most_paths: int, *documents: dict[str, Any]) -> Assumed:
     usual = {
         "owner": "eo", "source": "cern-ce", "destination": "infn-se", "protocol": "udp", "service": "ip-premium",
         "start": iso(T0),
     }  # fmt: skip
     file = folder / "asked.yml"
-    file.write_text(json.dumps({"version": 1, "reservations": [usual | one for one in asked]}))
+    file.write_text(json.dumps({"version": 1, "reservations": [usual | one for one in documents]}))
     settings = Settings(state_dir=folder, inventory=DATAGRID, paths=most_paths)
     return admitted_entries(read_source([file], NOW, network, most_paths=most_paths), network, settings, NOW)
 

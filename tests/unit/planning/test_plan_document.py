@@ -38,14 +38,14 @@ def network() -> Network:
     return load_network(Path("inventories/garnet"))
 
 
-def made(network: Network, folder: Path, rate: str = "1 Mbit/s") -> Plan:
+def planned(network: Network, folder: Path, rate: str = "1 Mbit/s") -> Plan:
     file = folder / "tonight.yml"
     file.write_text(FILE.replace("1 Mbit/s", rate), encoding="utf-8")
     return plan_offline(read_source([file], NOW, network), network, Settings(), NOW, no_ledger_yet=True)
 
 
 def test_a_document_asks_for_what_the_plan_does_with_its_time_zone(network: Network, tmp_path: Path) -> None:
-    plan = made(network, tmp_path)
+    plan = planned(network, tmp_path)
     write_document(plan_document(plan), tmp_path / "plan.json")
     read = read_plan([tmp_path / "plan.json"])
     assert read is not None
@@ -60,9 +60,9 @@ def test_a_document_asks_for_what_the_plan_does_with_its_time_zone(network: Netw
 
 
 def test_what_follows_from_the_slots_may_be_left_out_and_may_not_be_changed(network: Network, tmp_path: Path) -> None:
-    document = plan_document(made(network, tmp_path))
-    asked: dict[str, Any] = document["steps"][0]["reservation"]
-    for key, other in (("rate_bps", None), ("rate_bps", 5), ("windows", asked["windows"][:1])):
+    document = plan_document(planned(network, tmp_path))
+    step_reservation: dict[str, Any] = document["steps"][0]["reservation"]
+    for key, other in (("rate_bps", None), ("rate_bps", 5), ("windows", step_reservation["windows"][:1])):
         changed = json.loads(json.dumps(document))
         changed["steps"][0]["reservation"][key] = other
         with pytest.raises(InvalidInput, match=rf"steps\.0\.reservation\.{key}: does not agree with the slots"):
@@ -73,7 +73,7 @@ def test_what_follows_from_the_slots_may_be_left_out_and_may_not_be_changed(netw
 
 def test_a_document_with_a_refusal_is_refused_whole(network: Network, tmp_path: Path) -> None:
     with pytest.raises(PlanRefused, match="hep/nightly, hep/soon"):
-        plan_of_document(plan_document(made(network, tmp_path, "9 Gbit/s")), "plan.json", "")
+        plan_of_document(plan_document(planned(network, tmp_path, "9 Gbit/s")), "plan.json", "")
 
 
 def test_reservation_files_are_no_plan(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_plan_reads_each_file_once_and_finds_each_path_once(
     counted(loading, "read_text")
     for module in (source, routing):
         counted(module, "find_paths")
-    plan = made(network, tmp_path)
+    plan = planned(network, tmp_path)
     assert sorted(calls) == ["find_paths", "find_paths", "read_text"]
     assert all(step.routed for step in plan.steps)
 

@@ -55,14 +55,14 @@ def network(name: str) -> Network:
     return loaded.model_copy(update={"devices": older})
 
 
-def asked(name: str, number: int, **more: object) -> Reservation:
+def request(name: str, number: int, **more: object) -> Reservation:
     _, source, destination = COUNTED[name]
     ends = {"source": Endpoint(host=source), "destination": Endpoint(host=destination, port=10_000 + number)}
     return reservation(f"n{number}", 8_000, **(ends | more))
 
 
 def several(name: str, count: int, **more: object) -> tuple[Entry, ...]:
-    return entries_of([asked(name, number, **more) for number in range(1, count + 1)], network(name), T0)
+    return entries_of([request(name, number, **more) for number in range(1, count + 1)], network(name), T0)
 
 
 def checked(name: str, entries: Sequence[Entry]) -> None:
@@ -184,7 +184,7 @@ def test_a_router_that_cannot_be_told_even_what_stands_takes_no_reservation() ->
     first = next(iter(where.devices))
     broken = where.devices[first].model_copy(update={"options": {"queueing": "round-robin"}})
     other = where.model_copy(update={"devices": {**where.devices, first: broken}})
-    crossing = asked("gsr", 1)
+    crossing = request("gsr", 1)
     if first not in {hop.device for path in route(crossing, other).paths for hop in path.hops}:
         pytest.fail("the reservation must cross the router")
     limits = PlatformLimits(other)

@@ -63,29 +63,29 @@ def _key(one: etree._Element) -> str:
 
 def _meaning(one: etree._Element) -> tuple[object, ...] | None:
     children = [(child, _meaning(child)) for child in one]
-    kept = [(child, said) for child, said in children if said is not None]
+    kept = [(child, meaning) for child, meaning in children if meaning is not None]
     hollow = not kept or (_name(one) in SHELLS and all(_name(child) == "name" for child, _ in kept))
     if hollow and not (one.text or "").strip() and _name(one) not in EMPTY and one.getparent() is not None:
         return None
-    in_turn = tuple(said for child, said in kept if _name(child) in IN_TURN)
-    others = sorted((said for child, said in kept if _name(child) not in IN_TURN), key=repr)
+    in_turn = tuple(meaning for child, meaning in kept if _name(child) in IN_TURN)
+    others = sorted((meaning for child, meaning in kept if _name(child) not in IN_TURN), key=repr)
     return _name(one), (one.text or "").strip(), in_turn, tuple(others), tuple(sorted(one.attrib.items()))
 
 
 def _apply(parent: etree._Element, change: etree._Element) -> None:
-    there = [one for one in parent if _name(one) == _name(change) and _key(one) == _key(change)]
+    same = [one for one in parent if _name(one) == _name(change) and _key(one) == _key(change)]
     operation, place = change.get(OPERATION, "merge"), change.get("insert")
-    assert len(there) <= 1
+    assert len(same) <= 1
     assert operation in {"merge", "replace", "remove"}
     if operation == "remove" or operation == "replace":
-        for one in there:
+        for one in same:
             parent.remove(one)
     if operation == "remove":
         return
-    if operation == "merge" and there and len(change):
+    if operation == "merge" and same and len(change):
         for child in change:
             if _name(child) != "name" or len(child):
-                _apply(there[0], child)
+                _apply(same[0], child)
         return
     if operation == "merge" and len(change):
         # An entry that only leads to others.

@@ -103,23 +103,23 @@ class Kernel:
         parent, handle = rest[1], rest[3]
         refuse_unless(rest[0] == "parent" and rest[2] == "handle", "Unknown place", line)
         refuse_unless(parent in port.classes, "Class not found", line)
-        there = port.leaves.get(parent)
+        current = port.leaves.get(parent)
         if verb == "add":
-            refuse_unless(not there, "File exists", line)
+            refuse_unless(not current, "File exists", line)
             refuse_unless(all(leaf["handle"] != handle for leaf in port.leaves.values()), "Handle in use", line)
             port.leaves[parent] = {"handle": handle, "kind": rest[4], "args": words(rest[5:]), "profiles": {}}
             return
-        refuse_unless(there and there["handle"] == handle, "No such file", line)
+        refuse_unless(current and current["handle"] == handle, "No such file", line)
         if verb == "del":
             del port.leaves[parent]
             return
-        refuse_unless(verb == "change" and there["kind"] == rest[4], "Change operation not supported", line)
+        refuse_unless(verb == "change" and current["kind"] == rest[4], "Change operation not supported", line)
         if "DP" in rest:
-            refuse_unless(there["args"].get("DPs"), "GRED is not set up", line)
+            refuse_unless(current["args"].get("DPs"), "GRED is not set up", line)
             args = words(rest[5:])
-            there["profiles"][int(args["DP"])] = args
+            current["profiles"][int(args["DP"])] = args
         else:
-            there["args"] = words(rest[5:])
+            current["args"] = words(rest[5:])
 
     def _class(self, verb: str, port: Port, name: str, rest: list[str], line: str) -> None:
         refuse_unless(port.scheduler in ("htb", "hfsc"), "Operation not supported", line)
@@ -161,9 +161,9 @@ class Kernel:
         assert match is not None
         hook, preference, handle = match[1], int(match[2]), match[3]
         if handle is None:
-            gone = [key for key in port.filters if key[:2] == (hook, preference)]
-            refuse_unless(verb == "del" and gone, "No such file", line)
-            for key in gone:
+            removed = [key for key in port.filters if key[:2] == (hook, preference)]
+            refuse_unless(verb == "del" and removed, "No such file", line)
+            for key in removed:
                 del port.filters[key]
             return
         key = (hook, preference, handle)

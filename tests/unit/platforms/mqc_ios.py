@@ -148,8 +148,8 @@ class MqcIos:
             refuse_unless(name in self.state.maps and not used, "Class-map is being used", line)
             del self.state.maps[name]
             return
-        there = self.state.maps.setdefault(name, Map(words[1]))
-        refuse_unless(there.how == words[1], "a class map of the other kind", line)
+        class_map = self.state.maps.setdefault(name, Map(words[1]))
+        refuse_unless(class_map.how == words[1], "a class map of the other kind", line)
         self._enter(depth, "map", name)
 
     def _map(self, name: str, line: str, _: int) -> bool:
@@ -192,24 +192,24 @@ class MqcIos:
 
     def _class(self, place: str, line: str, depth: int) -> bool:
         policy, name = place.split()
-        body, said = self.state.policies[policy][name], line.split()
+        body, words = self.state.policies[policy][name], line.split()
         key = _key(line)
         if key is None:
             return False
-        if said[0] == "service-policy":
-            refuse_unless(said[1] in self.state.policies, "policy map not configured", line)
-        if said[0] == "random-detect":
+        if words[0] == "service-policy":
+            refuse_unless(words[1] in self.state.policies, "policy map not configured", line)
+        if words[0] == "random-detect":
             refuse_unless(
                 key == "random-detect" or any(_key(one) == "random-detect" for one in body), "WRED is off", line
             )
             queue = {"bandwidth", "fair-queue"} & {one.split()[0] for one in body}
             refuse_unless(queue or name == DEFAULT, "WRED needs a queue", line)
-        there = [n for n, one in enumerate(body) if _key(one) == key]
-        if there:
-            body[there[0]] = line
+        same = [n for n, one in enumerate(body) if _key(one) == key]
+        if same:
+            body[same[0]] = line
         else:
             body.append(line)
-        if said[0] == "police" and "-action " not in line:
+        if words[0] == "police" and "-action " not in line:
             for one in [one for one in body if (_key(one) or "").startswith("police ")]:
                 body.remove(one)
             self._enter(depth, "police", place)
@@ -251,9 +251,9 @@ class MqcIos:
         ):
             return False
         statements, key = self.state.sections[head], _setting(line.removeprefix("no "))
-        there = [one for one in statements if _setting(one) == key]
-        refuse_unless(there or not line.startswith("no "), "not there", line)
-        for one in there:
+        same = [one for one in statements if _setting(one) == key]
+        refuse_unless(same or not line.startswith("no "), "not there", line)
+        for one in same:
             statements.remove(one)
         if not line.startswith("no "):
             statements.append(line)
@@ -359,17 +359,17 @@ SINGLE = ("police", "bandwidth", "priority", "queue-limit", "shape", "fair-queue
 
 
 def _key(line: str) -> str | None:
-    said = line.split()
-    if said[0] == "random-detect":
-        return " ".join(said[: {"dscp": 3, "precedence": 3, "ecn": 2}.get(said[1] if said[1:] else "", 1)])
+    words = line.split()
+    if words[0] == "random-detect":
+        return " ".join(words[: {"dscp": 3, "precedence": 3, "ecn": 2}.get(words[1] if words[1:] else "", 1)])
     if line.startswith(" "):
-        return f"police {said[0]}"
-    return said[0] if said[0] in SINGLE else None
+        return f"police {words[0]}"
+    return words[0] if words[0] in SINGLE else None
 
 
 def _setting(line: str) -> str:
-    said = line.split()
-    return " ".join(said[:3]) if said[0] == "precedence" else " ".join(said[:2])
+    words = line.split()
+    return " ".join(words[:3]) if words[0] == "precedence" else " ".join(words[:2])
 
 
 def _permits(entry: list[str], packet: Packet) -> bool:

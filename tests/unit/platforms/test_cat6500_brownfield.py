@@ -64,8 +64,8 @@ def test_nothing_of_an_operators_is_named_in_a_change_or_on_the_way_out() -> Non
     device, configuration = wanted()
     renderer = renderer_of(device)
     change = renderer.change(read(OPERATORS), configuration, device)
-    gone = all_away(renderer, device, read(woven(configuration)))
-    for line in (*change.apply, *change.undo, *gone):
+    removal = all_away(renderer, device, read(woven(configuration)))
+    for line in (*change.apply, *change.undo, *removal):
         words = line.removeprefix("no ").split()
         if not line.startswith(" ") and words[0] != "interface":
             assert "SLOTCAR-" in line or words[:3] == ["mls", "qos", "map"]

@@ -119,7 +119,7 @@ def test_a_device_without_anything_is_unmanaged(inside: str, device: Device) -> 
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "complaint"),
     [
         ("", "gave no reply"),
         ("error: syntax error", "it gave no XML"),
@@ -127,17 +127,17 @@ def test_a_device_without_anything_is_unmanaged(inside: str, device: Device) -> 
         (f'<!DOCTYPE data [<!ENTITY a "b">]><data xmlns="{NETCONF}">&a;</data>', "a document type"),
     ],
 )
-def test_what_is_no_configuration_is_refused(reply: str, said: str, device: Device) -> None:
-    with pytest.raises(Unreadable, match=said) as refused:
+def test_what_is_no_configuration_is_refused(reply: str, complaint: str, device: Device) -> None:
+    with pytest.raises(Unreadable, match=complaint) as refused:
         running(reply, device)
     assert str(refused.value).startswith("north-edge")
 
 
 def test_a_reading_asks_for_no_secret(device: Device) -> None:
     (command,) = renderer_of(device).readback_commands(device)
-    marker, _, asked = command.partition("<")
+    marker, _, filter_text = command.partition("<")
     assert marker == "get-config running "
-    tree = parse(f"<{asked}", "filter")
+    tree = parse(f"<{filter_text}", "filter")
     names = [one.name for one in tree.children]
     assert names == ["apply-groups", "groups", "class-of-service", "firewall", "interfaces"]
     interface = tree.first("interfaces", "interface")
@@ -192,7 +192,7 @@ def test_a_filter_on_the_way_out_or_elsewhere_is_none_of_our_business(device: De
 
 
 @pytest.mark.parametrize(
-    ("inside", "said"),
+    ("inside", "complaint"),
     [
         ("<scheduler-map>OPS</scheduler-map>", "scheduler-map OPS"),
         ("<shaping-rate><rate>50m</rate></shaping-rate>", "shaping-rate 50m"),
@@ -208,8 +208,8 @@ def test_a_filter_on_the_way_out_or_elsewhere_is_none_of_our_business(device: De
     ],
 )
 @pytest.mark.parametrize("name", ["ge-0/0/1", "ge-*"])
-def test_class_of_service_of_an_operators_is_refused(name: str, inside: str, said: str, device: Device) -> None:
-    assert f"`{said}` is in the way" in refusal(junos(served(name, inside)), device)
+def test_class_of_service_of_an_operators_is_refused(name: str, inside: str, complaint: str, device: Device) -> None:
+    assert f"`{complaint}` is in the way" in refusal(junos(served(name, inside)), device)
     other = running(junos(served("xe-9/0/0", inside)), device)
     assert other.foreign == ()
 
@@ -223,18 +223,18 @@ def test_what_a_group_gives_an_interface_is_refused(device: Device) -> None:
 
 
 @pytest.mark.parametrize(
-    ("inside", "said"),
+    ("inside", "complaint"),
     [
         ("<class><name>VOICE</name><queue-num>4</queue-num></class>", "`forwarding-classes class VOICE queue-num 4`"),
         ("<queue><name>1</name><class-name>EF</class-name></queue>", "so write them as classes"),
         ("".join(f"<class><name>C{n}</name><queue-num>1</queue-num></class>" for n in range(10)), "has 10 classes"),
     ],
 )
-def test_queues_that_are_not_free_are_refused(inside: str, said: str, device: Device) -> None:
+def test_queues_that_are_not_free_are_refused(inside: str, complaint: str, device: Device) -> None:
     words = refusal(
         junos(f"<class-of-service><forwarding-classes>{inside}</forwarding-classes></class-of-service>"), device
     )
-    assert said in words
+    assert complaint in words
     assert words.endswith("choose other queues in slotcar_options, or free these")
 
 
@@ -293,12 +293,12 @@ def test_a_code_point_gets_nobody_past_an_operators_filter() -> None:
             assert action.text_of("next") == "term"
             assert action.first("accept") is None
         assert "SLOTCAR-REST" not in [term.text_of("name") for term in ours.all("term")]
-        seen = [point.text for term in ours.all("term") for point in (term.first("from") or term).all("dscp")]
-        assert len(seen) == len(set(seen)), "no packet meets two of them"
+        code_points = [point.text for term in ours.all("term") for point in (term.first("from") or term).all("dscp")]
+        assert len(code_points) == len(set(code_points)), "no packet meets two of them"
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "complaint"),
     [
         ("<filter-name>EDGE-IN<", "<filter-name>OTHER<", "`filter input OTHER`"),
         ("<input><filter-name>EDGE-IN</filter-name></input>", "", "is not there, and `input_filter` says that it is"),
@@ -306,20 +306,20 @@ def test_a_code_point_gets_nobody_past_an_operators_filter() -> None:
     ],
 )
 def test_a_filter_that_is_elsewhere_than_the_option_says_is_refused(
-    old: str, new: str, said: str, extending: Device
+    old: str, new: str, complaint: str, extending: Device
 ) -> None:
     assert old in OPERATORS
     before = running(Candidate(OPERATORS.replace(old, new)).reply, extending)
     with pytest.raises(Unrenderable) as refused:
         renderer_of(extending).change(before, wanted(extending), extending)
-    assert said in str(refused.value)
+    assert complaint in str(refused.value)
 
 
 # -- what Junos cannot -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "said"),
+    ("name", "options", "complaint"),
     [
         ("north-edge", {"premium_queue": 3}, "are not three queues of their own"),
         ("north-edge", {"premium_queue": 5}, "are not three queues of their own"),
@@ -330,16 +330,16 @@ def test_a_filter_that_is_elsewhere_than_the_option_says_is_refused(
         ("hub", {"colour_aware": True}, "a colour-aware policer of Junos drops red alone"),
     ],
 )
-def test_an_option_that_cannot_be_is_refused(name: str, options: dict[str, object], said: str | None) -> None:
+def test_an_option_that_cannot_be_is_refused(name: str, options: dict[str, object], complaint: str | None) -> None:
     network = load_network(INVENTORY)
     device = network.devices[name]
     configured = device.model_copy(update={"options": dict(device.options) | options})
-    if said is None:
+    if complaint is None:
         assert "<color-aware/>" in renderer_of(device).configuration(intents_at((), network)[name], configured).text
         return
     with pytest.raises(Unrenderable) as refused:
         renderer_of(device).configuration(intents_at((), network)[name], configured)
-    assert said in str(refused.value)
+    assert complaint in str(refused.value)
 
 
 def test_units_need_a_port_that_schedules_them() -> None:

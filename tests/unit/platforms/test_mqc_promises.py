@@ -297,8 +297,8 @@ def test_every_12000_of_datagrid_is_rendered() -> None:
     """D7.3's backbones, with a flow both ways between sites whose gateways they are."""
     network = load_network(Path(__file__).parents[3] / "inventories" / "datagrid")
     ends = {"src": "ral-se", "dst": "cern-se"}
-    asked = between(worlds.wanted(service=Service.ASSURED_RATE, direction=Direction.BOTH), ends)
-    (entry,) = worlds.population(network, {1: asked})
+    request = between(worlds.wanted(service=Service.ASSURED_RATE, direction=Direction.BOTH), ends)
+    (entry,) = worlds.population(network, {1: request})
     intents = worlds.intents(network, entry)
     rendered_ones = [name for name, intent in intents.items() if intent.platform == "cisco-gsr"]
     assert len(rendered_ones) == 13

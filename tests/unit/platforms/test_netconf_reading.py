@@ -94,7 +94,7 @@ def test_a_device_without_anything_is_unmanaged(inside: str, device: Device) -> 
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "complaint"),
     [
         ("", "gave no reply"),
         ("% Invalid input", "it gave no XML"),
@@ -105,8 +105,8 @@ def test_a_device_without_anything_is_unmanaged(inside: str, device: Device) -> 
         (f'<!DOCTYPE data SYSTEM "file:///etc/hostname"><data xmlns="{NETCONF}"/>', "a document type"),
     ],
 )
-def test_what_is_no_configuration_is_refused(reply: str, said: str, device: Device) -> None:
-    with pytest.raises(Unreadable, match=said) as refused:
+def test_what_is_no_configuration_is_refused(reply: str, complaint: str, device: Device) -> None:
+    with pytest.raises(Unreadable, match=complaint) as refused:
         running(reply, device)
     assert str(refused.value).startswith("north-edge")
 
@@ -122,9 +122,9 @@ def test_an_entity_of_the_system_is_never_opened(tmp_path: Path) -> None:
 
 def test_a_reading_asks_for_no_more_than_is_needed(device: Device) -> None:
     (command,) = renderer_of(device).readback_commands(device)
-    marker, _, asked = command.partition("<")
+    marker, _, filter_text = command.partition("<")
     assert marker == "get-config running "
-    tree = parse(f"<{asked}", "filter")
+    tree = parse(f"<{filter_text}", "filter")
     assert [one.name for one in tree.children] == ["ip", "policy", "interface"]
     interfaces = tree.first("interface")
     assert interfaces is not None
@@ -165,7 +165,7 @@ def test_names_that_only_contain_the_prefix_are_an_operators(device: Device) -> 
     assert running(data(inside), device).lines == ()
 
 
-def said(*lines: str) -> Ios:
+def ios_of(*lines: str) -> Ios:
     """What lines of IOS say of Slotcar's."""
     return owned_in(parse_ios("\n".join(lines)))
 
@@ -183,14 +183,14 @@ def test_a_colour_aware_policer_is_refused_in_words() -> None:
 
 @pytest.mark.parametrize("name", ["Serial0/0", "Port-channel1.100", "ATM1/0.1", "Wlan"])
 def test_an_interface_without_a_place_for_a_policy_is_refused(name: str) -> None:
-    owned = said(f"interface {name}", " service-policy input SLOTCAR-IN")
+    owned = ios_of(f"interface {name}", " service-policy input SLOTCAR-IN")
     with pytest.raises(Unrenderable, match=rf"r1 {name}: the policy model has no service-policy there"):
         native_of(owned, "r1")
 
 
 @pytest.mark.parametrize("name", ["Port-channel1", "GigabitEthernet0/0/0.100", "TwentyFiveGigE1/0/1", "Tunnel10"])
 def test_an_interface_is_named_by_its_kind_and_number(name: str) -> None:
-    native = native_of(said(f"interface {name}", " service-policy input SLOTCAR-IN"), "r1")
+    native = native_of(ios_of(f"interface {name}", " service-policy input SLOTCAR-IN"), "r1")
     assert native is not None
     (interface,) = native.children[0].children
     assert interface.name + interface.text_of("name") == name
@@ -207,12 +207,12 @@ def test_an_interface_is_named_by_its_kind_and_number(name: str) -> None:
 )
 def test_a_statement_without_a_place_is_an_error_and_not_left_out(lines: tuple[str, ...]) -> None:
     with pytest.raises(Unrenderable, match=f"the models have no place for `{lines[-1].strip()}`"):
-        native_of(said(*lines), "r1")
+        native_of(ios_of(*lines), "r1")
 
 
 def test_a_label_is_escaped_and_read_again(device: Device) -> None:
     label = "remark a<b & \"c\" 'd'"
-    native = native_of(said("ip access-list extended SLOTCAR-F1", f" {label}"), "r1")
+    native = native_of(ios_of("ip access-list extended SLOTCAR-F1", f" {label}"), "r1")
     assert native is not None
     text = "\n".join(native.lines())
     assert "a&lt;b &amp; " in text

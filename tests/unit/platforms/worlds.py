@@ -46,8 +46,8 @@ def entry(where: Network, number: int = 1, **changes: Any) -> Entry:
     return numbered([wanted(**changes)], where, [number])[0]
 
 
-def numbered(asked: Sequence[Reservation], where: Network, numbers: Sequence[int]) -> list[Entry]:
-    entries = entries_of(asked, where, START)
+def numbered(requests: Sequence[Reservation], where: Network, numbers: Sequence[int]) -> list[Entry]:
+    entries = entries_of(requests, where, START)
     return [replace(one, number=number) for one, number in zip(entries, numbers, strict=True)]
 
 

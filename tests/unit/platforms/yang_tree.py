@@ -75,28 +75,28 @@ def _key(one: etree._Element) -> str:
 
 
 def _apply(parent: etree._Element, change: etree._Element) -> None:
-    there = [one for one in parent if one.tag == change.tag and _key(one) == _key(change)]
+    same = [one for one in parent if one.tag == change.tag and _key(one) == _key(change)]
     operation = change.get(OPERATION, "merge")
-    assert len(there) <= 1 or operation == "replace"
+    assert len(same) <= 1 or operation == "replace"
     assert operation in {"merge", "create", "replace", "remove"}
     if operation == "remove":
-        for one in there:
+        for one in same:
             parent.remove(one)
         _prune(parent)
         return
     if operation == "create":
-        assert not there, f"data-exists: {change.tag} {_key(change)}"
-    if there and operation == "merge" and len(change):
+        assert not same, f"data-exists: {change.tag} {_key(change)}"
+    if same and operation == "merge" and len(change):
         for child in change:
-            _apply(there[0], child)
-        _prune(there[0])
+            _apply(same[0], child)
+        _prune(same[0])
         return
     fresh = deepcopy(change)
     for one in fresh.iter():
         inner = one.attrib.pop(OPERATION, "merge")
         assert one is fresh or inner in {"merge", "create"}
-    if there:
-        parent.replace(there[0], fresh)
+    if same:
+        parent.replace(same[0], fresh)
     else:
         parent.append(fresh)
 

@@ -47,18 +47,18 @@ WIRE = {"link": 120}
 def test_what_is_more_than_was_approved_waits(more: dict[str, object], wire_bps: int, waits: bool) -> None:
     old = reservation("a", 100)
     new = reservation("a", **{"rate_bps": 100, **more})  # type: ignore[arg-type]
-    asked = amount_of_change(old, new, (PATH,), {"link": wire_bps}, at(-10))
+    amount = amount_of_change(old, new, (PATH,), {"link": wire_bps}, at(-10))
     approved = amount_of(old, (PATH,), WIRE)
-    assert needs_approval(Gate(rate_bps=50), asked, approved) is waits
-    assert needs_approval(Gate(rate_bps=1_000), asked, approved) is False, "below the gate nothing waits"
+    assert needs_approval(Gate(rate_bps=50), amount, approved) is waits
+    assert needs_approval(Gate(rate_bps=1_000), amount, approved) is False, "below the gate nothing waits"
 
 
 def test_what_was_used_counts_with_what_is_left() -> None:
     old, moved = reservation("a", 100, 0, 60), reservation("a", 100, 30, 90)
     approved = amount_of(old, (PATH,), WIRE)
     for now, waits in ((0, False), (1, True), (60, True)):
-        asked = amount_of_change(old, moved, (PATH,), WIRE, at(now))
-        assert needs_approval(Gate(rate_bps=50), asked, approved) is waits, now
+        amount = amount_of_change(old, moved, (PATH,), WIRE, at(now))
+        assert needs_approval(Gate(rate_bps=50), amount, approved) is waits, now
 
 
 PORTS = st.sampled_from([None, 1, 2])
@@ -153,12 +153,12 @@ def test_an_endpoint_has_its_hosts_owners_or_the_longest_prefixes(owner: str, ad
     wide, narrow = IPv4Network("10.0.0.0/24"), IPv4Network("10.0.0.128/25")
     owners = EndpointOwners({IPv4Address("10.0.0.2"): ("hep",)}, ((narrow, ("astro",)), (wide, ("hep", "astro"))))
     path = Path("src", "dst", "10.9.0.9", address, Service.IP_PREMIUM, (), ())
-    asked = reservation(owner=owner)
+    request = reservation(owner=owner)
     if allowed:
-        owners.check(asked, (path,))
+        owners.check(request, (path,))
     else:
         with pytest.raises(EndpointNotAllowed, match=f"does not let owner {owner} reserve from or to dst"):
-            owners.check(asked, (path,))
+            owners.check(request, (path,))
 
 
 @pytest.mark.parametrize(("asked_start", "taken"), [(10, True), (59, True), (60, False)])

@@ -105,17 +105,17 @@ def test_of_one_name_the_latest_is_meant(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("revision", "words"),
     [
         ("hep/cmz", "configured a reservation hep/cmz; did you mean hep/cms?"),
         ("r-cns", "did you mean r-cms?"),
         ("astro/vlbi", "the latest are hep/cms, hep/atlas"),
     ],
 )
-def test_an_unknown_one_is_told_with_what_is_like_it(tmp_path: Path, asked: str, words: str) -> None:
+def test_an_unknown_one_is_told_with_what_is_like_it(tmp_path: Path, revision: str, words: str) -> None:
     archive, _ = archive_of(tmp_path, {FIRST: (CMS,)}, {FIRST: (CMS, ATLAS)})
     with pytest.raises(NotPossible) as unknown:
-        history_of(archive).find(asked)
+        history_of(archive).find(revision)
     assert words in str(unknown.value)
 
 

@@ -15,8 +15,8 @@ from tests.support.requests import at, reservation
 
 def varying(*slots: tuple[int, int, int, int], **fields: object) -> Reservation:
     """Slots of (start, end, forward, reverse), in minutes and bits per second."""
-    made = tuple(Slot(at(start), at(end), forward, reverse) for start, end, forward, reverse in slots)
-    document = reservation().model_dump() | {"slots": made, "direction": Direction.BOTH} | fields
+    listed = tuple(Slot(at(start), at(end), forward, reverse) for start, end, forward, reverse in slots)
+    document = reservation().model_dump() | {"slots": listed, "direction": Direction.BOTH} | fields
     return Reservation.model_validate(document)
 
 

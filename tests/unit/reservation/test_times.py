@@ -65,8 +65,8 @@ def test_what_the_hint_for_a_missing_zone_says_can_be_read() -> None:
     for text in ("2027-03-01", "2027-03-01T22:00", "2027-03-01 22:00:00", "20270301T220000"):
         with pytest.raises(UnitError) as caught:
             parse_time(text, NOW)
-        for said in caught.value.hint.split("`")[1::2]:
-            assert parse_time(said, NOW) > NOW
+        for example in caught.value.hint.split("`")[1::2]:
+            assert parse_time(example, NOW) > NOW
 
 
 @pytest.mark.parametrize(

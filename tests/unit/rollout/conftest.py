@@ -14,7 +14,7 @@ from tests.unit.rollout.linux_router import Router
 @pytest.fixture
 def router(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Router]:
     monkeypatch.setattr(scripts, "REMOTE", str(tmp_path / "slotcar"))
-    made = Router(tmp_path)
-    yield made
-    if (made.place / "device.sh").exists():
-        made.run(scripts.command("r1", "disarm"))
+    started = Router(tmp_path)
+    yield started
+    if (started.place / "device.sh").exists():
+        started.run(scripts.command("r1", "disarm"))

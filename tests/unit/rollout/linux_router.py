@@ -52,15 +52,15 @@ class Router:
 
     def run_and_hang_up(self, command: str, when: Path) -> None:
         """The login ends, and with it whoever reads the answers, as soon as that is there."""
-        asked = subprocess.Popen(
+        process = subprocess.Popen(
             ["sh", "-c", f"exec {command}"], env=self._environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             start_new_session=True,
         )  # fmt: skip
         wait_for(when.exists, f"{when.name} to be there")
-        assert asked.stdout is not None
-        asked.stdout.close()
-        os.killpg(asked.pid, signal.SIGHUP)
-        assert asked.wait(PATIENCE_S) == 0
+        assert process.stdout is not None
+        process.stdout.close()
+        os.killpg(process.pid, signal.SIGHUP)
+        assert process.wait(PATIENCE_S) == 0
 
     @property
     def ran(self) -> list[str]:
@@ -71,16 +71,16 @@ class Router:
         return self.run(scripts.state_command(DEVICE)).stdout.split()[0]
 
 
-def part_of(made: Revision) -> DeviceRevision:
-    return made.devices["r1"]
+def part_of(whole: Revision) -> DeviceRevision:
+    return whole.devices["r1"]
 
 
 def revision_of(
     *some: Active, ends_in_s: float = 3600, replaces: str = NO_PROGRAM, fence: int | None = None
 ) -> Revision:
     """A revision of r1 whose first slot ends in so many seconds by this machine's clock."""
-    made = revision(T0, *some)
-    part = made.devices["r1"]
+    whole = revision(T0, *some)
+    part = whole.devices["r1"]
     program = part.program
     if program.instants:
         shift = datetime.now(UTC) + timedelta(seconds=ends_in_s) - program.instants[0]
@@ -91,12 +91,12 @@ def revision_of(
             program.boundaries,
         )
     part = replace(part, program=program, replaces=replaces)
-    name = f"{made.id}-{time.monotonic_ns()}"
+    name = f"{whole.id}-{time.monotonic_ns()}"
     return Revision(name, T0, {"r1": part}, fence)
 
 
-def folder_of(made: Revision, tmp_path: Path) -> DeviceFolder:
-    return DeviceFolder(Archive(tmp_path / "state").write(made) / "r1")
+def folder_of(pushed: Revision, tmp_path: Path) -> DeviceFolder:
+    return DeviceFolder(Archive(tmp_path / "state").write(pushed) / "r1")
 
 
 def stage(router: Router, folder: DeviceFolder) -> None:
@@ -108,7 +108,7 @@ def activate(router: Router, folder: DeviceFolder) -> bool:
     return asyncio.run(steps.activate(LinuxTransport(router, DEVICE), Order(folder))).changed
 
 
-def arm(router: Router, made: Revision, tmp_path: Path) -> None:
-    folder = folder_of(made, tmp_path)
+def arm(router: Router, pushed: Revision, tmp_path: Path) -> None:
+    folder = folder_of(pushed, tmp_path)
     stage(router, folder)
     activate(router, folder)

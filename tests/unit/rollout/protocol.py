@@ -176,14 +176,14 @@ class World:
 
         if one.reading is None:
             if self.wants_change() and self.pushes < MOST_PUSHES:
-                seen = tuple((device.value, device.program) for device in self.devices)
-                yield become(replace(one, reading=seen, number=self.pushes + 1), pushes=self.pushes + 1)
+                states = tuple((device.value, device.program) for device in self.devices)
+                yield become(replace(one, reading=states, number=self.pushes + 1), pushes=self.pushes + 1)
         elif one.planned is None:
             if self.leader != number:
                 yield become(Controller(one.fence))  # it looks whether it leads before it pushes
                 return
             wanted = (value_at(self.time, self.cancelled), program_at(self.time, self.cancelled))
-            todo = tuple(at for at, seen in enumerate(one.reading) if seen != wanted)
+            todo = tuple(at for at, states in enumerate(one.reading) if states != wanted)
             yield become(replace(one, planned=wanted, todo=todo))
         elif one.todo:
             yield from self._activate(one, become, losses)
@@ -196,7 +196,7 @@ class World:
         assert one.reading is not None
         assert one.planned is not None
         at = one.todo[0]
-        done = tuple(place for place, seen in enumerate(one.reading) if seen != one.planned)
+        done = tuple(place for place, state in enumerate(one.reading) if state != one.planned)
         failed = replace(one, todo=(), back=done, part=0, ready=())
         push = Push(one.number, one.fence, one.reading[at][1], *one.planned, one.ready)
         after = self.devices[at].activate(push, self.time, one.part)

@@ -24,8 +24,8 @@ NETWORK = line_network()
 
 def active(number: int, end: int, rate_bps: int = 1_000_000, network: Network = NETWORK) -> Active:
     """A reservation that is open until `end` minutes after T0."""
-    asked = reservation(f"n{number}", rate_bps, 0, end)
-    (entry,) = entries_of([asked], network, T0)
+    request = reservation(f"n{number}", rate_bps, 0, end)
+    (entry,) = entries_of([request], network, T0)
     return Active(replace(entry, handle=f"h{number}", number=number), 0)
 
 

@@ -55,9 +55,9 @@ def test_a_revisions_folder_has_the_steps_of_the_one_agenda(tmp_path: Path) -> N
     first, *_ = NETWORK.devices
     ios = NETWORK.devices[first].model_copy(update={"platform": "cisco-mqc", "options": WITH_EEM})
     network = NETWORK.model_copy(update={"devices": NETWORK.devices | {first: ios}})
-    made = revision(T0, active(1, 10), active(2, 20), network=network)
-    folder = DeviceFolder(Archive(tmp_path).write(made) / first)
-    part, program, armed = made.devices[first], folder.program(), eem.staged_applets(folder)
+    pushed = revision(T0, active(1, 10), active(2, 20), network=network)
+    folder = DeviceFolder(Archive(tmp_path).write(pushed) / first)
+    part, program, armed = pushed.devices[first], folder.program(), eem.staged_applets(folder)
     assert [one.lines for one in armed] == [step.lines for step in agenda(part)]
     assert [one.at for one in armed] == [step.at.timestamp() for step in agenda(part)]
     assert program.ids == part.program.ids

@@ -79,8 +79,8 @@ def test_a_revision_keeps_what_a_device_would_have_had_by_itself_without_it(tmp_
     assert len(part.program.instants) == 2
     for steps in (0, 1):
         # Read after so many of its steps.
-        asked = replace(revision(at(15), active(3, 30)).devices["r1"], replaces=part.program.ids[steps])
-        folder = archive.write(Revision(f"later-{steps}", at(15), {"r1": asked})) / "r1"
+        part_read = replace(revision(at(15), active(3, 30)).devices["r1"], replaces=part.program.ids[steps])
+        folder = archive.write(Revision(f"later-{steps}", at(15), {"r1": part_read})) / "r1"
         rest = part.program.configurations[steps:]
         assert [(folder / f"before-{n}.txt").read_text() for n in range(1, len(rest) + 1)] == [
             one.text for one in rest
@@ -111,12 +111,12 @@ def test_a_folder_that_cannot_be_written_is_told_in_words(tmp_path: Path) -> Non
 
 def test_the_same_trouble_is_told_in_the_same_words_each_time(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file where the folder should be")
-    archive, said = Archive(tmp_path / "state"), set()
+    archive, troubles = Archive(tmp_path / "state"), set()
     for minutes in range(2):
         with pytest.raises(InvalidInput) as refused:
             archive.write(revision(at(minutes), active(1, 10)))
-        said.add(str(refused.value))
-    assert len(said) == 1
+        troubles.add(str(refused.value))
+    assert len(troubles) == 1
 
 
 def test_an_unknown_revision_names_the_latest(tmp_path: Path) -> None:

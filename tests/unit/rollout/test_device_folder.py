@@ -29,9 +29,9 @@ CARRIED = ConfiguredReservation("h1", "hep/one", 3, ("r1", "r2"), T0 + timedelta
 
 @pytest.fixture
 def folder(tmp_path: Path) -> DeviceFolder:
-    made = DeviceFolder(tmp_path / "r1")
-    made.write_revision(replace(REVISION.devices["r1"], reservations=(CARRIED,)), replace(REVISION, fence=7))
-    return made
+    device_folder = DeviceFolder(tmp_path / "r1")
+    device_folder.write_revision(replace(REVISION.devices["r1"], reservations=(CARRIED,)), replace(REVISION, fence=7))
+    return device_folder
 
 
 def test_a_revision_is_read_as_it_was_written(folder: DeviceFolder) -> None:

@@ -24,8 +24,8 @@ EDGE, INNER = "r1", "r2"
 def slot(number: int, start_s: float, end_s: float) -> Active:
     one = active(number, 60)
     window = Window(T0 + timedelta(seconds=start_s), T0 + timedelta(seconds=end_s))
-    asked = one.entry.reservation.over((window,))
-    return Active(replace(one.entry, reservation=asked), 0)
+    request = one.entry.reservation.over((window,))
+    return Active(replace(one.entry, reservation=request), 0)
 
 
 def armed(slots: list[Active]) -> Mapping[str, Wanted]:
@@ -76,8 +76,8 @@ spans = st.tuples(st.integers(0, 30), st.integers(1, 20)).map(lambda span: (span
 
 
 @given(st.lists(spans, min_size=1, max_size=6))
-def test_no_edge_admits_what_the_path_does_not_carry(found: list[tuple[int, int]]) -> None:
-    slots = [slot(number, start, end) for number, (start, end) in enumerate(found, 1)]
+def test_no_edge_admits_what_the_path_does_not_carry(pairs: list[tuple[int, int]]) -> None:
+    slots = [slot(number, start, end) for number, (start, end) in enumerate(pairs, 1)]
     instants = sorted({instant for one in slots for instant in one.window if instant > T0})
     coming = [(instant, tuple(one for one in slots if one.window.contains(instant))) for instant in instants]
     boundaries = boundaries_in_order(T0, tuple(one for one in slots if one.window.contains(T0)), coming)

@@ -18,9 +18,9 @@ def device(platform: str) -> Device:
     return line_network(platform=platform).devices["r1"]
 
 
-def linux(text: str, asked: ProbeInterval = SOON) -> Probe:
+def linux(text: str, interval: ProbeInterval = SOON) -> Probe:
     router = device("linux-tc")
-    return probe_of({commands(router)[0]: text}, router, asked)
+    return probe_of({commands(router)[0]: text}, router, interval)
 
 
 def test_a_router_that_has_all_is_fine() -> None:
@@ -49,8 +49,8 @@ def test_what_is_missing_is_said(text: str, words: str) -> None:
 )
 def test_a_clock_is_off_by_what_is_certain(ahead_s: int, took_s: int, off_s: int) -> None:
     """It answered at some moment of the reading, in whole seconds."""
-    asked = ProbeInterval(NOW_S, NOW_S + took_s)
-    off_us = linux(f"uid 0\nclock {NOW_S + took_s / 2 + ahead_s:.0f}\n", asked).clock_off_us
+    interval = ProbeInterval(NOW_S, NOW_S + took_s)
+    off_us = linux(f"uid 0\nclock {NOW_S + took_s / 2 + ahead_s:.0f}\n", interval).clock_off_us
     assert off_us is not None
     assert abs(off_us / 1e6 - off_s) <= 1.5
 
@@ -58,10 +58,10 @@ def test_a_clock_is_off_by_what_is_certain(ahead_s: int, took_s: int, off_s: int
 def test_an_ios_router_tells_its_clock() -> None:
     router = device("cisco-mqc")
     assert commands(router) == ("show clock",)
-    asked = ProbeInterval(NOW_S, NOW_S)
-    assert probe_of({"show clock": "08:00:00.000 UTC Fri Jan 15 2027\n"}, router, asked) == Probe((), False, 0)
-    assert probe_of({"show clock": "08:01:00.000 UTC Fri Jan 15 2027\n"}, router, asked).clock_off_us == 60_000_000
-    assert probe_of({"show clock": "% Invalid input\n"}, router, asked) == Probe()
+    interval = ProbeInterval(NOW_S, NOW_S)
+    assert probe_of({"show clock": "08:00:00.000 UTC Fri Jan 15 2027\n"}, router, interval) == Probe((), False, 0)
+    assert probe_of({"show clock": "08:01:00.000 UTC Fri Jan 15 2027\n"}, router, interval).clock_off_us == 60_000_000
+    assert probe_of({"show clock": "% Invalid input\n"}, router, interval) == Probe()
 
 
 def test_a_netconf_peer_is_asked_for_nothing_more() -> None:

@@ -97,50 +97,50 @@ def test_a_step_is_due_at_the_slots_end_itself() -> None:
 
 def test_a_device_that_took_its_step_is_known_by_what_is_left() -> None:
     first, second = active(1, 10), active(2, 20)
-    had = wanted(first, second)["r1"]
+    before = wanted(first, second)["r1"]
     states = DeviceStates()
-    states.verified({"r1": had})
-    assert states.is_verified("r1", had)
-    after = after_each_step(had)[1]
-    seen = states.compare("r1", Reading(after.configuration, after.program.id))
-    assert (seen.acted, seen.drift) == ((at(10),), "")
+    states.verified({"r1": before})
+    assert states.is_verified("r1", before)
+    after = after_each_step(before)[1]
+    comparison = states.compare("r1", Reading(after.configuration, after.program.id))
+    assert (comparison.acted, comparison.drift) == ((at(10),), "")
     assert states.last_seen["r1"].identity == wanted(second)["r1"].identity
 
 
 def test_what_nobody_armed_is_drift() -> None:
-    had = wanted(active(1, 10))["r1"]
+    before = wanted(active(1, 10))["r1"]
     states = DeviceStates()
-    states.verified({"r1": had})
-    assert states.compare("r1", Reading(had.configuration, NO_PROGRAM)).drift == "what was armed on it is gone"
-    assert not states.is_verified("r1", had)
-    states.verified({"r1": had})
+    states.verified({"r1": before})
+    assert states.compare("r1", Reading(before.configuration, NO_PROGRAM)).drift == "what was armed on it is gone"
+    assert not states.is_verified("r1", before)
+    states.verified({"r1": before})
     device = NETWORK.devices["r1"]
-    other = renderer_of(device).stored(had.configuration.lines[1:], device)
-    assert states.compare("r1", Reading(other, had.program.id)).drift == "its configuration differs"
+    other = renderer_of(device).stored(before.configuration.lines[1:], device)
+    assert states.compare("r1", Reading(other, before.program.id)).drift == "its configuration differs"
 
 
 def test_a_device_that_was_never_seen_has_not_drifted() -> None:
-    had = wanted(active(1, 10))["r1"]
-    assert DeviceStates().compare("r1", Reading(had.configuration)).drift == ""
+    before = wanted(active(1, 10))["r1"]
+    assert DeviceStates().compare("r1", Reading(before.configuration)).drift == ""
 
 
 def test_a_push_that_came_too_late_does_not_make_the_steps_of_a_program_unknown() -> None:
     first, second = active(1, 10), active(2, 20)
-    had = wanted(first, second)["r1"]
+    before = wanted(first, second)["r1"]
     states = DeviceStates()
-    states.verified({"r1": had})
+    states.verified({"r1": before})
     states.push_rolled_back(["r1", "never-seen"])
-    assert not states.is_verified("r1", had), "it is read again"
-    after = after_each_step(had)[1]
-    seen = states.compare("r1", Reading(after.configuration, after.program.id))
-    assert (seen.acted, seen.drift) == ((at(10),), "")
+    assert not states.is_verified("r1", before), "it is read again"
+    after = after_each_step(before)[1]
+    comparison = states.compare("r1", Reading(after.configuration, after.program.id))
+    assert (comparison.acted, comparison.drift) == ((at(10),), "")
     assert states.compare("r1", Reading(after.configuration, NO_PROGRAM)).drift == "what was armed on it is gone"
 
 
 def test_what_a_push_left_that_was_rolled_back_is_no_drift() -> None:
-    had = wanted(active(1, 10))["r1"]
+    before = wanted(active(1, 10))["r1"]
     states = DeviceStates()
-    states.verified({"r1": had})
+    states.verified({"r1": before})
     states.push_rolled_back(["r1"])
-    assert states.compare("r1", Reading(had.configuration, NO_PROGRAM)).drift == ""
+    assert states.compare("r1", Reading(before.configuration, NO_PROGRAM)).drift == ""
     assert "r1" not in states.last_seen

@@ -35,8 +35,8 @@ class Host:
     def run(self, command: str, text: str = "") -> Answer:
         answers = []
         for one in staging.commands(HOST):
-            said = self._shown if one.endswith(" host.sh show") else "none" if state_command(HOST) in one else "0"
-            answers.append(f"{said}\n\n--slotcar 0\n")
+            output = self._shown if one.endswith(" host.sh show") else "none" if state_command(HOST) in one else "0"
+            answers.append(f"{output}\n\n--slotcar 0\n")
         return Answer(0, "".join(answers), "")
 
 
@@ -46,26 +46,26 @@ def revision_of(archive: Archive) -> Revision:
     part = DeviceRevision(
         HOST, RENDERER.change(before, after, HOST), Program(), tuple(staging.commands(HOST)), "none", (), Program()
     )
-    made = Revision(revision_id(AT, {HOST.name: part}), AT, {HOST.name: part})
-    archive.write(made)
-    return made
+    pushed = Revision(revision_id(AT, {HOST.name: part}), AT, {HOST.name: part})
+    archive.write(pushed)
+    return pushed
 
 
-def verify(archive: Archive, made: Revision, *more: str) -> None:
-    folder: DeviceFolder = archive.device_folder(made.id, HOST.name)
+def verify(archive: Archive, pushed: Revision, *more: str) -> None:
+    folder: DeviceFolder = archive.device_folder(pushed.id, HOST.name)
     shown = [SLICE.line(), *more, "rest reserved=1000"]
     asyncio.run(steps.verify(LinuxTransport(Host(shown), HOST), Order(folder)))
 
 
 def test_a_refused_bind_is_read_where_the_push_is_compared(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
-    made = revision_of(archive)
-    verify(archive, made, f"refused g-one process:4711/mover {GONE}")
-    assert archive.refused_of(made) == {HOST.name: (RefusedPart("g-one", "process:4711", GONE),)}
+    pushed = revision_of(archive)
+    verify(archive, pushed, f"refused g-one process:4711/mover {GONE}")
+    assert archive.refused_of(pushed) == {HOST.name: (RefusedPart("g-one", "process:4711", GONE),)}
 
 
 def test_what_was_done_whole_refused_nothing(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
-    made = revision_of(archive)
-    verify(archive, made)
-    assert archive.refused_of(made) == {}
+    pushed = revision_of(archive)
+    verify(archive, pushed)
+    assert archive.refused_of(pushed) == {}

@@ -23,37 +23,37 @@ from tests.unit.rollout.support import active
 
 
 def test_staging_changes_nothing_and_arms_nothing(router: Router, tmp_path: Path) -> None:
-    made = revision_of(active(1, 10))
-    stage(router, folder_of(made, tmp_path))
-    staged = router.place / f"rev-{made.id}"
+    pushed = revision_of(active(1, 10))
+    stage(router, folder_of(pushed, tmp_path))
+    staged = router.place / f"rev-{pushed.id}"
     assert router.ran == []
     assert router.armed == NO_PROGRAM
-    assert (staged / "apply.txt").read_text().splitlines() == list(part_of(made).change.apply)
-    assert (staged / "undo.txt").read_text().splitlines() == list(part_of(made).change.undo)
+    assert (staged / "apply.txt").read_text().splitlines() == list(part_of(pushed).change.apply)
+    assert (staged / "undo.txt").read_text().splitlines() == list(part_of(pushed).change.undo)
     assert (router.place.stat().st_mode & 0o777) == 0o700
 
 
 def test_activation_arms_the_program_and_changes_once(router: Router, tmp_path: Path) -> None:
-    made = revision_of(active(1, 10))
-    folder = folder_of(made, tmp_path)
+    pushed = revision_of(active(1, 10))
+    folder = folder_of(pushed, tmp_path)
     stage(router, folder)
     assert activate(router, folder) is True
-    assert router.armed == part_of(made).program.id
+    assert router.armed == part_of(pushed).program.id
     assert router.ran == ["apply.txt"]
     assert activate(router, folder) is False
     assert router.ran == ["apply.txt"], "no command takes effect twice"
 
 
 def test_a_program_whose_controller_is_gone_takes_its_steps_in_their_order(router: Router, tmp_path: Path) -> None:
-    made = revision_of(active(1, 10), active(2, 20), ends_in_s=1.5)
-    program = part_of(made).program
+    pushed = revision_of(active(1, 10), active(2, 20), ends_in_s=1.5)
+    program = part_of(pushed).program
     soon = (program.instants[0], program.instants[0] + timedelta(seconds=1))
-    made = replace(made, devices={"r1": replace(part_of(made), program=replace(program, instants=soon))})
-    arm(router, made, tmp_path)
-    assert router.armed == part_of(made).program.ids[0]
+    pushed = replace(pushed, devices={"r1": replace(part_of(pushed), program=replace(program, instants=soon))})
+    arm(router, pushed, tmp_path)
+    assert router.armed == part_of(pushed).program.ids[0]
     wait_for(lambda: len(router.ran) == 3, "both ends")
     assert router.ran == ["apply.txt", "step", "step"]
-    assert router.given.read_text().splitlines() == [line for one in agenda(part_of(made)) for line in one.lines]
+    assert router.given.read_text().splitlines() == [line for one in agenda(part_of(pushed)) for line in one.lines]
     wait_for(lambda: router.armed == NO_PROGRAM, "the program's own end")
     lag = int(router.run(scripts.state_command(DEVICE)).stdout.split()[1])
     assert lag >= 0, "never before its instant"
@@ -61,9 +61,9 @@ def test_a_program_whose_controller_is_gone_takes_its_steps_in_their_order(route
 
 @pytest.mark.slow
 def test_a_step_is_in_the_name_of_what_is_left(router: Router, tmp_path: Path) -> None:
-    made = revision_of(active(1, 10), active(2, 20), ends_in_s=3)
-    arm(router, made, tmp_path)
-    wait_for(lambda: router.armed == part_of(made).program.ids[1], "the first step")
+    pushed = revision_of(active(1, 10), active(2, 20), ends_in_s=3)
+    arm(router, pushed, tmp_path)
+    wait_for(lambda: router.armed == part_of(pushed).program.ids[1], "the first step")
 
 
 @pytest.mark.slow
@@ -145,15 +145,15 @@ def test_a_controller_that_lost_the_lead_changes_nothing(router: Router, tmp_pat
 
 
 def test_an_activation_goes_on_whose_login_ends(router: Router, tmp_path: Path) -> None:
-    made = revision_of(active(1, 10))
-    stage(router, folder_of(made, tmp_path))
+    pushed = revision_of(active(1, 10))
+    stage(router, folder_of(pushed, tmp_path))
     router.slow.touch()
-    revision = router.place / f"rev-{made.id}"
+    revision = router.place / f"rev-{pushed.id}"
     router.run_and_hang_up(
         scripts.command("r1", "activate", revision.name, str(clock(router, "r1").boot_cs)), revision / "pid"
     )
     assert router.ran == ["apply.txt"]
-    assert router.armed == part_of(made).program.id
+    assert router.armed == part_of(pushed).program.id
     assert (revision / "applied").exists()
 
 
@@ -168,9 +168,9 @@ def test_where_nothing_is_open_any_more_arming_disarms(router: Router, tmp_path:
 def test_what_was_kept_before_is_forgotten(router: Router, tmp_path: Path) -> None:
     replaces = NO_PROGRAM
     for minutes in (10, 11, 12, 13):
-        made = revision_of(active(1, minutes), replaces=replaces)
-        arm(router, made, tmp_path)
-        replaces = part_of(made).program.id
+        pushed = revision_of(active(1, minutes), replaces=replaces)
+        arm(router, pushed, tmp_path)
+        replaces = part_of(pushed).program.id
     assert len(list(router.place.glob("rev-*"))) == 2, "the armed one and the one before it"
 
 

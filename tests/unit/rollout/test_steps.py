@@ -65,8 +65,8 @@ class InMemory(Transport):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> DeviceFolder:
-    made = revision(T0, active(1, 10, network=CISCO), network=CISCO)
-    return DeviceFolder(Archive(tmp_path).write(made) / ROUTER)
+    device_folder = revision(T0, active(1, 10, network=CISCO), network=CISCO)
+    return DeviceFolder(Archive(tmp_path).write(device_folder) / ROUTER)
 
 
 def test_a_push_reads_before_it_stages_and_before_it_changes(folder: DeviceFolder) -> None:
@@ -128,14 +128,14 @@ def test_a_restore_is_tried_again_only_where_the_router_may_have_acted_meanwhile
 class Told:
     """A shell that answers what it is to, and notes the verbs of `device.sh` that it is given."""
 
-    def __init__(self, **there: bool) -> None:
+    def __init__(self, **present: bool) -> None:
         self.verbs: list[str] = []
-        self._there = there
+        self._present = present
 
     def run(self, command: str, text: str = "") -> Answer:
         if command.startswith("if ["):
             name = "previous" if "previous" in command else "device" if "device.sh" in command else "revision"
-            return Answer(0, "yes\n" if self._there.get(name, True) else "no\n", "")
+            return Answer(0, "yes\n" if self._present.get(name, True) else "no\n", "")
         self.verbs.append(command.partition("device.sh ")[2].partition(" ")[2] or command)
         return Answer(0, "100 200\n" if command.endswith("clock") else "", "")
 
@@ -176,7 +176,7 @@ def test_what_the_program_has_done_by_now_is_left_out(
 
 
 @pytest.mark.parametrize(
-    ("there", "order", "expected"),
+    ("present", "order", "expected"),
     [
         ({}, {"target": BEFORE}, ("before-1.txt", "return {} - 1")),
         ({}, {"target": BEFORE, "fence": 7}, ("before-1.txt", "return {} 7 1")),
@@ -187,9 +187,9 @@ def test_what_the_program_has_done_by_now_is_left_out(
     ],
 )
 def test_a_way_back_is_one_command(
-    tmp_path: Path, there: Mapping[str, bool], order: Mapping[str, object], expected: tuple[str | None, str]
+    tmp_path: Path, present: Mapping[str, bool], order: Mapping[str, object], expected: tuple[str | None, str]
 ) -> None:
-    shell, folder = Told(**there), linux_folder(tmp_path, replaced=(-60, 60))
+    shell, folder = Told(**present), linux_folder(tmp_path, replaced=(-60, 60))
     assert restored(shell, Order(folder, **order)) == expected[0]  # type: ignore[arg-type]
     assert shell.verbs == ([expected[1].format(folder.program().name)] if expected[1] else [])
 

@@ -24,16 +24,16 @@ def test_only_a_play_that_went_through_without_a_device_says_that_the_inventory_
 
 
 @pytest.mark.parametrize(
-    "said",
+    "words",
     [
         'Task failed: Data could not be sent to remote host "192.0.2.1". Make sure this host can be reached over ssh: ssh: '
         "connect to host 192.0.2.1 port 22: Connection timed out",
         "Failed to connect to the host via ssh: ssh: connect to host 192.0.2.1 port 22: Connection timed out",
     ],
 )
-def test_a_router_that_cannot_be_reached_is_said_in_sshs_words(said: str) -> None:
+def test_a_router_that_cannot_be_reached_is_said_in_sshs_words(words: str) -> None:
     result = PlaybookResult()
-    _note({"event": "runner_on_unreachable", "event_data": {"host": "r1", "res": {"msg": said}}}, result, None)
+    _note({"event": "runner_on_unreachable", "event_data": {"host": "r1", "res": {"msg": words}}}, result, None)
     failure = result.failures["r1"]
     assert failure.unreachable
     assert failure.message == (
@@ -43,10 +43,10 @@ def test_a_router_that_cannot_be_reached_is_said_in_sshs_words(said: str) -> Non
 
 def test_a_collection_that_is_not_installed_is_named_with_what_brings_it() -> None:
     result = PlaybookResult()
-    said = "Task failed: the connection plugin 'ansible.netcommon.network_cli' was not found"
-    _note({"event": "runner_on_failed", "event_data": {"host": "r1", "res": {"msg": said}}}, result, None)
+    words = "Task failed: the connection plugin 'ansible.netcommon.network_cli' was not found"
+    _note({"event": "runner_on_failed", "event_data": {"host": "r1", "res": {"msg": words}}}, result, None)
     assert result.failures["r1"].message == (
-        f"{said}; it comes with the collection ansible.netcommon: pip install 'ansible<13', beside Slotcar"
+        f"{words}; it comes with the collection ansible.netcommon: pip install 'ansible<13', beside Slotcar"
     )
 
 

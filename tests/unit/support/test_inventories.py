@@ -14,15 +14,15 @@ from tests.support import inventories
 @pytest.fixture
 def read_by_ansible(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The inventories that Ansible was asked for."""
-    asked: list[Path] = []
+    read_folders: list[Path] = []
     really = inventories._read_by_ansible
 
     def read(inventory: Path, vault: Path | None, options: tuple[str, ...]) -> object:
-        asked.append(inventory)
+        read_folders.append(inventory)
         return really(inventory, vault, options)
 
     monkeypatch.setattr(inventories, "_read_by_ansible", read)
-    return asked
+    return read_folders
 
 
 @pytest.mark.parametrize("name", ["lab", "garnet", "datagrid", "demo"])

@@ -32,12 +32,12 @@ HOUR = Window(at(0), at(60))
 def entry(number: int, start: int, end: int, rate_bps: int = 0, network: Network = NETWORK, **fields: object) -> Entry:
     share = fields.get("share")
     rate_bps = share.at_least_bps if isinstance(share, BackgroundShare) else rate_bps
-    asked = Reservation.constant(
+    request = Reservation.constant(
         name=f"r{number}", owner="hep", source=Endpoint(host=PATH[0]), rtt_us=50_000,
         destination=Endpoint(host=PATH[1], port=5000 + number), protocol=Protocol.TCP, service=Service.IP_PREMIUM,
         rate_bps=rate_bps, windows=(Window(at(start), at(end)),), **fields,
     )  # fmt: skip
-    (one,) = entries_of([asked], network, T0)
+    (one,) = entries_of([request], network, T0)
     return replace(one, number=number, handle=f"h{number}", created_at=at(-60))
 
 

@@ -21,8 +21,8 @@ FOREVER = datetime(2100, 1, 1, tzinfo=UTC)
 
 def entry(number: int, *slots: tuple[int, int], state: State = State.COMMITTED) -> Entry:
     """`slots` are minutes from T0."""
-    asked = reservation(f"r{number}").over(tuple(Window(at(start), at(end)) for start, end in slots))
-    return Entry(f"h{number}", number, state, 1, asked, (), (), T0, T0)
+    request = reservation(f"r{number}").over(tuple(Window(at(start), at(end)) for start, end in slots))
+    return Entry(f"h{number}", number, state, 1, request, (), (), T0, T0)
 
 
 def numbers(entries: list[Entry], moment: datetime) -> list[int]:
@@ -42,8 +42,8 @@ def test_of_two_slots_that_touch_exactly_one_is_open_at_the_touch() -> None:
 
 
 def test_a_change_of_rate_is_a_boundary_and_the_slot_that_is_open_has_the_rate() -> None:
-    asked = varying((0, 10, 8, 0), (10, 20, 34, 1))
-    one = Entry("h1", 1, State.COMMITTED, 1, asked, (), (), T0, T0)
+    request = varying((0, 10, 8, 0), (10, 20, 34, 1))
+    one = Entry("h1", 1, State.COMMITTED, 1, request, (), (), T0, T0)
     assert boundaries([one], at(-1), FOREVER) == (at(0), at(10), at(20))
     before, after = (active_at([one], at(minute))[0] for minute in (9, 10))
     assert (before.slot.forward_bps, after.slot.forward_bps) == (8, 34)

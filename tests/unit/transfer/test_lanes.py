@@ -45,9 +45,9 @@ class Sink:
 
 @pytest.fixture
 def sink() -> Iterator[Sink]:
-    made = Sink()
-    yield made
-    made.close()
+    started = Sink()
+    yield started
+    started.close()
 
 
 def control_of(sink: Sink, steering: Steering) -> BaseControl:
@@ -94,8 +94,8 @@ def test_without_a_reservation_one_connection_does(steering: Steering, lanes: tu
 
 
 def test_what_it_goes_by_crosses_the_wire() -> None:
-    said = Steering(Profile((Step(T0, 7),)), 1000, {"base": 46, "additional": 0}, additional=False)
+    steering = Steering(Profile((Step(T0, 7),)), 1000, {"base": 46, "additional": 0}, additional=False)
     heard = Steering()
-    document: dict[str, Any] = said.document()
+    document: dict[str, Any] = steering.document()
     heard.take(document)
     assert heard.document() == document

@@ -24,12 +24,12 @@ NETWORK = line_network(5)
 
 
 def entry(number: int, start: int, end: int, network: Network = NETWORK, **more: Any) -> Entry:
-    asked = reservation(f"n{number}", destination=Endpoint(host="dst", port=5000 + number)).over(
+    request = reservation(f"n{number}", destination=Endpoint(host="dst", port=5000 + number)).over(
         (Window(at(start), at(end)),)
     )
-    routed = route(asked, network)
+    routed = route(request, network)
     state = more.pop("state", State.COMMITTED)
-    return Entry(f"h{number}", number, state, 1, asked, routed.paths, routed.demands, T0, T0, **more)
+    return Entry(f"h{number}", number, state, 1, request, routed.paths, routed.demands, T0, T0, **more)
 
 
 def groups_at(minute: int, *entries: Entry) -> tuple[DiffGroup, ...]:

@@ -24,8 +24,8 @@ ASKED = reservation("cms", 20_000_000, 10, 20, **ENDS)
 
 
 def test_every_number_has_its_arithmetic() -> None:
-    asked = ASKED.model_copy(update={"protocol": Protocol.TCP, "rtt_us": 50_000, "packet_size_bytes": 1500})
-    (entry,) = entries_of([asked], GARNET, T0)
+    request = ASKED.model_copy(update={"protocol": Protocol.TCP, "rtt_us": 50_000, "packet_size_bytes": 1500})
+    (entry,) = entries_of([request], GARNET, T0)
     explanation = explain(entry, [entry], GARNET, T0)
     assert explanation.at == at(10)
     policer, burst = (one for one in explanation.numbers if one.what in ("policer", "burst"))
@@ -35,7 +35,7 @@ def test_every_number_has_its_arithmetic() -> None:
     links = [one for one in explanation.numbers if one.what == "link"]
     assert {one.place.partition(":")[0] for one in links} >= {"anl-7507-1", "esnet-7507"}
     assert any("20552000 128425" in line for line in explanation.lines["anl-7507-1"]), "as the router is told it"
-    assert explanation.notes[0] == burst_warning(asked)
+    assert explanation.notes[0] == burst_warning(request)
     assert any("steps of 8 kbit/s" in note for note in explanation.notes)
 
 

@@ -23,13 +23,13 @@ WIDE = TimelineQuery(at(-1000), at(1000))
 
 def entry(number: int, *slots: tuple[int, int], devices: str = "r1 r2", **more: Any) -> Entry:
     """`slots` are minutes from T0."""
-    asked = reservation(f"n{number}").over(tuple(Window(at(start), at(end)) for start, end in slots))
+    request = reservation(f"n{number}").over(tuple(Window(at(start), at(end)) for start, end in slots))
     hops = tuple(
         Hop(name, InterfaceId(device=name, name="eth1"), InterfaceId(device=name, name="eth2"))
         for name in devices.split()
     )
-    path = Path("src", "dst", "10.0.0.2", "10.0.3.2", asked.service, hops, (), frozenset({"over"}))
-    return Entry(f"h{number}", number, State.COMMITTED, 1, asked, (path,), (), T0, T0, **more)
+    path = Path("src", "dst", "10.0.0.2", "10.0.3.2", request.service, hops, (), frozenset({"over"}))
+    return Entry(f"h{number}", number, State.COMMITTED, 1, request, (path,), (), T0, T0, **more)
 
 
 def log(*records: tuple[str, int, str | None, dict[str, Any]]) -> list[Event]:
@@ -71,8 +71,8 @@ def test_devices_go_from_staged_to_active_as_the_log_tells() -> None:
         ("boundary.active", 62, None, {"at": iso(at(1)), "devices": ["r2"], "lag_us": {"r2": 70_000}}),
     )
     entries = [entry(1, (1, 9))]
-    seen = [phases(one(timeline(entries, events[:count], WIDE, at(0)), at(1))) for count in range(7)]
-    assert seen == [
+    phases_then = [phases(one(timeline(entries, events[:count], WIDE, at(0)), at(1))) for count in range(7)]
+    assert phases_then == [
         {"r1": "planned", "r2": "planned"}, {"r1": "staged", "r2": "planned"}, {"r1": "staged", "r2": "staged"},
         {"r1": "armed", "r2": "staged"}, {"r1": "armed", "r2": "staged"}, {"r1": "active", "r2": "staged"},
         {"r1": "active", "r2": "active"},
@@ -151,12 +151,12 @@ def test_a_router_that_a_boundary_does_not_change_is_in_place_when_the_others_ar
 
 def test_what_was_withheld_is_in_place_by_a_push_only() -> None:
     withheld = Event(1, at(1), "push.withheld", "h1", None, {"devices": ["r2"], "message": "not active anywhere"})
-    seen = Event(2, at(2), "boundary.seen", None, None, {"devices": ["r1"], "until": iso(at(2))})
-    assert one(timeline([entry(1, (1, 9))], [withheld, seen], WIDE, at(3)), at(1)).phase is Phase.FAILED
+    boundary_event = Event(2, at(2), "boundary.seen", None, None, {"devices": ["r1"], "until": iso(at(2))})
+    assert one(timeline([entry(1, (1, 9))], [withheld, boundary_event], WIDE, at(3)), at(1)).phase is Phase.FAILED
     failed = Event(
         1, at(1), "boundary.failed", None, None, {"devices": ["r1"], "at": iso(at(1)), "message": "no route"}
     )
-    item = one(timeline([entry(1, (1, 9), devices="r1")], [failed, seen], WIDE, at(3)), at(1))
+    item = one(timeline([entry(1, (1, 9), devices="r1")], [failed, boundary_event], WIDE, at(3)), at(1))
     assert (item.phase, item.devices[0].message) == (Phase.ACTIVE, "late, at 2027-03-01T12:02:00Z: no route")
 
 
@@ -195,13 +195,13 @@ def test_what_was_never_committed_has_none(state: State) -> None:
 def test_it_is_asked_by_time_device_and_reservation() -> None:
     entries = [entry(1, (0, 10)), entry(2, (10, 20), devices="r9")]
 
-    def asked(**how: Any) -> list[datetime]:
+    def times(**how: Any) -> list[datetime]:
         return [item.at for item in timeline(entries, [], replace(WIDE, **how), at(0))]
 
-    assert asked(since=at(0), until=at(10)) == [at(0), at(10)], "both ends belong to it"
-    assert asked(devices=("r9",)) == [at(10), at(20)]
-    assert asked(handle="h1") == [at(0), at(10)]
-    assert asked(limit=1) == [at(0)]
+    assert times(since=at(0), until=at(10)) == [at(0), at(10)], "both ends belong to it"
+    assert times(devices=("r9",)) == [at(10), at(20)]
+    assert times(handle="h1") == [at(0), at(10)]
+    assert times(limit=1) == [at(0)]
 
 
 slots = st.tuples(st.integers(0, 40), st.integers(1, 20)).map(lambda one: (one[0], one[0] + one[1]))

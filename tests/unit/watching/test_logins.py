@@ -17,14 +17,14 @@ KEY: dict[str, Any] = {
 
 
 def test_it_is_as_ansible_logs_in_and_shares_no_connection() -> None:
-    said = KEY | {
+    variables = KEY | {
         "ansible_connection": "ssh",
         "ansible_port": 2201,
         "ansible_ssh_timeout": 30,
         "ansible_ssh_args": "-o ControlMaster=auto -o ControlPersist=10m",
         "ansible_ssh_common_args": '-o UserKnownHostsFile="/a folder/known_hosts" -F /dev/null',
     }
-    command = ssh_command(said)
+    command = ssh_command(variables)
     assert command[-3:-1] == ["--", "192.0.2.1"]
     assert "tc monitor" in command[-1]
     words = " ".join(command)
@@ -36,7 +36,7 @@ def test_it_is_as_ansible_logs_in_and_shares_no_connection() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("variables", "why"),
     [
         ({"ansible_connection": "local"}, "over ssh only"),
         ({"ansible_ssh_private_key_file": None, "ansible_password": "secret"}, "with a key only"),
@@ -44,9 +44,9 @@ def test_it_is_as_ansible_logs_in_and_shares_no_connection() -> None:
         ({"ansible_host": "-oProxyCommand=x"}, "no ansible_host"),
     ],
 )
-def test_what_cannot_be_watched_is_told(said: dict[str, Any], why: str) -> None:
+def test_what_cannot_be_watched_is_told(variables: dict[str, Any], why: str) -> None:
     with pytest.raises(Unwatched, match=why) as refused:
-        ssh_command(KEY | said)
+        ssh_command(KEY | variables)
     assert "secret" not in str(refused.value)
 
 

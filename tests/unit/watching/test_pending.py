@@ -26,17 +26,17 @@ TICK_S = 0.25
 
 @dataclass
 class Simulated:
-    """A leader that does what the script says, and is asked every `TICK_S`. `asked`: when a check was."""
+    """A leader that does what the script says, and is asked every `TICK_S`. `checked_at_s`: when a check was."""
 
     pending: Pending = field(default_factory=Pending)
     status: LoopStatus = field(default_factory=LoopStatus)
-    asked: list[float] = field(default_factory=list)
+    checked_at_s: list[float] = field(default_factory=list)
     now_s: float = 0.0
 
     def until(self, end_s: float) -> None:
         while self.now_s < end_s:
             self.now_s += TICK_S
-            self.asked += [self.now_s for _ in self.pending.due(self.status.work, self.now_s)]
+            self.checked_at_s += [self.now_s for _ in self.pending.due(self.status.work, self.now_s)]
 
     def tell(self, echo_s: float = 0.0) -> None:
         self.pending.note("r", "filter deleted on eth2", self.status.work.get("r", Work()), self.now_s, echo_s)
@@ -63,7 +63,7 @@ def test_a_change_is_checked_once_it_is_quiet() -> None:
     world.until(11)
     world.tell()
     world.until(100)
-    assert world.asked == [11 + QUIET_S]
+    assert world.checked_at_s == [11 + QUIET_S]
 
 
 def test_who_goes_on_typing_does_not_delay_the_check_for_ever() -> None:
@@ -71,7 +71,7 @@ def test_who_goes_on_typing_does_not_delay_the_check_for_ever() -> None:
     while world.now_s < 18:
         world.tell()
         world.until(world.now_s + 0.5)
-    assert world.asked == [10 + LONGEST_WAIT_S]
+    assert world.checked_at_s == [10 + LONGEST_WAIT_S]
 
 
 def test_what_the_leader_has_read_since_is_not_asked_for() -> None:
@@ -82,25 +82,25 @@ def test_what_the_leader_has_read_since_is_not_asked_for() -> None:
     world.until(10 + SETTLE.total_seconds())
     world.status.begin_reading(["r"], world.now_s)
     world.until(60)
-    assert world.asked == []
+    assert world.checked_at_s == []
 
 
 @pytest.mark.parametrize(
-    ("changed", "asked"), [(("r",), False), ((), True), (None, False)], ids=["changed", "left alone", "failed"]
+    ("changed", "check"), [(("r",), False), ((), True), (None, False)], ids=["changed", "left alone", "failed"]
 )
-def test_what_a_push_did_is_its_own(changed: tuple[str, ...] | None, asked: bool) -> None:
+def test_what_a_push_did_is_its_own(changed: tuple[str, ...] | None, check: bool) -> None:
     world = Simulated(now_s=10)
     before = world.status.begin_push(["r"], 10)
     world.until(13)
     world.tell()
     world.until(30)
-    assert world.asked == [], "nobody is asked while it goes on"
+    assert world.checked_at_s == [], "nobody is asked while it goes on"
     world.status.end_push(before, changed, 30)
     world.until(31)
     if changed == ("r",):
         world.tell()
     world.until(60)
-    assert bool(world.asked) is asked
+    assert bool(world.checked_at_s) is check
 
 
 def test_a_change_after_a_push_is_not_its_own() -> None:
@@ -109,7 +109,7 @@ def test_a_change_after_a_push_is_not_its_own() -> None:
     world.until(12 + ECHO_S + TICK_S)
     world.tell()
     world.until(60)
-    assert len(world.asked) == 1
+    assert len(world.checked_at_s) == 1
 
 
 @pytest.mark.parametrize(
@@ -119,40 +119,40 @@ def test_what_is_told_after_the_comparison_began_is_checked_once(tells_s: float)
     world = Simulated(now_s=10)
     world.push(15, compared_s=12, tells_s=tells_s)
     world.until(200)
-    assert world.asked == [max(tells_s + QUIET_S, 15 + TICK_S)]
+    assert world.checked_at_s == [max(tells_s + QUIET_S, 15 + TICK_S)]
 
 
 def test_a_push_that_was_compared_costs_no_check_where_nobody_else_changes_the_device() -> None:
     world = Simulated(now_s=10)
     world.push(15, compared_s=12)
     world.until(200)
-    assert world.asked == []
+    assert world.checked_at_s == []
 
 
-@pytest.mark.parametrize(("tells_s", "asked"), [(12.75, 0), (13.25, 1)], ids=["an echo", "later than an echo"])
-def test_a_device_that_tells_late_has_a_second_for_what_the_push_did(tells_s: float, asked: int) -> None:
+@pytest.mark.parametrize(("tells_s", "checks"), [(12.75, 0), (13.25, 1)], ids=["an echo", "later than an echo"])
+def test_a_device_that_tells_late_has_a_second_for_what_the_push_did(tells_s: float, checks: int) -> None:
     world = Simulated(now_s=10)
     world.push(15, compared_s=12, tells_s=tells_s, echo_s=ECHO_S)
     world.until(200)
-    assert len(world.asked) == asked
+    assert len(world.checked_at_s) == checks
 
 
 def test_a_confirming_check_that_finds_nothing_is_the_last() -> None:
     """The own echo came late: the reading after it finds what is wanted, and nothing is pushed."""
     world = Simulated(now_s=10)
     world.push(15, compared_s=12, tells_s=12.25)
-    while not world.asked:
+    while not world.checked_at_s:
         world.until(world.now_s + TICK_S)
     world.status.begin_reading(["r"], world.now_s)
     world.until(world.now_s + 500)
-    assert len(world.asked) == 1
+    assert len(world.checked_at_s) == 1
 
 
 def test_a_comparison_of_another_push_is_not_this_ones() -> None:
     world = Simulated(now_s=10)
     world.push(15, compared_s=9, tells_s=14.75)
     world.until(200)
-    assert world.asked == [], "nobody knows when it was compared"
+    assert world.checked_at_s == [], "nobody knows when it was compared"
 
 
 def test_a_device_that_does_not_come_to_rest_is_checked_less_and_less() -> None:
@@ -160,16 +160,16 @@ def test_a_device_that_does_not_come_to_rest_is_checked_less_and_less() -> None:
     while world.now_s < 600:
         world.tell()
         world.until(world.now_s + 1)
-    apart = [after - before for before, after in zip(world.asked, world.asked[1:], strict=False)]
+    apart = [after - before for before, after in zip(world.checked_at_s, world.checked_at_s[1:], strict=False)]
     assert apart[0] >= FIRST_INTERVAL_S
     assert apart == sorted(apart)
     assert apart[-1] >= LONGEST_INTERVAL_S
     world.until(world.now_s + REST_S + LONGEST_INTERVAL_S)
-    last = len(world.asked)
+    last = len(world.checked_at_s)
     world.tell()
     changed_s = world.now_s
     world.until(changed_s + 20)
-    assert world.asked[last:] == [changed_s + QUIET_S], "after a rest it is checked as at first"
+    assert world.checked_at_s[last:] == [changed_s + QUIET_S], "after a rest it is checked as at first"
 
 
 class Actions:
@@ -210,12 +210,12 @@ def test_every_change_outside_of_a_push_is_read_after_and_checks_are_few(script:
         world.status.end_push(before, ["r"], world.now_s)
     world.until(world.now_s + 2 * LONGEST_INTERVAL_S)
     if unseen is not None:
-        assert any(instant >= unseen for instant in [*reads, *world.asked]), "a change was lost"
-    apart = [after - earlier for earlier, after in zip(world.asked, world.asked[1:], strict=False)]
+        assert any(instant >= unseen for instant in [*reads, *world.checked_at_s]), "a change was lost"
+    apart = [after - earlier for earlier, after in zip(world.checked_at_s, world.checked_at_s[1:], strict=False)]
     assert all(gap >= FIRST_INTERVAL_S for gap in apart)
-    asked = len(world.asked)
+    checks = len(world.checked_at_s)
     world.until(world.now_s + 200)
-    assert len(world.asked) == asked, "a device that is quiet is not asked for again"
+    assert len(world.checked_at_s) == checks, "a device that is quiet is not asked for again"
 
 
 @given(st.lists(st.tuples(st.floats(0, 10), st.booleans()), min_size=1, max_size=30))
@@ -231,7 +231,7 @@ def test_own_pushes_alone_are_never_checked(script: list[tuple[float, bool]]) ->
         world.status.end_push(before, None if fails else ["r"], world.now_s, compared)
         world.until(world.now_s + took_s)
     world.until(world.now_s + 100)
-    assert world.asked == []
+    assert world.checked_at_s == []
 
 
 def test_the_work_of_a_device_is_kept_apart_from_the_others() -> None:

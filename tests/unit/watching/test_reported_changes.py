@@ -127,8 +127,8 @@ DATAGRAMS = {
 
 @pytest.mark.parametrize("case", DATAGRAMS)
 def test_a_datagram(case: str) -> None:
-    said, source, change = DATAGRAMS[case]
-    datagram = said if isinstance(said, bytes) else str(said).encode()
+    text, source, change = DATAGRAMS[case]
+    datagram = text if isinstance(text, bytes) else str(text).encode()
     assert syslog.change_in(datagram, str(source), ADDRESSES) == change
 
 

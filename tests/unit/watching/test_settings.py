@@ -14,7 +14,7 @@ def test_nothing_is_watched_unless_it_is_set() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "read"),
+    ("value", "read"),
     [
         ("0.0.0.0:5514", ("0.0.0.0", 5514)),
         ("[::]:514", ("::", 514)),
@@ -23,21 +23,21 @@ def test_nothing_is_watched_unless_it_is_set() -> None:
     ],
 )
 def test_an_address_is_a_host_and_a_port(
-    said: str, read: tuple[str, int] | None, monkeypatch: pytest.MonkeyPatch
+    value: str, read: tuple[str, int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SLOTCAR_SYSLOG_LISTEN", said)
+    monkeypatch.setenv("SLOTCAR_SYSLOG_LISTEN", value)
     assert load_settings().syslog_listen == read
 
 
 @pytest.mark.parametrize(
-    "said", ["5514", ":5514", "0.0.0.0", "0.0.0.0:0", "0.0.0.0:65536", "::1:5514", "udp://h:5514", "h:²"]
+    "value", ["5514", ":5514", "0.0.0.0", "0.0.0.0:0", "0.0.0.0:65536", "::1:5514", "udp://h:5514", "h:²"]
 )
-def test_what_is_none_is_refused_with_its_variable(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SLOTCAR_SYSLOG_LISTEN", said)
+def test_what_is_none_is_refused_with_its_variable(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLOTCAR_SYSLOG_LISTEN", value)
     with pytest.raises(InvalidInput) as refused:
         load_settings()
     assert str(refused.value) == (
-        f"SLOTCAR_SYSLOG_LISTEN: is no address with a port: say one such as 0.0.0.0:5514 or [::]:5514 (got {said!r})"
+        f"SLOTCAR_SYSLOG_LISTEN: is no address with a port: say one such as 0.0.0.0:5514 or [::]:5514 (got {value!r})"
     )
 
 

@@ -34,8 +34,8 @@ from tests.support.requests import T0, at, reservation
 
 
 def entry(state: State = State.COMMITTED, *windows: tuple[int, int], **more: Any) -> Entry:
-    asked = reservation().over(tuple(Window(at(start), at(end)) for start, end in windows or ((10, 20),)))
-    return Entry("h", 1, state, 1, asked, (), (), T0, at(5), **more)
+    request = reservation().over(tuple(Window(at(start), at(end)) for start, end in windows or ((10, 20),)))
+    return Entry("h", 1, state, 1, request, (), (), T0, at(5), **more)
 
 
 def clock(minute: int) -> Clock:
@@ -81,8 +81,8 @@ def test_slots_are_drawn_within_the_picture_and_in_order(drawn: list[tuple[int, 
     for length, pause, rate in drawn:
         slots.append(Slot(at(minute), at(minute + length), rate, 0))
         minute += length + pause
-    asked = reservation().model_copy(update={"slots": tuple(slots)})
-    picture = picture_of(asked, at(minute // 2))
+    request = reservation().model_copy(update={"slots": tuple(slots)})
+    picture = picture_of(request, at(minute // 2))
     assert picture.left_out == 0
     assert [bar.x for bar in picture.bars] == sorted(bar.x for bar in picture.bars)
     for bar in picture.bars:
@@ -94,8 +94,8 @@ def test_slots_are_drawn_within_the_picture_and_in_order(drawn: list[tuple[int, 
 def test_progress_is_beside_the_promise() -> None:
     """1 Mbit/s for ten minutes are 75 MB."""
     need = VolumeByDeadline(volume_bytes=75_000_000, by=at(60))
-    asked = entry().reservation.model_copy(update={"need": need, "slots": (Slot(at(10), at(20), 1_000_000, 0),)})
-    one = replace(entry(), reservation=asked)
+    request = entry().reservation.model_copy(update={"need": need, "slots": (Slot(at(10), at(20), 1_000_000, 0),)})
+    one = replace(entry(), reservation=request)
     half = progress_of(one, at(15))
     assert half is not None
     assert (half.promised, half.promised_percent, half.moved_percent) == ("37.5 MB", 50, 50)
@@ -177,7 +177,7 @@ def test_of_a_large_network_what_needs_attention_is_drawn_with_its_name() -> Non
 
 
 def test_a_form_says_what_a_file_would() -> None:
-    said = {
+    form = {
         "name": "a",
         "rate": "1 Mbit/s",
         "start": "2027-03-01 22:00",
@@ -185,18 +185,18 @@ def test_a_form_says_what_a_file_would() -> None:
         "end": "",
         "labels": "run=7, a=b",
     }
-    assert body_of(said, Clock("Europe/Zurich", T0)) == {
+    assert body_of(form, Clock("Europe/Zurich", T0)) == {
         "name": "a", "rate": "1 Mbit/s", "start": "2027-03-01T21:00:00Z", "duration": "1 h",
         "labels": {"run": "7", "a": "b"},
     }  # fmt: skip
-    ends = body_of(said | {"end": "now + 3 h"}, clock(0))
+    ends = body_of(form | {"end": "now + 3 h"}, clock(0))
     assert ("duration" in ends, ends["end"]) == (False, "2027-03-01T15:00:00Z")
-    moved = body_of(said | {"volume": "2 TB", "by": "now + 8 h"}, clock(0))
+    moved = body_of(form | {"volume": "2 TB", "by": "now + 8 h"}, clock(0))
     assert {"rate", "duration", "end"}.isdisjoint(moved)
     with pytest.raises(InvalidInput, match=r"by: is no time(.|\n)*start: is no time"):
-        body_of(said | {"start": "soon", "volume": "2 TB", "by": "late"}, clock(0))
+        body_of(form | {"start": "soon", "volume": "2 TB", "by": "late"}, clock(0))
     with pytest.raises(InvalidInput, match="say `KEY=VALUE`"):
-        body_of(said | {"labels": "seven"}, clock(0))
+        body_of(form | {"labels": "seven"}, clock(0))
 
 
 def test_a_time_apart_has_two_units() -> None:

@@ -81,9 +81,9 @@ def running_world(
         owner_quotas={"few": {"reservations": 2, "windows": 4, "holds": 1, "volume": "10 GB"}},
     )  # fmt: skip
     with copied(server_url, migrated) as url, open_ledger(url, state_dir) as ledger:
-        found = World(str(running.start(ledger, owned(network), settings).base_url), settings.tokens_path)
-        yield found
-        for client in (found.operator, found.hep, found.astro):
+        world = World(str(running.start(ledger, owned(network), settings).base_url), settings.tokens_path)
+        yield world
+        for client in (world.operator, world.hep, world.astro):
             client.close()
         running.stop()
 

@@ -127,8 +127,8 @@ def test_a_hold_that_was_raised_waits_when_it_is_committed(world: World) -> None
 
 
 def test_a_hold_ends_where_the_operator_says(world: World) -> None:
-    asked = world.hep.post("/v1/reservations", json=body(), params={"hold": "300 d"})
-    assert "a hold lasts at most 2 h" in problem(asked, 409, "hold-too-long")["detail"]
+    wanted = world.hep.post("/v1/reservations", json=body(), params={"hold": "300 d"})
+    assert "a hold lasts at most 2 h" in problem(wanted, 409, "hold-too-long")["detail"]
     held = created(world.hep, hold="PT1H")
     answer = world.hep.post(at(held, "extend"), json={"by": "3000 d"})
     assert "extensions included" in problem(answer, 409, "hold-too-long")["detail"]
@@ -172,8 +172,8 @@ def test_an_owner_has_no_more_than_its_quota(
     created(world.operator, owner="few", **first)
     hold = {"hold": second["hold"]} if "hold" in second else {}
     more = {key: value for key, value in second.items() if key != "hold"}
-    asked = body("more", owner="few", destination="lbnl-premium:5002", **more)
-    document = problem(world.operator.post("/v1/reservations", json=asked, params=hold), 409, "quota-exceeded")
+    wanted = body("more", owner="few", destination="lbnl-premium:5002", **more)
+    document = problem(world.operator.post("/v1/reservations", json=wanted, params=hold), 409, "quota-exceeded")
     quota = document["quota"]
     assert (quota["what"], quota["limit"], quota["in_use"], quota["asked"]) == numbers
     assert len(live(world.operator)) == 1

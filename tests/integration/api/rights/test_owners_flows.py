@@ -127,12 +127,12 @@ def test_an_end_system_is_its_owners_by_name_and_by_address_whichever_way_in(wor
     address = str(network.hosts["lbnl-competing"].address)
     for host in ("lbnl-competing", address):
         for client in (world.astro, world.operator):
-            asked = body("taken", owner="astro", destination=f"{host}:6001")
+            wanted = body("taken", owner="astro", destination=f"{host}:6001")
             for hold in ({}, {"hold": "PT5M"}):
-                answer = client.post("/v1/reservations", json=asked, params=hold)
+                answer = client.post("/v1/reservations", json=wanted, params=hold)
                 document = problem(answer, 403, "endpoint-not-allowed")
                 assert f"does not let owner astro reserve from or to {host}" in document["detail"]
-            file = {"version": 1, "reservations": [asked]}
+            file = {"version": 1, "reservations": [wanted]}
             problem(client.post("/v1/plans", json=file), 403, "endpoint-not-allowed")
         back = body("taken", owner="astro", source=host, destination="anl-premium")
         problem(world.astro.post("/v1/reservations", json=back), 403, "endpoint-not-allowed")
@@ -149,10 +149,10 @@ def test_a_hold_from_before_the_inventory_named_owners_is_neither_kept_on_nor_co
 ) -> None:
     now, caller = datetime.now(UTC), Caller("astro", Role.REQUESTER, "astro")
     settings = Settings(state_dir=tmp_path, inventory=GARNET, approval_rate_bps="20 Mbit/s")
-    asked = {**body(owner="astro", destination="lbnl-competing:6001"), "start": iso(START)}
+    wanted = {**body(owner="astro", destination="lbnl-competing:6001"), "start": iso(START)}
     before = Broker(ledger, network, settings)
-    held = before.create(from_mapping(asked, now), caller, now, Options(hold=HOUR))
-    waiting = before.create(from_mapping({**asked, "name": "waits", "rate": "21 Mbit/s"}, now), caller, now)
+    held = before.create(from_mapping(wanted, now), caller, now, Options(hold=HOUR))
+    waiting = before.create(from_mapping({**wanted, "name": "waits", "rate": "21 Mbit/s"}, now), caller, now)
     after = Broker(ledger, owned(network), settings)
     with pytest.raises(EndpointNotAllowed):
         after.commit(held.handle, caller, now)

@@ -16,7 +16,7 @@ from slotcar_lab.experiments import bench
 from slotcar_lab.experiments.bench import Bench, Slot
 
 
-def made(lab: object = None, controller: object = None) -> Bench:
+def bench_of(lab: object = None, controller: object = None) -> Bench:
     return Bench(cast(Lab, lab), Path("i"), Path("s"), lambda text: None, False, cast(Controller, controller))
 
 
@@ -34,7 +34,7 @@ def test_what_is_over_is_not_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
         slotcar=lambda *words: commands.append(words),
         wait_settled=lambda seconds: None,
     )
-    made(controller=controller).clear()
+    bench_of(controller=controller).clear()
     assert commands == [("cancel", "open", "--yes"), ("cancel", "again", "--yes")]
 
 
@@ -48,7 +48,7 @@ def test_what_is_over_is_not_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_router_that_began_late_makes_a_run_doubtful(lag: str, doubts: list[str]) -> None:
-    ready = made(lab=SimpleNamespace(check=lambda name, argv: lag))
+    ready = bench_of(lab=SimpleNamespace(check=lambda name, argv: lag))
     ready._concerned = ["r1"]
     ready.watch([Slot("slot", time.time() - 20, time.time() - 1, 0)])
     assert ready.doubts == doubts

@@ -72,8 +72,8 @@ def test_an_unknown_experiment_is_refused_with_those_that_there_are() -> None:
 def test_reservations_are_admitted_as_the_experiment_says(inventory: str, file: str, admitted: bool) -> None:
     network = load_network(HOME / inventory)
     source = read_source([HOME / file], NOW, network, None, [])
-    made = plan_offline(source, network, Settings(), NOW, no_ledger_yet=False)
-    assert bool(made.refused) is not admitted
+    plan = plan_offline(source, network, Settings(), NOW, no_ledger_yet=False)
+    assert bool(plan.refused) is not admitted
 
 
 def test_no_file_of_reservations_is_left_out_here() -> None:

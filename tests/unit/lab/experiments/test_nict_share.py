@@ -39,11 +39,11 @@ def test_the_same_seed_gives_the_same_arrivals_and_another_others() -> None:
 
 
 def test_arrivals_offer_the_load_that_is_asked_for() -> None:
-    asked = arrivals(200, 0.25, 3)
-    offered = sum(one.volume_bytes * 8 for one in asked) / (span_us(asked) / SECOND_US) / LINE_BPS
+    requests = arrivals(200, 0.25, 3)
+    offered = sum(one.volume_bytes * 8 for one in requests) / (span_us(requests) / SECOND_US) / LINE_BPS
     assert offered == pytest.approx(0.25, rel=0.01)
-    assert list(asked) == sorted(asked, key=lambda one: one.at_us)
-    assert all(one.at_us % STEP_US == START_US % STEP_US for one in asked)
+    assert list(requests) == sorted(requests, key=lambda one: one.at_us)
+    assert all(one.at_us % STEP_US == START_US % STEP_US for one in requests)
 
 
 @pytest.mark.parametrize(("count", "load"), [(0, 0.2), (5, 0.0), (5, 1.0)])
@@ -101,8 +101,8 @@ def test_what_is_said_of_the_mover_is_the_movers() -> None:
     now = datetime(2027, 3, 1, tzinfo=UTC)
     for minutes in (5, 90):
         by = now + timedelta(minutes=minutes)
-        asked = TransferRequest(to_us(now), to_us(by), 1)
-        assert asked.reserved_until_us == to_us(reserved_until(by, now))
+        request = TransferRequest(to_us(now), to_us(by), 1)
+        assert request.reserved_until_us == to_us(reserved_until(by, now))
     assert (model.STEP_US, model.LATE_PEAK) == (REPORT_S * SECOND_US, LATE_PEAK)
 
 
@@ -119,10 +119,10 @@ def test_the_arithmetic_of_the_rule_is_that_of_its_steps(k: float) -> None:
 
 
 def test_all_is_given_back_at_the_end_and_no_moment_has_more_than_the_line() -> None:
-    asked = arrivals(30, 0.3, 5)
+    requests = arrivals(30, 0.3, 5)
     run = Simulation(STEADY, 0.7)
-    run.run(asked)
-    whole = Window.of_us(START_US, max(one.by_us for one in asked) + 1)
+    run.run(requests)
+    whole = Window.of_us(START_US, max(one.by_us for one in requests) + 1)
     assert run.tables.peak(LINE, whole) == 0
     assert not run.moving
 
@@ -141,11 +141,11 @@ def test_a_transfer_that_is_not_done_by_its_deadline_is_counted_late() -> None:
 
 
 def test_the_background_is_found_at_which_a_method_reserves_so_much() -> None:
-    asked = arrivals(60, load_of(ONE_TCP), 7)
-    rates = background_at(TWO, 18.0, asked)
-    assert simulated(TWO, rates, asked).reserved_percent == pytest.approx(18.0, abs=0.2)
+    requests = arrivals(60, load_of(ONE_TCP), 7)
+    rates = background_at(TWO, 18.0, requests)
+    assert simulated(TWO, rates, requests).reserved_percent == pytest.approx(18.0, abs=0.2)
     with pytest.raises(ValueError, match="reserves 3"):
-        background_at(ONE, 10.0, asked)
+        background_at(ONE, 10.0, requests)
 
 
 def test_the_experiment_says_its_figures_whichever_way_they_lie() -> None:
