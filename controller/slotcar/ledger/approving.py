@@ -9,7 +9,7 @@ from slotcar.ledger.errors import ForbiddenTransition
 from slotcar.ledger.model import Condition, Entry, State
 from slotcar.ledger.operations import OnEntry, move, require_state
 from slotcar.ledger.recording import ask, record
-from slotcar.ledger.rights import as_asked, check_flows, firm_state
+from slotcar.ledger.rights import check_flows, firm_state, with_proposed_change
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import progress_after
 
@@ -46,7 +46,7 @@ class Approve(OnEntry):
             RefusedByPolicy; what the condition raises.
         """
         entry = self.entry(transaction)
-        requested_entry = as_asked(entry)
+        requested_entry = with_proposed_change(entry)
         if entry.proposed is None:
             require_state(entry, State.AWAITING_APPROVAL, State.COMMITTED)
         elif requested_entry.reservation.end <= self.now:

@@ -84,14 +84,14 @@ class Replaced(NamedTuple):
 
     Attributes:
         before: its former form; None where it was not known.
-        live: the handle that the owner and name `key` had; absent from the known names where `was_asked` is false.
+        live: the handle that the owner and name `key` had; absent from the known names where `was_known` is false.
         listed: the handle was new, or changed, for the first time, and is in this set since.
     """
 
     handle: str
     before: Entry | None
     key: Key
-    was_asked: bool
+    was_known: bool
     live: str | None
     listed: set[str] | None
 

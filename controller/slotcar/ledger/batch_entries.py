@@ -281,7 +281,7 @@ class BatchEntries:
                 del self._by_handle[was.handle]
             else:
                 self._by_handle[was.handle] = was.before
-            if was.was_asked:
+            if was.was_known:
                 self._live[was.key] = was.live
             else:
                 self._live.pop(was.key, None)

@@ -23,7 +23,7 @@ from slotcar.ledger.model import (
     State,
 )
 from slotcar.ledger.recording import ask, record
-from slotcar.ledger.rights import as_asked, check_flows, check_quotas, firm_state, owners_usage
+from slotcar.ledger.rights import check_flows, check_quotas, firm_state, owners_usage, with_proposed_change
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import done_by, movable_in, move_others, progress_after, rules_of
 from slotcar.policy.flows import Claim
@@ -127,7 +127,7 @@ class Admit(Operation[Entry | Refused]):
 
     def check_beside_others(self, transaction: Transaction, entry: Entry) -> None:
         """What no slot table says: whose packets they are, and whether the platforms can express all of it."""
-        ask(transaction, as_asked(entry), self.request.condition)
+        ask(transaction, with_proposed_change(entry), self.request.condition)
         check_flows(transaction, entry, self.now, name_other=self.request.names_others)
 
     def opened(self, transaction: Transaction) -> Entry | None:

@@ -20,7 +20,7 @@ def firm_state(transaction: Transaction, entry: Entry) -> State:
     return State.AWAITING_APPROVAL if waits else State.COMMITTED
 
 
-def as_asked(entry: Entry) -> Entry:
+def with_proposed_change(entry: Entry) -> Entry:
     """The entry as if the change that waits, where one does, were in force."""
     change = entry.proposed
     if change is None:

@@ -30,7 +30,7 @@ from slotcar.reservation.model import Reservation
 from slotcar.timebase import MICROSECOND, Window
 from slotcar.timeline import active_at
 from slotcar.timeline.shares import BackgroundShares
-from slotcar.views.configurations import Boundary, Differences, said_once, transitions
+from slotcar.views.configurations import Boundary, Differences, transitions, with_notes_once
 
 #: More boundaries than these are counted, not shown: a daily slot for a year has 730.
 MAX_BOUNDARIES = 24
@@ -146,7 +146,7 @@ def make_plan(
     differences = Differences(network)
     try:
         at_once = _at_once(current, after, now, differences) if show_from is None else ()
-        boundaries = said_once((*at_once, *transitions(after, shown_times, differences)))
+        boundaries = with_notes_once((*at_once, *transitions(after, shown_times, differences)))
     except Unrenderable as error:
         raise CannotExpress(str(error)) from error
     return Plan(

@@ -216,8 +216,8 @@ class ReconcileLoop:
         self._progress = replace(self._progress, held=None if attempt is Attempt.OUTDATED else turn.hold)
         return attempt is not Attempt.OUTDATED
 
-    def _push_took(self, took: timedelta) -> None:
-        self._progress = self._progress.took_push(took)
+    def _push_took(self, duration: timedelta) -> None:
+        self._progress = self._progress.took_push(duration)
 
     def _boundaries(self, entries: Sequence[Entry], after: datetime, until: datetime) -> list[datetime]:
         own = [instant for instant in self.instants if after < instant <= until]

@@ -338,7 +338,7 @@ class Pushing:
         else:  # a device that activated it and was rolled back may have missed steps of its program
             self.states.forget(targets)
 
-    def _done(self, targets: Mapping[str, Wanted], result: PushResult, took: timedelta) -> None:
+    def _done(self, targets: Mapping[str, Wanted], result: PushResult, duration: timedelta) -> None:
         self.states.verified(targets)
         self.rearm.difference_update(targets)
         self.health.recovered(targets)
@@ -346,7 +346,7 @@ class Pushing:
         self._observer.look_at_clocks(result.ahead_us)
         if result.revision:
             self.status.pushes += 1
-            self.push_took(took)
+            self.push_took(duration)
             self.status.last_revision, self.status.last_push_at = result.revision, self.clock()
             log.info("pushed", revision=result.revision, changed=result.changed, rearmed=result.rearmed)
 

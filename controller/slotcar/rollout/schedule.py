@@ -72,11 +72,11 @@ class Progress:
     turns: tuple[timedelta, ...] = ()
     pushes: tuple[timedelta, ...] = ()
 
-    def took_turn(self, took: timedelta) -> Progress:
-        return replace(self, turns=(*self.turns, took)[-REMEMBERED:])
+    def took_turn(self, duration: timedelta) -> Progress:
+        return replace(self, turns=(*self.turns, duration)[-REMEMBERED:])
 
-    def took_push(self, took: timedelta) -> Progress:
-        return replace(self, pushes=(*self.pushes, took)[-REMEMBERED:])
+    def took_push(self, duration: timedelta) -> Progress:
+        return replace(self, pushes=(*self.pushes, duration)[-REMEMBERED:])
 
     def of_new_lead(self, now: datetime) -> Progress:
         """The progress at the beginning of a lead. What another controller did is not known, so all devices are read."""
@@ -164,7 +164,7 @@ def wake_at(
 
 def lead_now(pace: Pace, progress: Progress) -> timedelta:
     """The lead as set, or longer where the last turns took longer: a change must be staged before its boundary."""
-    return max([pace.lead, *(took + took / 2 + QUIET for took in progress.turns)])
+    return max([pace.lead, *(turn + turn / 2 + QUIET for turn in progress.turns)])
 
 
 def look_until(pace: Pace, progress: Progress, now: datetime) -> datetime:

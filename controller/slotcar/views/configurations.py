@@ -147,7 +147,7 @@ def transitions(
             yield Boundary(at, changes)
 
 
-def said_once(boundaries: Iterable[Boundary]) -> tuple[Boundary, ...]:
+def with_notes_once(boundaries: Iterable[Boundary]) -> tuple[Boundary, ...]:
     """The boundaries, each approximation of a device at the first of them that has it."""
     notes_before: set[tuple[str, str]] = set()
     shortened = []

@@ -13,16 +13,16 @@ from slotcar_lab.ios.flash import NoSuchFile
 from slotcar_lab.ios.machine import PASSES, Machine, Replacement
 from slotcar_lab.ios.terminal import Terminal
 
-Given = dict[str, str]
+Captures = dict[str, str]
 NO_ARCHIVE = "%Please turn config archive on before using this feature\n"
 NOTHING_PENDING = "%No Rollback Confirmed Change pending\n"
 
 
 @command("configure terminal revert timer <minutes:1-120>")
-async def configure_on_trial(terminal: Terminal, given: Given) -> str:
+async def configure_on_trial(terminal: Terminal, captures: Captures) -> str:
     if refusal := _untriable(terminal.machine):
         return refusal
-    minutes = int(given["minutes"])
+    minutes = int(captures["minutes"])
     terminal.machine.arm(minutes, terminal.user, terminal.machine.running.copy())
     terminal.cursor = terminal.machine.running.cursor()
     return (
@@ -34,7 +34,7 @@ async def configure_on_trial(terminal: Terminal, given: Given) -> str:
 
 
 @command("configure confirm")
-async def confirm(terminal: Terminal, given: Given) -> str | None:
+async def confirm(terminal: Terminal, captures: Captures) -> str | None:
     if terminal.machine.pending is None:
         return NOTHING_PENDING
     terminal.machine.forget_pending()
@@ -43,7 +43,7 @@ async def confirm(terminal: Terminal, given: Given) -> str | None:
 
 
 @command("configure revert now")
-async def revert(terminal: Terminal, given: Given) -> str:
+async def revert(terminal: Terminal, captures: Captures) -> str:
     if terminal.machine.pending is None:
         return NOTHING_PENDING
     terminal.machine.revert()
@@ -51,11 +51,11 @@ async def revert(terminal: Terminal, given: Given) -> str:
 
 
 @command("configure revert timer <minutes:1-120>")
-async def postpone(terminal: Terminal, given: Given) -> str | None:
+async def postpone(terminal: Terminal, captures: Captures) -> str | None:
     pending = terminal.machine.pending
     if pending is None:
         return NOTHING_PENDING
-    terminal.machine.arm(int(given["minutes"]), pending.user, pending.saved)
+    terminal.machine.arm(int(captures["minutes"]), pending.user, pending.saved)
     return None
 
 
@@ -64,17 +64,17 @@ async def postpone(terminal: Terminal, given: Given) -> str | None:
     " [revert trigger <trigger:=error>] [[revert] timer <minutes:1-120>]",
     "configure replace <path:file> [list] [<force:=force>] [time <minutes:1-120>]",
 )
-async def replace(terminal: Terminal, given: Given) -> str:
+async def replace(terminal: Terminal, captures: Captures) -> str:
     machine = terminal.machine
-    on_error, minutes = "trigger" in given, int(given.get("minutes", 0))
+    on_error, minutes = "trigger" in captures, int(captures.get("minutes", 0))
     if minutes and (refusal := _untriable(machine)):
         return refusal
     if on_error and not _archives(machine):
         return NO_ARCHIVE
-    wanted = _wanted(machine, given["path"])
+    wanted = _wanted(machine, captures["path"])
     if isinstance(wanted, str):
         return wanted
-    if "force" not in given and not await _is_sure(terminal):
+    if "force" not in captures and not await _is_sure(terminal):
         return ""
     before = machine.running.copy()
     if minutes:
@@ -125,7 +125,7 @@ async def _told_failure(terminal: Terminal, done: Replacement, before: Configura
 
 
 @command("archive config")
-async def archive(terminal: Terminal, given: Given) -> str | None:
+async def archive(terminal: Terminal, captures: Captures) -> str | None:
     machine = terminal.machine
     if not _archives(machine):
         return NO_ARCHIVE
@@ -134,7 +134,7 @@ async def archive(terminal: Terminal, given: Given) -> str | None:
 
 
 @command("show archive")
-async def show_archive(terminal: Terminal, given: Given) -> str:
+async def show_archive(terminal: Terminal, captures: Captures) -> str:
     if not _archives(terminal.machine):
         return "Archive feature not enabled\n"
     return (
@@ -146,7 +146,7 @@ async def show_archive(terminal: Terminal, given: Given) -> str:
 
 
 @command("show archive config rollback timer")
-async def show_timer(terminal: Terminal, given: Given) -> str:
+async def show_timer(terminal: Terminal, captures: Captures) -> str:
     pending = terminal.machine.pending
     if pending is None:
         return NOTHING_PENDING
@@ -157,11 +157,11 @@ async def show_timer(terminal: Terminal, given: Given) -> str:
 
 
 @command("show archive config differences [<first:file> [<second:file>]]")
-async def differences(terminal: Terminal, given: Given) -> str:
+async def differences(terminal: Terminal, captures: Captures) -> str:
     machine = terminal.machine
     try:
-        first = text_of(machine, given.get("first", "nvram:startup-config"))
-        second = text_of(machine, given.get("second", "system:running-config"))
+        first = text_of(machine, captures.get("first", "nvram:startup-config"))
+        second = text_of(machine, captures.get("second", "system:running-config"))
         lines = difference.contextual(machine.parsed(first), machine.parsed(second))
     except NoSuchFile as error:
         return f"%Error opening {error} (No such file or directory)\n"
@@ -171,12 +171,12 @@ async def differences(terminal: Terminal, given: Given) -> str:
 
 
 @command("show archive config incremental-diffs <path:file> [ignorecase]")
-async def incremental(terminal: Terminal, given: Given) -> str:
+async def incremental(terminal: Terminal, captures: Captures) -> str:
     machine = terminal.machine
     try:
-        lines = difference.incremental(machine.running, text_of(machine, given["path"]).splitlines())
+        lines = difference.incremental(machine.running, text_of(machine, captures["path"]).splitlines())
     except NoSuchFile:
-        return f"%Error opening {given['path']} (No such file or directory)\n"
+        return f"%Error opening {captures['path']} (No such file or directory)\n"
     return "".join(f"{line}\n" for line in lines)
 
 

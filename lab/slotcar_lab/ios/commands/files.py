@@ -7,13 +7,13 @@ from slotcar_lab.ios.flash import NULL, RUNNING, STARTUP, FlashFull, NoSuchFile,
 from slotcar_lab.ios.machine import Machine
 from slotcar_lab.ios.terminal import Terminal, explain
 
-Given = dict[str, str]
+Captures = dict[str, str]
 
 
 @command("dir [<path:file>]", level=1)
-async def directory(terminal: Terminal, given: Given) -> str:
+async def directory(terminal: Terminal, captures: Captures) -> str:
     flash = terminal.machine.flash
-    path = given.get("path", flash.device)
+    path = captures.get("path", flash.device)
     terminal.machine.refresh_flash()
     try:
         return flash.listing(path)
@@ -22,16 +22,16 @@ async def directory(terminal: Terminal, given: Given) -> str:
 
 
 @command("more <path:file>")
-async def more(terminal: Terminal, given: Given) -> str:
+async def more(terminal: Terminal, captures: Captures) -> str:
     try:
-        return text_of(terminal.machine, given["path"])
+        return text_of(terminal.machine, captures["path"])
     except NoSuchFile:
-        return f"%Error opening {given['path']} (File not found)\n"
+        return f"%Error opening {captures['path']} (File not found)\n"
 
 
 @command("verify /md5 <path:file>")
-async def verify(terminal: Terminal, given: Given) -> str:
-    path = given["path"]
+async def verify(terminal: Terminal, captures: Captures) -> str:
+    path = captures["path"]
     try:
         digest = terminal.machine.flash.md5(path)
     except NoSuchFile:
@@ -40,8 +40,8 @@ async def verify(terminal: Terminal, given: Given) -> str:
 
 
 @command("delete [/force] <path:file>")
-async def delete(terminal: Terminal, given: Given) -> str | None:
-    path, flash = given["path"], terminal.machine.flash
+async def delete(terminal: Terminal, captures: Captures) -> str | None:
+    path, flash = captures["path"], terminal.machine.flash
     if not _quiet(terminal):
         await terminal.ask(f"Delete filename [{flash.name_of(path)}]? ")
         await terminal.ask(f"Delete {path}? [confirm]")
@@ -55,9 +55,9 @@ async def delete(terminal: Terminal, given: Given) -> str | None:
 
 
 @command("copy <source:file> <target:file>")
-async def copy(terminal: Terminal, given: Given) -> str:
+async def copy(terminal: Terminal, captures: Captures) -> str:
     machine = terminal.machine
-    source, target = _spelt(given["source"]), _spelt(given["target"])
+    source, target = _spelt(captures["source"]), _spelt(captures["target"])
     if not _quiet(terminal):
         named = await terminal.ask(f"Destination filename [{target.rpartition(':')[2].lstrip('/')}]? ")
         if named.strip() and kind_of(target) == "flash":
@@ -84,7 +84,7 @@ async def copy(terminal: Terminal, given: Given) -> str:
 
 
 @command("write [memory]")
-async def write(terminal: Terminal, given: Given) -> str:
+async def write(terminal: Terminal, captures: Captures) -> str:
     terminal.machine.startup = terminal.machine.running.text()
     terminal.machine.changed()
     return "Building configuration...\n[OK]\n"

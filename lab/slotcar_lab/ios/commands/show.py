@@ -9,11 +9,11 @@ from slotcar_lab.ios.commands.registry import command
 from slotcar_lab.ios.terminal import Terminal
 from slotcar_lab.ios.tree import Node
 
-Given = dict[str, str]
+Captures = dict[str, str]
 
 
 @command("show version", level=1)
-async def version(terminal: Terminal, given: Given) -> str:
+async def version(terminal: Terminal, captures: Captures) -> str:
     machine = terminal.machine
     facts = machine.running.grammar.facts
     minutes = (time.time_ns() - machine.booted_ns) // 60_000_000_000
@@ -33,7 +33,7 @@ async def version(terminal: Terminal, given: Given) -> str:
 
 
 @command("show clock [detail]", level=1)
-async def clock(terminal: Terminal, given: Given) -> str:
+async def clock(terminal: Terminal, captures: Captures) -> str:
     now = terminal.machine.now()
     return (
         f"{now.strftime('%H:%M:%S')}.{now.microsecond // 1000:03} {now.strftime('UTC %a %b')} {now.day} {now.year}\n"
@@ -41,7 +41,7 @@ async def clock(terminal: Terminal, given: Given) -> str:
 
 
 @command("show running-config [all|full|brief]")
-async def running(terminal: Terminal, given: Given) -> str:
+async def running(terminal: Terminal, captures: Captures) -> str:
     text = terminal.machine.running.text()
     changes = [one for one in terminal.machine.history if one.taken]
     last = f"! Last configuration change by {changes[-1].user or 'the revert timer'}\n" if changes else ""
@@ -50,8 +50,8 @@ async def running(terminal: Terminal, given: Given) -> str:
 
 
 @command("show running-config interface <name:interface>")
-async def running_interface(terminal: Terminal, given: Given) -> str:
-    node = terminal.machine.running.top.child(f"interface {given['name']}")
+async def running_interface(terminal: Terminal, captures: Captures) -> str:
+    node = terminal.machine.running.top.child(f"interface {captures['name']}")
     if node is None:
         return "% Invalid interface\n"
     body = "".join(f"{line}\n" for line in _section(node, terminal))
@@ -59,16 +59,16 @@ async def running_interface(terminal: Terminal, given: Given) -> str:
 
 
 @command("show startup-config")
-async def startup(terminal: Terminal, given: Given) -> str:
+async def startup(terminal: Terminal, captures: Captures) -> str:
     text = terminal.machine.startup
     return f"Using {len(text.encode())} out of 129016 bytes\n!\n{text}"
 
 
 @command("show class-map [<name:word>]", "show policy-map [<name:word>]")
-async def maps(terminal: Terminal, given: Given) -> str:
+async def maps(terminal: Terminal, captures: Captures) -> str:
     words = terminal.machine.commands[-1][2].split()
     kind = "class-map" if words[1].startswith("c") else "policy-map"
-    wanted = given.get("name")
+    wanted = captures.get("name")
     sections = [
         node
         for node in terminal.machine.running.top.printed()
@@ -78,7 +78,7 @@ async def maps(terminal: Terminal, given: Given) -> str:
 
 
 @command("show event manager policy active")
-async def active_policies(terminal: Terminal, given: Given) -> str:
+async def active_policies(terminal: Terminal, captures: Captures) -> str:
     lines = [
         f"{number:<4}{number:<7}N A running   {'timer countdown':<20}applet: {name}\n"
         for number, name in enumerate(terminal.machine.events.running, 1)
@@ -87,7 +87,7 @@ async def active_policies(terminal: Terminal, given: Given) -> str:
 
 
 @command("show access-lists [<name:word>]", "show ip access-lists [<name:word>]")
-async def access_lists(terminal: Terminal, given: Given) -> str:
+async def access_lists(terminal: Terminal, captures: Captures) -> str:
     lines: list[str] = []
     heading = ""
     for node in terminal.machine.running.top.printed():
@@ -105,16 +105,18 @@ async def access_lists(terminal: Terminal, given: Given) -> str:
 
 
 @command("show interfaces [<name:interface>] rate-limit", level=1)
-async def rate_limits(terminal: Terminal, given: Given) -> str:
+async def rate_limits(terminal: Terminal, captures: Captures) -> str:
     machine = terminal.machine
-    lines = counters.rate_limits(machine.running.top, machine.counters, given.get("name", ""))
+    lines = counters.rate_limits(machine.running.top, machine.counters, captures.get("name", ""))
     return "".join(f"{line}\n" for line in lines)
 
 
 @command("show policy-map interface [<name:interface>] [<direction:input|output>]", level=1)
-async def policies(terminal: Terminal, given: Given) -> str:
+async def policies(terminal: Terminal, captures: Captures) -> str:
     machine = terminal.machine
-    lines = counters.policies(machine.running.top, machine.counters, given.get("name", ""), given.get("direction", ""))
+    lines = counters.policies(
+        machine.running.top, machine.counters, captures.get("name", ""), captures.get("direction", "")
+    )
     return "".join(f"{line}\n" for line in lines)
 
 
