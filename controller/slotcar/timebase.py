@@ -105,6 +105,19 @@ def common_windows(some: Sequence[Window], others: Sequence[Window]) -> Iterator
                 yield Window(start, end)
 
 
+def clock_offset(clock: Callable[[], datetime], monotonic: Callable[[], float] = time.monotonic) -> timedelta:
+    """How long after the epoch the monotonic clock would be zero, by the quickest of some looks at both: a process may
+    stand still between the two.
+    """
+    looks = []
+    for _ in range(_MOST_LOOKS):
+        before_s, wall = monotonic(), clock()
+        looks.append((monotonic() - before_s, (wall - EPOCH) - timedelta(seconds=before_s)))
+        if looks[-1][0] < _QUICK_S:
+            break
+    return min(looks)[1]
+
+
 @dataclass(slots=True)
 class ClockWatch:
     """Notices that the wall clock was set: it has moved otherwise than the clock that only counts seconds.
@@ -119,21 +132,11 @@ class ClockWatch:
 
     def set_by(self) -> timedelta:
         """How far the clock was set since `accept`: ahead, or back (below zero); zero where it was not set."""
-        offset = self._offset_now()
+        offset = clock_offset(self.clock, self.monotonic)
         if self._offset is None or abs(offset - self._offset) < CLOCK_SET:
             self._offset = offset
         return offset - self._offset
 
     def accept(self) -> None:
         """The present time is the one to go by."""
-        self._offset = self._offset_now()
-
-    def _offset_now(self) -> timedelta:
-        """The difference of the two, by the quickest of some looks: a process may stand still between them."""
-        looks = []
-        for _ in range(_MOST_LOOKS):
-            before_s, wall = self.monotonic(), self.clock()
-            looks.append((self.monotonic() - before_s, (wall - EPOCH) - timedelta(seconds=before_s)))
-            if looks[-1][0] < _QUICK_S:
-                break
-        return min(looks)[1]
+        self._offset = clock_offset(self.clock, self.monotonic)

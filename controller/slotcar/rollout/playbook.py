@@ -12,14 +12,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from slotcar.problems import SlotcarError
+from slotcar.rollout import play_clock
 from slotcar.rollout.model import Failure, NobodyNamed
 from slotcar.stopping import PROCESS, Stopping, StopRequest
+from slotcar.timebase import clock_offset
 
 #: What a playbook may take beside the wait for its instant: a device that hangs does not hang the controller.
 TIMEOUT_S = 180
@@ -153,6 +156,7 @@ class Playbooks:
             "ANSIBLE_ACTION_PLUGINS": str(self.home / "plugins" / "action"),
             OF_A_RUN: scratch,
             OF_THIS_PROCESS[0]: OF_THIS_PROCESS[1],
+            **play_clock.environment(clock_offset(lambda: datetime.now(UTC))),
             # The playbooks take the current folder for an inventory that nobody named; this inventory was named.
             "PWD": scratch,
             "ANSIBLE_DEPRECATION_WARNINGS": "false",

@@ -229,6 +229,8 @@ class Pushing:
         self.status.begin_reading(targets, began_s)
         try:
             readings = self.pusher.read(sorted(targets))
+            if self.clock_was_set():  # nobody knows what is wanted before it is known whether the new time is right
+                return Attempt.OUTDATED
             # One that acts whenever it is asked is not in trouble: it is read when its boundaries have passed.
             failures = [one for one in readings.failures.values() if STALE not in one.message]
             for failure in failures:

@@ -16,6 +16,7 @@ from slotcar.rollout import staging
 from slotcar.rollout.comparison import Comparison, compare
 from slotcar.rollout.device_folder import AFTER, APPLY, BEFORE, UNDO, DeviceFolder, after_steps
 from slotcar.rollout.model import STALE
+from slotcar.rollout.play_clock import now_s
 from slotcar.rollout.transport import DeviceError, Order, Transport
 
 #: How long a device waits for the confirmation before it takes a change back; IOS counts in minutes.
@@ -147,7 +148,7 @@ async def make_ready(transport: Transport, order: Order, prepared: Prepared) -> 
     if prepared.apply is None:
         return outcome
     # What the device did by itself while the timer ran would be taken back with the change.
-    latest_s = time.time() + 60 * (REVERT_MINUTES + 1)
+    latest_s = now_s() + 60 * (REVERT_MINUTES + 1)
     acts_soon = any(instant < latest_s for instant in order.folder.program().instants)
     if not await transport.arm_revert(prepared.apply, 0 if acts_soon else REVERT_MINUTES):
         outcome.notes.append("no revert timer: a change that is not verified is taken back by the controller alone")
@@ -163,10 +164,10 @@ async def make_change(transport: Transport, order: Order, prepared: Prepared) ->
     outcome = prepared.outcome
     if prepared.apply is None:
         return outcome
-    await asyncio.sleep(max(0.0, order.at - time.time()))
-    outcome.began = time.time()
+    await asyncio.sleep(max(0.0, order.at - now_s()))
+    outcome.began = now_s()
     outcome.changed |= await transport.activate(prepared.apply)
-    outcome.ended = time.time()
+    outcome.ended = now_s()
     if prepared.rearmed:
         # What was open until the change had its end armed until then.
         await transport.leave_program(order.folder)
@@ -240,9 +241,9 @@ async def _restore(transport: Transport, order: Order) -> Outcome:
     outcome = Outcome(disarmed or not comparison.equal, comparison.before, comparison.after)
     if order.only_look:
         return outcome
-    outcome.began = time.time()
+    outcome.began = now_s()
     await transport.change(comparison.apply)
-    outcome.ended = time.time()
+    outcome.ended = now_s()
     outputs = (await _ask(transport, order)).outputs
     restored = transport.file_restored(order, file, outputs)
     if restored is not None and not (comparison := compare(folder, restored, outputs)).equal:

@@ -6,13 +6,13 @@ its program by the methods whose names end in `program`, and by those of a resto
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from slotcar.problems import SlotcarError
 from slotcar.rollout.device_folder import AFTER, DeviceFolder
+from slotcar.rollout.play_clock import now_s
 from slotcar.rollout.slot_ends import file_at
 
 
@@ -117,7 +117,7 @@ class Transport(Protocol):
         Raises:
             EndsUnknown: see `file_at`.
         """
-        return file_at(order.folder, order.target, time.time(), unknown_ends=order.unknown_ends)
+        return file_at(order.folder, order.target, now_s(), unknown_ends=order.unknown_ends)
 
     async def begin_restore(self, order: Order) -> bool:
         """Before the configuration is restored: has the device also do what belongs to it; whether it was to do something

@@ -12,7 +12,7 @@ import pytest
 from slotcar_lab.ios import Routers, Slow
 from tests.support import containers
 from tests.support.cisco import CiscoWorld
-from tests.support.containers import CLOSED, NAME, Container, podman, told
+from tests.support.containers import CLOSED, NAME, Container, output_of, podman
 from tests.support.controllers import free_port
 from tests.support.health import healthy
 from tests.support.patience import wait_for
@@ -40,7 +40,7 @@ def world(tmp_path: Path) -> Iterator[CiscoWorld]:
 @pytest.fixture
 def volume() -> Iterator[str]:
     name = f"slotcar-test-{uuid.uuid4().hex[:8]}"
-    told("volume", "create", name)
+    output_of("volume", "create", name)
     yield name
     podman("volume", "rm", "--force", name)
 
@@ -57,25 +57,25 @@ def test_the_image_pushes_from_a_read_only_root_without_privileges(
         "--network=host", f"--volume={volume}:/var/lib/slotcar", f"--volume={tmp_path}:{tmp_path}:ro",
         f"--env=SLOTCAR_INVENTORY={world.inventory}", f"--env=SLOTCAR_LISTEN_PORT={port}", "--env=SLOTCAR_ADOPT_ALL=true",
     )  # fmt: skip
-    assert told(*run, "--rm", *CLOSED, *options, NAME, "token", "create", "ops", "--role", "operator")
+    assert output_of(*run, "--rm", *CLOSED, *options, NAME, "token", "create", "ops", "--role", "operator")
     with containers.started(run, f"{volume}-serves", *options, NAME) as controller:
         wait_for(lambda: healthy(port), "the image to answer")
         has_no_privileges(controller)
-        assert "1 to create" in controller.told("slotcar", "plan", str(tmp_path / "now.json"))
+        assert "1 to create" in controller.output_of("slotcar", "plan", str(tmp_path / "now.json"))
         wait_for(lambda: has_baseline(world), "the routers to have what they have without a reservation")
         unreserved = world.running()
 
         world.routers[LAST].fault(Slow(line_ms=150))
         before = len(world.routers[LAST].history)
-        controller.told("slotcar", "apply", str(tmp_path / "now.json"), "--yes")
+        controller.output_of("slotcar", "apply", str(tmp_path / "now.json"), "--yes")
         wait_for(lambda: len(world.routers[LAST].history) > before, "the push to begin")
         assert controller.stop(120) == 0, controller.log()
         assert '"stopped"' in controller.log()
         reserved = world.running()
         assert [name for name in reserved if reserved[name] != unreserved[name]] == [FIRST, LAST]
     # Another container on the same volume: the ledger and the archive outlive the first.
-    assert "hep/now" in told(*run, "--rm", *CLOSED, *options, NAME, "status")
-    told(*run, "--rm", *CLOSED, *options, NAME, "rollback", "--yes")
+    assert "hep/now" in output_of(*run, "--rm", *CLOSED, *options, NAME, "status")
+    output_of(*run, "--rm", *CLOSED, *options, NAME, "rollback", "--yes")
     assert world.running() == unreserved
 
 
@@ -87,7 +87,7 @@ def has_baseline(world: CiscoWorld) -> bool:
 def has_no_privileges(controller: Container) -> None:
     """As the kernel has it of the container's first process, which is the controller."""
     status = dict(
-        line.split(":\t", 1) for line in controller.told("cat", "/proc/1/status").splitlines() if ":\t" in line
+        line.split(":\t", 1) for line in controller.output_of("cat", "/proc/1/status").splitlines() if ":\t" in line
     )
     assert set(status["Uid"].split()) == {"10001"}
     assert set(status["Gid"].split()) == {"10001"}
@@ -95,5 +95,5 @@ def has_no_privileges(controller: Container) -> None:
     assert status["NoNewPrivs"] == "1"
     refused = podman("exec", controller.name, "touch", "/opt/slotcar/venv/written")
     assert "Read-only file system" in refused.stderr
-    assert controller.told("stat", "--format=%a %U", "/var/lib/slotcar").endswith(" slotcar")
-    assert controller.told("cat", "/var/lib/slotcar/postgres/PG_VERSION")
+    assert controller.output_of("stat", "--format=%a %U", "/var/lib/slotcar").endswith(" slotcar")
+    assert controller.output_of("cat", "/var/lib/slotcar/postgres/PG_VERSION")

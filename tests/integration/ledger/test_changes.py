@@ -10,7 +10,7 @@ from slotcar.ledger import Ledger
 from slotcar.ledger.model import Change, Entry, State
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
-from tests.integration.ledger.test_transfers import TERMS, asked
+from tests.integration.ledger.test_transfers import TERMS, admission_of
 from tests.support.requests import T0, at, reservation
 
 
@@ -21,14 +21,14 @@ def book(ledger: Ledger) -> Ledger:
 
 
 def changed(book: Ledger, entry: Entry, rate: int, now: int) -> Entry:
-    request = asked(reservation("one", rate, 0, 60), replaces=entry.handle)
+    request = admission_of(reservation("one", rate, 0, 60), replaces=entry.handle)
     answer = book.admit(request, at(now))
     assert isinstance(answer, Entry)
     return answer
 
 
 def test_a_raise_knows_what_it_raised(book: Ledger) -> None:
-    entry = book.admit(asked(reservation("one", 20, 0, 60)), T0)
+    entry = book.admit(admission_of(reservation("one", 20, 0, 60)), T0)
     assert isinstance(entry, Entry)
     assert entry.change is None
     raised = changed(book, entry, 40, 10)
@@ -39,7 +39,7 @@ def test_a_raise_knows_what_it_raised(book: Ledger) -> None:
 
 
 def test_a_hold_is_in_force_from_its_commit(book: Ledger) -> None:
-    entry = book.admit(asked(reservation("one", 20, 0, 60), hold_until=at(15)), T0)
+    entry = book.admit(admission_of(reservation("one", 20, 0, 60), hold_until=at(15)), T0)
     assert isinstance(entry, Entry)
     entry = changed(book, entry, 30, 5)
     assert entry.change is None, "a hold was not in force"
@@ -50,7 +50,7 @@ def test_a_hold_is_in_force_from_its_commit(book: Ledger) -> None:
 
 def test_what_waited_for_approval_is_in_force_from_then(book: Ledger) -> None:
     book.set_terms(replace(TERMS, policy=Policy(gate=Gate(rate_bps=30))))
-    entry = book.admit(asked(reservation("one", 40, 0, 60)), T0)
+    entry = book.admit(admission_of(reservation("one", 40, 0, 60)), T0)
     assert isinstance(entry, Entry)
     assert entry.state is State.AWAITING_APPROVAL
     approved = book.approve(entry.handle, at(10), actor="ops")

@@ -12,7 +12,7 @@ from slotcar.ledger import Ledger
 from slotcar.ledger.model import Entry, Progress, State
 from slotcar.ledger.replanning import is_off, remaining_bytes
 from slotcar.rollout.replanning import Replanning
-from tests.integration.ledger.test_transfers import TERMS, admit, asked, free, kinds, steps
+from tests.integration.ledger.test_transfers import TERMS, admission_of, admit, free, kinds, steps
 from tests.support.requests import T0, at, reservation, transfer
 
 #: 40 bit/s for an hour.
@@ -130,9 +130,11 @@ def test_nothing_is_exceeded_and_all_that_is_free_is_asked_for(
     for entry in book.live_between(T0):  # of an example before
         book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
     before = free(book, minute, 60)  # of an example whose minute was later, the past stays
-    answers = [book.admit(asked(transfer(f"t{n}", volume, by)), T0) for n, (volume, by, _) in enumerate(transfers)]
+    answers = [
+        book.admit(admission_of(transfer(f"t{n}", volume, by)), T0) for n, (volume, by, _) in enumerate(transfers)
+    ]
     fixed = [
-        book.admit(asked(reservation(f"f{n}", rate, start, start + length)), T0)
+        book.admit(admission_of(reservation(f"f{n}", rate, start, start + length)), T0)
         for n, (rate, start, length) in enumerate(others)
     ]
     live = [(one, share) for one, (_, _, share) in zip(answers, transfers, strict=True) if isinstance(one, Entry)]

@@ -6,7 +6,7 @@ import os
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -17,17 +17,27 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from slotcar.api.supervising import keep_running
+from slotcar.auth.tokens import Caller, Role
+from slotcar.broker import Broker
 from slotcar.ledger import Ledger
 from slotcar.ledger.listening import Lease
 from slotcar.ledger.model import Terms
+from slotcar.reservation import from_mapping
+from slotcar.rollout.check_requests import ask_check
 from slotcar.rollout.ios.eem import fence_line
 from slotcar.rollout.loop import ReconcileLoop
+from slotcar.rollout.pusher import Pusher, Readings
 from slotcar.wiring import loop_for
 from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.patience import PATIENCE_S, wait_for
 
 EDGE = "anl-7507-1"
+OPERATOR = Caller("ops", Role.OPERATOR)
+SLOT = {
+    "name": "slot", "owner": "hep", "source": "anl-premium", "destination": "lbnl-premium:5001", "protocol": "udp",
+    "service": "ip-premium", "rate": "1 Mbit/s", "duration": "10 min",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +207,32 @@ def test_whose_clock_is_not_the_database_s_leads_no_more_until_it_is(
         wait_for(settled(loop), "it to lead again")
         assert len(events(ledger, "controller.leading")) == leads + 1
         assert loop.status.error == ""
+    assert failures == []
+
+
+@pytest.mark.slow
+def test_a_clock_that_is_set_ahead_during_a_reading_ends_no_slot(
+    world: CiscoWorld, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    off, read = [timedelta()], Pusher.read
+
+    def read_and_set_clock(pusher: Pusher, names: Sequence[str]) -> Readings:
+        readings = read(pusher, names)
+        off[0] = timedelta(hours=1)
+        return readings
+
+    with leading(world, ledger, clock=lambda: datetime.now(UTC) + off[0]) as (loop, failures):
+        broker, now = Broker(ledger, world.network, world.settings), datetime.now(UTC)
+        entry = broker.create(from_mapping(SLOT | {"start": now.isoformat()}, now), OPERATOR, now)
+        wait_for(lambda: "eq 5001" in world.routers[EDGE].running_text() and loop.status.settled, "the slot")
+        monkeypatch.setattr(Pusher, "read", read_and_set_clock)
+        ask_check(ledger, [EDGE], "tester", datetime.now(UTC))
+        wait_for(lambda: bool(events(ledger, "controller.clock-off")), "it to be told")
+        assert "eq 5001" in world.routers[EDGE].running_text()
+        monkeypatch.undo()
+        off[0] = timedelta()
+        broker.cancel(entry.handle, OPERATOR, datetime.now(UTC))
+        wait_for(lambda: "eq 5001" not in world.routers[EDGE].running_text(), "the routers to be as before")
     assert failures == []
 
 

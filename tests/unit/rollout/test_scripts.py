@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from slotcar.rollout import staging
+from slotcar.rollout import play_clock, staging
 from slotcar.rollout.agenda import agenda
 from slotcar.rollout.linux import scripts
 from slotcar.rollout.linux.shell import ask
 from slotcar.rollout.linux.transport import clock
 from slotcar.rollout.model import NO_PROGRAM, Program, Restless, Revision
 from slotcar.rollout.transport import DeviceError
+from slotcar.timebase import clock_offset
 from tests.support.patience import wait_for
 from tests.support.requests import T0
 from tests.unit.rollout.linux_router import DEVICE, Router, activate, arm, folder_of, part_of, revision_of, stage
@@ -57,6 +58,18 @@ def test_a_program_whose_controller_is_gone_takes_its_steps_in_their_order(route
     wait_for(lambda: router.armed == NO_PROGRAM, "the program's own end")
     lag = int(router.run(scripts.state_command(DEVICE)).stdout.split()[1])
     assert lag >= 0, "never before its instant"
+
+
+def test_a_clock_that_is_set_back_while_a_play_goes_on_delays_no_step(
+    router: Router, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable, value in play_clock.environment(clock_offset(lambda: datetime.now(UTC))).items():
+        monkeypatch.setenv(variable, value)
+    pushed = revision_of(active(1, 10), ends_in_s=1.5)
+    right = time.time
+    monkeypatch.setattr(time, "time", lambda: right() - 3600)
+    arm(router, pushed, tmp_path)
+    wait_for(lambda: router.ran == ["apply.txt", "step"], "the end, and not an hour late")
 
 
 @pytest.mark.slow

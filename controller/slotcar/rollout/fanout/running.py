@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import TypeVar
 
 from slotcar.problems import SlotcarError
 from slotcar.rollout import steps
+from slotcar.rollout.play_clock import now_s
 from slotcar.rollout.steps import Answers, Outcome, Prepared, PushStep
 from slotcar.rollout.transport import Order, Transport, Unreachable
 
@@ -144,7 +144,7 @@ async def _activate(members: Sequence[_Member]) -> None:
     """Compares all, makes all ready, then changes all, each at its own instant. No configuration is changed where one
     cannot be made ready, and nothing is armed where one is not what it was when it was read."""
     first = min((member.job.order.at for member in members), default=0.0)
-    await asyncio.sleep(max(0.0, first - READY_S - time.time()))
+    await asyncio.sleep(max(0.0, first - READY_S - now_s()))
     for phase in (_prepare, _make_ready):
         await asyncio.gather(*(phase(member) for member in members))
         if any(member.failed for member in members):

@@ -22,6 +22,7 @@ from slotcar.rollout.ios.applets import PREFIX, Applet
 from slotcar.rollout.ios.command_line import CommandLine
 from slotcar.rollout.ios.files import Files, text_of
 from slotcar.rollout.model import NO_PROGRAM, STALE
+from slotcar.rollout.play_clock import now_s
 from slotcar.rollout.transport import DeviceError
 
 #: What is due already is done at once, step after step.
@@ -37,9 +38,7 @@ PASS_S = 8.0
 class EventManager:
     """One router's event manager, over an open login. `now` gives seconds since the epoch."""
 
-    def __init__(
-        self, name: str, command_line: CommandLine, files: Files, now: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, name: str, command_line: CommandLine, files: Files, now: Callable[[], float] = now_s) -> None:
         self._name = name
         self._command_line = command_line
         self._files = files

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from slotcar.rollout.device_folder import AFTER, BEFORE, DeviceFolder, after_ste
 from slotcar.rollout.linux.scripts import batch_command, command, fence_word, remote_dir
 from slotcar.rollout.linux.shell import Answer, Shell, ask
 from slotcar.rollout.model import STALE, Restless
+from slotcar.rollout.play_clock import now_s
 from slotcar.rollout.slot_ends import file_at
 from slotcar.rollout.staging import state_of
 from slotcar.rollout.steps import file_reached
@@ -109,7 +109,7 @@ class LinuxTransport(Transport):
                 taken = _past(replaced.instants)
                 file = before_steps(taken)
             else:  # where it was not armed for them, the archive knows the ends all the same
-                file = file_at(folder, BEFORE, time.time(), unknown_ends=order.unknown_ends)
+                file = file_at(folder, BEFORE, now_s(), unknown_ends=order.unknown_ends)
         self._restore = _Restore(order, file, taken)
         return file
 
@@ -165,7 +165,7 @@ def clock(shell: Shell, device: str, times: int = _ASKED) -> Clock:
     clocks: list[Clock] = []
     for _ in range(times):
         done = _must(shell.run(clock_command), "its clock")
-        now_us = time.time_ns() // 1000
+        now_us = round(now_s() * 1_000_000)
         since_boot, *epoch = done.stdout.split()
         ahead_us = int(epoch[0]) * 10_000 - now_us if epoch and epoch[0].isdigit() and len(epoch[0]) == 12 else None
         clocks.append(Clock(now_us // 10_000 - int(since_boot), ahead_us))
@@ -173,7 +173,7 @@ def clock(shell: Shell, device: str, times: int = _ASKED) -> Clock:
 
 
 def _past(instants: Sequence[float]) -> int:
-    return sum(instant <= time.time() for instant in instants)
+    return sum(instant <= now_s() for instant in instants)
 
 
 def _must(done: Answer, what: str) -> Answer:

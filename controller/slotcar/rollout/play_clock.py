@@ -1,0 +1,27 @@
+"""The present in a play. Whoever sets this machine's clock while a play goes on sets no instant that it counts from.
+
+A router is armed with how long it is until its steps. A play that took the time from the clock would, set back by an hour,
+arm the end of a slot an hour late. So a controller gives each of its plays the difference of the clock and of the one that
+only counts seconds, which all processes of a machine share.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+
+#: In the environment of a play: seconds since the epoch at which the monotonic clock would be zero.
+OFFSET = "SLOTCAR_PLAY_CLOCK_OFFSET"
+
+
+def environment(offset: timedelta) -> Mapping[str, str]:
+    """What a play gets. `offset` is `clock_offset` of the controller's clock."""
+    return {OFFSET: str(offset.total_seconds())}
+
+
+def now_s() -> float:
+    """Seconds since the epoch; by this machine's clock where no controller runs the play."""
+    offset = os.environ.get(OFFSET)
+    return time.time() if offset is None else time.monotonic() + float(offset)
