@@ -1,4 +1,4 @@
-"""The present in a play. Whoever sets this machine's clock while a play goes on sets no instant that it counts from.
+"""The present time in a play. It goes on as before where this machine's clock is set while the play runs.
 
 A router is armed with how long it is until its steps. A play that took the time from the clock would, set back by an hour,
 arm the end of a slot an hour late. So a controller gives each of its plays the difference of the clock and of the one that

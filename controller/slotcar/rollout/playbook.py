@@ -11,8 +11,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,7 @@ class Playbooks:
         home: the folder with playbooks/, roles/ and plugins/.
         stop_timeout_s: how long all that goes on may take from when this process is told to end: a push is ended after
             half of that and taken back in the other half.
+        clock_offset: of the clock that the plays go by; None for this machine's when each begins.
     """
 
     home: Path
@@ -76,6 +77,11 @@ class Playbooks:
     vault_password_file: Path | None = None
     stop: StopRequest = PROCESS
     stop_timeout_s: float = 90.0
+    clock_offset: timedelta | None = None
+
+    def by_the_present_clock(self) -> Playbooks:
+        """All its plays go by the clock as it is now, also where it is set meanwhile."""
+        return replace(self, clock_offset=clock_offset(lambda: datetime.now(UTC)))
 
     def run(
         self,
@@ -150,13 +156,14 @@ class Playbooks:
     def _environment(self, scratch: str) -> dict[str, str]:
         # An inventory may look it up (the lab's does), and a run has a folder of its own.
         state_dir = os.environ.get(STATE_DIR)
+        offset = self.clock_offset if self.clock_offset is not None else clock_offset(lambda: datetime.now(UTC))
         return ({STATE_DIR: str(Path(state_dir).absolute())} if state_dir else {}) | {
             "ANSIBLE_CONFIG": str(self.home / "ansible.cfg"),
             "ANSIBLE_ROLES_PATH": str(self.home / "roles"),
             "ANSIBLE_ACTION_PLUGINS": str(self.home / "plugins" / "action"),
             OF_A_RUN: scratch,
             OF_THIS_PROCESS[0]: OF_THIS_PROCESS[1],
-            **play_clock.environment(clock_offset(lambda: datetime.now(UTC))),
+            **play_clock.environment(offset),
             # The playbooks take the current folder for an inventory that nobody named; this inventory was named.
             "PWD": scratch,
             "ANSIBLE_DEPRECATION_WARNINGS": "false",

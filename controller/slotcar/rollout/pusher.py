@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -123,6 +123,8 @@ class Pusher:
             Unrenderable: others' objects are in the way on a device; nothing was touched.
         """
         self.playbooks.stop.check()
+        # What is past is left out of a rollback: by the same clock, also where the push was given up because it was set.
+        same_clock = replace(self, playbooks=self.playbooks.by_the_present_clock())
         revision = self.prepare(wanted, readings, at, fence, anew)
         if revision is None:
             return PushResult("", ())
@@ -135,14 +137,14 @@ class Pusher:
             self.record("push.started", name, details | own[name] | {"armed": part.program.id})
         instants = {name: (at + shift).timestamp() for name, shift in (shifts or {}).items()}
         try:
-            result = self._run(revision, {"slotcar_instants": instants}, str(folder), on_task, give_up)
+            result = same_clock._run(revision, {"slotcar_instants": instants}, str(folder), on_task, give_up)
         except (CannotRun, Stopping):
             self.archive.forget(revision.id)  # no device has met it
             raise
         if result.given_up:
-            self._withdraw(revision, str(folder))
+            same_clock._withdraw(revision, str(folder))
         if not result.ok:
-            self._roll_back(revision, str(folder), result)
+            same_clock._roll_back(revision, str(folder), result)
         self.archive.keep_as_good(revision)
         others: dict[str, Any] = {"unchanged": sorted(unchanged)} if unchanged else {}
         for number, (name, part) in enumerate(parts.items()):
