@@ -40,9 +40,9 @@ TARGETS_MS = {LIST_MS: 50.0, OTHER_MS: 200.0}
 PROMISED = "promised at 100k"
 
 
-def measure(url: str, filled: World, name: str, say: Say) -> Iterator[Figure]:
-    with opened(url, filled) as (app, ledger):
-        for title, (kind, addresses) in paths_of(filled, ledger).items():
+def measure(url: str, world: World, name: str, say: Say) -> Iterator[Figure]:
+    with opened(url, world) as (app, ledger):
+        for title, (kind, addresses) in paths_of(world, ledger).items():
             say(f"{name}: {title}")
             database_s, began = database_cpu_s(url), time.process_time()
             times_ms, texts = asyncio.run(_ask(app, addresses))
@@ -53,18 +53,18 @@ def measure(url: str, filled: World, name: str, say: Say) -> Iterator[Figure]:
             figure = f"{title}, {name}: CPU, database included"
             yield Figure(figure, cpu_ms, "ms", PROMISED, most_ms, lower_is_better=True)
         say(f"{name}: sizes")
-        pages = paths_of(filled, ledger)
+        pages = paths_of(world, ledger)
         yield from _sizes(app, pages, name)
         yield from painting.measure(app, {title: addresses for title, (_, addresses) in pages.items()}, name, say)
 
 
 @contextmanager
-def opened(url: str, filled: World) -> Iterator[tuple[FastAPI, Ledger]]:
+def opened(url: str, world: World) -> Iterator[tuple[FastAPI, Ledger]]:
     """The application of an open controller, which leads, over the ledger at `url`."""
     with tempfile.TemporaryDirectory() as folder, open_ledger(url, Path(folder), migrate=True) as ledger:
         settings = Settings(state_dir=Path(folder), inventory=Path(folder), open=True)
         context = Context(
-            Broker(ledger, filled.network, settings),
+            Broker(ledger, world.network, settings),
             TokenStore(settings.tokens_path),
             LoopStatus(leading=True, settled=True),
         )
@@ -76,12 +76,12 @@ def opened(url: str, filled: World) -> Iterator[tuple[FastAPI, Ledger]]:
             context.plans.close()
 
 
-def paths_of(filled: World, ledger: Ledger) -> Mapping[str, tuple[str, Sequence[str]]]:
+def paths_of(world: World, ledger: Ledger) -> Mapping[str, tuple[str, Sequence[str]]]:
     """By title: of which kind, and the addresses, which are asked for in turn."""
     some = ledger.list(Filter(newest=True, limit=1000))[::25]
     live = [one for one in some if one.reservation.end > datetime.now(UTC)]
     names = [one.reservation.name for one in some]
-    resources = sorted({str(demand.resource) for pair in filled.pairs for demand in pair.demands})[::7]
+    resources = sorted({str(demand.resource) for pair in world.pairs for demand in pair.demands})[::7]
     instants = sorted({one.reservation.start for one in live})
     handles = [one.handle for one in some]
     numbers = [one.number for one in some]

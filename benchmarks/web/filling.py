@@ -62,13 +62,13 @@ SELECT row_number() OVER (ORDER BY at), at, kind, handle, NULL, '{"actor": "benc
 """
 
 
-def fill(url: str, filled: World, live: int, over: int, now_us: int) -> None:
+def fill(url: str, world: World, live: int, over: int, now_us: int) -> None:
     """Makes an empty database a ledger: `live` of them begin in the month after `now_us`, `over` ended before it."""
     with open_ledger(url, Path("unused: the URL names a server"), migrate=True):
         pass
     with psycopg.connect(url) as connection:
         _copy(connection, _columns(live, over, now_us))
-        _pairs(connection, filled)
+        _pairs(connection, world)
         connection.execute("SET maintenance_work_mem = '512MB'")
         connection.execute(_ENTRIES, {"now_us": now_us})
         connection.execute(_OCCUPANCY)
@@ -105,12 +105,12 @@ def _copy(connection: psycopg.Connection[tuple[object, ...]], columns: dict[str,
     connection.execute("ANALYZE live")
 
 
-def _pairs(connection: psycopg.Connection[tuple[object, ...]], filled: World) -> None:
+def _pairs(connection: psycopg.Connection[tuple[object, ...]], world: World) -> None:
     connection.execute(
         "CREATE TEMPORARY TABLE pair"
         " (id bigint, document jsonb, paths jsonb, resources text[], amounts bigint[], numbers integer[])"
     )
-    names = {str(demand.resource): None for pair in filled.pairs for demand in pair.demands}
+    names = {str(demand.resource): None for pair in world.pairs for demand in pair.demands}
     cursor = connection.cursor()
     cursor.executemany("INSERT INTO resource (name) VALUES (%s)", [(name,) for name in names])
     rows = [
@@ -118,7 +118,7 @@ def _pairs(connection: psycopg.Connection[tuple[object, ...]], filled: World) ->
             number, json.dumps(pair.reservation.to_document()), paths_json(pair.paths),
             [str(demand.resource) for demand in pair.demands], [demand.amounts[0] for demand in pair.demands],
         )
-        for number, pair in enumerate(filled.pairs)
+        for number, pair in enumerate(world.pairs)
     ]  # fmt: skip
     cursor.executemany("INSERT INTO pair VALUES (%s, %s, %s, %s, %s)", rows)
     connection.execute(

@@ -26,21 +26,21 @@ OPEN_S = 900
 #: Of payload. What a volume comes to is admission's to say.
 FIXED_BPS, VOLUME_BPS, AT_MOST_BPS = 1_200_000, 1_000_000, 800_000
 SENT_BPS, SENT_S, SETTLE_S = 2_400_000, 7, 1.5
-Asked = dict[str, Any]
-WAYS: Mapping[str, Asked] = {
+Document = dict[str, Any]
+WAYS: Mapping[str, Document] = {
     "fixed": {"rate": f"{FIXED_BPS} bit/s", "duration": f"{OPEN_S} s"},
     "deadline": {"volume": f"{VOLUME_BPS // 8 * OPEN_S} B", "by": f"now + {OPEN_S} s"},
     "background": {"share": {"at_most": f"{AT_MOST_BPS} bit/s"}, "duration": f"{OPEN_S} s"},
 }
 
 
-def by_file(controller: Controller, requests: list[Asked], folder: Path) -> None:
+def by_file(controller: Controller, requests: list[Document], folder: Path) -> None:
     file = folder / "ways.yml"
     file.write_text(json.dumps({"version": 1, "reservations": requests}))  # JSON is YAML
     controller.slotcar("apply", str(file), "--yes")
 
 
-def by_command(controller: Controller, requests: list[Asked], folder: Path) -> None:
+def by_command(controller: Controller, requests: list[Document], folder: Path) -> None:
     for one in requests:
         values = one | {"share": ", ".join(f"{key}={value}" for key, value in one.get("share", {}).items())}
         options = [
@@ -49,7 +49,7 @@ def by_command(controller: Controller, requests: list[Asked], folder: Path) -> N
         controller.slotcar("create", *options)
 
 
-def by_api(controller: Controller, requests: list[Asked], folder: Path) -> None:
+def by_api(controller: Controller, requests: list[Document], folder: Path) -> None:
     for one in requests:
         request = urllib.request.Request(
             f"http://127.0.0.1:{controller.port}/v1/reservations",
@@ -60,7 +60,7 @@ def by_api(controller: Controller, requests: list[Asked], folder: Path) -> None:
             assert response.status == 201
 
 
-def by_client(controller: Controller, requests: list[Asked], folder: Path) -> None:
+def by_client(controller: Controller, requests: list[Document], folder: Path) -> None:
     with client_of(controller) as slotcar:
         for one in requests:
             slotcar.create(one)
@@ -70,13 +70,13 @@ def client_of(controller: Controller) -> Slotcar:
     return Slotcar(f"http://127.0.0.1:{controller.port}")
 
 
-DOORS: Mapping[str, Callable[[Controller, list[Asked], Path], None]] = {
+DOORS: Mapping[str, Callable[[Controller, list[Document], Path], None]] = {
     "file": by_file, "command": by_command, "api": by_api, "client": by_client,
 }  # fmt: skip
 PORTS = {(way, door): 5101 + number for number, (door, way) in enumerate((d, w) for d in DOORS for w in WAYS)}
 
 
-def asked_for(way: str, door: str) -> Asked:
+def asked_for(way: str, door: str) -> Document:
     return {
         "name": f"{way}-{door}", "owner": OWNER, "source": "anl-premium", "destination": f"lbnl-premium:{PORTS[way, door]}",
         "protocol": "udp", "service": "ip-premium", "packet_size": f"{PACKET_BYTES} B", "rtt": "400 ms",

@@ -47,7 +47,7 @@ Records = Mapping[tuple[datetime, str], Record]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Sighting:
     """At `at` a device was seen to have all that was wanted of it until `until`."""
 
     until: datetime
@@ -87,16 +87,16 @@ def records_of(events: Iterable[Event]) -> Records:
     return records
 
 
-def seen_of(events: Iterable[Event]) -> Mapping[str, tuple[Seen, ...]]:
+def seen_of(events: Iterable[Event]) -> Mapping[str, tuple[Sighting, ...]]:
     """By device, in the order of the events: when it was seen to have all that was wanted."""
-    by_device: dict[str, list[Seen]] = defaultdict(list)
+    by_device: dict[str, list[Sighting]] = defaultdict(list)
     for event in events:
         if sighting := _sighting(event):
             for device in (*devices_of(event), *_unchanged(event)):
                 by_device[device].append(sighting)
         elif event.kind == "boundary.active" and (at := boundary_of(event)) is not None:
             for device in _unchanged(event):
-                by_device[device].append(Seen(at, event.at))
+                by_device[device].append(Sighting(at, event.at))
     return {device: tuple(listed) for device, listed in by_device.items()}
 
 
@@ -105,14 +105,14 @@ def _unchanged(event: Event) -> tuple[str, ...]:
     return tuple(str(device) for device in event.details.get("unchanged", ()))
 
 
-def _sighting(event: Event) -> Seen | None:
+def _sighting(event: Event) -> Sighting | None:
     key = {"push.verified": "activate_at", SEEN: "until"}.get(event.kind)
     until = instant_of(event.details, key) if key else None
-    # Verified before its instant, it is what the device holds ready.
-    return Seen(until, event.at) if until is not None and until <= event.at else None
+    # Sighting before its instant, it is what the device holds ready.
+    return Sighting(until, event.at) if until is not None and until <= event.at else None
 
 
-def with_seen(record: Record | None, sightings: Iterable[Seen], boundary: datetime) -> Record | None:
+def with_seen(record: Record | None, sightings: Iterable[Sighting], boundary: datetime) -> Record | None:
     """A boundary that nobody saw the device act at (no controller ran, or it came late) is in place when the device is
     first seen to have what is wanted after it; how late the device acted nobody knows."""
     if record is not None and record.phase in (Phase.ACTIVE, Phase.FAILED):

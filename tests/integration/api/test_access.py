@@ -108,7 +108,7 @@ def group(owner: str, name: str = "together", **more: Any) -> dict[str, Any]:
     return {"name": name, "owner": owner, **times, "members": [{"name": "line", "network": flow}]}
 
 
-def answer_to(world: World, path: str, whose: str) -> dict[str, Any]:
+def arguments_of(world: World, path: str, whose: str) -> dict[str, Any]:
     """A request to a route that is right but for who asks. It changes as little as it can."""
     owner = "astro" if whose == "other's" else "hep"
     bodies: dict[str, Any] = {
@@ -141,7 +141,7 @@ def test_the_table_of_rights_is_true(world: World, row: tuple[str, ...]) -> None
     place = path.replace("{handle}", handles.get(whose, "")).replace("{webhook}", "wh-0")
     place = place.replace("{device}", "nowhere").replace("/static", "/static/swagger-ui/swagger-ui.css")
     for who, cell in zip(WHO, cells, strict=True):
-        given = {} if method in ("GET", "DELETE") else answer_to(world, path, whose)
+        given = {} if method in ("GET", "DELETE") else arguments_of(world, path, whose)
         answer = world.clients[who].request(method, place, headers={"If-Match": '"999"'}, **given)
         if cell.startswith("yes"):
             kind = answer.json()["type"] if answer.status_code == 404 else ""

@@ -30,12 +30,12 @@ def reserved(api: httpx.Client, name: str, size: str = HALF, hours: int = 1, **m
 
 def test_a_volume_gets_a_profile_and_both_are_told(api: httpx.Client) -> None:
     entry = reserved(api, "bulk")
-    request = entry["reservation"]
-    assert request["need"] == {
+    reservation = entry["reservation"]
+    assert reservation["need"] == {
         "volume_bytes": 9_000_000_000, "by": iso(START + HOUR), "start": iso(START), "at_most_bps": None,
         "at_least_bps": 0, "shape": "steady",
     }  # fmt: skip
-    assert request["slots"] == [
+    assert reservation["slots"] == [
         {"start": iso(START), "end": iso(START + HOUR), "forward_bps": 20_000_000, "reverse_bps": 0}
     ]
     assert entry["progress"] is None

@@ -141,12 +141,12 @@ def test_who_has_left_by_now_is_in_nobodys_way(ledger: Ledger, network: Network,
     """A reservation that runs may be raised as far as what is to come of it has room."""
     broker = Broker(ledger, network, Settings(state_dir=tmp_path, inventory=GARNET))
 
-    def handle_of(name: str, rate: str, port: int, start: datetime, length: str) -> str:
+    def reserve(name: str, rate: str, port: int, start: datetime, length: str) -> str:
         flow = body(name, rate=rate, destination=f"lbnl-premium:{port}", start=iso(start), duration=length)
         return broker.create(from_mapping(flow, START), OPERATOR, START).handle
 
-    runs = handle_of("runs", "10 Mbit/s", 5001, START, "PT1H")
-    handle_of("earlier", "20 Mbit/s", 5002, START, "PT10M")
+    runs = reserve("runs", "10 Mbit/s", 5001, START, "PT1H")
+    reserve("earlier", "20 Mbit/s", 5002, START, "PT10M")
     now = START + timedelta(minutes=30)
     answer = broker.addable(runs, OPERATOR, now)
     assert [window.start for window in answer.windows] == [now]

@@ -36,7 +36,7 @@ def world(tmp_path: Path) -> World:
     return both_ends
 
 
-class Asked:
+class Mover:
     """The command with a requester's token, and what the API has of its reservations."""
 
     def __init__(self, world: World, requester: httpx.Client) -> None:
@@ -74,8 +74,8 @@ class Asked:
 
 
 @pytest.fixture
-def mover(world: World, as_: As) -> Asked:
-    return Asked(world, as_("mover", Role.REQUESTER))
+def mover(world: World, as_: As) -> Mover:
+    return Mover(world, as_("mover", Role.REQUESTER))
 
 
 def arrived_whole(world: World) -> None:
@@ -83,7 +83,7 @@ def arrived_whole(world: World) -> None:
     assert content(world.root("there")) == {f"run/{path}": body for path, body in source.items()}
 
 
-def test_it_reserves_the_ports_that_it_uses_moves_and_gives_back(mover: Asked) -> None:
+def test_it_reserves_the_ports_that_it_uses_moves_and_gives_back(mover: Mover) -> None:
     with mover.world.serve("there"):
         ended = mover.run("--label", "experiment=cms")
     arrived_whole(mover.world)
@@ -102,7 +102,7 @@ def test_it_reserves_the_ports_that_it_uses_moves_and_gives_back(mover: Asked) -
 
 
 def test_a_late_promise_is_for_twice_the_needed_rate_and_not_needed_where_the_second_connection_does(
-    mover: Asked,
+    mover: Mover,
 ) -> None:
     with mover.world.serve("there"):
         ended = mover.run("--shape", "latest")
@@ -118,7 +118,7 @@ def test_a_late_promise_is_for_twice_the_needed_rate_and_not_needed_where_the_se
     assert "0.000 Mbit/s now" in ended.messages[0]
 
 
-def test_what_is_refused_moves_nothing_and_says_what_would_fit(mover: Asked) -> None:
+def test_what_is_refused_moves_nothing_and_says_what_would_fit(mover: Mover) -> None:
     fill(mover.world.folder / "source", {"large": 40 * MB})
     mover.api.post("/v1/reservations", json=body(rate="38 Mbit/s", start="now", duration="1 h")).raise_for_status()
     with mover.world.serve("there"):
@@ -129,7 +129,7 @@ def test_what_is_refused_moves_nothing_and_says_what_would_fit(mover: Asked) -> 
     assert "and all of it by" in ended.err
 
 
-def test_cancelled_under_it_it_stops_in_words_and_goes_on_at_the_next_try(mover: Asked) -> None:
+def test_cancelled_under_it_it_stops_in_words_and_goes_on_at_the_next_try(mover: Mover) -> None:
     with mover.world.serve("there"):
         process = mover.start(*SLOW)
         entry = mover.under_way(process)
@@ -143,7 +143,7 @@ def test_cancelled_under_it_it_stops_in_words_and_goes_on_at_the_next_try(mover:
     assert {one["state"] for one in mover.entries()} <= GIVEN_BACK
 
 
-def test_with_an_additional_connection_it_goes_on_without_a_promise(mover: Asked) -> None:
+def test_with_an_additional_connection_it_goes_on_without_a_promise(mover: Mover) -> None:
     """What is free moves the rest; it says that nothing is promised any more."""
     with mover.world.serve("there") as receiver:
         process = mover.start("--at-most", "4 Mbit/s")
@@ -157,7 +157,7 @@ def test_with_an_additional_connection_it_goes_on_without_a_promise(mover: Asked
     arrived_whole(mover.world)
 
 
-def test_after_a_kill_it_takes_up_its_reservation_and_its_bytes(mover: Asked) -> None:
+def test_after_a_kill_it_takes_up_its_reservation_and_its_bytes(mover: Mover) -> None:
     with mover.world.serve("there"):
         process = mover.start(*SLOW)
         before = mover.under_way(process)
@@ -171,7 +171,7 @@ def test_after_a_kill_it_takes_up_its_reservation_and_its_bytes(mover: Asked) ->
     assert ended.done["resumed_bytes"] > 0
 
 
-def test_stopped_in_order_it_gives_back(mover: Asked) -> None:
+def test_stopped_in_order_it_gives_back(mover: Mover) -> None:
     with mover.world.serve("there"):
         process = mover.start(*SLOW)
         mover.under_way(process)
@@ -182,7 +182,7 @@ def test_stopped_in_order_it_gives_back(mover: Asked) -> None:
 
 
 @pytest.mark.slow
-def test_a_deadline_that_passes_is_said_and_the_parts_are_kept(mover: Asked) -> None:
+def test_a_deadline_that_passes_is_said_and_the_parts_are_kept(mover: Mover) -> None:
     """The other end does nothing until the deadline has passed, and without an additional connection nothing can go on."""
     with mover.world.serve("there") as receiver:
         by = datetime.now(UTC) + timedelta(seconds=30)
@@ -214,7 +214,7 @@ def test_a_controller_that_dies_and_comes_back_is_told_at_the_end(
     controllers.append(Running())
     client = controllers[0].start(ledger, network, settings, port)
     client.headers["Authorization"] = f"Bearer {token}"
-    mover = Asked(world, client)
+    mover = Mover(world, client)
     with world.serve("there"):
         process = mover.start("--no-additional", by="now + 45 s")
         mover.under_way(process)
@@ -225,6 +225,6 @@ def test_a_controller_that_dies_and_comes_back_is_told_at_the_end(
         client = controllers[0].start(ledger, network, settings, port)
         client.headers["Authorization"] = f"Bearer {token}"
         end_of(process)
-        mover = Asked(world, client)
+        mover = Mover(world, client)
         assert {one["state"] for one in mover.entries()} <= GIVEN_BACK
     arrived_whole(world)

@@ -164,8 +164,8 @@ def test_few_are_looked_at(book: Ledger, database_url: str) -> None:
         connection.execute("ANALYZE flow")
         begin = to_us(at(60 * 1_000))
         statement = "EXPLAIN (ANALYZE, FORMAT JSON) " + reading.READ_FLOWS_AT
-        request = {"questions": [0], "devices": ["r1"], "starts_us": [begin], "ends_us": [begin + 1]}
-        (plans,) = connection.execute(statement, request).fetchone() or ([],)
+        params = {"questions": [0], "devices": ["r1"], "starts_us": [begin], "ends_us": [begin + 1]}
+        (plans,) = connection.execute(statement, params).fetchone() or ([],)
         assert rows_looked_at(plans[0]["Plan"]) < MANY // 30, plans
 
 

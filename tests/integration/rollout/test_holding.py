@@ -42,7 +42,7 @@ def running(world: CiscoWorld) -> dict[str, str]:
     return {name: without_fence(text) for name, text in world.running().items()}
 
 
-def labels(port: int) -> dict[str, str]:
+def document(port: int) -> dict[str, str]:
     now = datetime.now(UTC)
     return {
         "name": f"n{port}", "owner": "hep", "source": "anl-premium", "destination": f"lbnl-premium:{port}",
@@ -52,7 +52,7 @@ def labels(port: int) -> dict[str, str]:
 
 def reserve(view: Overview, port: int) -> None:
     now = datetime.now(UTC)
-    view.broker.create(from_mapping(labels(port), now), OPERATOR, now)
+    view.broker.create(from_mapping(document(port), now), OPERATOR, now)
 
 
 def looked_at(ledger: Ledger) -> str:

@@ -34,12 +34,12 @@ def test_no_page_has_1500_elements_with_100_routers(ledger: Ledger, tmp_path: Pa
     now = datetime.now(UTC)
     start = now.replace(microsecond=0) + timedelta(hours=1)
     for number in range(EDGES):
-        answers = {
+        document = {
             "name": f"n{number}", "owner": "hep", "source": f"h{number}", "destination": f"h{(number + 49) % EDGES}",
             "protocol": "udp", "service": "ip-premium", "rate": f"{number + 1} Mbit/s", "start": iso(start),
             "duration": "1 h",
         }  # fmt: skip
-        handle = broker.create(from_mapping(answers, now), OPERATOR, now).handle
+        handle = broker.create(from_mapping(document, now), OPERATOR, now).handle
     context = Context(broker, TokenStore(tmp_path / "tokens.json"), LoopStatus(leading=True, settled=True))
     boundary = f"/boundaries/{iso(start)}"
     paths = (
@@ -49,9 +49,9 @@ def test_no_page_has_1500_elements_with_100_routers(ledger: Ledger, tmp_path: Pa
     )  # fmt: skip
     try:
         app = create_app(context)
-        texts = asyncio.run(_answers(app, paths))
+        texts = asyncio.run(_texts(app, paths))
         following = re.findall(r"\?after=edge\d+", texts[boundary])[0]
-        texts |= asyncio.run(_answers(app, (boundary + following,)))
+        texts |= asyncio.run(_texts(app, (boundary + following,)))
     finally:
         context.plans.close()
     counts = {path: elements_of(text) for path, text in texts.items()}
@@ -65,7 +65,7 @@ def test_the_map_of_a_large_network_has_no_1500_elements(ledger: Ledger, tmp_pat
     broker = Broker(ledger, line_network(250), Settings(state_dir=tmp_path, inventory=tmp_path, open=True))
     context = Context(broker, TokenStore(tmp_path / "tokens.json"), LoopStatus(leading=True, settled=True))
     try:
-        text = asyncio.run(_answers(create_app(context), ("/map",)))["/map"]
+        text = asyncio.run(_texts(create_app(context), ("/map",)))["/map"]
     finally:
         context.plans.close()
     assert elements_of(text) < MOST_ELEMENTS
@@ -73,7 +73,7 @@ def test_the_map_of_a_large_network_has_no_1500_elements(ledger: Ledger, tmp_pat
     assert "The 100 most used of 249 links can be chosen here" in text
 
 
-async def _answers(app: FastAPI, paths: tuple[str, ...]) -> dict[str, str]:
+async def _texts(app: FastAPI, paths: tuple[str, ...]) -> dict[str, str]:
     texts = {}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
         for path in paths:

@@ -18,11 +18,11 @@ Links = list[tuple[int, int, int, int]]
 def network_of(size: int, links: Links) -> Network:
     """Routers `n0` … with a link for each (router, router, metric there, metric back); parallel links are allowed."""
     ports: dict[str, dict[str, Interface]] = {f"n{index}": {} for index in range(size)}
-    for number, (one, other, forward_rate, back) in enumerate(links):
+    for number, (one, other, metric_there, metric_back) in enumerate(links):
         if one % size == other % size:
             continue
         ends = (f"n{one % size}", f"n{other % size}")
-        for here, far, metric in ((ends[0], ends[1], forward_rate), (ends[1], ends[0], back)):
+        for here, far, metric in ((ends[0], ends[1], metric_there), (ends[1], ends[0], metric_back)):
             ports[here][f"e{number}"] = Interface(
                 id=InterfaceId(device=here, name=f"e{number}"),
                 role=InterfaceRole.CORE,

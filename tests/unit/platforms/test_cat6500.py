@@ -70,14 +70,14 @@ def test_a_rate_above_the_pfcs_is_refused() -> None:
 
 def test_bursts_are_what_was_measured_up_to_the_devices_ceiling() -> None:
     """D7.3 §8.1.1: 2.5 MB for one TCP flow at 50 Mb/s, 40 KB for UDP at 80 Mb/s."""
-    ceiling = device()
-    assert limits.burst(8_000, 50_000_000, Protocol.TCP, ceiling, "") == 2_500_000
-    assert limits.burst(8_000, 80_000_000, Protocol.UDP, ceiling, "") == 40_000
-    assert limits.burst(8_000, 300_000_000, Protocol.TCP, ceiling, "") == ceiling.burst_ceiling_bytes == 2_500_000
-    assert limits.burst(8_000, 300_000_000, None, ceiling, "") == 75_000  # p. 31-46: rate / 4000
-    assert limits.burst(9_000_000, 50_000_000, Protocol.TCP, ceiling, "") == 9_000_000
+    catalyst = device()
+    assert limits.burst(8_000, 50_000_000, Protocol.TCP, catalyst, "") == 2_500_000
+    assert limits.burst(8_000, 80_000_000, Protocol.UDP, catalyst, "") == 40_000
+    assert limits.burst(8_000, 300_000_000, Protocol.TCP, catalyst, "") == catalyst.burst_ceiling_bytes == 2_500_000
+    assert limits.burst(8_000, 300_000_000, None, catalyst, "") == 75_000  # p. 31-46: rate / 4000
+    assert limits.burst(9_000_000, 50_000_000, Protocol.TCP, catalyst, "") == 9_000_000
     with pytest.raises(Unrenderable, match="a policer's burst of 31250001 bytes wanted, 31250000 at most"):
-        limits.burst(31_250_001, 50_000_000, None, ceiling, "here")
+        limits.burst(31_250_001, 50_000_000, None, catalyst, "here")
 
 
 def test_overestimation_meets_what_was_measured() -> None:

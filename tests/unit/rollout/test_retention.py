@@ -26,9 +26,9 @@ def pushed(archive: Archive, days: int, *handles: str) -> str:
     at = T0 + timedelta(days=days)
     configured = tuple(ConfiguredReservation(handle, f"hep/{handle}", 1, DEVICES) for handle in handles)
     parts = {name: replace(part, reservations=configured) for name, part in STANDING.devices.items()}
-    pushed_then = Revision(revision_id(at, parts), at, parts)
-    archive.write(pushed_then)
-    return pushed_then.id
+    archived = Revision(revision_id(at, parts), at, parts)
+    archive.write(archived)
+    return archived.id
 
 
 def test_what_is_older_goes_but_for_the_last_that_a_device_had(tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ class InMemory(Transport):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> DeviceFolder:
-    device_folder = revision(T0, active(1, 10, network=CISCO), network=CISCO)
-    return DeviceFolder(Archive(tmp_path).write(device_folder) / ROUTER)
+    pushed = revision(T0, active(1, 10, network=CISCO), network=CISCO)
+    return DeviceFolder(Archive(tmp_path).write(pushed) / ROUTER)
 
 
 def test_a_push_reads_before_it_stages_and_before_it_changes(folder: DeviceFolder) -> None:
@@ -125,7 +125,7 @@ def test_a_restore_is_tried_again_only_where_the_router_may_have_acted_meanwhile
 # -- what a Linux router is told ---------------------------------------------------------------------------------------
 
 
-class Told:
+class AnsweringShell:
     """A shell that answers what it is to, and notes the verbs of `device.sh` that it is given."""
 
     def __init__(self, **present: bool) -> None:
@@ -150,7 +150,7 @@ def linux_folder(tmp_path: Path, replaced: Sequence[float] = ()) -> DeviceFolder
     return folder
 
 
-def restored(shell: Told, order: Order) -> str | None:
+def restored(shell: AnsweringShell, order: Order) -> str | None:
     """The file that is restored; what the router is told stands in the shell."""
     transport = LinuxTransport(shell, NETWORK.devices[ROUTER])
 
@@ -170,7 +170,7 @@ def test_what_the_program_has_done_by_now_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minutes: int, file: str, taken: str
 ) -> None:
     monkeypatch.setattr(time, "time", lambda: (T0 + timedelta(minutes=minutes)).timestamp())
-    shell, folder = Told(), linux_folder(tmp_path)
+    shell, folder = AnsweringShell(), linux_folder(tmp_path)
     assert restored(shell, Order(folder, AFTER)) == file
     assert shell.verbs[-1].split() == ["keep", folder.program().name, shell.verbs[-1].split()[2], taken]
 
@@ -189,7 +189,7 @@ def test_what_the_program_has_done_by_now_is_left_out(
 def test_a_way_back_is_one_command(
     tmp_path: Path, present: Mapping[str, bool], order: Mapping[str, object], expected: tuple[str | None, str]
 ) -> None:
-    shell, folder = Told(**present), linux_folder(tmp_path, replaced=(-60, 60))
+    shell, folder = AnsweringShell(**present), linux_folder(tmp_path, replaced=(-60, 60))
     assert restored(shell, Order(folder, **order)) == expected[0]  # type: ignore[arg-type]
     assert shell.verbs == ([expected[1].format(folder.program().name)] if expected[1] else [])
 
@@ -199,5 +199,5 @@ def test_where_nobody_knows_the_ends_nothing_is_given_back(tmp_path: Path) -> No
     (folder.path / BEFORE).write_text("a slot\n")
     (folder.path / "ends.json").unlink()
     with pytest.raises(EndsUnknown):
-        restored(Told(), Order(folder, BEFORE))
-    assert restored(Told(), Order(folder, BEFORE, unknown_ends=True)) == BEFORE
+        restored(AnsweringShell(), Order(folder, BEFORE))
+    assert restored(AnsweringShell(), Order(folder, BEFORE, unknown_ends=True)) == BEFORE

@@ -127,8 +127,8 @@ def test_a_hold_that_was_raised_waits_when_it_is_committed(world: World) -> None
 
 
 def test_a_hold_ends_where_the_operator_says(world: World) -> None:
-    wanted = world.hep.post("/v1/reservations", json=body(), params={"hold": "300 d"})
-    assert "a hold lasts at most 2 h" in problem(wanted, 409, "hold-too-long")["detail"]
+    answer = world.hep.post("/v1/reservations", json=body(), params={"hold": "300 d"})
+    assert "a hold lasts at most 2 h" in problem(answer, 409, "hold-too-long")["detail"]
     held = created(world.hep, hold="PT1H")
     answer = world.hep.post(at(held, "extend"), json={"by": "3000 d"})
     assert "extensions included" in problem(answer, 409, "hold-too-long")["detail"]
