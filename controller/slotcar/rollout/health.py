@@ -10,6 +10,7 @@ import structlog
 
 from slotcar.ledger import Ledger
 from slotcar.rollout.status import LoopStatus, SetAside
+from slotcar.timebase import CLOCK_SET
 
 log = structlog.get_logger("slotcar.loop")
 FIRST_RETRY = timedelta(seconds=10)
@@ -62,16 +63,19 @@ class DeviceHealth:
         return bool(others)
 
     def is_waiting(self, name: str, now: datetime) -> bool:
-        """Whether the device is left alone at this moment."""
+        """Whether the device is left alone at this moment.
+
+        One that would wait for longer than it was set aside for was set aside by a clock that has been set back since.
+        """
         aside = self._set_aside.get(name)
-        return aside is not None and aside.retry_at > now
+        return aside is not None and now < aside.retry_at <= now + aside.wait + CLOCK_SET
 
     def waiting(self, now: datetime) -> set[str]:
         return {name for name in self._set_aside if self.is_waiting(name, now)}
 
-    def retries(self) -> list[datetime]:
+    def retries(self, now: datetime) -> list[datetime]:
         """When those that are set aside are tried again."""
-        return [aside.retry_at for aside in self._set_aside.values()]
+        return [aside.retry_at if self.is_waiting(name, now) else now for name, aside in self._set_aside.items()]
 
     def retry(self, names: Iterable[str], now: datetime) -> None:
         """These are tried again now."""
@@ -84,8 +88,3 @@ class DeviceHealth:
         for name in names:
             self._set_aside.pop(name, None)
             self.status.troubles.pop(name, None)
-
-    def clock_was_set(self, by: timedelta) -> None:
-        """Each waits for as long as it was to."""
-        for aside in self._set_aside.values():
-            aside.retry_at += by

@@ -94,13 +94,13 @@ class ReconcileLoop:
                 lease = self.ledger.try_lead()
                 if lease is None:
                     self.status.error = ""  # the database answers, and another controller leads
-                    stopping.wait(FOLLOW_S)
+                    self._follow(stopping)
                     continue
                 with lease:
                     if agrees := self._clock_agrees(lease):
                         self._lead(lease, stopping)
                 if not agrees:
-                    stopping.wait(FOLLOW_S)
+                    self._follow(stopping)
             except Stopping:
                 log.info("stopping")
                 return
@@ -108,9 +108,14 @@ class ReconcileLoop:
                 if self.status.error != str(error):
                     log.warning("ledger unavailable", error=str(error))
                 self.status.error = str(error)
-                stopping.wait(FOLLOW_S)
+                self._follow(stopping)
             finally:
                 self.status.leading = self.status.settled = False
+
+    def _follow(self, stopping: threading.Event) -> None:
+        """Waits before it asks for the lead again. A clock that runs a little fast or slow meanwhile was not set."""
+        self._clock_watch.set_by()
+        stopping.wait(FOLLOW_S)
 
     def read_again(self) -> None:
         """Has every device read at the next turn, whatever it was last seen to have."""
@@ -122,7 +127,7 @@ class ReconcileLoop:
         self._announcing = Announcing(self.ledger)
         self.status.leading, self.status.error = True, ""
         self._progress = self._progress.of_new_lead(self.clock())
-        self._clock_watch.accept()
+        self._clock_was_set()  # since this controller led last
         while not stopping.is_set() and lease.is_held() and self._clock_agrees(lease):
             last_event = self.ledger.last_event()
             self._sleep(last_event, self.turn(), stopping)
@@ -160,10 +165,8 @@ class ReconcileLoop:
             return False
         self._clock_watch.accept()
         log.warning("the clock was set", by_s=by.total_seconds())
-        self._pushing.health.clock_was_set(by)
         self._pushing.rearm |= {name for name, device in self.pusher.devices.items() if acts(device)}
         self.retention.clock_was_set(self.clock())
-        self._replanning.clock_was_set()
         self._progress = self._progress.of_new_time()
         self.ledger.append_event("controller.clock-set", self.clock(), details={"by_s": round(by.total_seconds(), 3)})
         return True
@@ -193,7 +196,7 @@ class ReconcileLoop:
         if turn.idle:
             self.retention.look(now)
             again = [self._replanning.look(entries, now)]
-        retries = [*self._pushing.health.retries(), *self._pushing.holds.ends(), *again]
+        retries = [*self._pushing.health.retries(self.clock()), *self._pushing.holds.ends(), *again]
         return wake_at(self.pace, turn, coming, retries, now, self.clock())
 
     def _do(self, turn: Turn, entries: Sequence[Entry], now: datetime, began_s: float) -> bool:

@@ -38,7 +38,7 @@ class Replanning:
         Raises:
             LedgerUnavailable.
         """
-        if self.due_at is None or now >= self.due_at:
+        if self.due_at is None or not now < self.due_at <= now + self.period:  # further off: the clock was set back
             off = [entry for entry in entries if entry.progress is not None and is_off(entry, now)]
             self._waiting = [entry.handle for entry in sorted(off, key=lambda one: one.reservation.end)]
             self.due_at = now + self.period
@@ -48,9 +48,6 @@ class Replanning:
             if self.monotonic() >= until_s:
                 break
         return now if self._waiting else self.due_at
-
-    def clock_was_set(self) -> None:
-        self.due_at = None
 
     def _replan(self, handle: str, now: datetime) -> None:
         try:

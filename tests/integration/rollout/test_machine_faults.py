@@ -20,12 +20,14 @@ from slotcar.api.supervising import keep_running
 from slotcar.auth.tokens import Caller, Role
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger
+from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.listening import Lease
 from slotcar.ledger.model import Terms
 from slotcar.reservation import from_mapping
 from slotcar.rollout.check_requests import ask_check
 from slotcar.rollout.ios.eem import fence_line
 from slotcar.rollout.loop import ReconcileLoop
+from slotcar.rollout.playbook import CannotRun
 from slotcar.rollout.pusher import Pusher, Readings
 from slotcar.wiring import loop_for
 from slotcar_lab.ios import Routers
@@ -207,6 +209,53 @@ def test_whose_clock_is_not_the_database_s_leads_no_more_until_it_is(
         wait_for(settled(loop), "it to lead again")
         assert len(events(ledger, "controller.leading")) == leads + 1
         assert loop.status.error == ""
+    assert failures == []
+
+
+@pytest.mark.slow
+def test_a_device_that_was_set_aside_while_the_clock_was_ahead_is_tried_again(
+    world: CiscoWorld, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock is set back while this controller does not lead."""
+    off = [timedelta()]
+
+    def set_clock_and_fail(_pusher: Pusher, _names: Sequence[str]) -> Readings:
+        off[0] = timedelta(hours=1)
+        raise CannotRun("no space left on device")
+
+    with leading(world, ledger, clock=lambda: datetime.now(UTC) + off[0]) as (loop, failures):
+        wait_for(settled(loop), "the routers to have what is wanted")
+        with monkeypatch.context() as patched:
+            patched.setattr(Pusher, "read", set_clock_and_fail)
+            ask_check(ledger, [EDGE], "tester", datetime.now(UTC))
+            wait_for(lambda: bool(events(ledger, "controller.clock-off")), "it to give up the lead")
+        assert "no space left" in loop.status.troubles[EDGE]
+        off[0] = timedelta()
+        wait_for(lambda: settled(loop)() and not loop.status.troubles, "the device to be tried again")
+        assert [round(event["by_s"]) for event in events(ledger, "controller.clock-set")] == [3600, -3600]
+    assert failures == []
+
+
+@pytest.mark.slow
+def test_a_clock_that_was_set_while_the_ledger_was_gone_is_told_at_the_next_lead(
+    world: CiscoWorld, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The routers count from the old time, so they are armed anew."""
+    off, read = [timedelta()], Pusher.read
+
+    def set_clock_and_lose_the_ledger(_pusher: Pusher, _names: Sequence[str]) -> Readings:
+        off[0] = timedelta(seconds=20)
+        monkeypatch.setattr(Pusher, "read", read)
+        raise LedgerUnavailable("gone")
+
+    with leading(world, ledger, clock=lambda: datetime.now(UTC) + off[0]) as (loop, failures):
+        wait_for(settled(loop), "the routers to have what is wanted")
+        monkeypatch.setattr(Pusher, "read", set_clock_and_lose_the_ledger)
+        ask_check(ledger, [EDGE], "tester", datetime.now(UTC))
+        wait_for(lambda: bool(events(ledger, "controller.clock-set")), "it to be told")
+        wait_for(settled(loop), "it to lead again")
+        (event,) = events(ledger, "controller.clock-set")
+        assert event["by_s"] == pytest.approx(20, abs=1)
     assert failures == []
 
 
