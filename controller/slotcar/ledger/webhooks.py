@@ -170,11 +170,18 @@ class WebhookStore:
             connection.execute(waits.values(attempts=attempts, last_error=why, **again))
             connection.execute(schema.webhook.update().where(_hook.id == webhook_id).values(last_error=why))
 
-    def shift(self, by: timedelta) -> int:
-        """The clock was set: what waits for another attempt waits as long as it was to; how many do."""
-        statement = schema.webhook_delivery.update().where(_waiting.dead_at.is_(None), _waiting.attempts > 0)
+    def shorten_waits(self, first: timedelta, longest: timedelta, now: datetime) -> int:
+        """Has nothing wait for longer than after its attempts, though a clock that was ahead said when to try again.
+
+        Args:
+            first: the longest wait after one attempt; after each further one it is twice as long. longest: of all.
+
+        Returns:
+            How many deliveries would have waited for longer.
+        """
         with database.answering(), self._engine.begin() as connection:
-            return connection.execute(statement.values(next_at=_waiting.next_at + by)).rowcount
+            values = {"now": now, "first": first, "longest": longest}
+            return connection.execute(text(_SHORTEN_WAITS), values).rowcount
 
     def revive(self, webhook_id: str, sequences: Collection[int] | None, now: datetime) -> int:
         """Dead letters, these or all, wait again from the first attempt on; how many."""
@@ -230,6 +237,17 @@ _QUEUE = """
            OR EXISTS (SELECT FROM entry WHERE entry.handle = event.handle AND entry.owner = webhook.owner))
       AND (webhook.kinds = '{}' OR EXISTS (SELECT FROM unnest(webhook.kinds) AS kind WHERE starts_with(event.kind, kind)))
     ON CONFLICT DO NOTHING
+"""
+_SHORTEN_WAITS = """
+    UPDATE webhook_delivery SET next_at = latest.next_at
+    FROM (
+        SELECT webhook, sequence, :now + CASE
+            WHEN attempts = 0 THEN interval '0' ELSE LEAST(:longest, :first * power(2, LEAST(attempts - 1, 30)))
+        END AS next_at
+        FROM webhook_delivery WHERE dead_at IS NULL AND next_at > :now
+    ) AS latest
+    WHERE webhook_delivery.webhook = latest.webhook AND webhook_delivery.sequence = latest.sequence
+      AND webhook_delivery.next_at > latest.next_at
 """
 # The first of each lane, and of each webhook the lanes that have waited longest.
 _DUE = """

@@ -87,15 +87,13 @@ class Dispatcher:
         watch = ClockWatch(self.clock)
         news: asyncio.Task[Any] | None = None
         try:
+            await self._shorten_waits()  # the clock of whoever delivered before may have been wrong
             while not stopping.is_set() and self.leads() and await _aside(lease.is_held):
                 last_event = await _aside(self.ledger.last_event)
                 if by := watch.set_by():
                     watch.accept()
-                    log.warning(
-                        "the clock was set",
-                        by_s=by.total_seconds(),
-                        moved=await _aside(self.ledger.webhooks.shift, by),
-                    )
+                    log.warning("the clock was set", by_s=by.total_seconds())
+                    await self._shorten_waits()
                 more = await _aside(self.ledger.webhooks.queue, self.clock())
                 for lane in await _aside(self.ledger.webhooks.due, self.clock()):
                     at_once = sum(webhook == lane[0] for webhook, _ in busy)
@@ -108,6 +106,11 @@ class Dispatcher:
                 busy = _still(busy)
         finally:
             await _wind_up([*busy.values(), *([news] if news else [])])
+
+    async def _shorten_waits(self) -> None:
+        shorten = self.ledger.webhooks.shorten_waits
+        if count := await _aside(shorten, self.backoff.first, self.backoff.longest, self.clock()):
+            log.warning("webhook deliveries waited by a clock that was ahead", count=count)
 
     async def _drain(self, sender: Sender, lane: Lane, stopping: threading.Event) -> None:
         """Sends what waits in a lane, one after the other, until one has to wait or none is left."""

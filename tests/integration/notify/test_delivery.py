@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
@@ -18,6 +19,7 @@ from sqlalchemy.engine import make_url
 
 from slotcar.ledger import Ledger
 from slotcar.ledger.webhooks import Backlog
+from slotcar.notify.backoff import Backoff
 from slotcar.notify.dispatching import Dispatcher
 from slotcar.notify.webhooks import Webhooks
 from slotcar.settings import Settings
@@ -97,6 +99,37 @@ def test_what_fails_too_often_is_given_up_and_sent_again_on_demand(
         assert Webhooks(ledger, Settings()).redeliver(hook, None, OPERATOR, now()) == 1
         wait_for(lambda: not ledger.webhooks.backlogs(), "the rest")
     assert receiver.numbers()[6:] == [2, 1]
+
+
+def test_what_waits_by_a_clock_that_was_ahead_is_sent_by_whoever_delivers_next(ledger: Ledger, add: Add) -> None:
+    ahead = now() + timedelta(hours=1)
+    with Receiver() as receiver:
+        hook = add(receiver.url)
+        tell(ledger, "r-new", "r-failed")
+        ledger.webhooks.queue(ahead)
+        ledger.webhooks.failed(hook, 2, 1, ahead + QUICK.first, ahead, "answered 500")
+        with dispatching(ledger):
+            wait_for(lambda: not ledger.webhooks.backlogs(), "both to be delivered")
+    assert sorted(receiver.numbers()) == [1, 2]
+
+
+@pytest.mark.parametrize(("attempts", "longest_wait_s"), [(0, 0), (1, 5), (2, 10), (3, 20), (12, 10_240), (18, 14_400)])
+def test_no_wait_is_shortened_that_is_as_long_as_it_may_be(
+    ledger: Ledger, add: Add, attempts: int, longest_wait_s: int
+) -> None:
+    """The waits are those of `Backoff`, whose greatest chance is below one."""
+    backoff, at = Backoff(), now()
+    if 0 < attempts < backoff.attempts:
+        assert backoff.wait(attempts, 1.0) == timedelta(seconds=longest_wait_s)
+    hook = add("http://127.0.0.1:1/hook")
+    tell(ledger, "r-a", "r-b")
+    ledger.webhooks.queue(at)
+    latest = at + timedelta(seconds=longest_wait_s)
+    ledger.webhooks.failed(hook, 1, attempts, latest, at, "answered 500")
+    ledger.webhooks.failed(hook, 2, attempts, latest + timedelta(seconds=1), at, "answered 500")
+    assert ledger.webhooks.shorten_waits(backoff.first, backoff.longest, at) == 1
+    waiting = [ledger.webhooks.first_of(hook, handle) for handle in ("r-a", "r-b")]
+    assert [one.next_at for one in waiting if one] == [latest, latest]
 
 
 def test_one_receiver_that_hangs_holds_up_no_other(ledger: Ledger, add: Add) -> None:
