@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from slotcar.rollout import staging
-from slotcar.rollout.comparison import Comparison, compare
+from slotcar.rollout.comparison import compare
 from slotcar.rollout.device_folder import AFTER, APPLY, BEFORE, UNDO, DeviceFolder, after_steps
 from slotcar.rollout.model import STALE
 from slotcar.rollout.play_clock import now_s
@@ -237,7 +237,10 @@ async def _restore(transport: Transport, order: Order) -> Outcome:
         await transport.cancel()
         # Both what it does by itself and what belongs to the configuration are armed while that is changed.
         disarmed = await transport.begin_restore(order)
-    comparison = await _compared(transport, order, file)
+    outputs = (await _ask(transport, order)).outputs
+    # Chosen again: a boundary may have passed while the device was asked, and what ended there does not come back.
+    file = await transport.file_to_restore(order) or file
+    comparison = compare(folder, file, outputs)
     outcome = Outcome(disarmed or not comparison.equal, comparison.before, comparison.after)
     if order.only_look:
         return outcome
@@ -279,10 +282,6 @@ def _armed_id(folder: DeviceFolder, outputs: Mapping[str, str]) -> str:
 
 async def _ask(transport: Transport, order: Order) -> Answers:
     return Answers(await transport.read(order.folder.commands()), time.monotonic())
-
-
-async def _compared(transport: Transport, order: Order, file: str) -> Comparison:
-    return compare(order.folder, file, (await _ask(transport, order)).outputs)
 
 
 #: The steps that a device takes whatever the others do; an activation is all devices' (`fanout.running`).

@@ -113,7 +113,9 @@ def test_what_waits_by_a_clock_that_was_ahead_is_sent_by_whoever_delivers_next(l
     assert sorted(receiver.numbers()) == [1, 2]
 
 
-@pytest.mark.parametrize(("attempts", "longest_wait_s"), [(0, 0), (1, 5), (2, 10), (3, 20), (12, 10_240), (18, 14_400)])
+@pytest.mark.parametrize(
+    ("attempts", "longest_wait_s"), [(0, 0), (1, 5), (2, 10), (3, 20), (12, 10_240), (18, 14_400)]
+)
 def test_no_wait_is_shortened_that_is_as_long_as_it_may_be(
     ledger: Ledger, add: Add, attempts: int, longest_wait_s: int
 ) -> None:

@@ -87,6 +87,22 @@ def test_a_slot_that_ended_before_a_rollback_does_not_come_back_at_the_next(rout
         assert router.armed == NO_PROGRAM
 
 
+@pytest.mark.parametrize("verb", ["return", "keep", "disarm"])
+def test_a_change_for_what_was_read_before_a_step_is_refused(router: Router, tmp_path: Path, verb: str) -> None:
+    """The step may be taken while the command waits for it: its lines would bring back what has ended."""
+    first = revision_of(active(1, 10), ends_in_s=1)
+    arm(router, first, tmp_path)
+    was = router.armed
+    wait_for(lambda: router.armed == NO_PROGRAM, "the slot's end")
+    words = {"return": (f"rev-{first.id}", "-", "0"), "keep": (f"rev-{first.id}", "0", "1"), "disarm": ()}[verb]
+    done = router.run(scripts.command("r1", verb, *words, was), "the slot comes back\n")
+    assert (done.code, done.words) == (75, "it acted since it was read; read it again")
+    assert "back.txt" not in router.ran
+    done = router.run(scripts.command("r1", verb, *words, NO_PROGRAM), "what is left goes\n")
+    assert done.code == 0, done.words
+    assert "back.txt" in router.ran
+
+
 @pytest.mark.slow
 def test_a_rollback_to_after_the_slots_end_takes_no_step_again(router: Router, tmp_path: Path) -> None:
     """The way back was to what the ended slot left: the step that ended it is told as taken."""

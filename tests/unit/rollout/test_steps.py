@@ -122,6 +122,20 @@ def test_a_restore_is_tried_again_only_where_the_router_may_have_acted_meanwhile
     assert router.calls.count("change") == tried
 
 
+class BoundaryPasses(InMemory):
+    """A boundary passes while the router is read: from then on, what it is to be given is another file."""
+
+    async def file_to_restore(self, order: Order) -> str | None:
+        return BEFORE if "read" in self.calls else AFTER
+
+
+def test_what_ends_while_a_router_is_read_does_not_come_back(folder: DeviceFolder) -> None:
+    router = BoundaryPasses(folder)
+    router.text = "".join(f"{line}\n" for line in folder.lines(AFTER))
+    done = asyncio.run(steps.restore(router, Order(folder, AFTER)))
+    assert (done.changed, done.after, router.text) == (True, "", "")
+
+
 # -- what a Linux router is told ---------------------------------------------------------------------------------------
 
 
@@ -192,6 +206,24 @@ def test_a_way_back_is_one_command(
     shell, folder = AnsweringShell(**present), linux_folder(tmp_path, replaced=(-60, 60))
     assert restored(shell, Order(folder, **order)) == expected[0]  # type: ignore[arg-type]
     assert shell.verbs == ([expected[1].format(folder.program().name)] if expected[1] else [])
+
+
+def test_a_router_refuses_what_was_read_before_it_acted_but_not_at_the_last_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slotcar.rollout.linux.transport.state_of", lambda *_: ("what-is-to-come", None))
+    shell, order = AnsweringShell(), Order(linux_folder(tmp_path, replaced=(-60, 60)), BEFORE)
+    transport = LinuxTransport(shell, NETWORK.devices[ROUTER])
+
+    async def take() -> None:
+        await transport.file_to_restore(order)
+        await transport.read(())
+        await transport.change(())
+
+    for _ in range(steps.TRIES):
+        asyncio.run(take())
+    told = [verb.split()[3:] for verb in shell.verbs if verb.startswith("return")]
+    assert told == [["1", "what-is-to-come"]] * 2 + [["1"]]
 
 
 def test_where_nobody_knows_the_ends_nothing_is_given_back(tmp_path: Path) -> None:

@@ -5,12 +5,14 @@
 #   device.sh PLACE state                    the name of what is still to come, and how late its last step was (1/100 s)
 #   device.sh PLACE clock                    the present: since the router started, since the epoch (both 1/100 s)
 #   device.sh PLACE activate REVISION BOOT   arm a staged revision's program, then make its change now
-#   device.sh PLACE return REVISION [FENCE [N]]
+#   device.sh PLACE return REVISION [FENCE [N [STATE]]]
 #                                            make the change on standard input, then arm what was armed before the revision,
 #                                            from N steps after what is named in `replaces` on, and take its steps that are
 #                                            due; says `again` where there was something
-#   device.sh PLACE keep REVISION BOOT N     the same, then the revision's program from its step N + 1 on
-#   device.sh PLACE disarm                   the same, then nothing
+#   device.sh PLACE keep REVISION BOOT N [STATE]
+#                                            the same, then the revision's program from its step N + 1 on
+#   device.sh PLACE disarm [STATE]           the same, then nothing
+# STATE is what was to come when the router was read for the change: where that is another now, nothing is changed.
 #
 # A revision's folder: apply.txt, its change; agenda, one line for each step: its number and its instant since the epoch
 # (1/100 s); NUMBER.txt, its lines; ids, the names of what is left after each number of steps; replaces, the name of what
@@ -232,6 +234,11 @@ let_act() {
   fail 75 "it acted since it was read; read it again"
 }
 
+# The lines of a change are the way from what was read. $1: what was to come then; empty where nobody knows.
+as_read() {
+  [ -z "$1" ] || [ "$(state)" = "$1" ] || fail 75 "it acted since it was read; read it again"
+}
+
 # Gives back a configuration: the lines on standard input are the way to it from what the router has.
 change_back() {
   cat >"$place/back.txt"
@@ -279,6 +286,7 @@ return_() {
   lock
   heed "${2:--}"
   let_act
+  as_read "${4:-}"
   find_before "$1"
   stop
   rm -f "$place/$1/applied"
@@ -294,6 +302,7 @@ return_() {
 keep() {
   lock
   let_act
+  as_read "${4:-}"
   if [ "$(armed)" = "$1" ] && alive "$place/$1"; then
     change_back
     return
@@ -308,6 +317,7 @@ keep() {
 disarm() {
   lock
   let_act
+  as_read "${1:-}"
   stop
   change_back
 }
@@ -324,7 +334,7 @@ case $verb in
   activate) activate "$@" ;;
   return) return_ "$@" ;;
   keep) keep "$@" ;;
-  disarm) disarm ;;
+  disarm) disarm "$@" ;;
   run) run "$@" ;;
   *) fail 64 "there is no verb $verb" ;;
 esac

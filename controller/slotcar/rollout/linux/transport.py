@@ -14,7 +14,7 @@ from slotcar.rollout.model import STALE, Restless
 from slotcar.rollout.play_clock import now_s
 from slotcar.rollout.slot_ends import file_at
 from slotcar.rollout.staging import state_of
-from slotcar.rollout.steps import file_reached
+from slotcar.rollout.steps import TRIES, file_reached
 from slotcar.rollout.transport import DeviceError, Order, Transport
 
 #: How often the router's clock is asked where it is to act by itself: the quickest answer says most.
@@ -56,6 +56,8 @@ class LinuxTransport(Transport):
         self._device = device
         self._activation: tuple[str, ...] = ()
         self._restore: _Restore | None = None
+        self._state_read = ""
+        self._restores = 0
 
     async def close(self) -> None:
         """The shell is Ansible's."""
@@ -64,7 +66,7 @@ class LinuxTransport(Transport):
         for _ in range(_TRIES):
             outputs = ask(self._shell, commands)
             with suppress(Restless):
-                state_of(outputs, self._device)
+                self._state_read = state_of(outputs, self._device)[0]
                 return outputs
         raise DeviceError(f"it acts by itself whenever it is read; {STALE}")
 
@@ -114,8 +116,13 @@ class LinuxTransport(Transport):
         return file
 
     async def change(self, lines: Sequence[str]) -> None:
-        """Changes the router; only a restore does so."""
+        """Changes the router; only a restore does so.
+
+        Raises:
+            DeviceError: the router acted since it was read, or refused a line.
+        """
         assert self._restore is not None
+        self._restores += 1
         done = self._do(self._restore_command(self._restore), "restoring", text_of(lines))
         self._restore.took_steps = done.stdout.split()[-1:] == ["again"]
 
@@ -138,12 +145,20 @@ class LinuxTransport(Transport):
         if restore.order.target == AFTER:
             if not self._is_there(f"-d {place}/{revision}"):
                 self._do("sh -s", "staging", folder.stage_script())
-            return command(folder.name, "keep", revision, str(clock(self._shell, folder.name).boot_cs), steps_done)
+            boot_cs = clock(self._shell, folder.name).boot_cs
+            return command(folder.name, "keep", revision, str(boot_cs), steps_done, *self._as_read)
         if not self._is_there(f"-e {place}/device.sh"):
             return batch_command(self._device)  # nothing was ever staged there since it started
         if restore.order.target == BEFORE:
-            return command(folder.name, "return", revision, fence_word(restore.order.fence), steps_done)
-        return command(folder.name, "disarm")
+            fence = fence_word(restore.order.fence)
+            return command(folder.name, "return", revision, fence, steps_done, *self._as_read)
+        return command(folder.name, "disarm", *self._as_read)
+
+    @property
+    def _as_read(self) -> tuple[str, ...]:
+        """What was to come when the router was read. Not at the last try: where boundaries are denser than readings, a
+        restore is not refused for ever."""
+        return (self._state_read,) if self._state_read and self._restores < TRIES else ()
 
     def _has_taken(self, folder: DeviceFolder) -> bool:
         return self._is_there(f"-e {remote_dir(folder.name)}/{folder.program().name}/previous")
