@@ -222,8 +222,8 @@ def test_a_router_refuses_what_was_read_before_it_acted_but_not_at_the_last_try(
 
     for _ in range(steps.TRIES):
         asyncio.run(take())
-    told = [verb.split()[3:] for verb in shell.verbs if verb.startswith("return")]
-    assert told == [["1", "what-is-to-come"]] * 2 + [["1"]]
+    return_words = [verb.split()[3:] for verb in shell.verbs if verb.startswith("return")]
+    assert return_words == [["1", "what-is-to-come"]] * 2 + [["1"]]
 
 
 def test_where_nobody_knows_the_ends_nothing_is_given_back(tmp_path: Path) -> None:
