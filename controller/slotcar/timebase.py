@@ -131,7 +131,10 @@ class ClockWatch:
     _offset: timedelta | None = field(default=None)
 
     def set_by(self) -> timedelta:
-        """How far the clock was set since `accept`: ahead, or back (below zero); zero where it was not set."""
+        """How far the clock was set since `accept`: ahead, or back (below zero); zero where it was not set.
+
+        What it moved by less than `CLOCK_SET` since the last call is followed, and never told.
+        """
         offset = clock_offset(self.clock, self.monotonic)
         if self._offset is None or abs(offset - self._offset) < CLOCK_SET:
             self._offset = offset

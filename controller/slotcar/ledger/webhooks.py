@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -170,17 +170,17 @@ class WebhookStore:
             connection.execute(waits.values(attempts=attempts, last_error=why, **again))
             connection.execute(schema.webhook.update().where(_hook.id == webhook_id).values(last_error=why))
 
-    def shorten_waits(self, first: timedelta, longest: timedelta, now: datetime) -> int:
-        """Has nothing wait for longer than after its attempts, though a clock that was ahead said when to try again.
+    def shorten_waits(self, longest_waits: Sequence[timedelta], now: datetime) -> int:
+        """Brings forward deliveries that a clock which was ahead has postponed: none waits for longer than it may.
 
         Args:
-            first: the longest wait after one attempt; after each further one it is twice as long. longest: of all.
+            longest_waits: by the number of failed attempts, from none on; the last is that of all greater numbers too.
 
         Returns:
-            How many deliveries would have waited for longer.
+            How many deliveries were brought forward.
         """
         with database.answering(), self._engine.begin() as connection:
-            values = {"now": now, "first": first, "longest": longest}
+            values = {"now": now, "waits": list(longest_waits), "last": len(longest_waits)}
             return connection.execute(text(_SHORTEN_WAITS), values).rowcount
 
     def revive(self, webhook_id: str, sequences: Collection[int] | None, now: datetime) -> int:
@@ -241,9 +241,7 @@ _QUEUE = """
 _SHORTEN_WAITS = """
     UPDATE webhook_delivery SET next_at = latest.next_at
     FROM (
-        SELECT webhook, sequence, :now + CASE
-            WHEN attempts = 0 THEN interval '0' ELSE LEAST(:longest, :first * power(2, LEAST(attempts - 1, 30)))
-        END AS next_at
+        SELECT webhook, sequence, :now + (CAST(:waits AS interval[]))[LEAST(attempts + 1, :last)] AS next_at
         FROM webhook_delivery WHERE dead_at IS NULL AND next_at > :now
     ) AS latest
     WHERE webhook_delivery.webhook = latest.webhook AND webhook_delivery.sequence = latest.sequence

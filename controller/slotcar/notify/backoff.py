@@ -23,5 +23,11 @@ class Backoff:
         """The wait after so many failed attempts; None to give up. `chance` is in [0, 1)."""
         if attempts >= self.attempts:
             return None
-        full = min(self.longest, self.first * int(2 ** min(attempts - 1, MOST_DOUBLINGS)))
-        return full * (0.5 + chance / 2)
+        return self._longest_after(attempts) * (0.5 + chance / 2)
+
+    def longest_waits(self) -> list[timedelta]:
+        """The longest wait after no failed attempt, after one, and so on, to the last that is not given up."""
+        return [timedelta(), *(self._longest_after(attempts) for attempts in range(1, self.attempts))]
+
+    def _longest_after(self, attempts: int) -> timedelta:
+        return min(self.longest, self.first * int(2 ** min(attempts - 1, MOST_DOUBLINGS)))

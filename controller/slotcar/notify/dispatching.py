@@ -108,9 +108,9 @@ class Dispatcher:
             await _wind_up([*busy.values(), *([news] if news else [])])
 
     async def _shorten_waits(self) -> None:
-        shorten = self.ledger.webhooks.shorten_waits
-        if count := await _aside(shorten, self.backoff.first, self.backoff.longest, self.clock()):
-            log.warning("webhook deliveries waited by a clock that was ahead", count=count)
+        longest_waits = self.backoff.longest_waits()
+        if count := await _aside(self.ledger.webhooks.shorten_waits, longest_waits, self.clock()):
+            log.warning("webhook deliveries had been postponed by a clock that was ahead", count=count)
 
     async def _drain(self, sender: Sender, lane: Lane, stopping: threading.Event) -> None:
         """Sends what waits in a lane, one after the other, until one has to wait or none is left."""

@@ -113,8 +113,8 @@ class ReconcileLoop:
                 self.status.leading = self.status.settled = False
 
     def _follow(self, stopping: threading.Event) -> None:
-        """Waits before it asks for the lead again. A clock that runs a little fast or slow meanwhile was not set."""
-        self._clock_watch.set_by()
+        """Waits before it asks for the lead again."""
+        self._clock_watch.set_by()  # asked so often, a clock that runs a little fast or slow does not count as set
         stopping.wait(FOLLOW_S)
 
     def read_again(self) -> None:
@@ -127,7 +127,7 @@ class ReconcileLoop:
         self._announcing = Announcing(self.ledger)
         self.status.leading, self.status.error = True, ""
         self._progress = self._progress.of_new_lead(self.clock())
-        self._clock_was_set()  # since this controller led last
+        self._clock_was_set()  # it may have been set since this controller led last
         while not stopping.is_set() and lease.is_held() and self._clock_agrees(lease):
             last_event = self.ledger.last_event()
             self._sleep(last_event, self.turn(), stopping)

@@ -95,7 +95,7 @@ def test_the_leader_looks_at_all_once_in_a_period(book: Ledger) -> None:
     changed = book.get(reported.handle)
     assert changed is not None
     assert changed.version == reported.version + 1
-    assert replanning.look([changed], T0) == at(1), "the clock was set back, which nobody need say"
+    assert replanning.look([changed], T0) == at(1), "a clock that was set back postpones nothing"
 
 
 def test_a_turn_spends_a_bounded_time_with_it(book: Ledger) -> None:

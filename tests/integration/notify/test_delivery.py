@@ -129,7 +129,7 @@ def test_no_wait_is_shortened_that_is_as_long_as_it_may_be(
     latest = at + timedelta(seconds=longest_wait_s)
     ledger.webhooks.failed(hook, 1, attempts, latest, at, "answered 500")
     ledger.webhooks.failed(hook, 2, attempts, latest + timedelta(seconds=1), at, "answered 500")
-    assert ledger.webhooks.shorten_waits(backoff.first, backoff.longest, at) == 1
+    assert ledger.webhooks.shorten_waits(backoff.longest_waits(), at) == 1
     waiting = [ledger.webhooks.first_of(hook, handle) for handle in ("r-a", "r-b")]
     assert [one.next_at for one in waiting if one] == [latest, latest]
 

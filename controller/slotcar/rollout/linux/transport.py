@@ -104,7 +104,8 @@ class LinuxTransport(Transport):
             taken = _past(folder.program().instants)
             file = after_steps(taken)
         elif order.target == BEFORE:
-            if order.fence is not None and not order.only_look and not self._has_taken(folder):
+            asks = order.fence is not None and not order.only_look and self._restore is None  # it is not asked twice
+            if asks and not self._has_taken(folder):
                 return None
             replaced = folder.replaced_program()
             if replaced is not None and replaced.instants:
