@@ -343,5 +343,5 @@ def test_confirming_too_late_is_told(managed: Peer) -> None:
     with managed.session() as watching:
         watching.do("create_subscription")
         assert managed.take("activate", folder).error == ""
-        outcome = fan_out(PushStep.VERIFY, [managed.job(folder, made=Late)])[managed.device.name]
+        outcome = fan_out(PushStep.VERIFY, [managed.job(folder, transport=Late)])[managed.device.name]
     assert outcome.error == "north-edge: it took the change back before it was confirmed"
