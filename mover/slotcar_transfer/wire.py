@@ -76,8 +76,11 @@ class Channel:
         self.before_close: Callable[[], None] = lambda: None
         connection.setblocking(False)
         _keep_alive(connection)
-        self._ssl = threading.Lock()
+        #: Entered again by a signal's handler that closes the channel while its thread holds it.
+        self._ssl = threading.RLock()
         self._writing = threading.Lock()
+        #: Python's `shutdown` takes TLS off the socket: what was read or written after it would be bytes without TLS.
+        self._shut = False
         self._over = False
 
     def send_message(self, message: dict[str, Any]) -> None:
@@ -135,6 +138,7 @@ class Channel:
         while view:
             try:
                 with self._ssl:
+                    self._check_not_shut()
                     count = self.socket.recv_into(view)
             except ssl.SSLWantReadError:
                 self._wait(select.POLLIN)
@@ -155,7 +159,7 @@ class Channel:
         with suppress(OSError):
             if abort:
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.socket.shutdown(socket.SHUT_RDWR)
+            self._shutdown(socket.SHUT_RDWR)
         with suppress(OSError):
             socket.socket.close(self.socket)
 
@@ -164,7 +168,7 @@ class Channel:
         until = time.monotonic() + wait_s
         scratch = bytearray(1 << 14)
         with suppress(OSError, ValueError):
-            self.socket.shutdown(socket.SHUT_WR)
+            self._shutdown(socket.SHUT_WR)
             while not self._over and (left := until - time.monotonic()) > 0:
                 waiting = select.poll()
                 waiting.register(self.socket.fileno(), select.POLLIN)
@@ -175,10 +179,20 @@ class Channel:
                         break
         self.close()
 
+    def _shutdown(self, how: int) -> None:
+        with self._ssl:
+            self._shut = True
+            self.socket.shutdown(how)
+
+    def _check_not_shut(self) -> None:
+        if self._shut:
+            raise self._broken(None)
+
     def _send(self, view: memoryview) -> None:
         while view:
             try:
                 with self._ssl:
+                    self._check_not_shut()
                     count = self.socket.send(view[:_WRITE_BYTES])
             except ssl.SSLWantWriteError:
                 self._wait(select.POLLOUT)
