@@ -16,12 +16,12 @@ from tests.golden.test_render import CASES
 from tests.integration.netconf.conftest import RENDER, Peer
 from tests.support.patience import PATIENCE_S
 
+#: Seconds that the server waits for a confirmation where the test decides when they are over.
+ANY_TIME_S = 600
 NATIVE = "http://cisco.com/ns/yang/Cisco-IOS-XE-native"
 POLICY = "http://cisco.com/ns/yang/Cisco-IOS-XE-policy"
 PREFIX = "cisco-iosxe-netconf-"
 MINE = [folder.name.removeprefix(PREFIX) for folder in CASES if folder.name.startswith(PREFIX)]
-#: Seconds until the server helps itself in the tests that wait for it.
-SOON_S = 2
 
 
 def config(inside: str) -> str:
@@ -74,7 +74,7 @@ def test_staging_changes_nothing(managed: Peer) -> None:
 
 @pytest.mark.slow
 def test_a_change_waits_for_its_confirmation_and_stays(managed: Peer) -> None:
-    managed.confirm_s = 60
+    managed.confirm_s = ANY_TIME_S
     change = managed.case("premium")
     folder = managed.revision(change)
     activated = managed.take("activate", folder)
@@ -284,14 +284,21 @@ def await_event(session: Session, event: str) -> None:
             return
 
 
+def wait_no_longer(session: Session) -> None:
+    """Has the server take back what waits as soon as it can: a confirmed commit that follows sets the time anew (RFC 6241
+    §8.4.1)."""
+    session.do("commit", confirmed=True, timeout="1", persist_id=PERSIST_ID)
+
+
 def test_a_change_that_nobody_confirms_is_taken_back_by_the_server(managed: Peer) -> None:
-    managed.confirm_s = SOON_S
+    managed.confirm_s = ANY_TIME_S
     change = managed.case("premium")
     folder = managed.revision(change)
     with managed.session() as watching:
         watching.do("create_subscription")
         assert managed.take("activate", folder).error == ""
         assert managed.owned() == change.after
+        wait_no_longer(watching)
         await_event(watching, "timeout")
     assert managed.owned() == change.before
     managed.check_left_clean()
@@ -315,7 +322,7 @@ def test_a_session_that_dies_before_the_instant_leaves_nothing(managed: Peer) ->
 
 @pytest.mark.slow
 def test_restoring_takes_back_at_once_what_waits(managed: Peer) -> None:
-    managed.confirm_s = 600
+    managed.confirm_s = ANY_TIME_S
     change = managed.case("premium")
     folder = managed.revision(change)
     assert managed.take("activate", folder).error == ""
@@ -331,12 +338,13 @@ def test_restoring_takes_back_at_once_what_waits(managed: Peer) -> None:
 @pytest.mark.slow
 def test_confirming_too_late_is_told(managed: Peer) -> None:
     """The time is over between the reading and the confirmation."""
-    managed.confirm_s = SOON_S
+    managed.confirm_s = ANY_TIME_S
     change = managed.case("premium")
     folder = managed.revision(change)
 
     class Late(NetconfTransport):
         def _confirm(self) -> None:
+            wait_no_longer(self._session)
             await_event(watching, "timeout")
             super()._confirm()
 
