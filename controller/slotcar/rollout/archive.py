@@ -37,7 +37,7 @@ from slotcar.rollout.device_folder import (
     after_ends,
     after_steps,
 )
-from slotcar.rollout.model import ConfiguredReservation, DeviceRevision, Program, Revision
+from slotcar.rollout.model import ConfiguredReservation, DeviceRevision, NotKept, Program, Revision, Wanted
 from slotcar.rollout.slot_ends import ends_to_come, file_at
 
 REVISIONS, KNOWN_GOOD, READINGS, UNRECORDED = "revisions", "known-good", "reading", "unrecorded"
@@ -173,8 +173,15 @@ class Archive:
             shutil.rmtree(folder, ignore_errors=True)
 
     def keep_as_good(self, revision: Revision) -> None:
-        """The devices of a verified revision have this from now on."""
-        with writing(self.known_good):
+        """The devices of a verified revision have this from now on.
+
+        Raises:
+            NotKept.
+        """
+        with (
+            _all_done(),
+            writing(self.known_good, "the devices have the push, and an emergency rollback needs it here"),
+        ):
             for name in revision.devices:
                 target = self.known_good / name
                 fresh, old = target.with_name(f".{name}.new"), target.with_name(f".{name}.old")
@@ -185,6 +192,35 @@ class Archive:
                     target.rename(old)
                 fresh.rename(target)
                 shutil.rmtree(old, ignore_errors=True)
+
+    def keep_acted(self, revision: Revision) -> None:
+        """Keeps what nobody pushed, and devices were seen to have done by themselves.
+
+        Raises:
+            NotKept.
+        """
+        with _all_done():
+            self.write(revision)
+            self.keep_as_good(revision)
+
+    def keep_only_as_good(self, revision: Revision) -> None:
+        """As `keep_as_good`, of what nobody did: it is none of the archive's revisions.
+
+        Raises:
+            NotKept.
+        """
+        with _all_done():
+            self.keep_acted(revision)
+            self.forget(revision.id)
+
+    def known_good_of(self, device: Device, wanted: Wanted) -> Configuration | None:
+        """What is kept as good of a device where it differs from what is wanted; where nothing whole is kept, that."""
+        good = self._good(device.name)
+        try:
+            lines, program_id = good.lines(AFTER), good.program().ids[0]
+        except (FolderUnreadable, IndexError):
+            return wanted.configuration
+        return None if (lines, program_id) == wanted.identity else renderer_of(device).stored(lines, device)
 
     def take_back(self, revision: Revision) -> None:
         """The push came to nothing: nobody is to find in it what its devices had. It stays there to be looked into."""
@@ -321,11 +357,21 @@ def _reading() -> Iterator[None]:
         raise InvalidInput([Problem(str(error.path), 0, "", "cannot be read", "", hint)]) from error
 
 
+@contextlib.contextmanager
+def _all_done() -> Iterator[None]:
+    try:
+        yield
+    except InvalidInput as error:
+        raise NotKept(error.problems) from error
+
+
 class writing:  # noqa: N801 - a context manager that reads like a statement
     """Turns what the disk refuses into a sentence."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(
+        self, folder: Path, hint: str = "nothing was pushed; make room or set SLOTCAR_STATE_DIR to another folder"
+    ) -> None:
+        self._folder, self._hint = folder, hint
 
     def __enter__(self) -> None:
         try:
@@ -339,7 +385,6 @@ class writing:  # noqa: N801 - a context manager that reads like a statement
 
     def _sentence(self, error: OSError) -> InvalidInput:
         why = os.strerror(error.errno) if error.errno else str(error)
-        hint = "nothing was pushed; make room or set SLOTCAR_STATE_DIR to another folder"
         # The folder that it is in: the name of the next one would be another, and the same trouble an event of its own.
         where = str(self._folder.parent)
-        return InvalidInput([Problem(where, 0, "", f"cannot be written: {why.lower()}", "", hint)])
+        return InvalidInput([Problem(where, 0, "", f"cannot be written: {why.lower()}", "", self._hint)])

@@ -7,7 +7,7 @@ and answers `controller.check-done` with the number of the request.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -66,7 +66,7 @@ class CheckRequests:
         last = self.ledger.last_event()
         if last == self._after:
             return set()
-        events = self.ledger.events_of(EventFilter((ASKED, DONE)), self._after, LOOK_BACK)
+        events = list(self._events_since(self._after))
         answered = {number for event in events if event.kind == DONE for number in event.details["asked"]}
         new = {
             event.sequence: tuple(event.details["devices"])
@@ -76,6 +76,14 @@ class CheckRequests:
         self._after = last
         self.pending |= new
         return {name for names in new.values() for name in names}
+
+    def _events_since(self, after: int | None) -> Iterator[Event]:
+        """All, page by page: a play may last so long that more came than a page holds."""
+        while events := self.ledger.events_of(EventFilter((ASKED, DONE)), after, LOOK_BACK):
+            yield from events
+            if after is None:  # a new leader looks at the last ones only
+                return
+            after = events[-1].sequence
 
     def answer(self, troubles: Mapping[str, str], now: datetime) -> None:
         """All devices were looked at since the requests came; `troubles` are those that take no push, and why."""

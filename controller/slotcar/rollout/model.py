@@ -10,7 +10,7 @@ from datetime import datetime
 
 from slotcar.network.model import Device
 from slotcar.platforms.model import Change, Configuration, RefusedPart
-from slotcar.problems import SlotcarError
+from slotcar.problems import InvalidInput, SlotcarError
 
 #: What a device answers that has nothing armed.
 NO_PROGRAM = "none"
@@ -29,6 +29,10 @@ class PushFailed(SlotcarError):
         self.revision = revision
         self.devices = devices or {}
         super().__init__(message)
+
+
+class NotKept(InvalidInput):
+    """All devices have the push, and the archive could not keep it as known good."""
 
 
 class Superseded(SlotcarError):
@@ -63,7 +67,7 @@ class Program:
         instants: when each step is due.
         configurations: what the device is to have from then on.
         initial_lines: the device's configuration until the first of them.
-        boundaries: for which boundary each step is; a device acts at it, or a little before or after (`order.py`).
+        boundaries: for which boundary each step is; a device acts at it, or a little before or after (`device_order.py`).
     """
 
     instants: tuple[datetime, ...] = ()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import structlog
 
 from slotcar.problems import SlotcarError
 from slotcar.rollout import play_clock
@@ -24,6 +25,7 @@ from slotcar.rollout.model import Failure, NobodyNamed
 from slotcar.stopping import PROCESS, Stopping, StopRequest
 from slotcar.timebase import clock_offset
 
+log = structlog.get_logger("slotcar.loop")
 #: What a playbook may take beside the wait for its instant: a device that hangs does not hang the controller.
 TIMEOUT_S = 180
 #: Names the run in the environment of each of its processes.
@@ -212,10 +214,20 @@ class _Limits:
             return STOPPING
         if self._stop.requested.is_set() and self._stop.lasts_s() >= self._may_finish_s:
             return STOPPING
-        if self._give_up is not None and self._give_up():
+        if self._is_given_up():
             return GIVEN_UP
         # By the clock that nobody sets: the runner's own limit would end a play because the time was set.
         return LATE if time.monotonic() >= self._end_s else None
+
+    def _is_given_up(self) -> bool:
+        """False where the question itself fails, and it is not asked again: an error in it must not end a play in the
+        middle of its change."""
+        try:
+            return self._give_up is not None and self._give_up()
+        except Exception:
+            log.exception("a play goes on: nobody can say whether it is to be given up")
+            self._give_up = None
+            return False
 
 
 @contextmanager

@@ -9,6 +9,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import structlog
+
+from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.network.model import Device
 from slotcar.platforms import renderer_of
 from slotcar.platforms.model import Configuration, Unreadable
@@ -36,6 +39,7 @@ from slotcar.rollout.probing import Probe
 from slotcar.rollout.reservations_of_push import reservations_of_push
 from slotcar.stopping import Stopping
 
+log = structlog.get_logger("slotcar.loop")
 #: `record(kind, device, details)`: where a push is written down for ever.
 Record = Callable[[str, str | None, Mapping[str, Any]], None]
 
@@ -50,6 +54,11 @@ class Readings:
 
     by_device: Mapping[str, Reading]
     failures: Mapping[str, Failure]
+
+    def with_newer(self, newer: Readings, devices: Collection[str]) -> Readings:
+        """These, and of `devices` only what a newer reading gives."""
+        kept = {name: reading for name, reading in self.by_device.items() if name not in devices}
+        return Readings({**kept, **newer.by_device}, {**self.failures, **newer.failures})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +127,10 @@ class Pusher:
         Raises:
             Stopping: this process was told to end; nothing was touched.
             CannotRun: Ansible could not be started; nothing was touched.
+            LedgerUnavailable: it could not be recorded; nothing was touched, all was done, or all was rolled back.
             Superseded: `give_up` said so; the devices have what they had.
             PushFailed: some device failed; all of this push were rolled back, or `rolled_back` is false.
+            NotKept: all devices have it, and the archive could not keep it as good.
             Unrenderable: others' objects are in the way on a device; nothing was touched.
         """
         self.playbooks.stop.check()
@@ -133,14 +144,17 @@ class Pusher:
         changed = tuple(name for name, part in parts.items() if not part.change.empty)
         details = {"revision": revision.id, "activate_at": at.astimezone(UTC).isoformat()}
         own = {name: {"lines": len(part.change.apply), **self._reservations(part, at)} for name, part in parts.items()}
-        for name, part in parts.items():
-            self.record("push.started", name, details | own[name] | {"armed": part.program.id})
         instants = {name: (at + shift).timestamp() for name, shift in (shifts or {}).items()}
         try:
+            for name, part in parts.items():
+                self.record("push.started", name, details | own[name] | {"armed": part.program.id})
             result = same_clock._run(revision, {"slotcar_instants": instants}, str(folder), on_task, give_up)
-        except (CannotRun, Stopping):
+        except (CannotRun, Stopping, LedgerUnavailable):
             self.archive.forget(revision.id)  # no device has met it
             raise
+        except Exception as error:  # nobody knows how far the play came, so its devices are given back what they had
+            log.exception("play ended in an unforeseen way", revision=revision.id)
+            result = PlaybookResult(ok=False, notes=[f"unforeseen: {type(error).__name__}: {error}"])
         if result.given_up:
             same_clock._withdraw(revision, str(folder))
         if not result.ok:
@@ -171,9 +185,18 @@ class Pusher:
             for name, one in sorted(now.items())
         }
         revision = Revision(revision_id(at, parts), at, parts, acted=True)
-        self.archive.write(revision)
-        self.archive.keep_as_good(revision)
+        self.archive.keep_acted(revision)
         return revision.id
+
+    def keep_as_good(self, present: Mapping[str, Wanted], at: datetime) -> None:
+        """Keeps as known good what devices were seen to have, where another controller pushed it, or where the disk was
+        full when this one did. It is no revision: nobody did anything."""
+        parts = {}
+        for name, one in sorted(present.items()):
+            if kept := self.archive.known_good_of(self.devices[name], one):
+                parts[name] = _part(self.devices[name], kept, one, one.program.id)
+        if parts:
+            self.archive.keep_only_as_good(Revision(revision_id(at, parts), at, parts, acted=True))
 
     def prepare(
         self,
@@ -288,14 +311,17 @@ class Pusher:
         raise Superseded(f"revision {revision.id} was superseded while it waited")
 
     def _roll_back(self, revision: Revision, folder: str, failed: PlaybookResult) -> None:
-        """Always raises PushFailed."""
+        """Always raises: PushFailed, or what kept the rollback from being done or recorded. The devices come first, also
+        where no ledger is there to record why."""
         why = _reasons(failed)
-        for name in revision.devices:
-            failure = failed.failures.get(name)
-            self.record("push.failed", name, {"revision": revision.id, "message": failure.message if failure else why})
-        back = self._take_back(revision, folder)
-        if back.ok:
-            self.archive.take_back(revision)
+        try:
+            back = self._take_back(revision, folder)
+            if back.ok:
+                self.archive.take_back(revision)
+        finally:
+            for name in revision.devices:
+                message = failed.failures[name].message if name in failed.failures else why
+                self.record("push.failed", name, {"revision": revision.id, "message": message})
         for name in revision.devices:
             if name in back.failures or (not back.ok and not back.failures):
                 message = back.failures[name].message if name in back.failures else _reasons(back)

@@ -22,11 +22,12 @@ from slotcar.rollout.device_order import boundaries_in_order
 from slotcar.rollout.device_states import DeviceStates
 from slotcar.rollout.health import DeviceHealth
 from slotcar.rollout.holding import Holds
-from slotcar.rollout.model import STALE, Outlook, PushFailed, PushResult, Reading, Superseded, Wanted
+from slotcar.rollout.model import STALE, NotKept, Outlook, PushFailed, PushResult, Reading, Superseded, Wanted
 from slotcar.rollout.observer import Observer
 from slotcar.rollout.playbook import CannotRun
 from slotcar.rollout.program import WantedFor, acts
 from slotcar.rollout.pusher import Pusher
+from slotcar.rollout.reading import ClockWasSet, read_devices
 from slotcar.rollout.status import LoopStatus
 from slotcar.rollout.withholding import Withholding
 from slotcar.stopping import Stopping
@@ -53,6 +54,7 @@ class Attempt(StrEnum):
 class _View(NamedTuple):
     """What devices are to have at an instant, and the handles of the reservations that are active then."""
 
+    at: datetime
     outlook: Outlook
     handles: set[str]
 
@@ -167,11 +169,18 @@ class Pushing:
     def _afresh(
         self, entries: Sequence[Entry], names: Sequence[str], to_arm: Sequence[datetime]
     ) -> Mapping[str, Wanted]:
-        """What is wanted of the devices now that they were read: a boundary that passed meanwhile is behind them."""
+        """What is wanted of the devices now that they were read: a boundary that passed meanwhile is behind them.
+
+        Raises:
+            Superseded: from then on the platform of one of them cannot express it.
+        """
         now = self.clock()
-        if any(instant <= now for instant in to_arm):
+        if any(self._view.at < instant <= now for instant in to_arm):
             self._view = self._view_at(entries, now, [instant for instant in to_arm if instant > now])
-        return {name: self._view.outlook.wanted[name] for name in names}
+        wanted = self._view.outlook.wanted
+        if missing := [name for name in names if name not in wanted]:
+            raise Superseded(f"{', '.join(missing)}: a boundary passed, and what is wanted now cannot be rendered")
+        return {name: wanted[name] for name in names}
 
     def _view_at(self, entries: Sequence[Entry], at: datetime, to_arm: Sequence[datetime]) -> _View:
         # A ledger may hold a hundred thousand that begin later: they are not asked at each of these instants.
@@ -179,7 +188,7 @@ class Pushing:
         soon = [entry for entry in entries if entry.reservation.start <= last]
         active = self._admissible(active_at(soon, at))
         coming = [(instant, self._admissible(active_at(soon, instant))) for instant in to_arm]
-        return _View(self.wanted_for(active, at, coming), {one.entry.handle for one in active})
+        return _View(at, self.wanted_for(active, at, coming), {one.entry.handle for one in active})
 
     def _admissible(self, active: Sequence[Active]) -> tuple[Active, ...]:
         now = self.clock()
@@ -191,13 +200,21 @@ class Pushing:
         """Whether something else is wanted of them at the boundary by now, and there is time to stage that instead; or
         whether nothing is to wait for it: the clock was set, or this process is to end."""
         now = self.clock()
-        if self.clock_was_set() or (self.pusher.playbooks.stop.requested.is_set() and boundary - now >= RESTAGE):
+        if self.clock_was_set():
             return True
-        last = self.ledger.last_event()
-        if last == self._last_event or boundary - now < RESTAGE:
+        if boundary - now < RESTAGE:
+            return False
+        if self.pusher.playbooks.stop.requested.is_set():
+            return True
+        try:
+            last = self.ledger.last_event()
+            if last == self._last_event:
+                return False
+            live = self.ledger.live_between(now)
+        except LedgerUnavailable:  # the play goes on with what it has; its end cannot be recorded, which is seen then
             return False
         self._last_event = last
-        entries = self.shares(self.ledger.live_between(now), Window(now, boundary + MICROSECOND))
+        entries = self.shares(live, Window(now, boundary + MICROSECOND))
         active = self._admissible(active_at(entries, boundary))
         wanted = self.wanted_for(active, boundary).wanted
         return any(name in wanted and wanted[name].identity != one.identity for name, one in held.items())
@@ -224,13 +241,11 @@ class Pushing:
         if not targets:
             return Attempt.DONE
         self.status.settled = False
-        unchanged = self._unchanged(targets) if afresh else ()
         began_s, read_at = self.monotonic(), self.clock()
         self.status.begin_reading(targets, began_s)
         try:
-            readings = self.pusher.read(sorted(targets))
-            if self.clock_was_set():  # nobody knows what is wanted before it is known whether the new time is right
-                return Attempt.OUTDATED
+            readings, targets = read_devices(self.pusher, targets, afresh, self.clock_was_set)
+            unchanged = self._unchanged(targets) if afresh else ()
             # One that acts whenever it is asked is not in trouble: it is read when its boundaries have passed.
             failures = [one for one in readings.failures.values() if STALE not in one.message]
             for failure in failures:
@@ -240,15 +255,19 @@ class Pushing:
             self._record_refused({name: one.configuration.refused for name, one in readings.by_device.items()})
             if readings.failures:
                 return Attempt.FAILED if failures else Attempt.OUTDATED
-            targets = afresh() if afresh else targets
             if self._wait_to_be_adopted(readings.by_device, targets):
                 return Attempt.FAILED
             self._must_lead()
             self._raise_fence(readings.by_device)
+            push_at = self._view.at if afresh else at
             result = self._push(
-                targets, readings.by_device, at, fence=self._fence, give_up=give_up, shifts=shifts, anew=self.rearm,
+                targets, readings.by_device, push_at, fence=self._fence, give_up=give_up, shifts=shifts, anew=self.rearm,
                 unchanged=unchanged,
             )  # fmt: skip
+            has_all = unknown - {*result.changed, *result.rearmed}
+            self.pusher.keep_as_good({name: targets[name] for name in has_all & targets.keys()}, self.clock())
+        except ClockWasSet:
+            return Attempt.OUTDATED
         except (LedgerUnavailable, Stopping):
             raise  # what cannot be recorded is not done
         except Exception as error:
@@ -259,7 +278,7 @@ class Pushing:
         self._done(targets, result, timedelta(seconds=self.monotonic() - began_s))
         self._record_refused(result.refused)
         if at <= read_at:
-            self._observer.record_seen(unknown - {*result.changed, *result.rearmed}, at)
+            self._observer.record_seen(has_all, at)
         return Attempt.DONE
 
     def _push(self, targets: Mapping[str, Wanted], *arguments: Any, **named: Any) -> PushResult:
@@ -326,6 +345,9 @@ class Pushing:
             self.states.forget(targets)
             log.error("push failed", error=str(error), rolled_back=error.rolled_back, revision=error.revision)
             self.pusher.playbooks.stop.check()  # it was ended for that, and no device is to blame
+        elif isinstance(error, NotKept):
+            self.states.forget(targets)  # they have it; that is seen, and kept, when they are read again
+            log.error("push not kept", error=words)
         else:
             log.error("push impossible", error=words)
         of_this_machine = isinstance(error, CannotRun | InvalidInput)

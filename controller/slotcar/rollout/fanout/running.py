@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -55,7 +56,14 @@ class _Member:
             self.outcome.error, self.outcome.unreachable = str(error), True
         except (SlotcarError, OSError) as error:
             self.outcome.error = str(error)
+        except Exception as error:  # of a library or a peer: it must not end what goes on on the other devices
+            self.outcome.error = f"{self.job.device}: unforeseen: {type(error).__name__}: {error}"
         return None
+
+    async def close(self) -> None:
+        """Ends the connection. Where that fails the outcome stays: all was done that was to be done."""
+        with suppress(Exception):
+            await self.transport.close()
 
 
 def fan_out(step: PushStep, jobs: Sequence[Job]) -> dict[str, Outcome]:
@@ -89,7 +97,7 @@ async def _step(step: PushStep, jobs: Sequence[Job]) -> dict[str, Outcome]:
             done = await member.do(lambda: steps.ALONE[step](member.transport, member.job.order))
             member.outcome = done or member.outcome
         finally:
-            await member.transport.close()
+            await member.close()
 
     gate, members = asyncio.Semaphore(TOGETHER), _members(jobs)
     if step is not PushStep.ACTIVATE:
@@ -99,7 +107,7 @@ async def _step(step: PushStep, jobs: Sequence[Job]) -> dict[str, Outcome]:
         await asyncio.gather(*(_open(member, gate) for member in members))
         await _activate(members)
     finally:
-        await asyncio.gather(*(member.transport.close() for member in members))
+        await asyncio.gather(*(member.close() for member in members))
     return _outcomes(members)
 
 
@@ -119,7 +127,7 @@ async def _push(jobs: Sequence[Job]) -> dict[str, Outcome]:
                 break
             await asyncio.gather(*(_finish(member, last) for member in members))
     finally:
-        await asyncio.gather(*(member.transport.close() for member in members))
+        await asyncio.gather(*(member.close() for member in members))
     return _outcomes(members)
 
 
