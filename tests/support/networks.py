@@ -94,3 +94,12 @@ def _interface(names: list[str], domain: dict[str, str], index: int, *, left: bo
         prefixes=(IPv4Network(f"10.0.{subnet}.0/24"),) if other is None else (),
         neighbour=InterfaceId(device=other, name="eth2" if left else "eth1") if other else None,
     )
+
+
+def with_end_system(network: Network, name: str) -> Network:
+    """The network with six cores, and with reading 400 MB/s of `vdb`, of one of its hosts to be reserved."""
+    resources = {"cpu": 6000, "storage:vdb:read": 400_000_000}
+    host = Device(
+        name=name, domain=network.hosts[name].domain, platform="linux-host", interfaces={}, resources=resources
+    )
+    return network.model_copy(update={"devices": {**network.devices, name: host}})

@@ -1,4 +1,6 @@
-"""The API's documents as typed dictionaries. Integers have their units in their names; times are RFC 3339 in UTC."""
+"""The API's documents as typed dictionaries. Integers have their units in their names, and amounts of resources in the
+`unit` beside them; times are RFC 3339 in UTC.
+"""
 
 from slotcar_client.answers.admission import Enquiry, FreeStep, Highest, Refusal, Shortfall, TransferRefusal
 from slotcar_client.answers.controller import Check, Controller, Health, Watch

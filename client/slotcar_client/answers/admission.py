@@ -35,9 +35,12 @@ class Enquiry(TypedDict):
 
 
 class Shortfall(TypedDict):
+    """The amounts are in `unit`, such as `bps` or `millicores`."""
+
     resource: str
     place: str
     window: Window
+    unit: str
     requested_bps: int
     free_bps: int
     capacity_bps: int
@@ -57,6 +60,8 @@ class TransferRefusal(TypedDict):
 
 
 class Refusal(TypedDict):
+    """`highest_rate_bps` is a flow's payload rate; of another resource it is in the `unit` of the shortfalls."""
+
     reason: str
     shortfalls: list[Shortfall]
     nearest_window: Window | None

@@ -62,7 +62,10 @@ class Path(TypedDict):
 
 
 class Demand(TypedDict):
+    """The amounts are in `unit`, such as `bps` or `millicores`; `rate_bps` is the highest of them."""
+
     resource: str
+    unit: str
     rate_bps: int
     amounts: list[int]
 

@@ -8,7 +8,7 @@ from slotcar_client.answers.reservations import Window
 
 
 class CourseStep(TypedDict):
-    """From `at` to the next step; of a rounded one, the highest and the least in it."""
+    """From `at` to the next step, in the resource's `unit`; of a rounded one, the highest and the least in it."""
 
     at: str
     reserved_bps: int
@@ -17,7 +17,10 @@ class CourseStep(TypedDict):
 
 
 class Resource(TypedDict):
-    """A service's share of one way through an interface (layer 2), or an SLS (layer 3)."""
+    """A service's share of one way through an interface (layer 2), an SLS (layer 3), or what a resource manager has.
+
+    All amounts are in `unit`.
+    """
 
     resource: str
     place: str

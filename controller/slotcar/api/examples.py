@@ -45,7 +45,7 @@ _SLS = ["anl-esnet-ip-premium", "esnet-lbnl-ip-premium"]
 
 
 def _demand(resource: str, rate_bps: int) -> Json:
-    return {"resource": resource, "rate_bps": rate_bps, "amounts": [rate_bps]}
+    return {"resource": resource, "unit": "bps", "rate_bps": rate_bps, "amounts": [rate_bps]}
 
 
 def _enquiry(adds_to: str | None) -> Json:
@@ -118,6 +118,7 @@ REFUSAL: Json = {
             "resource": "sls:anl-esnet-ip-premium",
             "place": "SLS anl-esnet-ip-premium",
             "window": WINDOW,
+            "unit": "bps",
             "requested_bps": 36_986_302,
             "free_bps": 8_013_698,
             "capacity_bps": 45_000_000,

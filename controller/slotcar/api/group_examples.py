@@ -66,6 +66,6 @@ def _cores(entry: Json, state: str) -> Json:
     }  # fmt: skip
     return entry | {
         "handle": "r-3c9d4e8f1a7q2m5k", "number": 8, "state": state, "reservation": reservation, "paths": [],
-        "demands": [{"resource": "cpu:lbnl-premium", "rate_bps": 4000, "amounts": [4000]}],
+        "demands": [{"resource": "cpu:lbnl-premium", "unit": "millicores", "rate_bps": 4000, "amounts": [4000]}],
         "group": GROUP, "member": "cores", "on_failure": "go-on",
     }  # fmt: skip

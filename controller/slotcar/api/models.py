@@ -54,10 +54,23 @@ class PathOut(Answer):
     sls: list[str]
 
 
+#: What every amount of a resource is in, whatever the name of its field ends in.
+UNIT = (
+    "of the amounts: `bps` of an interface and of an SLS, `millicores` of cores, `bytes_per_s` of storage devices, and of"
+    " others as their resource manager says"
+)
+
+
 class DemandOut(Answer):
+    """What is taken of a resource, in its `unit`: bits per second of a line only."""
+
     resource: str
-    rate_bps: int = Field(description="the highest of `amounts`; layer 2 at an interface, layer 3 at an SLS")
-    amounts: list[int] = Field(description="one for each slot, or a single one for all of them; bits per second")
+    unit: str = Field(description=UNIT)
+    rate_bps: int = Field(
+        description="the highest of `amounts`, in `unit`; layer 2 at an interface, layer 3 at an SLS, and of another"
+        " resource no rate in spite of the name"
+    )
+    amounts: list[int] = Field(description="one for each slot, or a single one for all of them; in `unit`")
 
 
 class ProposedOut(Answer):
@@ -153,12 +166,15 @@ class EnquiryOut(FreeOut):
 
 
 class ShortfallOut(Answer):
+    """What is short of a resource, in its `unit`: bits per second of a line only."""
+
     resource: str
     place: str
     window: WindowOut
-    requested_bps: int
-    free_bps: int
-    capacity_bps: int
+    unit: str = Field(description=UNIT)
+    requested_bps: int = Field(description="in `unit`")
+    free_bps: int = Field(description="in `unit`")
+    capacity_bps: int = Field(description="in `unit`")
 
 
 class TransferRefusalOut(Answer):
@@ -178,7 +194,10 @@ class RefusalOut(Answer):
     reason: str
     shortfalls: list[ShortfallOut]
     nearest_window: WindowOut | None
-    highest_rate_bps: int | None = Field(description="null where several rates were asked for")
+    highest_rate_bps: int | None = Field(
+        description="of a flow the payload rate, bits per second; of another resource the amount that fits, in the `unit`"
+        " of its shortfall; null where several were asked for"
+    )
     highest_share_permille: int | None = Field(description="then: how much of all of them fits, in thousandths")
     transfer: TransferRefusalOut | None = Field(description="of a volume by a deadline; the others are empty then")
     horizon: datetime | None = Field(description="until when a nearest window was looked for; null without end")

@@ -16,7 +16,8 @@ from slotcar.reservation.schema import ONE_END, group_schema
 DESCRIPTION = """Reserve bandwidth for a time slot and have the routers do it.
 
 Times are RFC 3339 with a zone; windows are half-open, `[start, end)`. Answers have integers with their units in their
-names; requests have texts with units, as reservation files do. Errors are problem details (RFC 9457)."""
+names, and amounts of resources in the `unit` beside them; requests have texts with units, as reservation files do. Errors
+are problem details (RFC 9457)."""
 TAGS = [
     {"name": "reservations", "description": "GARA's verbs: enquire, create, modify, bind, commit, cancel."},
     {"name": "groups", "description": "Several resources, one reservation: all members or none."},

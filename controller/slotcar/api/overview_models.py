@@ -7,12 +7,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from slotcar.api.models import Answer, WindowOut
+from slotcar.api.models import UNIT, Answer, WindowOut
 from slotcar.api.timeline_models import TimelineItemOut
 
 
 class CourseStepOut(Answer):
-    """From `at` to the next step; of a rounded one, the highest and the least in it."""
+    """From `at` to the next step, in the resource's `unit`; of a rounded one, the highest and the least in it."""
 
     at: datetime
     reserved_bps: int
@@ -21,13 +21,16 @@ class CourseStepOut(Answer):
 
 
 class ResourceOut(Answer):
-    """A service's share of one way through an interface (layer 2), or an SLS (layer 3)."""
+    """A service's share of one way through an interface (layer 2), an SLS (layer 3), or what a resource manager has.
+
+    All amounts are in `unit`: bits per second of a line only.
+    """
 
     resource: str
     place: str = Field(description="the resource in words")
     device: str = Field(description="whose interface it is, or where the SLS is policed")
-    unit: str
-    capacity_bps: int
+    unit: str = Field(description=UNIT)
+    capacity_bps: int = Field(description="in `unit`, as the other amounts are")
     window: WindowOut = Field(description="what was asked about, without what is past: nothing is kept of that")
     reserved_bps: int = Field(description="the highest in the window; of background reservations what is promised")
     free_bps: int = Field(description="what is free over the whole window")

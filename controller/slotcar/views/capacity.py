@@ -38,10 +38,10 @@ class CourseStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """One resource over a window.
+    """One resource over a window. All amounts are in the unit of the resource's kind, bit/s of a line only.
 
     Attributes:
-        columns: starts (us), reserved and free bit/s of every step, exact.
+        columns: starts (us), reserved and free of every step, exact.
     """
 
     resource: ResourceId

@@ -61,8 +61,13 @@ def path_document(path: Path) -> dict[str, Any]:
 
 
 def demand_document(demand: Demand) -> dict[str, Any]:
-    """`rate_bps` is the peak; `amounts` one for each slot, or a single one for all."""
-    return {"resource": str(demand.resource), "rate_bps": demand.peak, "amounts": list(demand.amounts)}
+    """`rate_bps` is the peak; `amounts` one for each slot, or a single one for all. They are in `unit`."""
+    return {
+        "resource": str(demand.resource),
+        "unit": demand.resource.kind_of.unit,
+        "rate_bps": demand.peak,
+        "amounts": list(demand.amounts),
+    }
 
 
 def entry_document(entry: Entry) -> dict[str, Any]:
@@ -152,6 +157,7 @@ def refusal_document(refused: Refused) -> dict[str, Any]:
                 "resource": str(shortfall.resource),
                 "place": describe(shortfall.resource),
                 "window": window_document(shortfall.window),
+                "unit": shortfall.resource.kind_of.unit,
                 "requested_bps": shortfall.requested,
                 "free_bps": shortfall.free,
                 "capacity_bps": shortfall.capacity,

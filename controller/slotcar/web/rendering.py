@@ -12,8 +12,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context as TemplateContext
 from markupsafe import Markup, escape
 
+from slotcar.admission.resource_id import ResourceId
 from slotcar.problems import printable
-from slotcar.units import format_bytes_about, format_rate
+from slotcar.units import format_bytes_about
 from slotcar.web.assets import address_of
 from slotcar.web.times import Clock, span_words
 
@@ -27,7 +28,7 @@ def environment() -> Environment:
         lstrip_blocks=True, finalize=visible, auto_reload=False,
     )  # fmt: skip
     jinja.filters |= {
-        "rate": format_rate,
+        "amount_of": _amount_of,
         "size": _size,
         "when": _when,
         "distance": _distance,
@@ -69,6 +70,12 @@ def _clock(context: TemplateContext) -> Clock:
 
 def _span(length: timedelta) -> str:
     return span_words(length)
+
+
+def _amount_of(amount: int, resource: ResourceId | str) -> str:
+    """In the unit of a resource, of which a document has the name alone."""
+    name = resource if isinstance(resource, ResourceId) else ResourceId.parse(resource)
+    return name.kind_of.format_amount(amount)
 
 
 def _size(bits: int) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import jsonschema
 import pytest
 
+from slotcar.admission.resource_id import ResourceId
 from slotcar.api.app import openapi_document
 
 DOCUMENT = openapi_document()
@@ -37,3 +39,18 @@ def test_every_operation_has_an_example_of_its_answer() -> None:
         for operation in operations.values():
             good = next(answer for status, answer in operation["responses"].items() if status.startswith("2"))
             assert any("example" in content for content in good["content"].values()), operation["operationId"]
+
+
+def amounts_in(document: Any) -> Iterator[dict[str, Any]]:
+    """Everything in an example that is of one resource."""
+    if isinstance(document, dict) and "resource" in document:
+        yield document
+    for one in document.values() if isinstance(document, dict) else document if isinstance(document, list) else ():
+        yield from amounts_in(one)
+
+
+def test_an_amount_in_an_example_has_its_resources_unit() -> None:
+    listed = [one for _, example in contents().values() for one in amounts_in(example)]
+    units = {one["resource"]: one["unit"] for one in listed}
+    assert units == {name: ResourceId.parse(name).kind_of.unit for name in units}
+    assert {"bps", "millicores"} <= set(units.values())

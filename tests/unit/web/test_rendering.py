@@ -10,7 +10,9 @@ from pathlib import Path
 import jinja2
 import pytest
 
+from slotcar.admission.resource_id import KINDS, ResourceId
 from slotcar.auth.tokens import Caller, Role
+from slotcar.managers.hosts import CPU, STORAGE
 from slotcar.timebase import Window
 from slotcar.views.usage import UsageRow, UsageTable
 from slotcar.web.assets import STATIC, address_of
@@ -49,6 +51,26 @@ def test_a_time_is_in_the_sessions_zone_with_its_instant() -> None:
     assert shown("{{ at|when }}", at=NOW) == (
         '<time datetime="2027-03-01T12:00:00Z" title="2027-03-01T12:00:00Z">Mon 2027-03-01 12:00</time>'
     )
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "words"),
+    [
+        ("cpu:lbnl-data", 4000, "4 cores"), ("cpu:lbnl-data", 1000, "1 core"),
+        ("storage:lbnl-data:vdb:read", 250_000_000, "250 MB/s"), ("sls:a-b", 4000, "4 kbit/s"),
+        ("nobody-manages-it:lbnl-data", 7, "7"),
+    ],
+)  # fmt: skip
+def test_an_amount_is_in_its_resources_unit(resource: str, amount: int, words: str) -> None:
+    """Also where a document has the resource's name alone."""
+    for one in (resource, ResourceId.parse(resource)):
+        assert shown("{{ amount|amount_of(resource) }}", amount=amount, resource=one) == words
+
+
+def test_the_curve_knows_each_unit() -> None:
+    script = (STATIC / "chart.js").read_text()
+    units = {kind.unit for kind in KINDS.values()} | {CPU.unit, STORAGE.unit}
+    assert {unit for unit in units if f"{unit}:" not in script} == set()
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: str(path.relative_to(FOLDER)))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slotcar.admission.model import Demand
+from slotcar.admission.resource_id import ResourceId
 from slotcar.overview import Effect
 from slotcar.reservation.model import Slot
 from slotcar.timebase import to_us
@@ -19,12 +20,14 @@ WIDTH, HEIGHT = 1000, 100
 
 @dataclass(frozen=True, slots=True)
 class ResourceRow:
-    """Attributes:
+    """Amounts are in the resource's unit.
+
+    Attributes:
     others_bps: the highest that others have while the request is open; free_bps: what is left at least beside both.
     reserved_area, own_area: polygons of a picture; the request stands on top of the others.
     """
 
-    resource: str
+    resource: ResourceId
     capacity_bps: int
     others_bps: int
     own_bps: int
@@ -59,7 +62,7 @@ def _row(course: Course, demand: Demand, slots: Sequence[Slot]) -> ResourceRow:
         for (start, reserved, own), end in zip(levels, ends, strict=True)
     ]
     return ResourceRow(
-        str(course.resource), course.capacity_bps, others, demand.peak, max(0, course.capacity_bps - total),
+        course.resource, course.capacity_bps, others, demand.peak, max(0, course.capacity_bps - total),
         _area([(left, right, 0, low) for left, right, low, _ in boxes], course.capacity_bps),
         _area([(left, right, low, high) for left, right, low, high in boxes], course.capacity_bps), rounded,
     )  # fmt: skip

@@ -15,11 +15,22 @@
     return found;
   };
 
-  function rate(bps) {
-    for (const [size, unit] of [[1e12, "Tbit/s"], [1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"]]) {
-      if (bps >= size) return `${Number((bps / size).toFixed(3))} ${unit}`;
-    }
-    return `${bps} bit/s`;
+  const PREFIXES = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+  const short = (number) => Number(number.toFixed(3));
+  const prefixed = (amount, base) => {
+    const [size, prefix] = PREFIXES.find(([least]) => amount >= least) || [1, ""];
+    return `${short(amount / size)} ${prefix}${base}`;
+  };
+  /* How the page says an amount, by the unit in the resource's document. */
+  const FORMATS = {
+    bps: (amount) => prefixed(amount, "bit/s"),
+    bytes_per_s: (amount) => prefixed(amount, "B/s"),
+    millicores: (amount) => `${short(amount / 1000)} core${amount === 1000 ? "" : "s"}`,
+  };
+
+  /* Another resource manager's unit is said as it is. */
+  function format(unit) {
+    return FORMATS[unit] || ((amount) => `${short(amount)} ${unit || ""}`.trim());
   }
 
   function when(ms) {
@@ -47,6 +58,7 @@
 
   function options(found) {
     const { points, least, capacity } = series(found);
+    const amount = format(found.unit);
     const line = { type: "line", step: "end", symbol: "none", animation: false };
     const text = { color: ink().color };
     /* No sampling: it takes points by their place and loses levels of a step function. */
@@ -54,9 +66,9 @@
       animation: false,
       textStyle: text,
       grid: { left: 16, right: 24, top: 24, bottom: 64, containLabel: true },
-      tooltip: { trigger: "axis", renderMode: "richText", formatter: (all) => `${when(all[0].value[0])}\n${all.filter((one) => one.seriesName !== "least").map((one) => `${one.seriesName}: ${rate(one.value[1])}`).join("\n")}` },
+      tooltip: { trigger: "axis", renderMode: "richText", formatter: (all) => `${when(all[0].value[0])}\n${all.filter((one) => one.seriesName !== "least").map((one) => `${one.seriesName}: ${amount(one.value[1])}`).join("\n")}` },
       xAxis: { type: "time", axisLabel: { color: ink().color, hideOverlap: true, formatter: (ms) => when(ms) } },
-      yAxis: { type: "value", min: 0, max: capacity || null, axisLabel: { color: ink().color, formatter: rate } },
+      yAxis: { type: "value", min: 0, max: capacity || null, axisLabel: { color: ink().color, formatter: amount } },
       dataZoom: [{ type: "slider", filterMode: "weakFilter", labelFormatter: (ms) => when(ms), textStyle: text }],
       series: [
         { ...line, name: "reserved", data: points, lineStyle: { color: colour("wait") }, itemStyle: { color: colour("wait") }, areaStyle: { color: colour("wait"), opacity: 0.25 } },
