@@ -93,7 +93,8 @@ def ask_to_add(entry: Entry, network: Network, tables: SlotTables, now: datetime
     """What could be added to a reservation from `now` to its end, on its own path.
 
     Raises:
-        NotPossible: it is over, its rates are admission's to find, or the inventory lacks a part of its path.
+        NotPossible: it is over, it is no flow, its rates are admission's to find, or the inventory lacks a part of its
+            path.
     """
     reservation = entry.reservation
     probe = reservation.model_copy(update={"slots": constant_slots(_coming(entry, now), 1, reservation.direction)})
@@ -114,6 +115,8 @@ def _coming(entry: Entry, now: datetime) -> list[Window]:
     reservation, name = entry.reservation, "/".join(entry.reservation.key)
     if entry.state not in OCCUPYING:
         raise NotPossible(f"{name} is {entry.state.value}: nothing can be added to it")
+    if reservation.claim is not None:
+        raise NotPossible(f"{name} reserves {reservation.claim.kind}, which has no rate that could be added to")
     if reservation.need is not None or reservation.share is not None:
         raise NotPossible(f"the rates of {name} are found by admission; only to a fixed rate can something be added")
     coming = [Window(max(now, one.start), one.end) for one in reservation.windows if one.end > now]

@@ -173,3 +173,11 @@ def test_a_hold_is_not_committed_once_the_inventory_has_taken_the_account_back(
     after = Broker(ledger, named.model_copy(update={"hosts": {**named.hosts, HOST: host}}), settings)
     with pytest.raises(BindNotAllowed, match="owner hep has the accounts dtn"):
         after.on_group(CommitGroup, held[0].group or "", caller, now)
+
+
+def test_to_cores_no_rate_can_be_added(world: World) -> None:
+    group = world.operator.post("/v1/groups", json=cores(None, name="firm")).json()
+    (member,) = group["members"]
+    answer = world.operator.get(f"/v1/reservations/{member['handle']}/addable")
+    assert "hep/firm.cores reserves cpu, which has no rate" in problem(answer, 409, "not-possible")["detail"]
+    given_back(world.operator, group)
