@@ -28,7 +28,7 @@ MOST_WEBHOOKS = 50
 MOST_OF_OWNERS, MOST_OF_ONE = 100, 5
 MOST_KINDS = 20
 #: The first words of all kinds of events that there are.
-FAMILIES = ("reservation", "push", "boundary", "device", "controller")
+FAMILIES = ("reservation", "group", "push", "boundary", "device", "controller")
 _KIND = re.compile(r"(?P<family>[a-z-]+)(\.[a-z-]*)?")
 
 
