@@ -117,7 +117,7 @@ class Settings(BaseSettings):
         inventory: the Ansible inventory that describes the network.
         approval_rate_bps, approval_duration: a reservation, or a raise of one, waits for approval above this rate, or
             where its slots are longer than this together; None for no gate.
-        hold: how long a hold lasts unless the caller says otherwise (issue: 15 minutes).
+        hold: how long a hold lasts unless the caller says otherwise.
         longest_hold: how long a hold may last at most, extensions included.
         horizon: how far ahead the search for a nearest window looks, and how far from now reservations may end.
         paths: how many ways a request may be tried on, the shortest first; more than 1 only where routers send a flow along

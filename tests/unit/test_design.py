@@ -12,6 +12,8 @@ NUMBERS = re.compile(r"rules? (\d+(?:(?:, | and |, and )\d+)*)")
 #: In code `docs/design.md rule 9`; in a document a link, `[rule 9](../design.md#rules)`.
 IN_CODE = re.compile(rf"docs/design\.md {NUMBERS.pattern}")
 IN_LINKS = re.compile(rf"\[{NUMBERS.pattern}\]\([./]*design\.md#rules\)")
+#: Code has `issue: Json` for a parameter of a forge's.
+ISSUE = re.compile(r"\bissue:(?! Json)|\bissue #?\d+", re.IGNORECASE)
 
 
 #: Those of the repository: `make sbom` and `make site` leave others' Python in `dist`.
@@ -22,7 +24,7 @@ KINDS = (".j2", ".json", ".md", ".py", ".sh", ".toml", ".yml")
 
 def files() -> list[Path]:
     inside = [path for folder in FOLDERS for path in folder.rglob("*")]
-    return [path for path in (*inside, ROOT / "README.md") if path.suffix in KINDS and path != Path(__file__)]
+    return [path for path in (*inside, *ROOT.glob("*.*")) if path.suffix in KINDS and path != Path(__file__)]
 
 
 def rules() -> list[int]:
@@ -58,6 +60,29 @@ def test_a_citation_says_which_rule() -> None:
             assert not re.search(r"\bDESIGN\b", text), f"{path}: cite docs/design.md and a rule"
             mentions = len(re.findall(r"docs/design\.md", text))
             assert mentions == len(IN_CODE.findall(text)), f"{path}: cite a rule of docs/design.md"
+
+
+def test_no_issue_is_cited() -> None:
+    """What was asked for once is not in the repository. A decision may cite the issues of a library that it weighs."""
+    citing = [
+        str(path.relative_to(ROOT))
+        for path in files()
+        if path.parent.name != "adr" and ISSUE.search(path.read_text(encoding="utf-8", errors="ignore"))
+    ]
+    assert citing == []
+
+
+@pytest.mark.parametrize(
+    ("text", "cites"),
+    [
+        ("holds last 15 minutes (issue: 15 minutes)", True),
+        ("see issue 12", True),
+        ("Issue #12 asks for it", True),
+        ("it opens an issue, once", False),
+    ],
+)
+def test_a_cited_issue_is_recognised(text: str, cites: bool) -> None:
+    assert bool(ISSUE.search(text)) is cites
 
 
 @pytest.mark.parametrize(
