@@ -1,4 +1,4 @@
-"""Webhooks: receivers of the audit log's events. Operators only."""
+"""Webhooks: receivers of the audit log's events. Operators have all, owners those of their own reservations (ADR 26)."""
 
 from __future__ import annotations
 
