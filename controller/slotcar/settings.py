@@ -113,7 +113,7 @@ class Settings(BaseSettings):
         database_url: a PostgreSQL URL; None for the embedded server below `state_dir`.
         database_password_file: holds the password that goes into `database_url` (a container secret).
         state_dir: embedded database, archive of configurations, tokens.
-        home: where `playbooks/`, `roles/` and `templates/` are.
+        home: where `playbooks/`, `roles/`, `plugins/` and `ansible.cfg` are.
         inventory: the Ansible inventory that describes the network.
         approval_rate_bps, approval_duration: a reservation, or a raise of one, waits for approval above this rate, or
             where its slots are longer than this together; None for no gate.
