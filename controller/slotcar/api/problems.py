@@ -56,7 +56,6 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (NotAllowed, 403, "not-allowed", "Not allowed"),
     (NoSuchDevice, 404, "unknown-device", "There is no such device"),
     (NoSuchResource, 404, "unknown-resource", "There is no such resource"),
-    (errors.NotPossible, 409, "not-possible", "This makes no sense for the reservation"),
     (UnknownWebhook, 404, "unknown-webhook", "There is no such webhook"),
     (WrongUrl, 422, "invalid-input", "The request is wrong"),
     (SecretUnusable, 422, "invalid-input", "The request is wrong"),
@@ -64,7 +63,7 @@ _KINDS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (WrongWebhook, 409, "wrong-webhook", "This makes no sense for the webhook"),
     (PlanTooLarge, 422, "plan-too-large", "The plan is too large for one request"),
     (Unrenderable, 409, "unrenderable", "A platform cannot express it"),
-    (SlotcarError, 409, "not-possible", "This makes no sense for the reservation"),
+    (SlotcarError, 409, "not-possible", "Not possible"),
 )
 INTERNAL = (500, "internal", "There is a fault in Slotcar")
 _TITLES = {

@@ -25,7 +25,7 @@ class CannotExpress(Unrenderable):
 
 
 class NotPossible(SlotcarError):
-    """What the caller asks of this reservation makes no sense; the message says what would."""
+    """What the caller asks, of a reservation or of a device, makes no sense; the message says what would."""
 
 
 class StalePlan(SlotcarError):
