@@ -1,10 +1,13 @@
-"""docs/howto/new-platform.md is true: a platform made of its code, word for word, is registered and renders."""
+"""docs/howto/new-platform.md is true: a platform made of its code, word for word, is registered and renders, and its tables
+name what there is."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import fields, replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -13,8 +16,10 @@ import yaml
 from slotcar import platforms, registry
 from slotcar.network import load_network
 from slotcar.platforms import Configuration, Unrenderable, options, renderer_of, templates
+from slotcar.platforms.capability import Capability
 from slotcar.problems import InvalidInput
 from slotcar.views.configurations import configurations_at
+from slotcar.vocabulary import Marking
 from tests.support.networks import line_network
 from tests.support.rendering import all_away
 from tests.unit.platforms.worlds import START, entry, intents
@@ -60,6 +65,18 @@ def test_a_platform_made_by_the_page_renders_changes_and_reads_back() -> None:
 
 
 @pytest.mark.usefixtures("acme")
+def test_its_limits_say_of_marking_what_its_facts_say_and_are_asked() -> None:
+    limits = import_module("acme_os.limits").ACME
+    assert isinstance(limits, Capability)
+    assert limits.dscp == (Marking.DSCP in registry.facts_of("acme-os").markings)
+    network = line_network(platform="acme-os")
+    device, intent = network.devices["r1"], intents(network, entry(network))["r1"]
+    flow = replace(intent.flows[0], cir_bps=limits.police_bps.ceiling + 1)
+    with pytest.raises(Unrenderable, match=r"r1 flow 2: a policer's rate of 10000000001 bit/s wanted"):
+        renderer_of(device).configuration(replace(intent, flows=(flow,)), device)
+
+
+@pytest.mark.usefixtures("acme")
 def test_its_options_are_typed_and_an_inventory_with_a_typo_is_refused(tmp_path: Path) -> None:
     network = line_network(platform="acme-os")
     full = network.devices["r1"].model_copy(update={"options": {"most_flows": 0}})
@@ -85,3 +102,30 @@ def test_a_template_that_asks_for_what_an_object_lacks_says_so(acme: Path) -> No
     wanted = renderer_of(device).configuration(intents(network, entry(network))["r1"], device)
     with pytest.raises(LookupError, match=r"limit\.j2: .*no attribute 'nmae'; it is given: limit"):
         _ = wanted.lines
+
+
+def test_the_table_of_facts_names_every_fact_that_a_platform_may_leave_out() -> None:
+    table = PAGE.partition("| fact | what |")[2].partition("\n\n")[0]
+    given = {one.name for one in fields(registry.Facts)} - {"transport", "options", "markings"}
+    assert {
+        name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+    } == given
+
+
+def test_every_file_of_the_repository_that_the_page_names_is_there() -> None:
+    """But for those of the example."""
+    tops = "controller|docs|playbooks|roles|templates|tests"
+    named = set(re.findall(rf"`((?:{tops})/[\w./-]+)`", PAGE))
+    assert len(named) > 15
+    assert [name for name in sorted(named) if "acme" not in name and not (ROOT / name).exists()] == []
+
+
+def test_the_page_names_every_module_that_knows_how_devices_are_reached() -> None:
+    """Beside `slotcar init` and the checks of a first push, which say what this machine's Ansible needs."""
+    others = {"network/new_inventory.py", "recovery/readiness.py", "rollout/pusher.py"}
+    table = PAGE.partition("A new way to reach devices is more:")[2].partition("\n\nA kind")[0]
+    controller = ROOT / "controller" / "slotcar"
+    for module in controller.rglob("*.py"):
+        name = module.relative_to(controller).as_posix()
+        if re.search(r"\bTransportKind\.", module.read_text(encoding="utf-8")) and not name.startswith("platforms/"):
+            assert f"`{name}`" in table or name in others, name
