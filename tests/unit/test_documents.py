@@ -1,4 +1,4 @@
-"""Documents name everything that there is: the settings, and the pages by which they are found."""
+"""Documents name everything that there is: the settings, the commands that ask, and each other."""
 
 from __future__ import annotations
 
@@ -45,3 +45,16 @@ def test_the_sites_menu_has_every_page_and_no_other() -> None:
 def test_the_readme_leads_to_every_page() -> None:
     onward = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Where to go on")[2]
     assert pages() - set(re.findall(r"\]\(docs/([^)#]+\.md)\)", onward)) == set()
+
+
+def test_the_commands_that_ask_are_all_named() -> None:
+    """By the reference of the command line, which is made out of the code."""
+    sections = re.split(
+        r"^#+ (?=`slotcar )", (DOCS / "reference" / "cli.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    with_question = {
+        section.partition("`")[2].partition("`")[0] for section in sections if "--yes`: do not ask" in section
+    }
+    text = (DOCS / "howto" / "operate.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([^`]+)`", text.partition("Whatever asks (")[2].partition(")")[0])
+    assert {f"slotcar {' '.join(name.split())}".removesuffix(" --repair") for name in named} == with_question
