@@ -21,6 +21,7 @@ ORDER = [
     "vocabulary",
     "flow_match",
     "units",
+    "model_errors",
     "managers",
     "measuring",
     "registry",

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
+from slotcar.model_errors import nearest
 from slotcar.network.building import Draft
-from slotcar.network.findings import Findings, nearest
+from slotcar.network.findings import Findings
 from slotcar.network.marking import check_markings
 from slotcar.network.model import Device, Interface, InterfaceId, Sls
 from slotcar.network.reading import Key, Node

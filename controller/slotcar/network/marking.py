@@ -10,8 +10,9 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from slotcar.model_errors import listed
 from slotcar.network.building import Draft
-from slotcar.network.findings import Findings, listed
+from slotcar.network.findings import Findings
 from slotcar.network.model import Device, Interface
 from slotcar.registry import facts_of
 from slotcar.vocabulary import CODE_POINTS, InterfaceRole, Marking, Service, service_of

@@ -11,12 +11,12 @@ from typing import Any, Protocol, get_args
 from pydantic import StringConstraints, ValidationError
 
 from slotcar.located_yaml import Document
-from slotcar.managers import Request, managers
+from slotcar.managers import managers
+from slotcar.model_errors import explained
 from slotcar.reservation.entry import Ends, Reader
 from slotcar.reservation.keys import value_text
 from slotcar.reservation.model import Claim, Membership, Name, Reservation
 from slotcar.reservation.written import FIELDS, NEED_KEYS
-from slotcar.units import UnitError
 from slotcar.vocabulary import OnFailure, Service
 from slotcar.vocabulary import Protocol as Transport
 
@@ -206,8 +206,9 @@ class _Group:
         try:
             request = model.model_validate(dict(data))
         except ValidationError as error:
-            for place, message, value, hint in _explained(error, model):
-                self.complain(".".join((key, kind, *place)), message, value, hint)
+            for below, message, value, hint in explained(error, model, data):
+                shown = "" if isinstance(value, Mapping) else value  # the lines of the file show it better
+                self.complain(".".join((key, kind, *below)), message, shown, hint)
             return None
         return Claim(kind=kind, place=request.place, request=dict(data))
 
@@ -257,25 +258,3 @@ class _Group:
 
 
 _OPPOSITE = {"end": "duration", "duration": "end"}
-
-
-def _explained(error: ValidationError, model: type[Request]) -> list[tuple[tuple[str, ...], str, object, str]]:
-    """Key, message, value and hint of each mistake of a manager's request."""
-    problems: list[tuple[tuple[str, ...], str, object, str]] = []
-    for detail in error.errors(include_url=False):
-        place = tuple(str(part) for part in detail["loc"])
-        cause = detail.get("ctx", {}).get("error")
-        if isinstance(cause, UnitError):
-            problems.append((place, cause.message, cause.value, cause.hint))
-        elif detail["type"] == "extra_forbidden":
-            problems.append(
-                (place, "is no key that is known here", "", f"the keys are {', '.join(model.model_fields)}")
-            )
-        elif detail["type"] == "missing":
-            described = model.model_fields.get(place[0]) if place else None
-            problems.append((place, "is missing", "", (described.description or "") if described else ""))
-        else:
-            message = str(cause) if cause is not None else str(detail["msg"]).lower()
-            value = detail["input"] if isinstance(detail["input"], str | int | float) else ""
-            problems.append((place, message, value, ""))
-    return problems

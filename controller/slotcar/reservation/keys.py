@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
+from slotcar.model_errors import limit_of, sentence_of
 from slotcar.reservation.model import Hint
 from slotcar.units import UnitError
 
@@ -96,10 +97,9 @@ def _explained(detail: dict[str, Any], key: str, field: FieldInfo) -> Iterator[t
 
 def _limit(detail: dict[str, Any]) -> str:
     """What would be right of a field that says nothing of its own."""
-    limits = detail.get("ctx", {})
-    if "max_length" in limits:
-        return f"at most {limits['max_length']} characters"
-    return "say one line of text" if detail["type"].startswith("string_") else str(detail["msg"]).lower()
+    if detail["type"].startswith("string_"):
+        return limit_of(detail) or "say one line of text"
+    return sentence_of(detail)
 
 
 def _choices(field: FieldInfo) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from slotcar.network.findings import nearest
+from slotcar.model_errors import nearest
 from slotcar.network.model import Network
 from slotcar.problems import SlotcarError
 

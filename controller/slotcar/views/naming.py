@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from slotcar.ledger.model import Entry
-from slotcar.network.findings import listed
+from slotcar.model_errors import listed
 
 #: More suggestions than these are a list to search, not a hint.
 SUGGESTED = 3

@@ -61,3 +61,39 @@ def test_the_windows_of_all_members_count() -> None:
     assert len(read_body(file, NOW, 42).reservations) == 3
     with pytest.raises(InvalidInput, match="brings the windows of the request to 42, more than the 41"):
         read_body(file, NOW, 41)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "problem"),
+    [
+        (
+            "{user: mover}",
+            "{unit: a b}",
+            "cpu.bind.unit",
+            "is not of the right form (got a b); it matches `^[A-Za-z0-9_][A-Za-z0-9@_.:-]{0,199}$`",
+        ),
+        (
+            "{user: mover}",
+            "{proces: 7}",
+            "cpu.bind.proces",
+            "is no key that is known here; did you mean `process`?",
+        ),
+        ("user: mover", "user: 7", "cpu.bind.user", "is no text (got 7)"),
+        ("{user: mover}", "[7]", "cpu.bind", "is no mapping (got [7])"),
+        ("host: lbnl-premium, cores", "host: 5, cores", "cpu.host", "is no text (got 5)"),
+        ("host: lbnl-premium, cores", "host: '', cores", "cpu.host", "is too short; at least 1 character"),
+        ("host: lbnl-premium, cores", "cores", "cpu.host", "is missing; A host of the inventory."),
+        ("write:", "reed:", "storage.reed", "is no key that is known here; did you mean `read`?"),
+        ("cores: 2.5", "cores: 2.5, percent: 10 %", "cpu", "say either cores or percent"),
+    ],
+)
+def test_what_is_wrong_with_a_members_request_is_placed_and_in_words(
+    old: str, new: str, key: str, problem: str
+) -> None:
+    text = EXAMPLE.replace(old, new)
+    assert text != EXAMPLE
+    with pytest.raises(InvalidInput) as refusal:
+        loaded(text)
+    lines = str(refusal.value).splitlines()
+    member = {"cpu": 1, "storage": 2}[key.partition(".")[0]]
+    assert f"together[0].members[{member}].{key}: {problem}" in {line.split(": ", 1)[1] for line in lines}
