@@ -14,11 +14,10 @@ from slotcar.ledger.groups import ApproveGroup, OnGroup
 from slotcar.ledger.model import Entry, State
 from slotcar.planning.errors import NotPossible
 from slotcar.planning.request_limits import require_few_windows
-from slotcar.planning.routing import RoutedReservation, route
+from slotcar.planning.routing import RoutedReservation
 from slotcar.planning.source import group_members
 from slotcar.problems import InvalidInput, Problem, is_line
 from slotcar.reservation import require_valid
-from slotcar.reservation.model import Reservation
 
 LONGEST_REASON = 500
 
@@ -101,20 +100,19 @@ class Broker(Files):
     # -- groups ----------------------------------------------------------------------------------------------------
 
     def create_group(
-        self, members: Sequence[Reservation], caller: Caller, now: datetime, hold: timedelta | None = None
+        self, members: Sequence[RoutedReservation], caller: Caller, now: datetime, hold: timedelta | None = None
     ) -> tuple[Entry, ...]:
         """Admits and commits all members of a group, or holds them, or leaves them to approval; or none of them.
 
         Raises:
-            PlanNotAdmitted: no room for some member; its refusal names it. CannotExpress, NameTaken, NoPath,
-            NoSuchResource, RefusedByPolicy: see `create`.
+            PlanNotAdmitted: no room for some member; its refusal names it. CannotExpress, NameTaken, RefusedByPolicy: see
+            `create`.
         """
-        require_few_windows((("", one) for one in members), self.settings.max_windows)
+        require_few_windows((("", one.reservation) for one in members), self.settings.max_windows)
         for one in members:
-            access.owner_for(caller, one.owner)
-        routed = [route(require_valid(one), self.network) for one in members]
+            access.owner_for(caller, require_valid(one.reservation).owner)
         how = {"hold_until": now + hold} if hold else {}
-        return self.ledger.apply([self._request(one, caller, **how) for one in routed], now, actor=caller.name)
+        return self.ledger.apply([self._request(one, caller, **how) for one in members], now, actor=caller.name)
 
     def create_group_from_document(
         self, document: Mapping[str, Any], now: datetime, hold: timedelta | None, caller: Caller

@@ -118,7 +118,7 @@ class Files(Requests):
         self.ledger.terms.policy.endpoints.check(reservation, shortest.paths)
         if step.paths is None or hops_of(shortest.paths) == step.paths:
             return shortest
-        for one in routed_ways(reservation, self.network, self.settings.paths):
+        for one in routed_ways(shortest, self.network, self.settings.paths):
             if hops_of(one.paths) == step.paths:
                 return one
         path = " > ".join(hop.device for hop in step.paths[0])

@@ -178,13 +178,16 @@ class Requests(Looking):
     def _admit_on_one(
         self, routed: RoutedReservation, caller: Caller, now: datetime, present: Sequence[Path], **how: Any
     ) -> Entry | Refused:
-        """Admits on the shortest path, which is free for most requests; other paths are only looked for where it is not."""
-        reservation, capacities = routed.reservation, self.ledger.terms.capacities
+        """Admits on the shortest path, which is free for most requests; other paths are only looked for where it is not.
+
+        `routed`: the reservation on its shortest path.
+        """
+        capacities = self.ledger.terms.capacities
         if not present and never_fits(routed, capacities, now) is None:
             answer = self.ledger.admit(self._request(routed, caller, moves=False, **how), now)
             if isinstance(answer, Entry):
                 return answer
-        choices = routed_ways(reservation, self.network, self.settings.paths, present)
+        choices = routed_ways(routed, self.network, self.settings.paths, present)
         require_it_may_fit(choices, capacities, now)
         first, *others = [one for one in choices if never_fits(one, capacities, now) is None]
         alternatives = tuple(self._alternatives(others))

@@ -288,7 +288,7 @@ class _Deciding:
             placed = place_on([routed], moves=not several)
             if isinstance(placed, Placement) or not several:
                 return placed, routed.paths
-        choices = routed_ways(routed.reservation, self.network, self.most_paths, entry.paths if entry else ())
+        choices = routed_ways(routed, self.network, self.most_paths, entry.paths if entry else ())
         placed = place_on(choices)
         return placed, choices[placed.path_number].paths if isinstance(placed, Placement) else routed.paths
 

@@ -55,17 +55,22 @@ def _paths(reservation: Reservation, network: Network) -> tuple[Path, ...]:
 
 
 def ways(
-    reservation: Reservation, network: Network, most: int, present: Sequence[Path] = ()
+    reservation: Reservation,
+    network: Network,
+    most: int,
+    present: Sequence[Path] = (),
+    shortest: Sequence[Path] | None = None,
 ) -> tuple[tuple[Path, ...], ...]:
     """Up to `most` ways that the reservation may take, the shortest first, then by their metrics (ADR 25).
 
     Args:
         present: the paths of the reservation that it is another form of: where they are among the ways, they come first.
+        shortest: its paths by `find_paths`, where they are known.
 
     Raises:
         NoPath: see `find_paths`.
     """
-    shortest = _paths(reservation, network)
+    shortest = tuple(shortest) if shortest is not None else _paths(reservation, network)
     if most <= 1 or reservation.claim is not None:
         return (shortest,)
     choices = (shortest, *candidate_paths(reservation, network, shortest, most - 1))
@@ -80,7 +85,10 @@ def hops_of(paths: Sequence[Path]) -> tuple[tuple[Hop, ...], ...]:
 
 
 def routed_ways(
-    reservation: Reservation, network: Network, most: int, present: Sequence[Path] = ()
+    shortest: RoutedReservation, network: Network, most: int, present: Sequence[Path] = ()
 ) -> tuple[RoutedReservation, ...]:
-    """The choices of `ways`, each with its demands."""
-    return tuple(route(reservation, network, paths) for paths in ways(reservation, network, most, present))
+    """The choices of `ways` for what is routed along its shortest way, each with its demands."""
+    choices = ways(shortest.reservation, network, most, present, shortest.paths)
+    return tuple(
+        shortest if paths is shortest.paths else route(shortest.reservation, network, paths) for paths in choices
+    )

@@ -17,7 +17,7 @@ from slotcar.path.finding import end_problems
 from slotcar.path.model import Path
 from slotcar.planning.matching import Scope
 from slotcar.planning.never_fits import never_fits, never_fits_on_any
-from slotcar.planning.routing import route, routed_ways
+from slotcar.planning.routing import RoutedReservation, route, routed_ways
 from slotcar.reservation import read_body, read_files
 from slotcar.reservation.entry import Ends
 from slotcar.reservation.loading import Loaded, read_group
@@ -69,11 +69,12 @@ def read_source(
         except NoPath as error:
             yield error.key, str(error)
             return
-        wrong = (
-            never_fits(route(reservation, network, own_paths), known_capacities(), now) if reservation.need else None
-        )
+        if reservation.need is None:
+            return
+        shortest = route(reservation, network, own_paths)
+        wrong = never_fits(shortest, known_capacities(), now)
         if wrong is not None and most_paths > 1:
-            wrong = never_fits_on_any(routed_ways(reservation, network, most_paths), known_capacities(), now)
+            wrong = never_fits_on_any(routed_ways(shortest, network, most_paths), known_capacities(), now)
         if wrong is not None:
             yield "volume", "; ".join(wrong)
 
@@ -96,22 +97,24 @@ def source_of_body(
 
 def group_members(
     body: Mapping[str, Any], now: datetime, max_windows: int, network: Network
-) -> tuple[Reservation, ...]:
+) -> tuple[RoutedReservation, ...]:
     """The members of one group that came as a request's JSON, in the keys that a group has in a file.
 
     Raises:
         InvalidInput: anything in it is wrong, or names what the inventory has not.
     """
+    members: list[RoutedReservation] = []
 
     def check_path(one: Reservation) -> Iterator[tuple[str, str]]:
         try:
-            route(one, network)
+            members.append(route(one, network))
         except NoSuchResource as error:
             yield "claim", str(error)
         except NoPath as error:
             yield error.key, str(error)
 
-    return tuple(read_group(body, now, max_windows, check_path).reservations)
+    read_group(body, now, max_windows, check_path)
+    return tuple(members)
 
 
 def _source(

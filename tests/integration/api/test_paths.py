@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -15,12 +17,17 @@ from slotcar.broker import Broker, Options
 from slotcar.ledger import Ledger
 from slotcar.ledger.model import Entry
 from slotcar.network.model import InterfaceId, Network
+from slotcar.path import Path as FoundPath
+from slotcar.path import find_paths
+from slotcar.planning import routing, source
 from slotcar.planning.errors import RefusedByAdmission, StalePlan
 from slotcar.planning.modification import Modification
 from slotcar.planning.plan_file import plan_document, plan_of_document
-from slotcar.planning.source import source_of_body
+from slotcar.planning.routing import RoutedReservation
+from slotcar.planning.source import read_source, source_of_body
 from slotcar.problems import InvalidInput
 from slotcar.reservation import from_mapping
+from slotcar.reservation.model import Reservation
 from slotcar.settings import Settings
 from slotcar.timebase import iso
 from slotcar.vocabulary import Service
@@ -56,9 +63,23 @@ def admitted(broker: Broker, name: str, rate: str | None, **more: Any) -> Entry:
     return broker.create(from_mapping(document_of(name, rate, **more), NOW), OPERATOR, NOW)
 
 
-def geant(entry: Entry) -> tuple[str, ...]:
+def geant(entry: Entry | RoutedReservation) -> tuple[str, ...]:
     """Which of the backbone's routers it crosses."""
     return tuple(hop.device for hop in entry.paths[0].hops if hop.device.startswith("geant-"))
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the reservations for which the shortest path is searched."""
+    names: list[str] = []
+
+    def find(reservation: Reservation, network: Network) -> Sequence[FoundPath]:
+        names.append(reservation.name)
+        return find_paths(reservation, network)
+
+    for module in (routing, source):
+        monkeypatch.setattr(module, "find_paths", find)
+    return names
 
 
 def test_the_next_path_is_taken_where_the_shortest_is_full(broker: Broker, ledger: Ledger) -> None:
@@ -188,3 +209,39 @@ def test_no_link_is_exceeded_by_many_at_once(broker: Broker, ledger: Ledger, nar
             resource = interface_resource(port, way, service)
             taken = sum(one.peak for entry in entries for one in entry.demands if one.resource == resource)
             assert taken <= capacity, resource
+
+
+def test_the_shortest_path_is_searched_once_for_each_request(broker: Broker, searches: list[str]) -> None:
+    for name, way in (("first", DIRECT), ("second", OVER_DE)):
+        entry = admitted(broker, name, "30 Mbit/s")
+        assert geant(entry) == way
+        assert searches == [name]
+        broker.modify(entry.handle, Modification(rate_bps=29 * MBIT), OPERATOR, NOW)
+        assert searches == [name, name], "once for the change, too"
+        searches.clear()
+
+
+def test_the_shortest_path_is_searched_once_for_each_step_of_a_plan(
+    broker: Broker, narrow: Network, searches: list[str], tmp_path: Path
+) -> None:
+    volume = {"volume": "30 GB", "by": iso(START + timedelta(hours=1)), "duration": None}
+    documents = [document_of("a", "30 Mbit/s"), document_of("b", "30 Mbit/s"), document_of("de", None, **volume)]
+    (tmp_path / "a.json").write_text(json.dumps({"version": 1, "reservations": documents[:2]}), encoding="utf-8")
+    (tmp_path / "b.json").write_text(json.dumps({"version": 1, "reservations": documents[2:]}), encoding="utf-8")
+    read_source([tmp_path / "b.json"], NOW, narrow, most_paths=3)
+    assert searches == ["de"], "which the shortest could never carry in time"
+    searches.clear()
+    plan = broker.plan(read_source([tmp_path / "a.json"], NOW, narrow, most_paths=3), OPERATOR, NOW)
+    assert [step.routed and geant(step.routed) for step in plan.steps] == [DIRECT, OVER_DE]
+    assert searches == ["a", "b"]
+    broker.apply(plan_of_document(plan_document(plan), "plan", ""), OPERATOR, NOW)
+    assert searches == ["a", "b", "a", "b"]
+
+
+def test_the_paths_of_a_group_are_searched_once_for_each_member(broker: Broker, searches: list[str]) -> None:
+    flow = {key: document_of("", "5 Mbit/s")[key] for key in ("source", "destination", "protocol", "rate", "service")}
+    members = [{"name": name, "network": flow} for name in ("one", "two")]
+    group = {"name": "g", "owner": "eo", "start": iso(START), "duration": "PT2H", "members": members}
+    entries = broker.create_group_from_document(group, NOW, None, OPERATOR)
+    assert [geant(entry) for entry in entries] == [DIRECT, DIRECT]
+    assert searches == ["g.one", "g.two"]
