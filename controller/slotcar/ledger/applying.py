@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from slotcar.admission.model import Refused
@@ -46,9 +47,15 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
     actor: str
     basis: Basis | None = None
 
+    @cached_property
+    def admissions(self) -> tuple[Admit, ...]:
+        """One for each request."""
+        changed = frozenset(request.replaces for request in self.requests if request.replaces)
+        return tuple(Admit(self.now, request, changed) for request in self.requests)
+
     @property
     def needs(self) -> Needs:
-        needs = [Admit(self.now, request).needs for request in self.requests]
+        needs = [admit.needs for admit in self.admissions]
         handles = tuple(handle for need in needs for handle in need.handles)
         return Needs(
             handles=handles + tuple(one.handle for one in self.cancellations),
@@ -66,8 +73,8 @@ class ApplyPlan(Operation[tuple[Entry, ...]]):
         self._check_basis(transaction)
         before = owners_usage(transaction, {request.reservation.owner for request in self.requests}, self.now)
         cancelled = [self._cancel(transaction, one) for one in self.cancellations]
-        changed = frozenset(request.replaces for request in self.requests if request.replaces)
-        admissions = [Admit(self.now, request, changed) for request in waiting_together(self.requests, transaction)]
+        waiting = waiting_together(self.requests, transaction)
+        admissions = [admit.of(request) for admit, request in zip(self.admissions, waiting, strict=True)]
         # All old forms are taken out first, so that two reservations may take each other's place.
         olds = [admit.opened(transaction) for admit in admissions]
         # A change that waits for approval keeps its old form until then.

@@ -242,8 +242,9 @@ class BatchEntries:
 
     # -- changing ------------------------------------------------------------------------------------------------
 
-    def add(self, entry: Entry) -> None:
-        """Notes an entry that the batch made."""
+    def add(self, entry: Entry, flows: Iterable[ReservedFlow]) -> None:
+        """Notes an entry that the batch made, with its flows, which the request's needs were found by."""
+        self._flows[entry.handle] = entry, frozenset(flows)
         self._keep(entry, self._new)
 
     def replace(self, entry: Entry) -> None:

@@ -48,7 +48,7 @@ def waiting_together(requests: Sequence[AdmissionRequest], transaction: Transact
     new = [one for one in requests if one.replaces is None]
     gate = transaction.terms.policy.gate
     waiting = groups_that_wait(gate, ((one.reservation, one.paths, one.demands) for one in new))
-    return [replace(one, waits_with_group=group_key(one.reservation) in waiting) for one in requests]
+    return [replace(one, waits_with_group=True) if group_key(one.reservation) in waiting else one for one in requests]
 
 
 def state_of(members: Sequence[Entry]) -> State:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from slotcar.admission.choosing import place_on_first
@@ -26,7 +27,7 @@ from slotcar.ledger.recording import ask, record
 from slotcar.ledger.rights import check_flows, check_quotas, firm_state, owners_usage, with_proposed_change
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import done_by, movable_in, move_others, progress_after, rules_of
-from slotcar.policy.flows import Claim
+from slotcar.policy.flows import Claim, ReservedFlow
 from slotcar.policy.gate import needs_approval
 from slotcar.reservation.fingerprint import fingerprint_of
 from slotcar.reservation.model import Reservation
@@ -91,13 +92,18 @@ class Admit(Operation[Entry | Refused]):
     request: AdmissionRequest
     stay: frozenset[str] = frozenset()
 
+    @cached_property
+    def flows(self) -> tuple[ReservedFlow, ...]:
+        """What the request reserves on its own paths."""
+        return Claim(self.request.reservation, self.request.paths).flows
+
     @property
     def needs(self) -> Needs:
         request = self.request
         return Needs(
             handles=(request.replaces,) if request.replaces else (),
             keys=(request.reservation.key,),
-            flows=others_flows(request.reservation.owner, Claim(request.reservation, request.paths).flows),
+            flows=others_flows(request.reservation.owner, self.flows),
             beside=(flows_at(request.reservation, request.condition.devices),) if request.condition else (),
             idempotency=((request.actor, request.idempotency_key),) if request.idempotency_key else (),
         )
@@ -119,7 +125,7 @@ class Admit(Operation[Entry | Refused]):
             return answer
         if old is not None:
             transaction.give_back(old)
-        chosen = self._for(self.request.on(answer.path_number))
+        chosen = self.of(self.request.on(answer.path_number))
         entry = chosen.settled(transaction, old, answer)
         chosen.check_beside_others(transaction, entry)
         check_quotas(transaction, before, self.now)
@@ -172,11 +178,11 @@ class Admit(Operation[Entry | Refused]):
         if placed.reservation is not request.reservation or placed.demands is not request.demands:
             fingerprint = _fingerprint(request) if request.idempotency_key else ""
             request = replace(request, reservation=placed.reservation, demands=placed.demands, fingerprint=fingerprint)
-        entry = self._for(request)._settled(transaction, old)
+        entry = self.of(request)._settled(transaction, old)
         move_others(transaction, placed.moved, entry, self.now)
         return entry
 
-    def _for(self, request: AdmissionRequest) -> Admit:
+    def of(self, request: AdmissionRequest) -> Admit:
         """The same of another form of the request."""
         return self if request is self.request else replace(self, request=request)
 
@@ -184,7 +190,7 @@ class Admit(Operation[Entry | Refused]):
         request = self.request
         if old is None:
             entry = self._new_entry(transaction)
-            transaction.create(entry)
+            transaction.create(entry, self.flows)
             record(transaction, entry, entry.state.value, request.actor, self.now, reservation=entry.reservation)
         elif self.waits(transaction, old):
             proposal = Proposal(request.reservation, request.paths, request.demands, request.actor, self.now)

@@ -21,6 +21,7 @@ from slotcar.ledger.cache import TableCache
 from slotcar.ledger.database import Head
 from slotcar.ledger.errors import ForbiddenTransition
 from slotcar.ledger.model import TRANSITIONS, Entry, State, Terms
+from slotcar.policy.flows import ReservedFlow
 from slotcar.timebase import to_us
 
 
@@ -103,8 +104,9 @@ class Transaction:
         self.head.entry_number += 1
         return self.head.entry_number
 
-    def create(self, entry: Entry) -> None:
-        self.entries.add(entry)
+    def create(self, entry: Entry, flows: Iterable[ReservedFlow]) -> None:
+        """`flows`: the entry's."""
+        self.entries.add(entry, flows)
 
     def change(self, entry: Entry, state: State, now: datetime, **updates: Any) -> Entry:
         """The entry in its next state, one version on; its place in the tables is the caller's to take or give back.

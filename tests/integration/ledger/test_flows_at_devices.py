@@ -15,14 +15,17 @@ from slotcar.ledger import Ledger, open_ledger, reading
 from slotcar.ledger.batch import others_flows
 from slotcar.ledger.batch_entries import BatchEntries
 from slotcar.ledger.database import make_engine
-from slotcar.ledger.model import AdmissionRequest, Condition, Entry, State, Terms
+from slotcar.ledger.model import AdmissionRequest, Alternative, Condition, Entry, State, Terms
+from slotcar.path import Path as FoundPath
+from slotcar.path.flow import pairs_of
 from slotcar.planning.routing import route
+from slotcar.policy import flows
 from slotcar.policy.flows import Claim
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
-from slotcar.reservation.model import Endpoint
+from slotcar.reservation.model import Endpoint, Membership, Reservation
 from slotcar.timebase import to_us
-from slotcar.vocabulary import Direction, Service
+from slotcar.vocabulary import Direction, Service, Shape
 from tests.support.many import add_copies, rows_looked_at
 from tests.support.networks import line_network
 from tests.support.postgres import migrate
@@ -143,6 +146,45 @@ def test_a_moved_reservation_counts_where_it_is(book: Ledger) -> None:
     for name in "efg":
         admit(book, name, checked, 60, 90)
     assert checked.beside == {"g": ["a", "e", "f"]}
+
+
+def test_the_flows_of_a_request_are_computed_once(
+    book: Ledger, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone, in a plan and in a group; and what is kept are those of the entry."""
+    computed: list[str] = []
+
+    def counted(asked_for: Reservation, paths: Sequence[FoundPath]) -> Any:
+        computed.append(asked_for.name)
+        return pairs_of(asked_for, paths)
+
+    monkeypatch.setattr(flows, "pairs_of", counted)
+    entries = [admit(book, "a"), *book.apply([request("b"), request("c")], T0, actor="tester")]
+    members = [request(f"g.{name}", together=Membership(group="g")) for name in "de"]
+    entries += book.apply(members, T0, actor="tester")
+    assert computed == ["a", "b", "c", "g.d", "g.e"]
+    assert stored(database_url) == {(one.number, *flow) for one in entries for flow in one.flows}
+
+
+def test_a_request_that_gets_another_place_has_its_flows_of_there(book: Ledger, database_url: str) -> None:
+    """On another path than its own, and of a volume, whose profile admission finds."""
+    full = replace(request("a"), demands=(replace(request("a").demands[0], amounts=(10**15,)),))
+    other = request("a", source=Endpoint(host="src", port=4_000))
+    paths = tuple(replace(path, unreserved_devices=frozenset({"r1"})) for path in other.paths)
+    entry = book.admit(replace(full, alternatives=(Alternative(paths, other.demands),)), T0)
+    assert isinstance(entry, Entry)
+    assert {flow.device for flow in entry.flows} == {"r2"}
+    ask = route(transfer("t", 1_000_000, by=120, shape=Shape.EARLIEST), NETWORK)
+    volume = book.admit(AdmissionRequest(ask.reservation, ask.paths, ask.demands, "tester"), T0)
+    assert isinstance(volume, Entry)
+    assert volume.reservation.slots != ask.reservation.slots
+    assert stored(database_url) == {(one.number, *flow) for one in (entry, volume) for flow in one.flows}
+
+
+def stored(url: str) -> set[tuple[Any, ...]]:
+    statement = "SELECT entry, pair, source_port, destination_port, device, start_us, end_us FROM flow"
+    with psycopg.connect(url) as connection:
+        return set(connection.execute(statement).fetchall())
 
 
 #: Live, an hour each, within months.
