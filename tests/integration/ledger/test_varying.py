@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -12,8 +13,9 @@ from sqlalchemy.engine import make_url
 
 from slotcar.admission import Demand, Refused, ResourceId
 from slotcar.ledger import Ledger, open_ledger
-from slotcar.ledger.model import Entry, State, Terms
-from slotcar.timebase import Window
+from slotcar.ledger.model import Entry, Proposal, State, Terms
+from slotcar.reservation.model import Slot
+from slotcar.timebase import Window, to_us
 from tests.support.postgres import migrate
 from tests.support.requests import RESOURCES, T0, at, request
 from tests.unit.reservation.test_slots import varying
@@ -55,49 +57,109 @@ def test_each_slot_takes_its_own_amount_and_gives_it_back(ledger: Ledger, databa
         assert [free(fresh, name, 0, 120) for name in RESOURCES] == [100, 100, 100]  # follows
 
 
+#: As version 3 of the tables had an entry and its place in the slot tables.
+_INSERT_ENTRY = """
+    INSERT INTO entry (number, handle, owner, name, state, version, document, paths, resources, rates_bps, labels,
+        start_us, end_us, hold_until, created_at, changed_at, proposed, windows, volume_bits)
+    VALUES (%(number)s, %(handle)s, 'hep', %(name)s, %(state)s, 1, %(document)s, '[]', %(resources)s, %(rates)s, '{}',
+        %(start)s, %(end)s, %(hold_until)s, %(at)s, %(at)s, %(proposed)s, 2, 1)
+"""
+_INSERT_OCCUPANCY = "INSERT INTO occupancy VALUES (%s, %s, %s, '{1}', %s, %s, %s, %s)"
+#: Name, state, rate and proposed rate of each.
+ROWS: tuple[tuple[str, str, int, int | None], ...] = (
+    ("firm", "committed", 7, None),
+    ("raised", "committed", 10, 20),
+    ("held", "held", 3, None),
+    ("cancelled", "cancelled", 40, None),
+    ("free", "committed", 0, None),
+    ("free-raised", "committed", 0, 0),
+)
+#: In minutes: with a gap between them.
+_WINDOWS = ((0, 30), (60, 90))
+
+
+def document_of_version_3(name: str, direction: str, rate_bps: int, service: str = "ip-premium") -> dict[str, Any]:
+    """One rate over some windows. The forms of times differ, and stay as they are."""
+    document = varying((0, 30, 7, 7), name=name).to_document()
+    windows = [
+        {"start": at(start).isoformat().replace("+00:00", "Z"), "end": at(end).isoformat()} for start, end in _WINDOWS
+    ]
+    later = {key: value for key, value in document.items() if key not in ("slots", "share", "need")}
+    return later | {"direction": direction, "service": service, "rate_bps": rate_bps, "windows": windows}
+
+
+def insert_of_version_3(raw: psycopg.Connection[Any], direction: str) -> None:
+    """A committed entry, one with a change that waits, a held one, a cancelled one, and two without resources, of which a
+    change of one waits.
+    """
+    raw.execute("INSERT INTO resource (name) VALUES (%s)", [str(RESOURCES[0])])
+    starts, ends = ([to_us(at(window[end])) for window in _WINDOWS] for end in (0, 1))
+    sequence = 0
+    for number, (name, state, rate_bps, proposed_bps) in enumerate(ROWS, 1):
+        service = "ip-premium" if rate_bps else "best-effort"
+        document = document_of_version_3(name, direction, rate_bps, service)
+        proposed = None
+        if proposed_bps is not None:
+            demanded = [[str(RESOURCES[0]), proposed_bps + 1]] if proposed_bps else []
+            reserved = document_of_version_3(name, direction, proposed_bps, service)
+            proposed = {
+                "reservation": reserved,
+                "paths": [],
+                "demands": demanded,
+                "actor": "me",
+                "at": at(-5).isoformat(),
+            }
+        row = {
+            "number": number, "handle": f"r-{name}", "name": name, "state": state, "document": json.dumps(document),
+            "resources": [str(RESOURCES[0])] if rate_bps else [], "rates": [rate_bps + 1] if rate_bps else [],
+            "start": starts[0], "end": ends[-1], "hold_until": at(10) if state == "held" else None, "at": T0,
+            "proposed": proposed and json.dumps(proposed),
+        }  # fmt: skip
+        raw.execute(_INSERT_ENTRY, row)
+        highest = max(rate_bps, proposed_bps or 0)
+        for sign in (1, -1) if state == "cancelled" else (1,) if highest else ():
+            sequence += 1
+            raw.execute(_INSERT_OCCUPANCY, [sequence, number, sign, [highest + 1], starts, ends, ends[-1]])
+    raw.execute("UPDATE head SET sequence = %s, entry_number = %s", [sequence, len(ROWS)])
+
+
+def rows_of(url: str) -> dict[str, list[tuple[Any, ...]]]:
+    with psycopg.connect(url) as raw:
+        return {table: raw.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall() for table in ("entry", "occupancy")}
+
+
 @pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
 def test_a_ledger_of_the_version_before_is_kept_whole(database_url: str, tmp_path: Path, direction: str) -> None:
-    """A recurring reservation, written as version 3 of the tables had it; then read, and taken back to version 3."""
+    """Recurring reservations, written as version 3 of the tables had them; then read, and taken back to version 3."""
     migrate(database_url, "0003")
-    windows = [
-        {"start": (at(n * 60)).isoformat().replace("+00:00", "Z"), "end": at(n * 60 + 30).isoformat()} for n in (0, 1)
-    ]
-    request = varying((0, 30, 7, 7))
-    document = request.to_document()
-    del document["slots"]
-    document |= {"direction": direction, "rate_bps": 7, "windows": windows}
-    starts, ends = ([int((at(n * 60 + m) - at(0)).total_seconds()) for n in (0, 1)] for m in (0, 30))
-    base = int(at(0).timestamp())
     url = make_url(database_url).set(drivername="postgresql").render_as_string(hide_password=False)
     with psycopg.connect(url) as raw:
-        raw.execute("INSERT INTO resource (name) VALUES (%s)", [str(RESOURCES[0])])
-        raw.execute(
-            "INSERT INTO entry (number, handle, owner, name, state, version, document, paths, resources, rates_bps, labels,"
-            " start_us, end_us, created_at, changed_at, windows, volume_bits)"
-            " VALUES (1, 'r-old', 'hep', 'a', 'committed', 1, %s, '[]', %s, %s, '{}', %s, %s, %s, %s, 2, 1)",
-            [json.dumps(document), [str(RESOURCES[0])], [8], base * 10**6, (base + ends[-1]) * 10**6, T0, T0],
-        )
-        raw.execute(
-            "INSERT INTO occupancy VALUES (1, 1, 1, '{1}', '{8}', %s, %s, %s)",
-            [
-                [(base + one) * 10**6 for one in starts],
-                [(base + one) * 10**6 for one in ends],
-                (base + ends[-1]) * 10**6,
-            ],
-        )
-        raw.execute("UPDATE head SET sequence = 1, entry_number = 1")
+        insert_of_version_3(raw, direction)
+    before = rows_of(url)
+    assert len(before["entry"]) == len(ROWS)
     with open_ledger(database_url, tmp_path, migrate=True) as book:
         book.set_terms(TERMS)
-        (entry,) = book.live_between(T0, at(600))
-        assert entry.reservation.constant_rate_bps == 7
-        assert entry.reservation.direction == direction
-        assert entry.reservation.windows == (Window(at(0), at(30)), Window(at(60), at(90)))
-        assert entry.demands == (Demand(RESOURCES[0], (8,)),)
-        assert [free(book, RESOURCES[0], n, n + 30) for n in (0, 30, 60)] == [92, 100, 92]
+        for name, state, rate_bps, proposed_bps in ROWS:
+            entry = book.get(f"r-{name}")
+            assert entry is not None
+            assert entry.state.value == state
+            assert entry.hold_until == (at(10) if state == "held" else None)
+            check_form(entry, direction, rate_bps)
+            assert (entry.proposed is None) == (proposed_bps is None)
+            if entry.proposed is not None and proposed_bps is not None:
+                assert (entry.proposed.actor, entry.proposed.at) == ("me", at(-5))
+                check_form(entry.proposed, direction, proposed_bps)
+        assert {one.reservation.name for one in book.live_between(T0, at(600))} == {row[0] for row in ROWS} - {
+            "cancelled"
+        }
+        assert [free(book, RESOURCES[0], n, n + 30) for n in (0, 30, 60)] == [100 - 8 - 21 - 4, 100, 100 - 8 - 21 - 4]
     migrate(database_url, "0003")
-    with psycopg.connect(url) as raw:
-        row = raw.execute("SELECT document, rates_bps FROM entry").fetchone()
-    assert row is not None
-    assert row[0]["rate_bps"] == 7
-    assert len(row[0]["windows"]) == 2
-    assert row[1] == [8]
+    assert rows_of(url) == before
+
+
+def check_form(form: Entry | Proposal, direction: str, rate_bps: int) -> None:
+    """A constant rate, in the directions that are reserved, over the windows."""
+    rates = [rate_bps if direction in (way, "both") else 0 for way in ("forward", "reverse")]
+    assert form.reservation.slots == tuple(Slot(at(start), at(end), *rates) for start, end in _WINDOWS)
+    assert form.reservation.direction == direction
+    assert form.demands == ((Demand(RESOURCES[0], (rate_bps + 1,)),) if rate_bps else ())
