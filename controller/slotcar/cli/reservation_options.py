@@ -71,10 +71,16 @@ def _parameter(key: str, field: FieldInfo, default: str | None, required: bool) 
         key,
         inspect.Parameter.KEYWORD_ONLY,
         annotation=Annotated[
-            kind if needed or default else kind | None, typer.Option(*names, help=_help(field, many))
+            kind if needed or default else kind | None,
+            typer.Option(*names, help=_help(field, many), show_default=_shown_default(field, default)),
         ],
         default=inspect.Parameter.empty if needed else default,
     )
+
+
+def _shown_default(field: FieldInfo, default: str | None) -> str | bool:
+    """The model's own default is not said for the caller: a rate each way says the direction, too."""
+    return field.default.value if default is None and isinstance(field.default, StrEnum) else True
 
 
 def _help(field: FieldInfo, many: bool) -> str:

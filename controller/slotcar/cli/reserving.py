@@ -45,9 +45,7 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-@takes_reservation(
-    {"service": "ip-premium", "protocol": "tcp", "direction": "forward", "start": "now"}, optional=("owner",)
-)
+@takes_reservation({"service": "ip-premium", "protocol": "tcp", "start": "now"}, optional=("owner",))
 def create(
     data: dict[str, object],
     hold: Annotated[

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from slotcar.reservation import times
 from slotcar.reservation.hours import DailyHours, expand_hours, parse_time_of_day
-from slotcar.reservation.keys import Keys, value_text, with_unit
+from slotcar.reservation.keys import Keys, Mistakes, value_text, with_unit
 from slotcar.reservation.model import BackgroundShare, Reservation, Slot, joined_slots
 from slotcar.reservation.need import VolumeByDeadline
 from slotcar.reservation.recurrence import MOST_OCCURRENCES, check_rule, expand
-from slotcar.reservation.written import HOURS_KEYS, RATE_KEYS, SCHEDULE_KEYS
+from slotcar.reservation.written import HOURS_KEYS, RATE_KEYS, SCHEDULE_KEYS, read_ways
 from slotcar.timebase import Window, iso
 from slotcar.units import MAX_DURATION, format_duration, parse_duration, parse_rate_bps
 from slotcar.vocabulary import RESERVED_SERVICES, Direction, Service
@@ -97,7 +97,7 @@ class SlotReader(Keys):
     # -- rates ---------------------------------------------------------------------------------------------------
 
     def rates(self, needed: bool) -> Rates | None:
-        """The key `rate`: a text for each reserved direction, or one text for each way."""
+        """The key `rate`: a text for each reserved direction, or one text for each way, or such a mapping as a text."""
         value = self.data.get("rate")
         if self.share is not None:
             ways = self._stated_direction().ways
@@ -107,6 +107,13 @@ class SlotReader(Keys):
                 self.wrong("rate", "is missing", "", _RATE_HINT)
                 return None
             return Rates(0, 0)
+        if isinstance(value, str) and "=" in value:
+            try:
+                value = read_ways(value)
+            except Mistakes as error:
+                for below, message, wrong, hint in error.wrong:
+                    self.wrong(f"rate{below}", message, wrong, hint)
+                return None
         return self._rates_each_way(value) if isinstance(value, Mapping) else self._one_rate()
 
     def _one_rate(self) -> Rates | None:

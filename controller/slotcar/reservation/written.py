@@ -40,6 +40,8 @@ from slotcar.vocabulary import Shape
 _MODEL = Reservation.model_fields
 RATE_EXAMPLES = ["36 Mbit/s", "1.5 Gbit/s"]
 RATE_KEYS = ("forward", "reverse")
+WAYS_EXAMPLE = "forward=20 Mbit/s, reverse=1 Mbit/s"
+WAYS_HINT = f"say `{WAYS_EXAMPLE}`"
 #: What these texts begin with at least; a sentence says the rest.
 TIME_PATTERN = r"^\s*([Nn][Oo][Ww]\s*(\+[\s\S]*)?|[0-9][^\n]*)\s*$"
 DURATION_PATTERN = r"^\s*(P[0-9WDTHMS.]+|[0-9][0-9.\sA-Za-zµμ]*)\s*$"
@@ -111,6 +113,27 @@ def _read_via(value: object) -> tuple[str, ...]:
     return tuple(value)  # type: ignore[arg-type]
 
 
+def pairs_of(text: str) -> list[tuple[str, str]]:
+    """Keys and values of a mapping in one text, such as `weight=2, at_most=40 Mbit/s`; empty where one is not there."""
+    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
+    return [(key.strip(), value.strip()) for key, _, value in pairs]
+
+
+def read_ways(text: str) -> dict[str, str]:
+    """The mapping of rates that a text such as `forward=20 Mbit/s, reverse=1 Mbit/s` stands for; other keys stay in it.
+
+    Raises:
+        Mistakes: a direction has no rate, a rate no direction, or a direction is there twice.
+    """
+    pairs = pairs_of(text)
+    keys = [key for key, _ in pairs]
+    if not all(key and rate for key, rate in pairs):
+        raise Mistakes(("", "is no rate each way", text, WAYS_HINT))
+    if twice := next((key for key in keys if keys.count(key) > 1), None):
+        raise Mistakes(("", f"says {twice} twice", text, WAYS_HINT))
+    return dict(pairs)
+
+
 def read_share(value: object) -> BackgroundShare:
     """A share of `{weight: 2, at_least: 1 Mbit/s, at_most: 40 Mbit/s}`, or of a text such as `weight=2, at_most=40 Mbit/s`.
 
@@ -118,9 +141,7 @@ def read_share(value: object) -> BackgroundShare:
         Mistakes: it is none.
     """
     if isinstance(value, str):
-        pairs = [pair.partition("=") for pair in value.split(",") if pair.strip()]
-        texts = {key.strip(): text.strip() for key, _, text in pairs}
-        value = {key: int(text) if text.isdecimal() else text for key, text in texts.items()}
+        value = {key: int(text) if text.isdecimal() else text for key, text in pairs_of(value)}
     if not isinstance(value, Mapping):
         raise Mistakes(("", "is no share", value, SHARE_HINT))
     wrong: list[tuple[str, str, object, str]] = [
@@ -163,15 +184,33 @@ def _read_labels(value: object) -> dict[str, str]:
 # -- their JSON Schema -----------------------------------------------------------------------------------------------
 
 
+_ONE_RATE = "[^=,]*[0-9][^=,]*"
+#: One rate, or one each way, each way once.
+_RATE_PATTERN = "|".join(
+    [
+        "^[^=]*[0-9][^=]*$",
+        *(
+            rf"^[\s,]*{one}\s*={_ONE_RATE}(,[\s,]*{other}\s*={_ONE_RATE})?[\s,]*$"
+            for one, other in (RATE_KEYS, RATE_KEYS[::-1])
+        ),
+    ]
+)
+
+
 def _text(pattern: str) -> dict[str, Any]:
     return {"type": "string", "pattern": pattern}
 
 
 def _rate() -> Any:
-    one = {"type": ["string", "null"], "pattern": QUANTITY_PATTERN, "examples": RATE_EXAMPLES}
-    ways = {way: one | {"description": f"Payload rate {way}.", "examples": ["20 Mbit/s"]} for way in RATE_KEYS}
+    one = {"type": ["string", "null"], "pattern": QUANTITY_PATTERN, "examples": ["20 Mbit/s"]}
+    ways = {way: one | {"description": f"Payload rate {way}."} for way in RATE_KEYS}
     each_way = {"type": "object", "additionalProperties": False, "minProperties": 1, "properties": ways}
-    return WithJsonSchema({"anyOf": [one, each_way], "examples": one["examples"]})
+    text = one | {
+        "pattern": _RATE_PATTERN,
+        "description": f"One rate, or one each way: `{WAYS_EXAMPLE}`.",
+        "examples": [*RATE_EXAMPLES, WAYS_EXAMPLE],
+    }
+    return WithJsonSchema({"anyOf": [text, each_way], "examples": text["examples"]})
 
 
 _QUANTITY_OR_NULL = {"type": ["string", "null"], "pattern": QUANTITY_PATTERN}
@@ -267,8 +306,9 @@ class Written(WrittenTimes):
     destination: Host = Field(description=f"{_MODEL['destination'].description} {_WHERE}", examples=_EXAMPLES)
     rate: Rate | None = Field(
         default=None,
-        description="Payload rate of each reserved direction, or one each; headers are added by admission.",
-        examples=RATE_EXAMPLES,
+        description=f"Payload rate of each reserved direction, such as `{RATE_EXAMPLES[0]}`, or one each, such as"
+        f" `{WAYS_EXAMPLE}`; headers are added by admission.",
+        examples=[*RATE_EXAMPLES, WAYS_EXAMPLE],
     )
     packet_size: Annotated[
         int, BeforeValidator(with_unit(parse_size_bytes, "B")), WithJsonSchema(_text(QUANTITY_PATTERN))

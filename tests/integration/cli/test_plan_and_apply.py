@@ -85,6 +85,22 @@ def test_nothing_is_applied_if_one_is_refused_and_the_refusal_has_numbers(cli: C
     assert cli("status", "--format", "json").data == []
 
 
+def test_a_rate_each_way_is_one_text_on_the_command_line(cli: Cli) -> None:
+    flow = (
+        "create", "--name", "x", "--owner", "hep", "--source", "anl-premium", "--destination", "lbnl-premium:5001",
+        "--protocol", "udp", "--start", "2027-03-01T22:00Z", "--duration", "1 h", "--format", "json",
+    )  # fmt: skip
+    done = cli(*flow, "--rate", "forward=20 Mbit/s, reverse=1 Mbit/s")
+    assert done.code == 0, done.err
+    reservation = json.loads(done.out)["reservation"]
+    assert reservation["direction"] == "both"
+    assert [(one["forward_bps"], one["reverse_bps"]) for one in reservation["slots"]] == [(20_000_000, 1_000_000)]
+    wrong = cli(*flow, "--rate", "forward=20 Mbit/s, 1 Mbit/s")
+    assert wrong.code != 0
+    assert "is no rate each way" in wrong.err
+    assert "say `forward=20 Mbit/s, reverse=1 Mbit/s`" in wrong.err
+
+
 @pytest.mark.slow
 def test_a_refusal_shows_the_tightest_and_all_where_that_is_asked_for(cli: Cli, reservations: Write) -> None:
     file = reservations({"rate": "70 Mbit/s"})

@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from slotcar.reservation.model import Reservation, Slot, constant_slots
+from slotcar.reservation.slots import SlotReader
 from slotcar.timebase import Window
 from slotcar.vocabulary import Direction, Service
 from tests.support.requests import at, reservation
@@ -79,3 +80,39 @@ def test_only_one_rate_moves_to_other_windows() -> None:
 def test_constant_slots_go_the_ways_that_are_reserved() -> None:
     (slot,) = constant_slots([Window(at(0), at(1))], 5, Direction.REVERSE)
     assert (slot.forward_bps, slot.reverse_bps) == (0, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "mapping"),
+    [
+        ("forward=20 Mbit/s, reverse=1 Mbit/s", {"forward": "20 Mbit/s", "reverse": "1 Mbit/s"}),
+        (" reverse = 1 Mbit/s ,forward= 20 Mbit/s,", {"forward": "20 Mbit/s", "reverse": "1 Mbit/s"}),
+        ("reverse=1 Mbit/s", {"reverse": "1 Mbit/s"}),
+        ("forward=20, up=fast", {"forward": "20", "up": "fast"}),
+    ],
+)
+def test_a_text_of_rates_each_way_is_read_as_their_mapping(text: str, mapping: dict[str, str]) -> None:
+    def answer(rate: object) -> object:
+        problems: list[tuple[str, ...]] = []
+        data = {"rate": rate, "start": at(60).isoformat(), "duration": "1 h"}
+        reader = SlotReader(data, lambda *words: problems.append(words), at(0))
+        return reader.amounts(Service.IP_PREMIUM), problems
+
+    assert answer(text) == answer(mapping)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("forward=20 Mbit/s, 1 Mbit/s", "is no rate each way"),
+        ("20 Mbit/s, reverse=1 Mbit/s", "is no rate each way"),
+        ("forward=20 Mbit/s, reverse=", "is no rate each way"),
+        ("=", "is no rate each way"),
+        ("forward=20 Mbit/s, forward=20 Mbit/s", "says forward twice"),
+    ],
+)
+def test_a_text_of_rates_each_way_has_each_with_its_direction_once(text: str, message: str) -> None:
+    problems: list[tuple[str, ...]] = []
+    reader = SlotReader({"rate": text}, lambda *words: problems.append(words), at(0))
+    assert reader.rates(needed=True) is None
+    assert problems == [("rate", message, text, "say `forward=20 Mbit/s, reverse=1 Mbit/s`")]
