@@ -68,13 +68,22 @@ def read_text(path: Path) -> str:
     except OSError as error:
         reason = (error.strerror or "cannot be read").lower()
         raise InvalidInput([Problem(str(path), 0, "", f"cannot be read: {reason}")]) from error
+    return text_of(raw, str(path))
+
+
+def text_of(raw: bytes, file: str) -> str:
+    """The text of what a file holds.
+
+    Raises:
+        InvalidInput: it is not UTF-8.
+    """
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         hint = "save the file as UTF-8"
         bad = f"byte 0x{raw[error.start]:02x}"
-        raise InvalidInput([Problem(str(path), line, "", "is not UTF-8 text", bad, hint)]) from error
+        raise InvalidInput([Problem(file, line, "", "is not UTF-8 text", bad, hint)]) from error
 
 
 def load(text: str, file: str) -> Document:

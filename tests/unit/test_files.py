@@ -17,7 +17,7 @@ from slotcar.cli.remote import Declined, remote
 from slotcar.files import read_regular_file
 from slotcar.network.reading import read_inventory
 from slotcar.notify.signing import SecretUnusable, keys_at
-from slotcar.planning.plan_file import read_plan
+from slotcar.planning.plan_file import contents_of, read_plan
 from slotcar.problems import InvalidInput, SlotcarError
 from slotcar.reservation import load_files
 from slotcar.settings import Settings
@@ -38,7 +38,7 @@ def api_token(file: Path) -> None:
 
 
 def plan_file(file: Path) -> None:
-    assert read_plan([file]) is None
+    assert read_plan(contents_of([file])) is None
     load_files([file], NOW)
 
 

@@ -28,6 +28,7 @@ from slotcar.planning.modification import Modification
 from slotcar.planning.plan import Applied, Plan
 from slotcar.planning.source import default_set_name
 from slotcar.reservation import read_files
+from slotcar.reservation.loading import NO_CONTENTS
 from slotcar.timebase import iso
 from slotcar.units import format_duration
 from slotcar.views.timeline import TimelineItem, TimelineQuery
@@ -228,14 +229,17 @@ class OverHttp:
     # -- files -----------------------------------------------------------------------------------------------------
 
     def plan_files(
-        self, files: Sequence[Path], set_name: str | None, owners: Collection[str], now: datetime
-    ) -> dict[str, Any]:
+        self, files: Sequence[Path], set_name: str | None, owners: Collection[str], now: datetime,
+        contents: Mapping[Path, bytes] = NO_CONTENTS,
+    ) -> dict[str, Any]:  # fmt: skip
         """The plan's document for reservation files, which are read and checked here, and planned there.
+
+        `contents`: what files hold that were read already.
 
         Raises:
             InvalidInput: anything in any file is wrong.
         """
-        read = read_files(files, now)
+        read = read_files(files, now, contents=contents)
         file = {"version": 1, "reservations": read.entry_documents}
         if read.group_documents:
             file["together"] = read.group_documents

@@ -189,17 +189,18 @@ def apply(
     All or nothing: if anything is refused, nothing is applied (exit code 3). Asks before it applies files; a plan's file
     is applied without a question, because it holds no more than was shown when it was made.
     """
-    from slotcar.planning.plan_file import plan_document, read_plan
+    from slotcar.planning.plan_file import contents_of, plan_document, read_plan
     from slotcar.planning.source import read_source
 
     if chosen_place() is not None:
         _apply_there(files, inventory, set_name, owner or [], form=form, diff=diff, yes=yes)
         return
     with broker(inventory) as opened:
-        new_plan, idle = read_plan(files), False
+        contents, idle = contents_of(files), False
+        new_plan = read_plan(contents)
         if new_plan is None:
-            moment = now()
-            source = read_source(files, moment, opened.network, set_name, owner or [], opened.settings.paths)
+            moment, most_paths = now(), opened.settings.paths
+            source = read_source(files, moment, opened.network, set_name, owner or [], most_paths, contents)
             new_plan = opened.plan(source, caller(), moment)
             idle = not _confirmed(new_plan, plan_document(new_plan), opened.network, form, diff=diff, yes=yes)
         result = None if idle else opened.apply(new_plan, caller(), now())
@@ -210,12 +211,13 @@ def _apply_there(
     files: list[Path], inventory: Path | None, set_name: str | None, owners: list[str], *,
     form: Format, diff: bool, yes: bool,
 ) -> None:  # fmt: skip
-    from slotcar.planning.plan_file import plan_in_file
+    from slotcar.planning.plan_file import contents_of, plan_in
 
     with over_http(inventory) as far:
-        document, idle = plan_in_file(files), False
+        contents, idle = contents_of(files), False
+        document = plan_in(contents)
         if document is None:
-            document = far.plan_files(files, set_name, owners, now())
+            document = far.plan_files(files, set_name, owners, now(), contents)
             idle = not _confirmed(far.plan_of(document), document, None, form, diff=diff, yes=yes)
         result = None if idle else far.apply_document(document)
     _show_applied(result, form)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -36,6 +36,8 @@ from slotcar.views.documents import path_document, refusal_document, reservation
 FORMAT = "slotcar-plan/3"
 #: The names of all files, where a plan is of several.
 MOST_SET_NAME = 30_000
+#: What every plan has at its top, and no reservation file.
+_PLAN_KEY = "ledger_sequence"
 #: Of a plan that is read from a file.
 LARGEST_FILE_BYTES = 200_000_000
 
@@ -267,24 +269,39 @@ def write_document(document: dict[str, Any], file: Path) -> None:
         raise InvalidInput([Problem(str(file), 0, "", f"cannot be written: {error.strerror}")]) from error
 
 
-def read_plan(files: Sequence[Path]) -> Plan | None:
-    """As `plan_in_file`, checked.
+def contents_of(files: Sequence[Path]) -> Mapping[Path, bytes]:
+    """What a single `.json` file holds, by its path, for it may be a plan; nothing of others, or if it cannot be read."""
+    if len(files) != 1 or files[0].suffix != ".json" or not files[0].is_file():
+        return {}
+    try:
+        return {files[0]: read_regular_file(files[0], LARGEST_FILE_BYTES)}
+    except OSError:
+        return {}
+
+
+def read_plan(contents: Mapping[Path, bytes]) -> Plan | None:
+    """As `plan_in`, checked.
 
     Raises:
         InvalidInput, PlanRefused: see `plan_of_document`.
     """
-    document = plan_in_file(files)
-    return None if document is None else plan_of_document(document, str(files[0]), READ_HINT)
+    document = plan_in(contents)
+    return None if document is None else plan_of_document(document, " ".join(map(str, contents)), READ_HINT)
 
 
-def plan_in_file(files: Sequence[Path]) -> dict[str, Any] | None:
-    """The plan in a single `.json` file whose top is a plan's; None where these are reservation files, which are YAML or
-    JSON too, so that the name is not enough.
+def plan_in(contents: Mapping[Path, bytes]) -> dict[str, Any] | None:
+    """The plan that a file holds whose top is a plan's; None where these are reservation files, which are YAML or JSON too,
+    so that the name is not enough.
+
+    Args:
+        contents: see `contents_of`.
     """
-    if len(files) != 1 or files[0].suffix != ".json" or not files[0].is_file():
-        return None
-    try:
-        document = json.loads(read_regular_file(files[0], LARGEST_FILE_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return None
-    return document if isinstance(document, dict) and "ledger_sequence" in document else None
+    for raw in contents.values():
+        # Hardly a reservation file has this word: none is parsed here for nothing. UTF-16 puts zeros between letters.
+        if _PLAN_KEY.encode() in raw.replace(b"\0", b""):
+            try:
+                document = json.loads(raw)
+            except (ValueError, RecursionError):
+                return None
+            return document if isinstance(document, dict) and _PLAN_KEY in document else None
+    return None

@@ -20,7 +20,7 @@ from slotcar.planning.never_fits import never_fits, never_fits_on_any
 from slotcar.planning.routing import RoutedReservation, route, routed_ways
 from slotcar.reservation import read_body, read_files
 from slotcar.reservation.entry import Ends
-from slotcar.reservation.loading import Loaded, read_group
+from slotcar.reservation.loading import NO_CONTENTS, Loaded, read_group
 from slotcar.reservation.model import Reservation
 
 Key = tuple[str, str]
@@ -46,9 +46,11 @@ def read_source(
     set_name: str | None = None,
     owners: Iterable[str] = (),
     most_paths: int = 1,
+    contents: Mapping[FilePath, bytes] = NO_CONTENTS,
 ) -> Source:
     """
     Args:
+        contents: what files hold that were read already.
         most_paths: ways that a reservation may take; a volume that none of them could carry in time is wrong input.
 
     Raises:
@@ -81,7 +83,8 @@ def read_source(
     def check_ends(ends: Ends) -> Iterator[tuple[str, str]]:
         return end_problems(ends.source, ends.destination, ends.via, network)
 
-    return _source(read_files(files, now, routed, check_ends), set_name or default_set_name(files), owners, paths)
+    loaded = read_files(files, now, routed, check_ends, contents)
+    return _source(loaded, set_name or default_set_name(files), owners, paths)
 
 
 def source_of_body(

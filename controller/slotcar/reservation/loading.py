@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from slotcar.located_yaml import Document, load, read_text
+from slotcar.located_yaml import Document, load, read_text, text_of
 from slotcar.problems import InvalidInput, Problem
 from slotcar.reservation.entry import KEYS, Ends, Reader, unknown_key
 from slotcar.reservation.groups import read_groups
@@ -20,6 +21,9 @@ SUFFIXES = (".yml", ".yaml", ".json")
 VERSION = 1
 TOP = ("version", "defaults", "reservations", "together")
 _TOP_HINT = "a reservation file has the keys version, defaults (if any) and reservations"
+
+#: Of files of which none was read already.
+NO_CONTENTS: Mapping[Path, bytes] = MappingProxyType({})
 
 #: What a reservation that reads well may still have wrong in the caller's eyes: the keys and why.
 Check = Callable[[Reservation], Iterable[tuple[str, str]]]
@@ -74,14 +78,19 @@ def load_files(paths: Sequence[Path], now: datetime) -> tuple[Reservation, ...]:
 
 
 def read_files(
-    paths: Sequence[Path], now: datetime, check: Check = _nothing_wrong, check_ends: CheckEnds = _nothing_wrong
+    paths: Sequence[Path],
+    now: datetime,
+    check: Check = _nothing_wrong,
+    check_ends: CheckEnds = _nothing_wrong,
+    contents: Mapping[Path, bytes] = NO_CONTENTS,
 ) -> Loaded:
     """As `load_files`, with what else was seen; the ends of each reservation pass `check_ends` too, and then all of it
-    passes `check`."""
+    passes `check`. `contents`: what files hold that were read already."""
     loaded = Loaded(now, check, check_ends)
     for path in _files(paths, loaded):
         try:
-            document = load(read_text(path), str(path))
+            text = text_of(contents[path], str(path)) if path in contents else read_text(path)
+            document = load(text, str(path))
         except InvalidInput as error:
             loaded.problems.extend(error.problems)
             continue

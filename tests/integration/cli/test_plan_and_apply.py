@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,22 @@ def test_nothing_is_applied_if_one_is_refused_and_the_refusal_has_numbers(cli: C
         assert "free" in done.out
         assert "Mbit/s" in done.out
     assert cli("status", "--format", "json").data == []
+
+
+def test_a_reservation_file_that_could_be_a_plan_is_read_once(
+    cli: Cli, reservations: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = reservations(name="run.json")
+    opened: list[str] = []
+
+    def counted(path: Any, *how: Any, **more: Any) -> int:
+        opened.append(os.fspath(path))
+        return os_open(path, *how, **more)
+
+    os_open = os.open
+    monkeypatch.setattr(os, "open", counted)
+    assert "1 created" in cli("apply", file, "--yes").out
+    assert opened.count(str(file)) == 1
 
 
 def test_a_rate_each_way_is_one_text_on_the_command_line(cli: Cli) -> None:

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from slotcar.located_yaml import load
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning import routing, source
 from slotcar.planning.errors import PlanRefused
 from slotcar.planning.offline import plan_offline
 from slotcar.planning.plan import Plan
-from slotcar.planning.plan_file import plan_document, plan_of_document, read_plan, write_document
+from slotcar.planning.plan_file import contents_of, plan_document, plan_of_document, read_plan, write_document
 from slotcar.planning.source import read_source
 from slotcar.planning.step import Action
 from slotcar.problems import InvalidInput
@@ -47,7 +48,7 @@ def planned(network: Network, folder: Path, rate: str = "1 Mbit/s") -> Plan:
 def test_a_document_asks_for_what_the_plan_does_with_its_time_zone(network: Network, tmp_path: Path) -> None:
     plan = planned(network, tmp_path)
     write_document(plan_document(plan), tmp_path / "plan.json")
-    read = read_plan([tmp_path / "plan.json"])
+    read = read_plan(contents_of([tmp_path / "plan.json"]))
     assert read is not None
     assert [(step.action, step.key, step.reservation) for step in read.steps] == [
         (step.action, step.key, step.reservation) for step in plan.steps
@@ -57,6 +58,8 @@ def test_a_document_asks_for_what_the_plan_does_with_its_time_zone(network: Netw
     assert nightly is not None
     assert (nightly.timezone, nightly.recurrence) == ("Europe/Zurich", "FREQ=DAILY;COUNT=3")
     assert type(nightly).__name__ == "Reservation"
+    (tmp_path / "other.json").write_text((tmp_path / "plan.json").read_text(encoding="utf-8"), encoding="utf-16")
+    assert read_plan(contents_of([tmp_path / "other.json"])) == read, "as some shells write what a program prints"
 
 
 def test_what_follows_from_the_slots_may_be_left_out_and_may_not_be_changed(network: Network, tmp_path: Path) -> None:
@@ -78,8 +81,21 @@ def test_a_document_with_a_refusal_is_refused_whole(network: Network, tmp_path: 
 
 def test_reservation_files_are_no_plan(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps({"version": 1, "reservations": []}), encoding="utf-8")
-    for files in ([tmp_path / "a.json"], [tmp_path], [tmp_path / "none.json"]):
-        assert read_plan(files) is None
+    (tmp_path / "b.json").write_text(json.dumps({"version": 1, "defaults": {"labels": {"ledger_sequence": 1}}}))
+    (tmp_path / "c.json").write_text('{"ledger_sequence": ')
+    for file in (*sorted(tmp_path.iterdir()), tmp_path, tmp_path / "none.json"):
+        assert read_plan(contents_of([file])) is None
+
+
+def test_what_was_read_to_see_that_it_is_no_plan_is_not_read_again(network: Network, tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps(load(FILE, "a.yml").data), encoding="utf-8")
+    contents = contents_of([file])
+    file.unlink()
+    assert read_plan(contents) is None
+    assert len(read_source([file], NOW, network, contents=contents).reservations) == 2
+    with pytest.raises(InvalidInput, match=r"a\.json:2: is not UTF-8 text"):
+        read_source([file], NOW, network, contents={file: b"{\n\xff"})
 
 
 def test_a_plan_reads_each_file_once_and_finds_each_path_once(
