@@ -36,8 +36,8 @@ HOSTILE = "``` @root <img src=x onerror=alert(1)> </details> ![a](http://b) | #1
 
 
 @cache
-def network() -> Network:
-    return load_network(ROOT / "inventories" / "lab", None)
+def network(name: str = "lab") -> Network:
+    return load_network(ROOT / "inventories" / name, None)
 
 
 def document_of(name: str, **more: Any) -> dict[str, Any]:
@@ -52,18 +52,18 @@ def source(*reservations: dict[str, Any], of_set: str = "tonight") -> Source:
     return source_of_body({"version": 1, "reservations": list(reservations)}, NOW, of_set, 10_000)
 
 
-def planned(wanted: Source, live: Source | None = None) -> Plan:
-    """A plan against a ledger that has what is `there`."""
+def planned(wanted: Source, live: Source | None = None, inventory: str = "lab") -> Plan:
+    """A plan against a ledger that has what is `live`."""
     current: tuple[Entry, ...] = ()
-    tables = SlotTables(capacities(network()))
+    tables = SlotTables(capacities(network(inventory)))
     if live is not None:
         labelled = match(live.reservations, (), live.scope, NOW)
-        current = entries_of([step.reservation for step in labelled if step.reservation], network(), NOW)
+        current = entries_of([step.reservation for step in labelled if step.reservation], network(inventory), NOW)
         for entry in current:
             tables.add(entry.occupied.demands, entry.occupied.windows)
     return make_plan(
-        match(wanted.reservations, current, wanted.scope, NOW), current, tables, network(), now=NOW, sequence=7,
-        scope=wanted.scope, policy=Policy(), names_others=True,
+        match(wanted.reservations, current, wanted.scope, NOW), current, tables, network(inventory), now=NOW,
+        sequence=7, scope=wanted.scope, policy=Policy(), names_others=True,
     )  # fmt: skip
 
 
@@ -92,6 +92,9 @@ CASES = {
         )
     ),
     "recurs": lambda: markdown(planned(source(document_of("cms", recurrence="FREQ=DAILY;COUNT=5")))),
+    "approximates": lambda: markdown(
+        planned(source(document_of("cms"), document_of("mirror", service="qbss")), inventory="garnet")
+    ),
     "nothing-changes": lambda: markdown(planned(source(document_of("cms")), source(document_of("cms")))),
     "volume": lambda: markdown(
         planned(source(document_of("bulk", rate=None, duration=None, volume="9 GB", by="2027-03-02T05:00:00Z")))

@@ -42,6 +42,11 @@ class Boundary(TypedDict):
     devices: list[DeviceDiff]
 
 
+class Approximation(TypedDict):
+    devices: list[str]
+    words: str
+
+
 class Summary(TypedDict):
     create: int
     change: int
@@ -62,6 +67,7 @@ class Plan(TypedDict):
     moves: list[str]
     steps: list[Step]
     boundaries: list[Boundary]
+    approximations: list[Approximation]
     boundaries_left_out: int
     next: str | None
     summary: Summary

@@ -170,6 +170,12 @@ _PLAN: Json = {
             ],
         }
     ],
+    "approximations": [
+        {
+            "devices": ["anl-7507-1", "esnet-7507", "lbnl-7507"],
+            "words": "ip-premium is served by its weight of fair-queue tos and not in strict priority",
+        }
+    ],
     "boundaries_left_out": 0,
     "next": None,
     "summary": {"create": 1, "change": 0, "cancel": 0, "unchanged": 0, "refused": 0},

@@ -39,13 +39,18 @@ class DeviceDiffOut(Answer):
     first_line: int = Field(description="how many lines of this diff stood on the pages before")
     lines_left_out: int = Field(description="how many lines of this diff come on the pages after")
     approximations: list[str] = Field(
-        description="what the platform does otherwise than it should, each once in a plan"
+        description="what the platform does otherwise than it should, each at the first boundary that changes the device"
     )
 
 
 class BoundaryOut(Answer):
     at: datetime
     devices: list[DeviceDiffOut]
+
+
+class ApproximationOut(Answer):
+    devices: list[str]
+    words: str
 
 
 class SummaryOut(Answer):
@@ -68,6 +73,11 @@ class PlanOut(Answer):
     moves: list[str] = Field(description="handles of deadline transfers that move to make room")
     steps: list[StepOut]
     boundaries: list[BoundaryOut] = Field(description="none for a requester, who sees no device")
+    approximations: list[ApproximationOut] = Field(
+        description="what devices on the paths do otherwise than they should, whether their lines change or not: each once,"
+        " with the numbers of the first boundary that has it, at the boundaries from the page's beginning on; none for a"
+        " requester, who sees no device"
+    )
     boundaries_left_out: int = Field(description="boundaries that come after those of this page")
     next: str | None = Field(
         description="plan the same again with `from` at this for the page after; null on the last"

@@ -5,7 +5,7 @@ The other way round, a document of what is made here is the same again (`slotcar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from slotcar.path.model import Hop, Path
 from slotcar.planning.enquiry import EnquiryAnswer, FreeRates, FreeStep, Highest
 from slotcar.planning.plan import Plan
 from slotcar.planning.step import Action, Difference, PlanStep
+from slotcar.platforms.model import Approximation
 from slotcar.reservation.model import Reservation
 from slotcar.rollout.holding import Hold
 from slotcar.timebase import Window
@@ -157,7 +158,19 @@ def plan_of(document: Document, cancelled: Mapping[str, Entry]) -> Plan:
         boundaries_left_out=document["boundaries_left_out"],
         owners=tuple(document["owners"]),
         moves=tuple(document["moves"]),
+        approximations=tuple(_approximations(document)),
     )
+
+
+def _approximations(document: Document) -> Iterator[Approximation]:
+    """Those of a plan's document, which names no aspects. Older controllers have them beside each router alone."""
+    grouped = document.get("approximations")
+    if grouped is not None:
+        yield from (Approximation(name, one["words"], one["words"]) for one in grouped for name in one["devices"])
+        return
+    for device in (device for boundary in document["boundaries"] for device in boundary["devices"]):
+        name = device["device"]
+        yield from (Approximation(name, note, note.removeprefix(f"{name}: ")) for note in device["approximations"])
 
 
 def _step(document: Document, cancelled: Mapping[str, Entry]) -> PlanStep:

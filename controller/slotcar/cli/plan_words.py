@@ -11,6 +11,7 @@ from rich.text import Text
 from slotcar.cli.output import coloured_diff, hanging, stdout
 from slotcar.problems import printable
 from slotcar.timebase import iso
+from slotcar.views.approximations import sentences
 
 if TYPE_CHECKING:
     from slotcar.network.model import Network
@@ -38,11 +39,7 @@ def print_boundaries(plan: Plan, network: Network, *, diff: bool, commands: bool
                 coloured_diff(device.diff)
             if commands:
                 _print_commands(device, network)
-            for note in device.approximations:
-                words = hanging(f"    approximated: {printable(note)}", CONTINUED_AT)
-                console.print(Text(words, style="yellow"), soft_wrap=True)
-    if plan.boundaries_left_out:
-        console.print(f"\nand {plan.boundaries_left_out} more boundaries, not shown", style="dim")
+    _print_rest(plan)
     if plan.boundaries and not (diff or commands):
         words = (
             "--diff shows the lines, --commands what the routers are told, `slotcar explain` where a number comes from"
@@ -50,8 +47,8 @@ def print_boundaries(plan: Plan, network: Network, *, diff: bool, commands: bool
         console.print(Text(f"\n{hanging(words, 2)}", style="dim"), soft_wrap=True)
 
 
-def print_documents(boundaries: Sequence[Mapping[str, Any]], left_out: int, *, diff: bool) -> None:
-    """Prints the boundaries in the document of a plan that another machine made."""
+def print_documents(plan: Plan, boundaries: Sequence[Mapping[str, Any]], *, diff: bool) -> None:
+    """Prints a plan that another machine made; `boundaries` are those of its document."""
     console = stdout()
     for boundary in boundaries:
         console.print(Text(f"\nat {boundary['at']}", style="bold"))
@@ -62,11 +59,17 @@ def print_documents(boundaries: Sequence[Mapping[str, Any]], left_out: int, *, d
                 coloured_diff(device["diff"])
             if device["lines_left_out"]:
                 console.print(f"    and {device['lines_left_out']} more lines, not shown", style="dim")
-            for note in device["approximations"]:
-                words = hanging(f"    approximated: {printable(note)}", CONTINUED_AT)
-                console.print(Text(words, style="yellow"), soft_wrap=True)
-    if left_out:
-        console.print(f"\nand {left_out} more boundaries, not shown", style="dim")
+    _print_rest(plan)
+
+
+def _print_rest(plan: Plan) -> None:
+    """How many boundaries are not shown, and what routers approximate."""
+    if plan.boundaries_left_out:
+        stdout().print(f"\nand {plan.boundaries_left_out} more boundaries, not shown", style="dim")
+    if plan.approximations:
+        stdout().print(Text("\nApproximations", style="bold"))
+    for line in sentences(plan.approximations):
+        stdout().print(Text(hanging(f"  {printable(line)}", CONTINUED_AT), style="yellow"), soft_wrap=True)
 
 
 def folded(boundaries: Sequence[Boundary]) -> list[list[Boundary]]:

@@ -281,7 +281,7 @@ def print_plan(
     for step in new_plan.steps:
         _print_step(step)
     if network is None:
-        print_documents(boundaries, new_plan.boundaries_left_out, diff=diff)
+        print_documents(new_plan, boundaries, diff=diff)
     else:
         print_boundaries(new_plan, network, diff=diff, commands=commands)
     stdout().print(f"\n{new_plan.summary}", style="bold")

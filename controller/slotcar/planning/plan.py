@@ -22,7 +22,7 @@ from slotcar.planning.matching import Scope, live
 from slotcar.planning.plan_policy import check_plan
 from slotcar.planning.routing import RoutedReservation, hops_of, route, routed_ways
 from slotcar.planning.step import Action, PlanStep
-from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.policy.amounts import amount_of
 from slotcar.policy.gate import needs_approval
 from slotcar.policy.policy import Policy
@@ -30,6 +30,7 @@ from slotcar.reservation.model import Reservation
 from slotcar.timebase import MICROSECOND, Window
 from slotcar.timeline import active_at
 from slotcar.timeline.shares import BackgroundShares
+from slotcar.views.approximations import first_of_each
 from slotcar.views.configurations import Boundary, Differences, transitions, with_notes_once
 
 #: More boundaries than these are counted, not shown: a daily slot for a year has 730.
@@ -48,6 +49,7 @@ class Plan:
         next_at: the first of them.
         owners: of whom the plan speaks: what they have in the set and not in the files is cancelled.
         moves: handles of deadline transfers, not among the steps, that move to make room.
+        approximations: what devices on the paths do otherwise than wanted, each aspect once, at the boundaries shown.
     """
 
     made_at: datetime
@@ -60,6 +62,7 @@ class Plan:
     next_at: datetime | None = None
     owners: tuple[str, ...] = ()
     moves: tuple[str, ...] = ()
+    approximations: tuple[Approximation, ...] = ()
 
     @property
     def refused(self) -> tuple[PlanStep, ...]:
@@ -74,7 +77,8 @@ class Plan:
 
     def without_devices(self) -> Plan:
         """The plan for who may not see devices: their configurations hold other owners' flows, too."""
-        return replace(self, boundaries=(), boundaries_left_out=len(self.boundaries) + self.boundaries_left_out)
+        left_out = len(self.boundaries) + self.boundaries_left_out
+        return replace(self, boundaries=(), boundaries_left_out=left_out, approximations=())
 
     @property
     def summary(self) -> str:
@@ -145,8 +149,8 @@ def make_plan(
     shown_times, rest = times[:MAX_BOUNDARIES], times[MAX_BOUNDARIES:]
     differences = Differences(network)
     try:
-        at_once = _at_once(current, after, now, differences) if show_from is None else ()
-        boundaries = with_notes_once((*at_once, *transitions(after, shown_times, differences)))
+        at_once = [_at_once(current, after, now, differences)] if show_from is None else []
+        rendered = (*at_once, *transitions(after, shown_times, differences))
     except Unrenderable as error:
         raise CannotExpress(str(error)) from error
     return Plan(
@@ -155,11 +159,12 @@ def make_plan(
         network_digest=network_digest(network),
         set_name=scope.set_name,
         steps=steps,
-        boundaries=boundaries,
+        boundaries=with_notes_once(one for one in rendered if one.devices),
         boundaries_left_out=len(rest),
         next_at=rest[0] if rest else None,
         owners=tuple(sorted(scope.owners)),
         moves=tuple(sorted(one.handle for one in moved)),
+        approximations=first_of_each(one for boundary in rendered for one in boundary.approximations),
     )
 
 
@@ -378,9 +383,6 @@ def _touched(steps: Iterable[PlanStep]) -> Iterator[Reservation]:
             yield step.reservation
 
 
-def _at_once(
-    before: Sequence[Entry], after: Sequence[Entry], now: datetime, differences: Differences
-) -> tuple[Boundary, ...]:
+def _at_once(before: Sequence[Entry], after: Sequence[Entry], now: datetime, differences: Differences) -> Boundary:
     """What would be pushed at once; nothing where the plan changes no slot that is open now."""
-    changes = differences.between(active_at(before, now), now, active_at(after, now), now)
-    return (Boundary(now, changes),) if changes else ()
+    return differences.between(active_at(before, now), now, active_at(after, now), now)

@@ -30,6 +30,7 @@ from slotcar.problems import InvalidInput, Problem
 from slotcar.reservation.checks import problems_of
 from slotcar.reservation.model import Name, Owner, Reservation
 from slotcar.timebase import RFC_3339, Window, iso
+from slotcar.views.approximations import devices_by_words
 from slotcar.views.configurations import Boundary, DeviceDiff
 from slotcar.views.documents import path_document, refusal_document, reservation_document
 
@@ -53,6 +54,10 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "moves": list(plan.moves),
         "steps": [_step_document(step) for step in plan.steps],
         "boundaries": [boundary_document(boundary) for boundary in plan.boundaries],
+        "approximations": [
+            {"devices": list(devices), "words": words}
+            for words, devices in devices_by_words(plan.approximations).items()
+        ],
         "boundaries_left_out": plan.boundaries_left_out,
         "next": iso(plan.next_at) if plan.next_at else None,
         "summary": {
@@ -96,7 +101,7 @@ def device_document(one: DeviceDiff, first_line: int = 0, max_lines: int | None 
         "diff": list(page),
         "first_line": first_line,
         "lines_left_out": len(lines) - len(page),
-        "approximations": list(one.approximations),
+        "approximations": [f"{one.device}: {note.words}" for note in one.approximations],
     }
 
 

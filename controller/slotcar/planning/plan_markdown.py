@@ -16,11 +16,13 @@ from slotcar.planning.plan import Plan
 from slotcar.planning.plan_lines import What, step_lines
 from slotcar.problems import printable
 from slotcar.timebase import iso
+from slotcar.views.approximations import sentences
 
 #: GitHub takes 65,536 characters; a forge adds some of its own to what an application sends.
 MOST_CHARS = 60_000
-#: Parts of it that refusals, other reservations and the table of routers may each take: some of the diffs are always shown.
-PART_OF_STEPS, PART_OF_TABLE = 0.25, 0.15
+#: Parts of it that refusals, other reservations, the table of routers and what these approximate may each take: some of
+#: the diffs are always shown.
+PART_OF_STEPS, PART_OF_TABLE, PART_OF_NOTES = 0.25, 0.15, 0.15
 #: Of boundaries with the same changes, so many are named.
 INSTANTS_SHOWN = 3
 #: For what closes the comment.
@@ -44,8 +46,10 @@ def plan_markdown(plan: Plan, boundaries: Boundaries, most_chars: int = MOST_CHA
     most_of_steps, most_of_table = (int(text.remaining_chars * part) for part in (PART_OF_STEPS, PART_OF_TABLE))
     text.add(marker(plan.set_name))
     text.add(f"### Slotcar: {_headline(plan)}")
-    cut = [*_steps(plan, text, most_of_steps), *_routers(boundaries, plan, text, most_of_table)]
-    return "\n\n".join([*text.parts, *_closing(plan, cut)]) + "\n"
+    notes, cut_notes = _approximations(plan, int(text.remaining_chars * PART_OF_NOTES))
+    text.remaining_chars -= sum(len(part) + 2 for part in notes)
+    cut = [*_steps(plan, text, most_of_steps), *_routers(boundaries, plan, text, most_of_table), *cut_notes]
+    return "\n\n".join([*text.parts, *notes, *_closing(plan, cut)]) + "\n"
 
 
 class _Bounded:
@@ -111,6 +115,15 @@ def _routers(boundaries: Boundaries, plan: Plan, text: _Bounded, most_chars: int
         yield f"{plan.boundaries_left_out:,} more boundaries"
 
 
+def _approximations(plan: Plan, most_chars: int) -> tuple[list[str], list[str]]:
+    """The parts that say what the routers approximate; and what was cut."""
+    lines = [printable(line) for line in sentences(plan.approximations)]
+    shown = _first(lines, most_chars)
+    parts = ["**Approximations**", _fenced("\n".join(shown), "text")] if shown else []
+    left_out = len(lines) - len(shown)
+    return parts, [f"{left_out:,} of {len(lines):,} approximations"] if left_out else []
+
+
 def _first(rows: Sequence[str], most_chars: int) -> list[str]:
     first_rows: list[str] = []
     for row in rows:
@@ -145,11 +158,10 @@ def _diff(when: str, device: Mapping[str, Any]) -> str:
     come, go = _counts(device)
     title = f"<code>{escape(printable(device['device']))}</code> at {when}: {come} lines come, {go} go"
     lines = [printable(line) for line in device["diff"]]
-    notes = [f"approximated: {printable(note)}" for note in device["approximations"]]
-    if device["lines_left_out"]:
-        notes.append(f"and {device['lines_left_out']} more lines")
     parts = [f"<details><summary>{title}</summary>", _fenced("\n".join(lines), "diff")]
-    return "\n\n".join([*parts, *([_fenced("\n".join(notes), "text")] if notes else []), "</details>"])
+    if device["lines_left_out"]:
+        parts.append(_fenced(f"and {device['lines_left_out']} more lines", "text"))
+    return "\n\n".join([*parts, "</details>"])
 
 
 def _closing(plan: Plan, cut: Sequence[str]) -> Iterator[str]:

@@ -10,10 +10,10 @@ from functools import cache
 from importlib import import_module
 
 from slotcar.network.model import Device
-from slotcar.platforms.model import Change, Configuration, Renderer, Unreadable, Unrenderable
+from slotcar.platforms.model import Approximation, Change, Configuration, Renderer, Unreadable, Unrenderable
 from slotcar.registry import folder_of
 
-__all__ = ["Change", "Configuration", "Renderer", "Unreadable", "Unrenderable", "renderer_of"]
+__all__ = ["Approximation", "Change", "Configuration", "Renderer", "Unreadable", "Unrenderable", "renderer_of"]
 
 
 def renderer_of(device: Device) -> Renderer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from slotcar.intent.model import QosIntent
+from slotcar.platforms.model import Approximation
 from slotcar.vocabulary import Service
 
 
@@ -12,11 +13,12 @@ def serves(intent: QosIntent, service: Service) -> bool:
     return shares or any(flow.service is service for flow in intent.flows)
 
 
-def two_colours(intent: QosIntent) -> tuple[str, ...]:
+def two_colours(intent: QosIntent) -> tuple[Approximation, ...]:
     """RFC 2698 has three colours, and of an assured rate precedence can say two."""
     if not serves(intent, Service.ASSURED_RATE):
         return ()
-    return (
-        f"{intent.device}: assured-rate has two colours by IP precedence: what exceeds the committed rate is dropped"
-        " first, below the peak rate and above it alike",
+    words = (
+        "assured-rate has two colours by IP precedence: what exceeds the committed rate is dropped first, below the peak"
+        " rate and above it alike"
     )
+    return (Approximation(intent.device, "assured-rate colours", words),)

@@ -43,6 +43,21 @@ class RefusedPart:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Approximation:
+    """What a device does otherwise than its intent wants, and by how much.
+
+    Attributes:
+        aspect: what is approximated and where, without numbers of the moment: a plan says each aspect of a device once.
+        words: a sentence about this device, which it does not name, so that devices of which the same holds are named
+            together.
+    """
+
+    device: str
+    aspect: str
+    words: str
+
+
 @dataclass(frozen=True)
 class Configuration:
     """The part of a device's configuration that Slotcar owns.
@@ -50,18 +65,18 @@ class Configuration:
     `objects` are the platform's; None is the unmanaged device, and so are objects without lines.
 
     `foreign` names what of others' a read-back saw where Slotcar would put its own (a root qdisc, a shared hook). It is
-    no part of the configuration and takes no part in comparing; `change` keeps clear of it. `approximations` say in words
-    what the platform does otherwise than the intent wants, and by how much. Where that costs a promise, a renderer
-    approximates only if the operator allowed it, by `slotcar_options.approximate` or by the choice of a platform or a
-    scheduler that does so by its nature, else it refuses. `refused` are parts that a read-back device has been given and
-    did not do; all else is in force.
+    no part of the configuration and takes no part in comparing; `change` keeps clear of it. `approximations` are what
+    the platform does otherwise than the intent wants. Where that costs a promise, a renderer approximates only if the
+    operator allowed it, by `slotcar_options.approximate` or by the choice of a platform or a scheduler that does so by its
+    nature, else it refuses. `refused` are parts that a read-back device has been given and did not do; all else is in
+    force.
     """
 
     device: str
     platform: str
     objects: Objects | None = field(default=None, compare=False, repr=False)
     foreign: tuple[str, ...] = field(default=(), compare=False)
-    approximations: tuple[str, ...] = field(default=(), compare=False)
+    approximations: tuple[Approximation, ...] = field(default=(), compare=False)
     refused: tuple[RefusedPart, ...] = field(default=(), compare=False)
 
     @cached_property

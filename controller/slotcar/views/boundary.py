@@ -52,7 +52,7 @@ def groups_of(devices: Iterable[DeviceDiff]) -> tuple[DiffGroup, ...]:
     """Groups of devices with equal differences, in the order of the first device of each."""
     devices_of: dict[tuple[tuple[Hunk, ...], tuple[str, ...]], list[str]] = {}
     for one in devices:
-        notes = tuple(note.removeprefix(f"{one.device}: ") for note in one.approximations)
+        notes = tuple(note.words for note in one.approximations)
         devices_of.setdefault((tuple(hunks_of(one.diff)), notes), []).append(one.device)
     return tuple(DiffGroup(tuple(names), hunks, notes) for (hunks, notes), names in devices_of.items())
 

@@ -8,15 +8,16 @@ from collections.abc import Iterable
 from slotcar.admission.arithmetic import policer_rate_bps
 from slotcar.intent.flows import first_ingress
 from slotcar.network.model import Network
+from slotcar.platforms.model import Approximation
 from slotcar.timeline import Active
 from slotcar.units import format_bytes_about, format_latency, format_rate
 from slotcar.vocabulary import RESERVED_SERVICES, Protocol
 
 
-def burst_notes(active: Iterable[Active], network: Network) -> dict[str, tuple[str, ...]]:
+def burst_notes(active: Iterable[Active], network: Network) -> dict[str, tuple[Approximation, ...]]:
     """By device, what its ceiling takes from TCP reservations that enter there: rate times round-trip time is what one
     connection needs (GARA §5.1; D7.3 §8.1.1 measured 2.5 MB at 50 Mb/s and 400 ms)."""
-    notes: dict[str, list[str]] = defaultdict(list)
+    notes: dict[str, list[Approximation]] = defaultdict(list)
     for one in active:
         reservation = one.entry.reservation
         if reservation.protocol is not Protocol.TCP or reservation.service not in RESERVED_SERVICES:
@@ -32,10 +33,12 @@ def burst_notes(active: Iterable[Active], network: Network) -> dict[str, tuple[s
                 // 8_000_000
             )
             if needed > device.burst_ceiling_bytes:
-                notes[device.name].append(
-                    f"{device.name}: {reservation.owner}/{reservation.name} {way.value}: one TCP connection of"
-                    f" {format_latency(reservation.rtt_us)} needs a burst of {format_bytes_about(needed)} at"
-                    f" {format_rate(rate_bps)}, and has {format_bytes_about(device.burst_ceiling_bytes)}"
-                    " (slotcar_burst_ceiling): it may stay below its rate (GARA §5.1, D7.3 §8.1.1)"
+                flow = f"{reservation.owner}/{reservation.name} {way.value}"
+                words = (
+                    f"{flow}: one TCP connection of {format_latency(reservation.rtt_us)} needs a burst of"
+                    f" {format_bytes_about(needed)} at {format_rate(rate_bps)}, and has"
+                    f" {format_bytes_about(device.burst_ceiling_bytes)} (slotcar_burst_ceiling): it may stay below its"
+                    " rate (GARA §5.1, D7.3 §8.1.1)"
                 )
+                notes[device.name].append(Approximation(device.name, f"burst of {flow}", words))
     return {name: tuple(listed) for name, listed in notes.items()}

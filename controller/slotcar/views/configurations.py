@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
 
 from slotcar.intent import intents_at
 from slotcar.intent.egress import Load, load_of_crowds
@@ -14,7 +15,7 @@ from slotcar.ledger.crowds import Crowd
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Network
 from slotcar.platforms import renderer_of
-from slotcar.platforms.model import Configuration, Unrenderable
+from slotcar.platforms.model import Approximation, Configuration, Unrenderable
 from slotcar.rollout.configuring import Rendering, devices_of_slss_between, touched_devices
 from slotcar.timebase import MICROSECOND, Window
 from slotcar.timeline import Active, active_at
@@ -30,8 +31,8 @@ class DeviceDiff:
     device: str
     before: Configuration
     after: Configuration
-    #: What the platform does otherwise than it should, and has not been said at an earlier boundary.
-    approximations: tuple[str, ...] = ()
+    #: What the platform does otherwise than it should; in a plan, what is at no earlier boundary that changes the device.
+    approximations: tuple[Approximation, ...] = ()
 
     @property
     def diff(self) -> tuple[str, ...]:
@@ -41,10 +42,15 @@ class DeviceDiff:
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """An instant at which some device's wanted configuration changes."""
+    """An instant at which some device's wanted configuration changes.
+
+    Attributes:
+        approximations: of all devices that what changes crosses, also of those whose lines stay as they are.
+    """
 
     at: datetime
     devices: tuple[DeviceDiff, ...]
+    approximations: tuple[Approximation, ...] = ()
 
 
 def configurations_at(
@@ -87,8 +93,8 @@ class Differences:
         after: Sequence[Active],
         after_at: datetime,
         crowds: Iterable[Crowd] = (),
-    ) -> tuple[DeviceDiff, ...]:
-        """The devices that differ, by name.
+    ) -> Boundary:
+        """The devices that differ, by name, and how all that can differ approximate what they are to do afterwards.
 
         Args:
             crowds: of what is active on both sides beside these, what enters at none of the devices that can differ.
@@ -99,14 +105,16 @@ class Differences:
         old, new = ({one.entry.number: one for one in side} for side in (before, after))
         touched = touched_devices(old, new) | devices_of_slss_between(self.network, before_at, after_at)
         if not touched:
-            return ()
+            return Boundary(after_at, ())
         beside = load_of_crowds(crowds, self.network, touched)
         was, will = (self._render(side, at, touched, beside) for side, at in ((before, before_at), (after, after_at)))
-        notes = burst_notes(after, self.network)
-        return tuple(
-            DeviceDiff(name, was[name], will[name], (*will[name].approximations, *notes.get(name, ())))
-            for name in sorted(will)
-            if was[name].lines != will[name].lines
+        bursts = burst_notes(after, self.network)
+        notes = {name: (*will[name].approximations, *bursts.get(name, ())) for name in sorted(will)}
+        diffs = (DeviceDiff(name, was[name], will[name], notes[name]) for name in notes)
+        return Boundary(
+            after_at,
+            tuple(one for one in diffs if one.before.lines != one.after.lines),
+            tuple(chain.from_iterable(notes.values())),
         )
 
     def _render(
@@ -122,7 +130,8 @@ class Differences:
 def transitions(
     entries: Sequence[Entry], times: Iterable[datetime], differences: Differences, crowds: Sequence[Crowd] = ()
 ) -> Iterator[Boundary]:
-    """What changes at each of `times`: the configuration an instant before against the one from then on.
+    """What changes at each of `times`: the configuration an instant before against the one from then on. Also where no
+    line changes and there is something to say of the devices on the path.
 
     Args:
         crowds: as of `Differences.between`, of each of the times.
@@ -143,19 +152,20 @@ def transitions(
         devices |= devices_of_slss_between(differences.network, at - MICROSECOND, at)
         near = {entry.number: entry for device in devices for entry in crossing[device]}.values()
         before, after = active_at(near, at - MICROSECOND), active_at(near, at)
-        if changes := differences.between(before, at - MICROSECOND, after, at, crowds):
-            yield Boundary(at, changes)
+        boundary = differences.between(before, at - MICROSECOND, after, at, crowds)
+        if boundary.devices or boundary.approximations:
+            yield boundary
 
 
 def with_notes_once(boundaries: Iterable[Boundary]) -> tuple[Boundary, ...]:
-    """The boundaries, each approximation of a device at the first of them that has it."""
-    notes_before: set[tuple[str, str]] = set()
+    """The boundaries; of their devices' approximations each aspect at the first boundary that changes the device."""
+    aspects_before: set[tuple[str, str]] = set()
     shortened = []
     for boundary in boundaries:
         devices = []
         for one in boundary.devices:
-            new = tuple(note for note in one.approximations if (one.device, note) not in notes_before)
-            notes_before |= {(one.device, note) for note in new}
+            new = tuple(note for note in one.approximations if (one.device, note.aspect) not in aspects_before)
+            aspects_before |= {(one.device, note.aspect) for note in new}
             devices.append(replace(one, approximations=new))
         shortened.append(replace(boundary, devices=tuple(devices)))
     return tuple(shortened)

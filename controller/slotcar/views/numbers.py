@@ -63,8 +63,10 @@ def explain(entry: Entry, others: Sequence[Entry], network: Network, at: datetim
     numbers = tuple(_numbers(entry, slot, network))
     others_active = [one for one in active_at(others, when) if one.entry.number != entry.number]
     this = active_at([entry], when)
-    diffs = Differences(network).between(
-        others_active, when, sorted([*others_active, *this], key=lambda one: one.entry.number), when
+    diffs = (
+        Differences(network)
+        .between(others_active, when, sorted([*others_active, *this], key=lambda one: one.entry.number), when)
+        .devices
     )
     platforms = dict.fromkeys(network.devices[one.device].platform for one in diffs)
     notes = [f"{name}: {words}" for name in platforms for words in facts_of(name).number_words]

@@ -169,6 +169,11 @@ def test_a_file_is_planned_and_applied(site: Site) -> None:
     )
     planned = operator.post("/plan", data={"text": text, "set": "web"}).text
     assert "1 to create" in planned
+    weight = "ip-premium is served by its weight of fair-queue tos and not in strict priority"
+    approximations = planned.partition("<h3>Approximations</h3>")[2]
+    assert (
+        approximations.count(f"anl-7507-1, anl-7507-2, esnet-7507, lbnl-7507: {weight}") == planned.count(weight) == 1
+    )
     document = re.findall(r'name="plan" value="([^"]+)"', planned)[0].replace("&#34;", '"').replace("&amp;", "&")
     applied = operator.post("/plan/apply", data={"plan": document}).text
     assert "1 created" in applied

@@ -115,8 +115,9 @@ def test_weights_give_the_reserved_its_share(port: str, shares: dict[str, float]
 
 def queueing_lines(wanted: Egress, switch: Device) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """A port's queues as the switch is told of them."""
-    wrr, notes = queueing(wanted, switch)
-    return body(Interface("GigabitEthernet1/1", wrr=wrr)), notes
+    wrr, approximations = queueing(wanted, switch)
+    assert {one.device for one in approximations} <= {switch.name}
+    return body(Interface("GigabitEthernet1/1", wrr=wrr)), tuple(one.words for one in approximations)
 
 
 COMBINATIONS = [
@@ -161,7 +162,7 @@ def test_more_classes_than_queues_are_refused_or_approximated_in_words() -> None
     with pytest.raises(Unrenderable, match=r"^cern-lan GigabitEthernet1/1: 4 classes wanted, 2 queues$"):
         queueing_lines(four, device(port_type="2q2t"))
     _, one = queueing_lines(four, device(approximate=True))
-    assert [note.split(" share ")[0] for note in one] == ["cern-lan GigabitEthernet1/1: best-effort and qbss"]
+    assert [note.split(" share ")[0] for note in one] == ["GigabitEthernet1/1: best-effort and qbss"]
     lines, two = queueing_lines(four, device(approximate=True, **{"port_type:GigabitEthernet1/1": "2q2t"}))
     assert [note.partition(": ")[2].split(" share ")[0] for note in two] == [
         "ip-premium and assured-rate",
@@ -223,7 +224,7 @@ def test_re_marking_of_an_assured_rates_sls_needs_leave_to_approximate() -> None
         renderer_of(strict).configuration(shares, strict)
     loose = device("infn-lan", approximate=True)
     (note,) = renderer_of(loose).configuration(shares, loose).approximations
-    assert "becomes DSCP 14, dropped first in its class, and not best effort" in note
+    assert "becomes DSCP 14, dropped first in its class, and not best effort" in note.words
 
 
 def test_more_policers_than_the_pfc_holds_are_refused() -> None:

@@ -256,24 +256,24 @@ def test_the_parts_of_hfsc_are_no_less_than_promised_and_no_more_than_the_links_
 
 def test_the_plan_says_what_hfsc_and_ets_do_otherwise() -> None:
     assert rendered(chosen(Scheduler.HTB)).approximations == ()
-    assert rendered(chosen(Scheduler.HFSC), service=ASSURED, rate_bps=20_000_000).approximations[0] == (
-        "r2:eth1: hfsc shares what is left over in proportion to the guarantees, not by rank:"
+    assert rendered(chosen(Scheduler.HFSC), service=ASSURED, rate_bps=20_000_000).approximations[0].words == (
+        "eth1: hfsc shares what is left over in proportion to the guarantees, not by rank:"
         " ip-premium 0 %, assured-rate 0 %, best-effort 98.97 %, qbss 1.01 %"
     )
     ceiling, parts = rendered(chosen(Scheduler.ETS), service=ASSURED, rate_bps=20_000_000).approximations[2:]
-    assert ceiling == (
-        "r2:eth2: ets has no ceiling for ip-premium: 45000000 bit/s are held by the policers at the edges alone"
+    assert ceiling.words == (
+        "eth2: ets has no ceiling for ip-premium: 45000000 bit/s are held by the policers at the edges alone"
     )
-    assert parts == (
-        "r2:eth2: ets shares what ip-premium leaves by weight, not by rank:"
+    assert parts.words == (
+        "eth2: ets shares what ip-premium leaves by weight, not by rank:"
         " assured-rate 39.04 % for 20.89 %, best-effort 59.95 % for 78.1 %, qbss 1 % for 1 % guaranteed"
     )
 
 
 def test_the_plan_says_how_long_a_burst_takes_that_the_share_holds_up() -> None:
     device = chosen(Scheduler.HFSC, premium_delay_us=1_000)
-    assert rendered(device).approximations[1] == (
-        "r2:eth2: a full queue of ip-premium, 30000 bytes, takes 5334 us at its ceiling of 45000000 bit/s, 1000 us wanted"
+    assert rendered(device).approximations[1].words == (
+        "eth2: a full queue of ip-premium, 30000 bytes, takes 5334 us at its ceiling of 45000000 bit/s, 1000 us wanted"
     )
 
 

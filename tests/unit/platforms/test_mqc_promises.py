@@ -193,11 +193,11 @@ def more_assured(intent: QosIntent) -> QosIntent:
 
 def test_with_too_few_queues_an_approximation_is_said_in_words() -> None:
     configuration = rendered_inventory("cisco-gsr", "core-gsr")
-    assert configuration.approximations == (
-        "core-gsr: assured-rate has two colours by IP precedence: what exceeds the committed rate is dropped first, below"
+    assert tuple(one.words for one in configuration.approximations) == (
+        "assured-rate has two colours by IP precedence: what exceeds the committed rate is dropped first, below"
         " the peak rate and above it alike",
-        "core-gsr POS1/0: qbss waits in best effort's queue: 4 classes, 3 queues",
-        "core-gsr POS2/0: qbss waits in best effort's queue: 4 classes, 3 queues",
+        "POS1/0: qbss waits in best effort's queue: 4 classes, 3 queues",
+        "POS2/0: qbss waits in best effort's queue: 4 classes, 3 queues",
     )
     assert "SLOTCAR-QBSS" not in configuration.text
 

@@ -47,6 +47,12 @@ def test_devices_that_change_alike_stand_together() -> None:
     assert len(same) == len({repr(one) for one in same})
 
 
+def test_a_group_has_the_notes_of_its_devices() -> None:
+    network = line_network(platform="cisco-car")
+    (group,) = groups_of(differences_at([entry(1, 10, 20, network)], Differences(network), at(10)))
+    assert group.notes[0] == "ip-premium is served by its weight of fair-queue tos and not in strict priority"
+
+
 def test_what_ended_or_was_cancelled_since_is_shown_as_it_was() -> None:
     one = entry(1, 10, 20)
     ended, cancelled = replace(one, state=State.ENDED), replace(one, state=State.CANCELLED, changed_at=at(15))

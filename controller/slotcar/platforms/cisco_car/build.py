@@ -13,7 +13,7 @@ from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.ingress import flow_numbers, list_of
 from slotcar.platforms.ios.objects import Interface, RateLimit, RateLimitList, TosWeight, named
 from slotcar.platforms.ios.reading import MARK
-from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
 from slotcar.vocabulary import PRECEDENCE, Service
 
@@ -67,16 +67,26 @@ def owned_of(intent: QosIntent, device: Device) -> Ios:
     )
 
 
-def approximations(intent: QosIntent) -> tuple[str, ...]:
-    """What ToS-based WFQ and CAR do otherwise than the services want."""
-    notes = {
-        Service.IP_PREMIUM: "ip-premium is served by its weight of fair-queue tos and not in strict priority",
-        Service.ASSURED_RATE: "assured-rate has one colour: what exceeds the committed rate becomes best effort, below the"
-        " peak rate as well",
-        Service.QBSS: "qbss is served as best effort: its precedence would fall into the class of ip-premium, and is"
-        " reset where traffic comes in",
-    }  # fmt: skip
-    return tuple(f"{intent.device}: {note}" for service, note in notes.items() if serves(intent, service))
+#: What ToS-based WFQ and CAR do otherwise than the services want: aspect and words.
+_OTHERWISE = {
+    Service.IP_PREMIUM: (
+        "ip-premium priority",
+        "ip-premium is served by its weight of fair-queue tos and not in strict priority",
+    ),
+    Service.ASSURED_RATE: (
+        "assured-rate colours",
+        "assured-rate has one colour: what exceeds the committed rate becomes best effort, below the peak rate as well",
+    ),
+    Service.QBSS: (
+        "qbss queue",
+        "qbss is served as best effort: its precedence would fall into the class of ip-premium, and is reset where"
+        " traffic comes in",
+    ),
+}
+
+
+def approximations(intent: QosIntent) -> tuple[Approximation, ...]:
+    return tuple(Approximation(intent.device, *one) for service, one in _OTHERWISE.items() if serves(intent, service))
 
 
 def _most_specific_first(flow: EdgeFlow) -> tuple[int, int]:

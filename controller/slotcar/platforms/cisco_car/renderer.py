@@ -10,11 +10,11 @@ from slotcar.platforms.cisco_car.build import approximations, owned_of
 from slotcar.platforms.cisco_car.change import change_lines
 from slotcar.platforms.cisco_car.running import owned_in
 from slotcar.platforms.ios.configuration import Ios
-from slotcar.platforms.ios.renderer import IosRenderer, Noted
+from slotcar.platforms.ios.renderer import Built, IosRenderer
 from slotcar.platforms.model import Unrenderable
 
 
-def _build(intent: QosIntent, device: Device) -> Noted:
+def _build(intent: QosIntent, device: Device) -> Built:
     return owned_of(intent, device), approximations(intent)
 
 

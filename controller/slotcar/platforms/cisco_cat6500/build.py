@@ -30,7 +30,8 @@ from slotcar.platforms.ios.objects import (
 )
 from slotcar.platforms.ios.order import canonical, ranked
 from slotcar.platforms.ios.reading import MARK
-from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.ios.renderer import Built
+from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
 from slotcar.vocabulary import Service
 
@@ -48,7 +49,7 @@ class Draft:
         self.classes: dict[str, list[PolicyClass]] = {}
         self.ports: dict[str, tuple[bool, Wrr | None]] = {}
         self.owned: set[str] = set()
-        self.notes: list[str] = []
+        self.approximations: list[Approximation] = []
 
     def add_class(self, interface: InterfaceId, one: PolicyClass) -> None:
         self.classes.setdefault(interface.name, []).append(one)
@@ -75,8 +76,8 @@ class Draft:
         return ios
 
 
-def owned_of(intent: QosIntent, device: Device) -> tuple[Ios, tuple[str, ...]]:
-    """The objects that the switch is to have, and in words where they differ from the intent.
+def owned_of(intent: QosIntent, device: Device) -> Built:
+    """The objects that the switch is to have, and where they differ from the intent.
 
     Raises:
         Unrenderable: more classes than queues, or a number or a name that the switch does not take.
@@ -92,7 +93,7 @@ def owned_of(intent: QosIntent, device: Device) -> tuple[Ios, tuple[str, ...]]:
     _maps(draft, intent)
     _check_policers(draft)
     colours = () if draft.marks is BY_DSCP else two_colours(intent)
-    return draft.finished(), (*colours, *draft.notes)
+    return draft.finished(), (*colours, *draft.approximations)
 
 
 def _flow(draft: Draft, flow: EdgeFlow) -> None:
@@ -148,7 +149,7 @@ def _aggregate(draft: Draft, aggregate: AggregatePolicer) -> None:
         excess = _code_points(draft, *draft.marks.assured[1:])
         draft.add_class(aggregate.interface, PolicyClass(excess, trust=True))
         if aggregate.excess != "drop":
-            draft.notes.append(_remarked(draft, aggregate, place))
+            draft.approximations.append(_remarked(draft, aggregate))
 
 
 def _code_points(draft: Draft, *dscps: int) -> str:
@@ -159,18 +160,19 @@ def _code_points(draft: Draft, *dscps: int) -> str:
     return name
 
 
-def _remarked(draft: Draft, aggregate: AggregatePolicer, place: str) -> str:
+def _remarked(draft: Draft, aggregate: AggregatePolicer) -> Approximation:
     """
     Raises:
         Unrenderable: the operator has not allowed approximations.
     """
-    approximation = (
-        f"{place}: what exceeds the SLS {aggregate.sls} becomes DSCP {draft.marks.assured[2]}, dropped first in its"
+    name = aggregate.interface.name
+    words = (
+        f"{name}: what exceeds the SLS {aggregate.sls} becomes DSCP {draft.marks.assured[2]}, dropped first in its"
         " class, and not best effort: the switch has one table of re-marking for flows and SLSs"
     )
     if not limits.approximates(draft.device):
-        raise Unrenderable(approximation)
-    return approximation
+        raise Unrenderable(f"{draft.device.name} {words}")
+    return Approximation(draft.device.name, f"{name} SLS {aggregate.sls} excess", words)
 
 
 def _scavengers(draft: Draft, intent: QosIntent) -> None:
@@ -187,12 +189,12 @@ def _ports(draft: Draft, intent: QosIntent) -> None:
     untrusted = set(intent.untrusted)
     for egress in intent.egress:
         name = egress.interface.name
-        wrr, notes = queueing(egress, draft.device)
+        wrr, approximations = queueing(egress, draft.device)
         trust = egress.interface not in untrusted
         if wrr or trust:
             draft.ports[name] = trust, wrr
             draft.owned.add(name)
-        draft.notes += notes
+        draft.approximations += approximations
 
 
 def _maps(draft: Draft, intent: QosIntent) -> None:

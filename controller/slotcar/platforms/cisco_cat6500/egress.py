@@ -5,14 +5,15 @@ Weights are those of D7.3 §8.1.1: share j = W(j) / sum of W, over-estimated whe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from slotcar.intent.model import Egress
-from slotcar.network.model import Device
+from slotcar.network.model import Device, InterfaceId
 from slotcar.platforms.cisco_cat6500 import marks
 from slotcar.platforms.cisco_cat6500.limits import PortType, approximates, port_type, where
 from slotcar.platforms.ios.objects import CosMap, Wrr, WrrQueue
-from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.weights import overestimated_ppm
 from slotcar.vocabulary import RESERVED_SERVICES, Service
 
@@ -34,8 +35,8 @@ class Threshold:
     cos: tuple[int, ...]
 
 
-def queueing(egress: Egress, device: Device) -> tuple[Wrr | None, tuple[str, ...]]:
-    """The port's queues, and in words what they do otherwise than wanted. None where best effort is alone.
+def queueing(egress: Egress, device: Device) -> tuple[Wrr | None, tuple[Approximation, ...]]:
+    """The port's queues, and what they do otherwise than wanted. None where best effort is alone.
 
     Raises:
         Unrenderable: more classes than queues and no leave to approximate, or shares that leave no weight for the rest.
@@ -65,7 +66,7 @@ def queueing(egress: Egress, device: Device) -> tuple[Wrr | None, tuple[str, ...
         ),
         (marks.COS_PREMIUM,) if priority else (),
     )
-    return wrr, _notes(place, kind, low, high, percents)
+    return wrr, tuple(_shared_queues(egress.interface, kind, low, high, percents))
 
 
 def _queue(number: int, shape: tuple[Threshold, ...], kind: PortType) -> WrrQueue:
@@ -152,18 +153,17 @@ def _upper(high: list[Service], shares: dict[Service, int]) -> tuple[Threshold, 
     return Threshold(*OUT_OF_PROFILE, (marks.COS_OUT,)), Threshold(*IN_PROFILE, conforming)
 
 
-def _notes(
-    place: str, kind: PortType, low: list[Service], high: list[Service], percents: tuple[int, int]
-) -> tuple[str, ...]:
-    notes = []
-    if len(high) > 1:
-        notes.append(
-            f"{place}: {' and '.join(high)} share queue 2 of a {kind.name} port with {percents[1]} % of the weights;"
-            " excess of the assured rate is dropped at 40 % of the queue, so premium waits for it"
-        )
-    if len(low) > 1:
-        notes.append(
-            f"{place}: {' and '.join(low)} share queue 1 of a {kind.name} port with {percents[0]} % of the weights;"
-            " qbss is dropped first and has no bandwidth of its own"
-        )
-    return tuple(notes)
+def _shared_queues(
+    interface: InterfaceId, kind: PortType, low: list[Service], high: list[Service], percents: tuple[int, int]
+) -> Iterator[Approximation]:
+    losses = (
+        "qbss is dropped first and has no bandwidth of its own",
+        "excess of the assured rate is dropped at 40 % of the queue, so premium waits for it",
+    )
+    for number, services in ((2, high), (1, low)):
+        if len(services) > 1:
+            words = (
+                f"{interface.name}: {' and '.join(services)} share queue {number} of a {kind.name} port with"
+                f" {percents[number - 1]} % of the weights; {losses[number - 1]}"
+            )
+            yield Approximation(interface.device, f"{interface.name} queue {number}", words)

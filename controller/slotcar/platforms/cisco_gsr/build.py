@@ -24,13 +24,14 @@ from slotcar.platforms.ios.objects import (
     named,
 )
 from slotcar.platforms.ios.reading import MARK
+from slotcar.platforms.ios.renderer import Built
 from slotcar.platforms.model import Unrenderable
 from slotcar.platforms.options import options_of
 from slotcar.vocabulary import PRECEDENCE, RESERVED_SERVICES, Service
 
 
-def owned_of(intent: QosIntent, device: Device) -> tuple[Ios, tuple[str, ...]]:
-    """The objects that the device is to have, and in words where they differ from the intent.
+def owned_of(intent: QosIntent, device: Device) -> Built:
+    """The objects that the device is to have, and where they differ from the intent.
 
     Raises:
         Unrenderable: a number, a name, a class or an option that a 12000 has not.

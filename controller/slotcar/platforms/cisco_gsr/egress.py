@@ -39,7 +39,7 @@ from slotcar.platforms.ios.objects import (
     RxCosSlot,
     SlotTable,
 )
-from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
 from slotcar.vocabulary import Service
 
@@ -61,7 +61,7 @@ class Outputs:
     tx_cos: dict[str, str] = field(default_factory=dict)
     slot_table: SlotTable | None = None
     slots: tuple[RxCosSlot, ...] = ()
-    approximations: tuple[str, ...] = ()
+    approximations: tuple[Approximation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class _Shares:
         return [self.profile(service, one) for one, service in kinds.items() if service in self.percents]
 
 
-def _shares_of(egress: Egress, device: Device, notes: list[str]) -> _Shares:
+def _shares_of(egress: Egress, device: Device, approximations: list[Approximation]) -> _Shares:
     """Shares are configured, not what is admitted now: they stay while reservations come and go (GARA §5.1).
 
     Raises:
@@ -103,9 +103,9 @@ def _shares_of(egress: Egress, device: Device, notes: list[str]) -> _Shares:
         if _percent(queues[service])
     }
     if len(percents) + 1 > limits.queues and options_of(device, GsrOptions).approximate:
-        notes.append(
-            f"{where}: qbss waits in best effort's queue: {len(percents) + 1} classes, {limits.queues} queues"
-        )
+        name = egress.interface.name
+        words = f"{name}: qbss waits in best effort's queue: {len(percents) + 1} classes, {limits.queues} queues"
+        approximations.append(Approximation(device.name, f"{name} qbss queue", words))
         del percents[Service.QBSS]
     limits.check_queues(len(percents) + 1, where)
     limits.check_weights({service.value: percent for service, percent in percents.items()}, where)
@@ -123,14 +123,14 @@ def _percent(queue: Queue) -> int:
 
 def policies(egresses: Iterable[Egress], device: Device) -> Outputs:
     """A policy map for each interface: premium in strict priority, the others by their share, WRED by precedence."""
-    outputs, notes = Outputs(), list[str]()
+    outputs, approximations = Outputs(), list[Approximation]()
     for egress in egresses:
         name = egress.interface.name
-        shares = _shares_of(egress, device, notes)
+        shares = _shares_of(egress, device, approximations)
         policy = f"{PREFIX}OUT-{name}"
         outputs.policies[policy] = [_class(service, shares) for service in _NAMES if service in shares.percents]
         outputs.output_policies[name] = policy
-    outputs.approximations = tuple(notes)
+    outputs.approximations = tuple(approximations)
     return outputs
 
 
@@ -160,8 +160,8 @@ def _class(service: Service, shares: _Shares) -> PolicyClass:
 
 def cos_queue_groups(egresses: Iterable[Egress], device: Device) -> Outputs:
     """A group for each interface's way out, and one for the way from its line cards into the fabric."""
-    outputs, notes = Outputs(), list[str]()
-    shares_of = [(egress.interface.name, _shares_of(egress, device, notes)) for egress in egresses]
+    outputs, approximations = Outputs(), list[Approximation]()
+    shares_of = [(egress.interface.name, _shares_of(egress, device, approximations)) for egress in egresses]
     for name, shares in shares_of:
         group = outputs.tx_cos[name] = f"{PREFIX}{name}"
         outputs.groups[group] = _group(group, shares, mtu_bytes(name), device)
@@ -172,7 +172,7 @@ def cos_queue_groups(egresses: Iterable[Egress], device: Device) -> Outputs:
         outputs.slots = tuple(
             RxCosSlot(slot, RECEIVE) for slot in sorted({slot_of(name, device) for name, _ in shares_of})
         )
-    outputs.approximations = tuple(notes)
+    outputs.approximations = tuple(approximations)
     return outputs
 
 

@@ -23,15 +23,15 @@ from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.foreign import check_clear, foreign_in
 from slotcar.platforms.ios.objects import PREFIX
 from slotcar.platforms.ios.reading import MARK, owned_in
-from slotcar.platforms.ios.renderer import IosRenderer, Noted
+from slotcar.platforms.ios.renderer import Built, IosRenderer, Noted
 from slotcar.platforms.ios.tree import Node
 from slotcar.platforms.model import Unrenderable
 from slotcar.platforms.options import options_of
 
 
-def _build(intent: QosIntent, device: Device) -> Noted:
-    owned, notes = owned_of(intent, device)
-    return owned, (*two_colours(intent), *notes)
+def _build(intent: QosIntent, device: Device) -> Built:
+    owned, approximations = owned_of(intent, device)
+    return owned, (*two_colours(intent), *approximations)
 
 
 def _read(nodes: Sequence[Node], device: Device) -> Noted:

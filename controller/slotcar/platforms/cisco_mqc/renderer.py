@@ -18,11 +18,11 @@ from slotcar.platforms.ios.change import change_lines
 from slotcar.platforms.ios.foreign import check_clear, foreign_in
 from slotcar.platforms.ios.modular import owned_of
 from slotcar.platforms.ios.reading import owned_in
-from slotcar.platforms.ios.renderer import IosRenderer, Noted
+from slotcar.platforms.ios.renderer import Built, IosRenderer, Noted
 from slotcar.platforms.ios.tree import Node
 
 
-def _build(intent: QosIntent, device: Device) -> Noted:
+def _build(intent: QosIntent, device: Device) -> Built:
     return owned_of(intent, device), ()
 
 

@@ -11,9 +11,11 @@ from slotcar.network.model import Device
 from slotcar.platforms.ios.configuration import Ios, ios_of
 from slotcar.platforms.ios.reading import SHOW, configuration_of
 from slotcar.platforms.ios.tree import Node, parse
-from slotcar.platforms.model import Change, Configuration
+from slotcar.platforms.model import Approximation, Change, Configuration
 
-#: Slotcar's objects, and beside them notes for people.
+#: Slotcar's objects, and beside them what of the intent they are not.
+Built: TypeAlias = tuple[Ios, tuple[Approximation, ...]]
+#: Slotcar's objects, and beside them notes of others'.
 Noted: TypeAlias = tuple[Ios, tuple[str, ...]]
 
 
@@ -29,14 +31,14 @@ class IosRenderer:
     """
 
     platform: str
-    build: Callable[[QosIntent, Device], Noted]
+    build: Callable[[QosIntent, Device], Built]
     read: Callable[[Sequence[Node], Device], Noted]
     check_clear: Callable[[str, Iterable[str], Ios], None]
     change_lines: Callable[[Ios, Ios], tuple[str, ...]]
 
     def configuration(self, intent: QosIntent, device: Device) -> Configuration:
-        owned, notes = self.build(intent, device)
-        return Configuration(device.name, self.platform, owned, approximations=notes)
+        owned, approximations = self.build(intent, device)
+        return Configuration(device.name, self.platform, owned, approximations=approximations)
 
     def readback_commands(self, device: Device) -> tuple[str, ...]:
         return (SHOW,)

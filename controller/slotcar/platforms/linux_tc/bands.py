@@ -6,13 +6,14 @@ as D7.3 §8.1.1 found it to need, and best effort has the rest of the round.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from slotcar.intent.egress import QBSS_LEAST_PPM
 from slotcar.intent.model import Egress
 from slotcar.network.variables import format_share
 from slotcar.platforms.linux_tc.limits import ETS
-from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.weights import overestimated_ppm
 from slotcar.vocabulary import Service
 
@@ -73,21 +74,22 @@ def _check_shares(egress: Egress, where: str) -> None:
         )
 
 
-def notes(egress: Egress, round_: Round, where: str) -> list[str]:
+def approximations(egress: Egress, round_: Round) -> Iterator[Approximation]:
     """What ets does otherwise than wanted, and by how much."""
-    notes = []
+    place = egress.interface
     premium = next(queue for queue in egress.queues if queue.service is Service.IP_PREMIUM)
     if premium.ceiling_bps < egress.capacity_bps:
-        notes.append(
-            f"{where}: ets has no ceiling for ip-premium: {premium.ceiling_bps} bit/s are held by the policers at the"
+        words = (
+            f"{place.name}: ets has no ceiling for ip-premium: {premium.ceiling_bps} bit/s are held by the policers at the"
             " edges alone"
         )
+        yield Approximation(place.device, f"{place.name} ip-premium ceiling", words)
     parts = ", ".join(
         f"{service} {percent(round_.quanta[service], round_.length)} for {percent(round_.shares_ppm[service], MILLION)}"
         for service in ROBIN
     )
-    notes.append(f"{where}: ets shares what ip-premium leaves by weight, not by rank: {parts} guaranteed")
-    return notes
+    words = f"{place.name}: ets shares what ip-premium leaves by weight, not by rank: {parts} guaranteed"
+    yield Approximation(place.device, f"{place.name} ets shares", words)
 
 
 def percent(part: int, whole: int) -> str:

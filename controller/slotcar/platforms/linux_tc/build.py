@@ -26,7 +26,7 @@ from slotcar.platforms.linux_tc.objects import (
     steer,
 )
 from slotcar.platforms.linux_tc.queues import MINORS, queues_of
-from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.vocabulary import ASSURED_DSCPS, DSCP, Service
 
 #: Flows: three preferences for each number of unbound ports, so that the most specific filter is asked first and each
@@ -39,20 +39,20 @@ LONGEST_NAME = 15
 MOST_FLOWS = 2**31
 
 
-def objects_of(intent: QosIntent, device: Device) -> tuple[tuple[TcObject, ...], tuple[str, ...]]:
-    """All objects in the order in which they can be made, and in words where they differ from the intent.
+def objects_of(intent: QosIntent, device: Device) -> tuple[tuple[TcObject, ...], tuple[Approximation, ...]]:
+    """All objects in the order in which they can be made, and where they differ from the intent.
 
     Raises:
         Unrenderable: a name or a number that the kernel has no room for.
     """
     objects: list[TcObject] = []
-    notes: list[str] = []
+    approximations: list[Approximation] = []
     for egress in intent.egress:
         interface = device.interfaces[egress.interface.name]
         _check_name(interface)
         queues = queues_of(egress, interface, device)
         objects += [Clsact(interface.id.name), *queues.objects, *_classifiers(interface)]
-        notes += queues.notes
+        approximations += queues.approximations
     for flow in intent.flows:
         objects += _flow(flow)
     for aggregate in intent.aggregates:
@@ -60,7 +60,7 @@ def objects_of(intent: QosIntent, device: Device) -> tuple[tuple[TcObject, ...],
     for one in intent.untrusted:
         promised = {a.service for a in intent.aggregates if a.interface == one}
         objects += _resets(one, promised)
-    return marked(objects, device), tuple(notes)
+    return marked(objects, device), tuple(approximations)
 
 
 def _check_name(interface: Interface) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from slotcar.intent.model import Egress, Queue
-from slotcar.network.model import Device, Interface
+from slotcar.network.model import Device, Interface, InterfaceId
 from slotcar.platforms.linux_tc import bands, numbers
 from slotcar.platforms.linux_tc.facts import LinuxOptions
 from slotcar.platforms.linux_tc.limits import (
@@ -35,6 +35,7 @@ from slotcar.platforms.linux_tc.objects import (
     Root,
     TcObject,
 )
+from slotcar.platforms.model import Approximation
 from slotcar.platforms.options import options_of
 from slotcar.vocabulary import Scheduler, Service
 
@@ -70,10 +71,10 @@ MICROSECOND_BITS = 8_000_000
 
 @dataclass(slots=True)
 class Queues:
-    """An interface's objects, and in words what they do otherwise than wanted."""
+    """An interface's objects, and what they do otherwise than wanted."""
 
     objects: list[TcObject] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    approximations: list[Approximation] = field(default_factory=list)
 
 
 def queues_of(egress: Egress, interface: Interface, device: Device) -> Queues:
@@ -153,13 +154,14 @@ def _hfsc(egress: Egress, interface: Interface, device: Device) -> Queues:
         real_time = None
         if queue.service is Service.IP_PREMIUM:
             real_time = real_time_curve(rate_bps, ceil_bps, queue.queue_bytes, delay_us)
-            queues.notes += _late(where, queue, real_time, delay_us)
+            queues.approximations += _late(interface.id, queue, real_time, delay_us)
         queues.objects.append(HfscClass(name, minor, real_time, Curve(rate_bps), Curve(ceil_bps)))
         queues.objects += _leaf(queue, minor, interface, device, egress.capacity_bps)
     over = ", ".join(
         f"{service} {bands.percent(rate_bps, sum(rates.values()))}" for service, rate_bps in rates.items()
     )
-    queues.notes.append(f"{where}: hfsc shares what is left over in proportion to the guarantees, not by rank: {over}")
+    words = f"{name}: hfsc shares what is left over in proportion to the guarantees, not by rank: {over}"
+    queues.approximations.append(Approximation(device.name, f"{name} hfsc shares", words))
     return queues
 
 
@@ -184,14 +186,15 @@ def real_time_curve(rate_bps: int, ceil_bps: int, burst_bytes: int, delay_us: in
     return Curve(rate_bps, burst_bps, numbers.time_up(-(-burst_bytes * MICROSECOND_BITS // burst_bps)))
 
 
-def _late(where: str, queue: Queue, curve: Curve, delay_us: int) -> Iterator[str]:
+def _late(place: InterfaceId, queue: Queue, curve: Curve, delay_us: int) -> Iterator[Approximation]:
     fastest_bps = max(curve.rate_bps, curve.burst_bps)
     takes_us = -(-queue.queue_bytes * MICROSECOND_BITS // fastest_bps)
     if queue.rate_bps and takes_us > delay_us:
-        yield (
-            f"{where}: a full queue of ip-premium, {queue.queue_bytes} bytes, takes {takes_us} us at its ceiling of"
+        words = (
+            f"{place.name}: a full queue of ip-premium, {queue.queue_bytes} bytes, takes {takes_us} us at its ceiling of"
             f" {fastest_bps} bit/s, {delay_us} us wanted"
         )
+        yield Approximation(place.device, f"{place.name} ip-premium delay", words)
 
 
 # -- ets ---------------------------------------------------------------------------------------------------------------
@@ -205,7 +208,7 @@ def _ets(egress: Egress, interface: Interface, device: Device) -> Queues:
     round_ = bands.round_of(egress, where)
     default = int(_BANDS[Service.BEST_EFFORT]) - 1
     root = EtsRoot(name, 1, tuple(round_.quanta.values()), (default,) * PRIORITIES, _overhead(interface))
-    queues = Queues([root], bands.notes(egress, round_, where))
+    queues = Queues([root], list(bands.approximations(egress, round_)))
     for queue in egress.queues:
         queues.objects += _leaf(queue, _BANDS[queue.service], interface, device, egress.capacity_bps)
     return queues

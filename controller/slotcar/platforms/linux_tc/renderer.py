@@ -24,9 +24,9 @@ class LinuxTc:
     platform = "linux-tc"
 
     def configuration(self, intent: QosIntent, device: Device) -> Configuration:
-        objects, notes = objects_of(intent, device)
+        objects, approximations = objects_of(intent, device)
         colours = () if marking_of(device) is Marking.DSCP else two_colours(intent)
-        return Configuration(device.name, self.platform, Tc(objects), approximations=(*colours, *notes))
+        return Configuration(device.name, self.platform, Tc(objects), approximations=(*colours, *approximations))
 
     def readback_commands(self, device: Device) -> tuple[str, ...]:
         return QDISCS, classes_and_filters(device)

@@ -82,7 +82,7 @@ def apply(visit: Visit) -> Answer:
 
 def _short(plan_document: dict[str, Any]) -> dict[str, Any]:
     """What `apply` looks at: the diffs are only there to be read."""
-    return plan_document | {"boundaries": []}
+    return plan_document | {"boundaries": [], "approximations": []}
 
 
 PAGES = (Page("/plan", form), Page("/plan", plan, "POST"), Page("/plan/apply", apply, "POST"))
