@@ -21,7 +21,7 @@ from slotcar.platforms.cisco_iosxe_netconf.native import native_of
 from slotcar.platforms.cisco_iosxe_netconf.running import attached_in, foreign_in, native_in, owned_part, question
 from slotcar.platforms.cisco_iosxe_netconf.tree import Node
 from slotcar.platforms.ios.foreign import check_clear
-from slotcar.platforms.ios.modular import owned_of
+from slotcar.platforms.ios.modular import owned_of, shorter_queues
 from slotcar.platforms.model import Change, Configuration, Unreadable
 
 
@@ -31,7 +31,8 @@ class CiscoIosxeNetconf:
     platform = "cisco-iosxe-netconf"
 
     def configuration(self, intent: QosIntent, device: Device) -> Configuration:
-        return Configuration(device.name, self.platform, native_of(owned_of(intent, device), device.name))
+        native = native_of(owned_of(intent, device), device.name)
+        return Configuration(device.name, self.platform, native, approximations=tuple(shorter_queues(intent, device)))
 
     def readback_commands(self, device: Device) -> tuple[str, ...]:
         return (question(),)

@@ -16,14 +16,14 @@ from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.ios.change import change_lines
 from slotcar.platforms.ios.foreign import check_clear, foreign_in
-from slotcar.platforms.ios.modular import owned_of
+from slotcar.platforms.ios.modular import owned_of, shorter_queues
 from slotcar.platforms.ios.reading import owned_in
 from slotcar.platforms.ios.renderer import Built, IosRenderer, Noted
 from slotcar.platforms.ios.tree import Node
 
 
 def _build(intent: QosIntent, device: Device) -> Built:
-    return owned_of(intent, device), ()
+    return owned_of(intent, device), tuple(shorter_queues(intent, device))
 
 
 def _read(nodes: Sequence[Node], device: Device) -> Noted:

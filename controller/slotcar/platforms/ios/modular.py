@@ -3,6 +3,8 @@ way in, queue by code point on the way out."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from slotcar.intent.model import AggregatePolicer, EdgeFlow, Egress, QosIntent, Queue
 from slotcar.network.model import Device
 from slotcar.platforms.ios.configuration import Ios
@@ -24,7 +26,7 @@ from slotcar.platforms.ios.objects import (
     named,
 )
 from slotcar.platforms.ios.words import DSCP_NAMES
-from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
 from slotcar.vocabulary import ASSURED_DSCPS, DSCP, RESERVED_SERVICES, Service
 
@@ -223,15 +225,39 @@ class _Output:
         """Packets that wait; before HQF a class with WRED has no limit of its own. IOS's default is not printed."""
         if not has_hqf(self._device):
             return None
-        packets = min(THRESHOLD.ceiling, -(-queue.queue_bytes // PACKET_BYTES))
+        packets = min(THRESHOLD.ceiling, _packets(queue))
         return packets if packets != DEFAULT_LIMIT_PACKETS else packets + 1
 
     def _ecn(self) -> bool:
         return options_of(self._device, ModularOptions).ecn
 
 
+def _packets(queue: Queue) -> int:
+    return -(-queue.queue_bytes // PACKET_BYTES)
+
+
+def shorter_queues(intent: QosIntent, device: Device) -> Iterator[Approximation]:
+    """Where a queue or its profiles of WRED are shorter than wanted. Before HQF, QBSS's class has neither."""
+    most = {Service.ASSURED_RATE: THRESHOLD.ceiling, Service.BEST_EFFORT: THRESHOLD.ceiling}
+    what = "thresholds of WRED"
+    if has_hqf(device):
+        most[Service.QBSS] = SCAVENGER_PACKETS
+        what = "queues and thresholds of WRED"
+    for egress in intent.egress:
+        name = egress.interface.name
+        cut = ", ".join(
+            f"{queue.service} {most[queue.service]} of {_packets(queue)}"
+            for queue in egress.queues
+            if _packets(queue) > most.get(queue.service, _packets(queue))
+            and (queue.share_ppm or queue.service is not Service.ASSURED_RATE)
+        )
+        if cut:
+            words = f"{name}: {what}, in full packets, are cut to {cut}"
+            yield Approximation(device.name, f"{name} queue lengths", words)
+
+
 def _profile(point: str, queue: Queue, low: int, high: int) -> DropProfile:
-    packets = min(THRESHOLD.ceiling, -(-queue.queue_bytes // PACKET_BYTES))
+    packets = min(THRESHOLD.ceiling, _packets(queue))
     least = max(THRESHOLD.floor, packets * low // 100)
     most = max(least + 1, packets * high // 100)
     return DropProfile(point, least, most, DENOMINATOR)

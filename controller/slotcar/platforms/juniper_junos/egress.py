@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from slotcar.intent.model import Egress, QosIntent, Queue
 from slotcar.network.model import Device
@@ -28,7 +28,7 @@ from slotcar.platforms.juniper_junos.objects import (
     SchedulerMap,
     TrafficControlProfile,
 )  # fmt: skip
-from slotcar.platforms.model import Unrenderable
+from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
 from slotcar.vocabulary import ASSURED_DSCPS, DSCP, Service
 
@@ -71,6 +71,12 @@ def egress_of(intent: QosIntent, device: Device) -> Iterator[Object]:
         yield from (DropProfile(name, *numbers) for name, numbers in PROFILES.items())
     for egress in intent.egress:
         yield from _Output(egress, device).objects()
+
+
+def shorter_queues(intent: QosIntent, device: Device) -> Iterator[Approximation]:
+    """Where Junos holds less of a class than the queue that is wanted."""
+    for egress in intent.egress:
+        yield from _Output(egress, device).shorter_queues()
 
 
 def _classes(device: Device) -> Iterator[Object]:
@@ -124,8 +130,7 @@ class _Output:
 
     def _schedulers(self) -> Iterator[tuple[str, Scheduler]]:
         """The schedulers, by forwarding class."""
-        rates = self._rates()
-        control_bps = -(-self._egress.capacity_bps * self._options.network_control_percent // 100)
+        rates, control_bps = self._rates(), self._control_bps()
         control = self._options.network_control_class
         self._check({**rates, control: control_bps})
         JUNOS.check_queues(len(rates) + 2, self._where)
@@ -133,12 +138,37 @@ class _Output:
             yield name, self._scheduler(name, rate_bps)
         percent = self._options.network_control_percent
         yield control, Scheduler(self._called("NC"), "low", rate_bps=control_bps, buffer_percent=percent)
-        left_bps = self._egress.capacity_bps - sum(rates.values()) - control_bps
         best_effort = self._queues[Service.BEST_EFFORT]
         yield self._options.best_effort_class, Scheduler(
-            self._called("BE"), "low", buffer_us=_buffer_us(best_effort, max(1, left_bps)),
+            self._called("BE"), "low", buffer_us=_buffer_us(best_effort, self._left_bps(rates)),
             profiles=PROFILES_OF_CLASS[""], ecn=self._options.ecn,
         )  # fmt: skip
+
+    def _control_bps(self) -> int:
+        return -(-self._egress.capacity_bps * self._options.network_control_percent // 100)
+
+    def _left_bps(self, rates: Mapping[str, int]) -> int:
+        """What best effort has by itself."""
+        return max(1, self._egress.capacity_bps - sum(rates.values()) - self._control_bps())
+
+    def shorter_queues(self) -> Iterator[Approximation]:
+        rates = self._rates()
+        rates_by_service = {
+            Service.ASSURED_RATE: rates.get(ASSURED),
+            Service.BEST_EFFORT: self._left_bps(rates),
+            Service.QBSS: rates[QBSS],
+        }
+        most = {
+            one: BUFFER_US.ceiling * rate_bps // 8_000_000 for one, rate_bps in rates_by_service.items() if rate_bps
+        }
+        cut = ", ".join(
+            f"{service} {most_bytes} of {self._queues[service].queue_bytes} bytes"
+            for service, most_bytes in most.items()
+            if self._queues[service].queue_bytes > most_bytes
+        )
+        if cut:
+            words = f"{self._name}: queues are cut to {BUFFER_US.ceiling // 1_000} ms of their rates: {cut}"
+            yield Approximation(self._device.name, f"{self._name} queue lengths", words)
 
     def _rates(self) -> dict[str, int]:
         """What each of Slotcar's classes is guaranteed, bit/s, rounded up; without those that have no share. QBSS has 1 %

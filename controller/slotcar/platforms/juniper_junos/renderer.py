@@ -13,6 +13,7 @@ from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.juniper_junos.build import wanted
 from slotcar.platforms.juniper_junos.change import edit
+from slotcar.platforms.juniper_junos.egress import shorter_queues
 from slotcar.platforms.juniper_junos.foreign import check_clear, foreign_in
 from slotcar.platforms.juniper_junos.running import configuration_in, owned_part, question
 from slotcar.platforms.model import Change, Configuration, Unreadable
@@ -25,7 +26,8 @@ class JuniperJunos:
     platform = "juniper-junos"
 
     def configuration(self, intent: QosIntent, device: Device) -> Configuration:
-        return Configuration(device.name, self.platform, wanted(intent, device))
+        objects = wanted(intent, device)
+        return Configuration(device.name, self.platform, objects, approximations=tuple(shorter_queues(intent, device)))
 
     def readback_commands(self, device: Device) -> tuple[str, ...]:
         return (question(),)

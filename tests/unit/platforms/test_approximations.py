@@ -1,0 +1,77 @@
+"""What a platform cuts, and what it cannot hold back, is said where it is so, with both numbers, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from slotcar.intent.model import QosIntent
+from slotcar.network import load_network
+from slotcar.network.model import Device
+from slotcar.platforms import renderer_of
+from slotcar.vocabulary import Service
+from tests.unit.platforms import worlds
+
+INVENTORIES = Path(__file__).parents[2] / "golden" / "render" / "inventories"
+
+
+def words_by_aspect(intent: QosIntent, device: Device, **options: object) -> dict[str, str]:
+    chosen = device.model_copy(update={"options": {**device.options, **options}})
+    approximations = renderer_of(chosen).configuration(intent, chosen).approximations
+    assert {one.device for one in approximations} <= {device.name}
+    assert not any(device.name in one.words for one in approximations)
+    return {one.aspect: one.words for one in approximations}
+
+
+def of_line(platform: str, capacity_bps: int, **options: object) -> dict[str, str]:
+    """Of a router between two links, with shares that the oldest IOS takes."""
+    network = worlds.network(platform, capacity_bps)
+    intent = worlds.intents(network)["r2"]
+    egress = tuple(
+        replace(
+            one,
+            queues=tuple(
+                replace(queue, share_ppm=min(queue.share_ppm, 400_000))
+                if queue.service is Service.IP_PREMIUM
+                else queue
+                for queue in one.queues
+            ),
+        )
+        for one in intent.egress
+    )
+    return words_by_aspect(replace(intent, egress=egress), network.devices["r2"], **options)
+
+
+def test_queues_longer_than_ios_takes_are_cut_and_that_is_said() -> None:
+    assert of_line("cisco-mqc", 10_000_000_000) == {
+        f"{name} queue lengths": f"{name}: queues and thresholds of WRED, in full packets, are cut to"
+        " assured-rate 4096 of 5334, best-effort 4096 of 5334, qbss 819 of 1067"
+        for name in ("eth1", "eth2")
+    }
+    assert of_line("cisco-mqc", 980_000_000) == {}
+    assert set(of_line("cisco-mqc", 984_000_000)) == {"eth1 queue lengths", "eth2 queue lengths"}
+
+
+def test_what_ios_is_told_by_netconf_is_cut_alike() -> None:
+    network = load_network(INVENTORIES / "cisco-iosxe-netconf")
+    name, intent = next((name, one) for name, one in worlds.intents(network).items() if one.egress)
+    egress = intent.egress[0]
+    queues = (replace(one, queue_bytes=8_000_000) for one in egress.queues)
+    intent = replace(intent, egress=(replace(egress, queues=tuple(queues)),))
+    (words,) = words_by_aspect(intent, network.devices[name]).values()
+    assert words.endswith("best-effort 4096 of 5334, qbss 819 of 5334")
+
+
+def test_before_hqf_wred_alone_is_cut() -> None:
+    assert of_line("cisco-mqc", 1_000_000_000, hqf=False)["eth1 queue lengths"] == (
+        "eth1: thresholds of WRED, in full packets, are cut to assured-rate 4096 of 4167, best-effort 4096 of 4167"
+    )
+
+
+def test_buffers_longer_than_junos_takes_are_cut_and_that_is_said() -> None:
+    """QBSS's queue is a fifth of best effort's 50 ms of the link: at 1 % of the link it drains in a second."""
+    assert of_line("juniper-junos", 1_000_000_000) == {
+        f"{name} queue lengths": f"{name}: queues are cut to 500 ms of their rates: qbss 625000 of 1250000 bytes"
+        for name in ("eth1", "eth2")
+    }
+    assert of_line("juniper-junos", 10_000_000_000) == {}, "no queue is wanted that is longer than 8 MB"
