@@ -5,14 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from slotcar.intent import intents_at
 from slotcar.intent.model import QosIntent
 from slotcar.network import load_network
 from slotcar.network.model import Device
 from slotcar.platforms import renderer_of
 from slotcar.vocabulary import Service
 from tests.unit.platforms import worlds
+from tests.unit.platforms.test_cat6500 import device as catalyst
+from tests.unit.platforms.test_cat6500 import ends, lans
+from tests.unit.platforms.worlds import active, numbered, wanted
 
 INVENTORIES = Path(__file__).parents[2] / "golden" / "render" / "inventories"
+CEILING = "ip-premium ceiling"
+NO_CEILING = "strict priority has no ceiling for ip-premium: the policers at the edges alone hold it to its share,"
 
 
 def words_by_aspect(intent: QosIntent, device: Device, **options: object) -> dict[str, str]:
@@ -75,3 +83,63 @@ def test_buffers_longer_than_junos_takes_are_cut_and_that_is_said() -> None:
         for name in ("eth1", "eth2")
     }
     assert of_line("juniper-junos", 10_000_000_000) == {}, "no queue is wanted that is longer than 8 MB"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "share"),
+    [
+        ("core-gsr", {}, "20 %"),
+        ("bo-gsr", {}, "13 %"),
+        ("mi-gsr", {}, None),
+        ("mi-gsr", {"low_latency": "strict"}, "20 %"),
+    ],
+)
+def test_a_12000_has_no_ceiling_for_premium_in_strict_priority(
+    name: str, options: dict[str, str], share: str | None
+) -> None:
+    network = load_network(INVENTORIES / "cisco-gsr")
+    words = words_by_aspect(worlds.intents(network)[name], network.devices[name], **options).get(CEILING)
+    assert words == (f"{NO_CEILING} {share} of the link" if share else None)
+
+
+def test_where_premium_has_several_shares_each_is_said_with_its_interfaces() -> None:
+    network = load_network(INVENTORIES / "cisco-gsr")
+    intent = worlds.intents(network)["bo-gsr"]
+    first, *others = intent.egress
+    queues = (replace(one, share_ppm=50_000) if one.service is Service.IP_PREMIUM else one for one in first.queues)
+    several = replace(intent, egress=(replace(first, queues=tuple(queues)), *others))
+    words = words_by_aspect(several, network.devices["bo-gsr"])[CEILING]
+    assert words == f"{NO_CEILING} 5 % of GigabitEthernet2/0, 13 % of GigabitEthernet2/1 and POS1/0"
+
+
+def test_a_catalyst_has_no_ceiling_for_premium_in_its_priority_queue() -> None:
+    intent = intents_at((), lans())["cern-lan"]
+    words = words_by_aspect(intent, catalyst(approximate=True))[CEILING]
+    assert words.startswith(
+        "strict priority has no ceiling for ip-premium: the policers at the edges alone hold it to "
+    )
+    assert CEILING not in words_by_aspect(intent, catalyst(approximate=True, port_type="2q2t"))
+
+
+@pytest.mark.parametrize(
+    ("cir_bps", "pir_bps", "words"),
+    [
+        (1_000_000, 2_000_000, None),
+        (2_500_000_000, 5_000_000_000, "its peak rate is 3959422976 bit/s, 5000000000 wanted"),
+        (
+            10_000,
+            20_000,
+            "its committed and its peak rate are one, 32768 bit/s, 10000 and 20000 wanted: all that exceeds it is"
+            " dropped as early as what exceeds the peak rate",
+        ),
+    ],
+)
+def test_a_catalyst_says_what_it_makes_of_a_peak_rate(cir_bps: int, pir_bps: int, words: str | None) -> None:
+    requests = [wanted("copy", **ends(), service=Service.ASSURED_RATE)]
+    intent = intents_at(active(numbered(requests, lans(), [1])), lans())["cern-lan"]
+    flow = replace(intent.flows[0], cir_bps=cir_bps, pir_bps=pir_bps)
+    intent = replace(intent, flows=(flow,))
+    aspect = f"{flow.interface.name} hep/copy forward peak rate"
+    by_aspect = words_by_aspect(intent, catalyst(approximate=True))
+    assert by_aspect.get(aspect) == (words and f"{flow.interface.name}: hep/copy forward: {words}")
+    assert aspect not in words_by_aspect(intent, catalyst(approximate=True, marking="precedence")), "one excess there"

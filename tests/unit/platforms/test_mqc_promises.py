@@ -198,6 +198,8 @@ def test_with_too_few_queues_an_approximation_is_said_in_words() -> None:
         " the peak rate and above it alike",
         "POS1/0: qbss waits in best effort's queue: 4 classes, 3 queues",
         "POS2/0: qbss waits in best effort's queue: 4 classes, 3 queues",
+        "strict priority has no ceiling for ip-premium: the policers at the edges alone hold it to its share,"
+        " 20 % of the link",
     )
     assert "SLOTCAR-QBSS" not in configuration.text
 

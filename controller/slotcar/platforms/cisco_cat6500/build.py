@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from slotcar.intent.model import AggregatePolicer, EdgeFlow, QosIntent
 from slotcar.network.model import Device, InterfaceId
 from slotcar.platforms.cisco_cat6500 import limits
 from slotcar.platforms.cisco_cat6500.egress import queueing
 from slotcar.platforms.cisco_cat6500.facts import CatalystOptions
-from slotcar.platforms.cisco_cat6500.limits import where
+from slotcar.platforms.cisco_cat6500.limits import port_type, where
 from slotcar.platforms.cisco_cat6500.marks import BY_DSCP, OWNS, OWNS_MAPS, Marks, maps_for, marks_of
 from slotcar.platforms.colours import two_colours
 from slotcar.platforms.ios import objects
@@ -33,6 +34,7 @@ from slotcar.platforms.ios.reading import MARK
 from slotcar.platforms.ios.renderer import Built
 from slotcar.platforms.model import Approximation, Unrenderable
 from slotcar.platforms.options import options_of
+from slotcar.platforms.strict_priority import without_ceiling
 from slotcar.vocabulary import Service
 
 REMARKED = "policed-dscp-transmit"
@@ -93,7 +95,8 @@ def owned_of(intent: QosIntent, device: Device) -> Built:
     _maps(draft, intent)
     _check_policers(draft)
     colours = () if draft.marks is BY_DSCP else two_colours(intent)
-    return draft.finished(), (*colours, *draft.approximations)
+    strict = (one for one in intent.egress if port_type(device, one.interface.name).capability.priority_queue)
+    return draft.finished(), (*colours, *draft.approximations, *without_ceiling(strict, device.name))
 
 
 def _flow(draft: Draft, flow: EdgeFlow) -> None:
@@ -117,9 +120,27 @@ def _police(draft: Draft, flow: EdgeFlow) -> PfcPolice:
         return PfcPolice(rate_bps, burst_bytes, 0 if micro else burst_bytes, conform, "drop", microflow=micro)
     peak_bps = limits.rate(min(flow.pir_bps, limits.RATE_BPS.ceiling), place)
     peak_bytes = max(burst_bytes, limits.burst(flow.pbs_bytes, peak_bps, flow.match.protocol, device, place))
-    if peak_bps <= rate_bps:  # both below the least rate: one bucket, and all excess is red
+    draft.approximations += _peak_rate(draft, flow, rate_bps, peak_bps)
+    if peak_bps <= rate_bps:  # both below the least rate, or at the highest: one bucket, and all excess is red
         return PfcPolice(rate_bps, burst_bytes, burst_bytes, conform, REMARKED)
     return PfcPolice(rate_bps, burst_bytes, peak_bytes, conform, REMARKED, peak_bps=peak_bps, violate=REMARKED)
+
+
+def _peak_rate(draft: Draft, flow: EdgeFlow, rate_bps: int, peak_bps: int) -> Iterator[Approximation]:
+    """Where the PFC has no peak rate of its own for the flow, or a lower one; told apart only by marks of both excesses."""
+    name, (_, yellow, red) = flow.interface.name, draft.marks.assured
+    if peak_bps <= rate_bps and flow.pir_bps > flow.cir_bps:
+        otherwise = (
+            f"its committed and its peak rate are one, {rate_bps} bit/s, {flow.cir_bps} and {flow.pir_bps} wanted: all that"
+            " exceeds it is dropped as early as what exceeds the peak rate"
+        )
+    elif peak_bps < flow.pir_bps:
+        otherwise = f"its peak rate is {peak_bps} bit/s, {flow.pir_bps} wanted"
+    else:
+        return
+    if yellow != red:
+        words = f"{name}: {flow.label}: {otherwise}"
+        yield Approximation(draft.device.name, f"{name} {flow.label} peak rate", words)
 
 
 def _one_microflow(device: Device, flow: EdgeFlow) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.cisco_gsr.build import owned_of
-from slotcar.platforms.cisco_gsr.facts import GsrOptions
+from slotcar.platforms.cisco_gsr.facts import GsrOptions, LowLatency
 from slotcar.platforms.colours import two_colours
 from slotcar.platforms.ios.change import change_lines
 from slotcar.platforms.ios.configuration import Ios
@@ -27,11 +27,15 @@ from slotcar.platforms.ios.renderer import Built, IosRenderer, Noted
 from slotcar.platforms.ios.tree import Node
 from slotcar.platforms.model import Unrenderable
 from slotcar.platforms.options import options_of
+from slotcar.platforms.strict_priority import without_ceiling
 
 
 def _build(intent: QosIntent, device: Device) -> Built:
     owned, approximations = owned_of(intent, device)
-    return owned, (*two_colours(intent), *approximations)
+    # Only cos-queue-groups can take turns, and then premium has its weight.
+    strict = options_of(device, GsrOptions).low_latency is LowLatency.STRICT
+    ceilings = without_ceiling(intent.egress, device.name) if strict else ()
+    return owned, (*two_colours(intent), *approximations, *ceilings)
 
 
 def _read(nodes: Sequence[Node], device: Device) -> Noted:
