@@ -44,6 +44,14 @@ class TransportKind(StrEnum):
     CALL_OUTS = "call-outs"
 
 
+class Watch(StrEnum):
+    """What reports changes of a device's configuration (`controller/slotcar/watching/`)."""
+
+    TC_MONITOR = "tc monitor"
+    NETCONF = "NETCONF notifications"
+    SYSLOG = "syslog"
+
+
 class PlatformOptions(BaseModel):
     """`slotcar_options` of a router; each platform adds its own.
 
@@ -74,6 +82,29 @@ Options = TypeVar("Options", bound=PlatformOptions)
 
 
 @dataclass(frozen=True, slots=True)
+class ShellNeeds:
+    """What a device with a shell must have, beside what the program of a revision runs (`rollout/linux/scripts.py`).
+
+    Attributes:
+        programs: to be found in PATH there.
+        modules: of its kernel. scheduler_modules: those of the schedulers that its interfaces have.
+        only_root_may: what an account without root cannot do, in words.
+        without_root: kinds of resources that such an account can give all the same.
+    """
+
+    programs: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    scheduler_modules: Mapping[Scheduler, str] = field(default_factory=dict)
+    only_root_may: str = "change its configuration"
+    without_root: frozenset[str] = frozenset()
+
+    def root(self, kinds: Iterable[str]) -> bool:
+        """Whether a device with these kinds of resources, or with none, is configured by root only."""
+        kinds = set(kinds)
+        return not kinds or not kinds <= self.without_root
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What other rooms ask of a platform.
 
@@ -87,6 +118,8 @@ class Facts:
         resets: services whose code points it resets at a border although they are open to everybody.
         number_words: in sentences, what it does with rates and bursts beyond rounding them up by one.
         batch_script: of a device with a shell, the text of what takes a change's lines there, in the place of tc.
+        needs: of a device with a shell, what it must have there.
+        watch: what reports changes of its configuration; None: nothing does, and it is read from time to time only.
         flows_share: flows of one device share lists, classes or policers, which run out.
     """
 
@@ -101,6 +134,8 @@ class Facts:
     number_words: tuple[str, ...] = ()
     flows_share: bool = True
     batch_script: Callable[[], str] | None = None
+    needs: ShellNeeds = ShellNeeds()
+    watch: Watch | None = None
 
     def acts(self, options: Mapping[str, object]) -> bool:
         """Whether a router with these options acts at coming instants by itself. To the others a controller must be

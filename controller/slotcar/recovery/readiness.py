@@ -111,7 +111,7 @@ def _of_a_device(
     for obstacle in probe.obstacles:
         yield Finding(name, "rights", Result.OBSTACLE, obstacle)
     if probe.rights_asked and not probe.obstacles:
-        yield Finding(name, "rights", Result.FINE, "root, with every program that a push runs")
+        yield Finding(name, "rights", Result.FINE, f"{probe.account}, with every program that a push runs")
     if probe.clock_off_us == 0:
         yield Finding(name, "clock", Result.FINE, "agrees with this machine's")
     elif probe.clock_off_us is not None:

@@ -11,17 +11,6 @@ from slotcar.rollout.clocks import LIMIT_US
 from slotcar.rollout.ios import clock as ios_clock
 from slotcar.rollout.linux.scripts import NEEDED, REMOTE
 
-#: One command, which always succeeds: user, what is missing, kernel modules that cannot be had, where files go, clock.
-LINUX = (
-    'echo "uid $(id -u)"; '
-    + f"for one in {' '.join(NEEDED)}; do "
-    + 'command -v "$one" >/dev/null || echo "missing $one"; done; '
-    + 'if [ -e "/lib/modules/$(uname -r)/modules.dep" ]; then for one in {modules}; do '
-    + 'modprobe -n -q "$one" || echo "module $one"; done; fi; '
-    + f'place={REMOTE}; [ -d "$place" ] || place="${{place%/*}}"; [ -w "$place" ] || echo "readonly $place"; '
-    + 'echo "clock $(date +%s)"'
-)
-_MODULES = ("sch_ingress", "cls_flower", "act_police", "act_pedit", "act_csum", "act_skbedit", "sch_red", "sch_gred")
 #: `date` tells whole seconds.
 _TICK_US = 1_000_000
 
@@ -42,20 +31,42 @@ class Probe:
         obstacles: sentences, each of what makes a push fail.
         rights_asked: whether it was asked for its rights: only a shell tells them.
         clock_off_us: how far its clock is ahead at least, below zero behind; 0 where it agrees, None where it said none.
+        account: of one whose rights were asked, `root` or its number.
     """
 
     obstacles: tuple[str, ...] = ()
     rights_asked: bool = False
     clock_off_us: int | None = None
+    account: str = "root"
 
 
 def commands(device: Device) -> tuple[str, ...]:
     """What to ask beside the configuration. Nothing over NETCONF, where only filters can be asked."""
     kind = facts_of(device.platform).transport
     if kind is TransportKind.LINUX:
-        schedulers = sorted({f"sch_{one.scheduler}" for one in device.interfaces.values()})
-        return (LINUX.replace("{modules}", " ".join((*schedulers, *_MODULES))),)
+        return (_question(device),)
     return (ios_clock.COMMAND,) if kind is TransportKind.IOS else ()
+
+
+def _question(device: Device) -> str:
+    """One command, which always succeeds: user, missing programs, missing kernel modules, where files go, clock."""
+    needs = facts_of(device.platform).needs
+    schedulers = {one.scheduler for one in device.interfaces.values()}
+    modules = (
+        *sorted(needs.scheduler_modules[one] for one in schedulers if one in needs.scheduler_modules),
+        *needs.modules,
+    )
+    programs = (*NEEDED, *needs.programs)
+    parts = [
+        'echo "uid $(id -u)"',
+        f'for one in {" ".join(programs)}; do command -v "$one" >/dev/null || echo "missing $one"; done',
+        f'place={REMOTE}; [ -d "$place" ] || place="${{place%/*}}"; [ -w "$place" ] || echo "readonly $place"',
+        'echo "clock $(date +%s)"',
+    ]
+    if modules:
+        every = f'for one in {" ".join(modules)}; do modprobe -n -q "$one" || echo "module $one"; done'
+        parts.insert(2, f'if [ -e "/lib/modules/$(uname -r)/modules.dep" ]; then {every}; fi')
+    return "; ".join(parts)
 
 
 def probe_of(outputs: Mapping[str, str], device: Device, interval: ProbeInterval) -> Probe:
@@ -67,19 +78,21 @@ def probe_of(outputs: Mapping[str, str], device: Device, interval: ProbeInterval
         middle_s = (interval.began_s + interval.ended_s) / 2
         ahead_us = ios_clock.ahead_us(texts[0], middle_s)
         return Probe(clock_off_us=None if ahead_us is None else _beyond(ahead_us, _slack_us(interval)))
-    return _linux(texts[0], interval)
+    return _linux(texts[0], device, interval)
 
 
-def _linux(text: str, interval: ProbeInterval) -> Probe:
+def _linux(text: str, device: Device, interval: ProbeInterval) -> Probe:
     answers: dict[str, list[str]] = {}
     for line in text.splitlines():
         word, _, rest = line.partition(" ")
         answers.setdefault(word, []).append(rest)
+    needs = facts_of(device.platform).needs
     uid = next(iter(answers.get("uid", ())), "")
+    account = "root" if uid == "0" else f"uid {uid or 'unknown'}"
     obstacles = [f"its programs {', '.join(answers['missing'])} are missing"] if "missing" in answers else []
-    if uid != "0":
+    if not uid or (uid != "0" and needs.root(name.partition(":")[0] for name in device.resources)):
         obstacles.append(
-            f"Ansible's commands run as uid {uid or 'unknown'} there, and only root may change queues: log in as root,"
+            f"Ansible's commands run as {account} there, and only root may {needs.only_root_may}: log in as root,"
             " or set `ansible_become: true` in the inventory"
         )
     elif "readonly" in answers:
@@ -88,9 +101,9 @@ def _linux(text: str, interval: ProbeInterval) -> Probe:
         obstacles.append(f"its kernel has no {', '.join(answers['module'])}: install the distribution's stock kernel")
     seconds = next((one for one in answers.get("clock", ()) if one.isdigit()), None)
     if seconds is None:
-        return Probe(tuple(obstacles), rights_asked=True)
+        return Probe(tuple(obstacles), rights_asked=True, account=account)
     ahead_us = round((int(seconds) + 0.5 - (interval.began_s + interval.ended_s) / 2) * 1e6)
-    return Probe(tuple(obstacles), True, _beyond(ahead_us, _slack_us(interval) + _TICK_US // 2))
+    return Probe(tuple(obstacles), True, _beyond(ahead_us, _slack_us(interval) + _TICK_US // 2), account)
 
 
 def _slack_us(interval: ProbeInterval) -> int:

@@ -19,14 +19,13 @@ from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.network.model import Network
 from slotcar.notify.backoff import Backoff
 from slotcar.problems import SlotcarError
-from slotcar.registry import TransportKind, facts_of
+from slotcar.registry import Watch, facts_of
 from slotcar.rollout.check_requests import ask_check
 from slotcar.rollout.status import LoopStatus, Work
-from slotcar.watching.linux import LinuxSource, ssh_command
 from slotcar.watching.model import DeviceWatch, Listener, Source, Unwatched, WatchState, WatchStatus
-from slotcar.watching.netconf import NetconfSource
 from slotcar.watching.pending import ECHO_S, Pending
 from slotcar.watching.receiver import addresses_of, receive
+from slotcar.watching.sources import source_of
 from slotcar.watching.syslog import change_in
 
 log = structlog.get_logger("slotcar.watch")
@@ -138,19 +137,13 @@ class Watcher:
     def _source(self, name: str, variables: Mapping[str, Any], open_by_now: int) -> Source | None:
         """How the device tells over a connection of its own; None, and said in the status, where it does not."""
         device = self.network.devices[name]
-        kind = facts_of(device.platform).transport
         try:
-            if kind is TransportKind.IOS:
-                raise Unwatched("it tells by syslog only, and SLOTCAR_SYSLOG_LISTEN names no port")
-            if not self.most:
-                raise Unwatched(UNSET)
-            if open_by_now >= self.most:
-                raise Unwatched(f"SLOTCAR_WATCH_MOST allows {self.most} connections")
-            source: Source = (
-                LinuxSource(ssh_command(variables), device.interfaces)
-                if kind is TransportKind.LINUX
-                else NetconfSource(name, variables)
-            )
+            if facts_of(device.platform).watch not in (Watch.SYSLOG, None):
+                if not self.most:
+                    raise Unwatched(UNSET)
+                if open_by_now >= self.most:
+                    raise Unwatched(f"SLOTCAR_WATCH_MOST allows {self.most} connections")
+            source = source_of(device, variables)
         except SlotcarError as error:
             self._set_apart(name, str(error))
             return None
@@ -158,7 +151,7 @@ class Watcher:
         return source
 
     def _set_apart(self, name: str, why: str) -> None:
-        if self.syslog is not None:
+        if self.syslog is not None and facts_of(self.network.devices[name].platform).watch is not None:
             self._set(name, WatchState.LISTENING, "syslog")
         else:
             self._set(name, WatchState.UNWATCHED, "", why)

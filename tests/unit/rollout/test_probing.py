@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from slotcar.network.model import Device
+from slotcar.rollout.linux.scripts import NEEDED
 from slotcar.rollout.probing import Probe, ProbeInterval, commands, probe_of
 from tests.support.networks import line_network
 
@@ -68,6 +69,45 @@ def test_a_netconf_peer_is_asked_for_nothing_more() -> None:
     router = device("cisco-iosxe-netconf")
     assert commands(router) == ()
     assert probe_of({}, router, SOON) == Probe()
+
+
+def host(**resources: int) -> Device:
+    return Device(
+        name="dtn", domain="alpha", platform="linux-host", interfaces={}, resources=resources or {"cpu": 4000}
+    )
+
+
+def of_host(text: str, **resources: int) -> Probe:
+    device = host(**resources)
+    return probe_of({commands(device)[0]: text}, device, SOON)
+
+
+def test_a_host_is_asked_for_what_a_host_needs() -> None:
+    (question,) = commands(host())
+    assert f"for one in {' '.join(NEEDED)}; do" in question
+    assert "tc" not in NEEDED
+    assert "modprobe" not in question
+    done = subprocess.run(["sh", "-c", question], capture_output=True, text=True, check=True)
+    assert "module" not in done.stdout
+
+
+def test_a_router_is_asked_for_the_modules_of_its_own_schedulers() -> None:
+    (question,) = commands(device("linux-tc"))
+    assert f"for one in {' '.join(NEEDED)} tc; do" in question
+    assert "sch_htb sch_ingress cls_flower" in question
+    assert "sch_hfsc" not in question
+
+
+def test_cores_are_given_without_root_and_disks_are_not() -> None:
+    """`systemd --user` gives an account's own cores (docs/reference/inventory.md)."""
+    assert of_host("uid 0\n") == Probe((), True, None)
+    assert of_host("uid 1000\n") == Probe((), True, None, "uid 1000")
+    (obstacle,) = of_host("uid 1000\nreadonly /run\n").obstacles
+    assert "/run cannot be written" in obstacle
+    (obstacle,) = of_host("uid 1000\n", **{"cpu": 4000, "storage:vdb:read": 1}).obstacles
+    assert "only root may give the bandwidth of a disk" in obstacle
+    (obstacle,) = of_host("").obstacles
+    assert "uid unknown" in obstacle
 
 
 def test_the_question_is_one_that_a_shell_answers_and_that_always_succeeds() -> None:

@@ -199,9 +199,18 @@ def test_its_clock_is_told_against_this_machines(router: Router, tmp_path: Path)
 def test_a_router_without_the_tools_says_which(
     router: Router, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scripts, "NEEDED", ("tc", "flock-of-another-planet"))
+    monkeypatch.setattr(scripts, "NEEDED", ("flock-of-another-planet",))
     with pytest.raises(DeviceError, match="there is no flock-of-another-planet on this router"):
         stage(router, folder_of(revision_of(active(1, 10)), tmp_path))
+
+
+@pytest.mark.parametrize(("platform", "runs_tc"), [("linux-tc", True), ("linux-host", False)])
+def test_only_a_platform_that_names_tc_needs_it(platform: str, runs_tc: bool) -> None:
+    revision = revision_of()
+    device = part_of(revision).device.model_copy(update={"platform": platform})
+    script = scripts.stage_script(replace(part_of(revision), device=device), revision)
+    (check,) = (line for line in script.splitlines() if line.startswith("for one in"))
+    assert (" tc;" in check) is runs_tc
 
 
 def test_questions_go_in_one_command_and_a_failing_one_is_named(router: Router) -> None:

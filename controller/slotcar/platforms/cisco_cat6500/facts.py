@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from pydantic import StrictBool
 
 from slotcar.platforms.ios.facts import ACTS_WITH, ACTS_WORDS
-from slotcar.registry import Facts, RouterWithEventManager, TransportKind
+from slotcar.registry import Facts, RouterWithEventManager, TransportKind, Watch
 from slotcar.vocabulary import Marking
 
 
@@ -34,6 +34,7 @@ FACTS = Facts(
     markings=(Marking.DSCP, Marking.PRECEDENCE),
     acts_with=ACTS_WITH,
     acts_words=ACTS_WORDS,
+    watch=Watch.SYSLOG,
     number_words=(
         "rates go in the hardware's steps, and a burst is at least the rate / 4000 (configuration guide 12.1E)",
         "a flow's burst is at least what was measured on this hardware, as far as the device's ceiling lets it: 400 ms of"

@@ -8,7 +8,7 @@ from typing import Annotated, Self
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from slotcar.platforms.ios.facts import ACTS_WITH, ACTS_WORDS, FlowLists
-from slotcar.registry import Facts, RouterWithEventManager, TransportKind
+from slotcar.registry import Facts, RouterWithEventManager, TransportKind, Watch
 from slotcar.units import UnitError
 from slotcar.vocabulary import Marking
 
@@ -55,4 +55,5 @@ FACTS = Facts(
     markings=(Marking.PRECEDENCE,),
     acts_with=ACTS_WITH,
     acts_words=ACTS_WORDS,
+    watch=Watch.SYSLOG,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import field_validator
 
 from slotcar.platforms.ios.facts import ModularOptions
-from slotcar.registry import Facts, TransportKind
+from slotcar.registry import Facts, TransportKind, Watch
 from slotcar.units import UnitError
 from slotcar.vocabulary import Marking
 
@@ -22,4 +22,4 @@ class NetconfOptions(ModularOptions):
         return wanted
 
 
-FACTS = Facts(transport=TransportKind.NETCONF, options=NetconfOptions, markings=(Marking.DSCP,))
+FACTS = Facts(transport=TransportKind.NETCONF, options=NetconfOptions, markings=(Marking.DSCP,), watch=Watch.NETCONF)

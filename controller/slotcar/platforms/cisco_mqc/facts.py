@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slotcar.platforms.ios.facts import ACTS_WITH, ACTS_WORDS, ModularOptions
-from slotcar.registry import Facts, RouterWithEventManager, TransportKind
+from slotcar.registry import Facts, RouterWithEventManager, TransportKind, Watch
 from slotcar.vocabulary import Marking
 
 
@@ -17,4 +17,5 @@ FACTS = Facts(
     markings=(Marking.DSCP,),
     acts_with=ACTS_WITH,
     acts_words=ACTS_WORDS,
+    watch=Watch.SYSLOG,
 )

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
-from slotcar.registry import Facts, PlatformOptions, TransportKind
+from slotcar.registry import Facts, PlatformOptions, TransportKind, Watch
 from slotcar.units import UnitError
 from slotcar.vocabulary import Marking
 
@@ -63,4 +63,5 @@ FACTS = Facts(
     options=JunosOptions,
     markings=(Marking.DSCP,),
     number_words=("a burst is at least what the rate brings in 5 ms (Junos, Traffic Policers User Guide)",),
+    watch=Watch.NETCONF,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from slotcar.registry import Facts, PlatformOptions, TransportKind
+from slotcar.registry import Facts, PlatformOptions, ShellNeeds, TransportKind
 from slotcar.vocabulary import Marking
 
 _PARTS = ("systemd.sh", "binding.sh", "host.sh")
@@ -25,4 +25,7 @@ FACTS = Facts(
     acts_words="hosts",
     flows_share=False,
     batch_script=script,
+    # Its own scripts run no program that the revision's does not, and cgroups have no modules. `systemd --user` gives an
+    # account's own cores, and nothing of a disk.
+    needs=ShellNeeds(only_root_may="give the bandwidth of a disk", without_root=frozenset({"cpu"})),
 )

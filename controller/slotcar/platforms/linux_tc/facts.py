@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field, StrictInt
 
-from slotcar.registry import Facts, PlatformOptions, TransportKind
+from slotcar.registry import Facts, PlatformOptions, ShellNeeds, TransportKind, Watch
 from slotcar.units import parse_rate_bps
 from slotcar.vocabulary import Marking, Scheduler
 
@@ -15,6 +15,12 @@ from slotcar.vocabulary import Marking, Scheduler
 PREMIUM_DELAY_US = 5_000
 #: One of so many packets is dropped or marked where best effort's mean queue is at its upper threshold: WRED's default.
 MARK_DENOMINATOR = 10
+NEEDS = ShellNeeds(
+    programs=("tc",),
+    modules=("sch_ingress", "cls_flower", "act_police", "act_pedit", "act_csum", "act_skbedit", "sch_red", "sch_gred"),
+    scheduler_modules={one: f"sch_{one}" for one in Scheduler},
+    only_root_may="change queues",
+)
 
 
 class LinuxOptions(PlatformOptions):
@@ -47,5 +53,7 @@ FACTS = Facts(
         " best effort can lend it: a class that drains as fast as it is filled keeps the queue that it once had",
         "an assured rate is two policers in a row: the committed rate, then the peak less the committed rate",
     ),
+    needs=NEEDS,
+    watch=Watch.TC_MONITOR,
     flows_share=False,  # a filter for each flow, 2**31 of them
 )

@@ -15,8 +15,8 @@ from slotcar.rollout.model import DeviceRevision, Revision
 #: Where a router keeps it: gone after a restart, as the kernel's queues are.
 REMOTE = "/run/slotcar"
 _END = "SLOTCAR-END-OF-FILE"
-#: Programs that a router must have.
-NEEDED = ("tc", "flock", "setsid", "mkfifo", "sed", "grep")
+#: Programs that `device.sh` and what is below run on any device; its platform names more (`Facts.needs`).
+NEEDED = ("flock", "setsid", "mkfifo", "sed", "grep")
 
 
 def remote_dir(device: str) -> str:
@@ -54,7 +54,8 @@ def stage_script(part: DeviceRevision, revision: Revision) -> str:
     place = remote_dir(part.device.name)
     folder = f"{place}/{revision_name(revision)}"
     steps = agenda(part)
-    script = facts_of(part.device.platform).batch_script
+    facts = facts_of(part.device.platform)
+    script = facts.batch_script
     own = {f"{place}/batch.sh.new": script()} if script else {}
     files = {
         f"{place}/device.sh.new": Path(__file__).with_name("device.sh").read_text(encoding="utf-8"),
@@ -68,8 +69,8 @@ def stage_script(part: DeviceRevision, revision: Revision) -> str:
         **{f"{folder}/{number}.txt": text_of(step.lines) for number, step in enumerate(steps, 1)},
     }
     missing = "{ echo there is no $one on this router >&2; exit 69; }"
-    needed = [one for one in NEEDED if one != "tc" or not script]
-    check = f"for one in {' '.join(needed)}; do\n  command -v $one >/dev/null || {missing}\ndone\n"
+    needed = " ".join((*NEEDED, *facts.needs.programs))
+    check = f"for one in {needed}; do\n  command -v $one >/dev/null || {missing}\ndone\n"
     body = "".join(f"cat > {name} <<'{_END}'\n{text}{_END}\n" for name, text in files.items())
     make_folder = f"[ ! -e {folder}/applied ] || exit 0\nrm -rf {folder}\nmkdir -p {folder}\n"
     moved = f"mv {place}/batch.sh.new {place}/batch.sh\n" if script else ""
