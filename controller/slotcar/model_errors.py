@@ -64,10 +64,11 @@ def explained(
 
 
 def nearest(name: str, names: Sequence[str]) -> str:
-    """A hint: the nearest known name, or what there is."""
-    close = get_close_matches(name, names, n=1, cutoff=0.6)
+    """A hint: the nearest known name, among near ones the one that begins so; or what there is."""
+    close = get_close_matches(name, names, cutoff=0.6)
     if close:
-        return f"did you mean `{close[0]}`?"
+        best = next((one for one in close if one.startswith(name)), close[0])
+        return f"did you mean `{best}`?"
     return f"there is {listed(names, 2 * NAMES_SHOWN)}" if names else "there is none"
 
 

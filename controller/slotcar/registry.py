@@ -63,6 +63,8 @@ class PlatformOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     #: Options that one interface may have of its own, written `OPTION:INTERFACE`.
     PER_INTERFACE: ClassVar[tuple[str, ...]] = ()
+    #: Options whose text names interfaces of the device, apart by blanks or commas.
+    NAME_INTERFACES: ClassVar[tuple[str, ...]] = ()
 
     marking: str | None = None
 
@@ -79,6 +81,11 @@ class RouterWithEventManager(PlatformOptions):
 
 
 Options = TypeVar("Options", bound=PlatformOptions)
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """The names of an option that lists some, apart by blanks or commas."""
+    return tuple(text.replace(",", " ").split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 from pydantic import ValidationError
 
-from slotcar.network.findings import Findings
+from slotcar.network.findings import Findings, nearest
 from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network, Sls
 from slotcar.network.places import add_place, is_place, variables_of, variables_of_managers
 from slotcar.network.reading import Inventory, Node, Place
@@ -24,7 +24,7 @@ from slotcar.network.variables import (
     known_variables,
     only,
 )
-from slotcar.registry import FOLDERS, facts_of, options_model
+from slotcar.registry import FOLDERS, facts_of, names_in, options_model
 from slotcar.vocabulary import InterfaceRole
 
 HOSTS_GROUP = "slotcar_hosts"
@@ -208,10 +208,17 @@ def _router_for_checks(node: Node) -> RouterVariables | None:
 
 
 def _check_options(draft: Draft, node: Node, router: RouterVariables, findings: Findings) -> None:
-    """Notes options that the router's platform does not have, and values that it does not take."""
-    model = facts_of(router.slotcar_platform).options
-    model = options_model(model, router.slotcar_options, draft.named[node.name])
-    findings.parse(model, node, ("slotcar_options",), router.slotcar_options)
+    """Notes options that the router's platform does not have, values that it does not take, and names of interfaces that
+    the router does not have."""
+    model, interfaces = facts_of(router.slotcar_platform).options, draft.named[node.name]
+    written = router.slotcar_options
+    findings.parse(options_model(model, written, interfaces), node, ("slotcar_options",), written)
+    for option in model.NAME_INTERFACES if interfaces else ():
+        value = written.get(option)
+        for name in names_in(value) if isinstance(value, str) else ():
+            if name not in interfaces:
+                message = f"is unknown: {node.name} has no interface {name}"
+                findings.add(node, ("slotcar_options", option), message, value, nearest(name, interfaces))
 
 
 def _interfaces(draft: Draft, node: Node, router: RouterVariables | None, findings: Findings) -> dict[str, Interface]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool, StrictInt, field_validator
 
-from slotcar.registry import PlatformOptions
+from slotcar.registry import PlatformOptions, names_in
 from slotcar.units import UnitError
 
 ACTS_WITH = "eem"
@@ -49,6 +49,8 @@ class ModularOptions(PlatformOptions):
         colour_aware: one policer for all colours of an assured SLS (RFC 2697).
     """
 
+    NAME_INTERFACES: ClassVar = ("shape",)
+
     hqf: StrictBool = True
     ecn: StrictBool = True
     shape: Annotated[str, Field(strict=True)] = ""
@@ -56,4 +58,4 @@ class ModularOptions(PlatformOptions):
 
     @property
     def shaped(self) -> tuple[str, ...]:
-        return tuple(self.shape.replace(",", " ").split())
+        return names_in(self.shape)

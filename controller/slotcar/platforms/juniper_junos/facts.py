@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
-from slotcar.registry import Facts, PlatformOptions, TransportKind, Watch
+from slotcar.registry import Facts, PlatformOptions, TransportKind, Watch, names_in
 from slotcar.units import UnitError
 from slotcar.vocabulary import Marking
 
@@ -31,6 +31,7 @@ class JunosOptions(PlatformOptions):
     """
 
     PER_INTERFACE: ClassVar[tuple[str, ...]] = ("input_filter",)
+    NAME_INTERFACES: ClassVar = ("shape",)
 
     premium_queue: Queue = 4
     assured_queue: Queue = 5
@@ -55,7 +56,7 @@ class JunosOptions(PlatformOptions):
 
     @property
     def shaped(self) -> tuple[str, ...]:
-        return tuple(self.shape.replace(",", " ").split())
+        return names_in(self.shape)
 
 
 FACTS = Facts(
