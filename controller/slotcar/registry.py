@@ -52,13 +52,8 @@ class Watch(StrEnum):
     SYSLOG = "syslog"
 
 
-class PlatformOptions(BaseModel):
-    """`slotcar_options` of a router; each platform adds its own.
-
-    Attributes:
-        marking: what it marks and matches by, where its platform has a choice (`Facts.markings`).
-        eem: the router has an event manager and acts at boundaries by itself; only where `Facts.acts_with` says so.
-    """
+class DeviceOptions(BaseModel):
+    """`slotcar_options` of a device; as it stands, of one that has none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     #: Options that one interface may have of its own, written `OPTION:INTERFACE`.
@@ -66,12 +61,21 @@ class PlatformOptions(BaseModel):
     #: Options whose text names interfaces of the device, apart by blanks or commas.
     NAME_INTERFACES: ClassVar[tuple[str, ...]] = ()
 
-    marking: str | None = None
-
     def of_interface(self, option: str, interface: str) -> Any:
         """The interface's own value of an option; else the router's."""
         own = getattr(self, f"{option}:{interface}", None)
         return getattr(self, option) if own is None else own
+
+
+class PlatformOptions(DeviceOptions):
+    """`slotcar_options` of a router; each platform adds its own.
+
+    Attributes:
+        marking: what it marks and matches by, where its platform has a choice (`Facts.markings`).
+        eem: the router has an event manager and acts at boundaries by itself; only where `Facts.acts_with` says so.
+    """
+
+    marking: str | None = None
 
 
 class RouterWithEventManager(PlatformOptions):
@@ -80,7 +84,7 @@ class RouterWithEventManager(PlatformOptions):
     eem: StrictBool = False
 
 
-Options = TypeVar("Options", bound=PlatformOptions)
+Options = TypeVar("Options", bound=DeviceOptions)
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -131,7 +135,7 @@ class Facts:
     """
 
     transport: TransportKind
-    options: type[PlatformOptions]
+    options: type[DeviceOptions]
     markings: tuple[Marking, ...]
     acts_with: str | None = None
     acts_words: str = ""

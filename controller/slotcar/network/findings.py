@@ -95,7 +95,11 @@ def _value_text(value: object) -> str:
 
 
 def _fields_hint(model: type[BaseModel]) -> str:
-    return f"say a mapping with {', '.join(model.model_fields)}"
+    return (
+        f"say a mapping with {', '.join(model.model_fields)}"
+        if model.model_fields
+        else "leave it out: there is no key"
+    )
 
 
 _WORDS = Words(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from slotcar.managers import Place, ResourceManager, WrongVariable, managers
 from slotcar.network.findings import Findings
 from slotcar.network.model import Device
 from slotcar.network.reading import Node
+from slotcar.registry import facts_of
 
 #: The platform of places whose managers have call-outs of their own.
 CALL_OUTS = "resource-manager"
+OPTIONS = ("slotcar_options",)
 
 
 class Places(Protocol):
@@ -55,10 +58,24 @@ def add_place(draft: Places, name: str, domain: str, findings: Findings) -> None
         kinds = " and ".join(manager.kind for manager in used)
         findings.add(node, (), f"is a place of {kinds}, which are given in different ways", "", "make a host for each")
     elif resources:
+        platform = platforms.pop()
+        options = _own_options(draft, node)
+        if options is not None:
+            findings.parse(facts_of(platform).options, node, OPTIONS, options)
         draft.devices[name] = Device(
             name=name,
             domain=domain,
-            platform=platforms.pop(),
+            platform=platform,
             interfaces={},
+            options=dict(sorted(options.items())) if isinstance(options, Mapping) else {},
             resources=dict(sorted(resources.items())),
         )
+
+
+def _own_options(draft: Places, node: Node) -> Any:
+    """What is written as `slotcar_options` for this place and not for routers of a group that it is in, too."""
+    options = node.variables.get(OPTIONS[0])
+    routers = (one for one in draft.nodes.values() if "slotcar_interfaces" in one.variables)
+    if any(one.place(OPTIONS) == node.place(OPTIONS) and one.variables.get(OPTIONS[0]) == options for one in routers):
+        return None
+    return options

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from slotcar.network.findings import explained
 from slotcar.network.model import Device
 from slotcar.platforms.model import Unrenderable
-from slotcar.registry import Options, PlatformOptions, facts_of, options_model
+from slotcar.registry import DeviceOptions, Options, PlatformOptions, facts_of, options_model
 from slotcar.vocabulary import Marking
 
 
@@ -29,7 +29,7 @@ def options_of(device: Device, model: type[Options]) -> Options:
 @lru_cache(maxsize=4096)
 def _read(
     platform: str, written: tuple[tuple[str, int | str | bool], ...], device: str, interfaces: tuple[str, ...]
-) -> PlatformOptions:
+) -> DeviceOptions:
     options = dict(written)
     model = options_model(facts_of(platform).options, options, interfaces)
     try:

@@ -56,3 +56,34 @@ def test_a_wrong_capacity_is_told_with_its_place(tmp_path: Path) -> None:
         "lbnl-premium.yml:1 lbnl-premium: slotcar_cpu: is no number of cores",
         "lbnl-premium.yml:3 lbnl-premium: slotcar_disks.vdb: is no bandwidth of a storage device",
     ]
+
+
+def messages(refusal: pytest.ExceptionInfo[InvalidInput]) -> list[str]:
+    return [f"{Path(one.file).name}:{one.line} {one.key}: {one.message}; {one.hint}" for one in refusal.value.problems]
+
+
+def test_an_option_that_a_hosts_platform_has_not_is_refused(tmp_path: Path) -> None:
+    folder = with_host(tmp_path / "i", slotcar_cpu=6, slotcar_options={"nonsense": 1, "marking": "dscp"})
+    with pytest.raises(InvalidInput) as refusal:
+        load_network(folder)
+    assert messages(refusal) == [
+        "lbnl-premium.yml:3 lbnl-premium: slotcar_options.marking: is no key that is known here; there is none",
+        "lbnl-premium.yml:4 lbnl-premium: slotcar_options.nonsense: is no key that is known here; there is none",
+    ]
+
+
+def test_options_of_a_host_that_are_no_mapping_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        load_network(with_host(tmp_path / "i", slotcar_cpu=6, slotcar_options="eem"))
+    (message,) = messages(refusal)
+    assert message == "lbnl-premium.yml:2 lbnl-premium: slotcar_options: is no mapping; leave it out: there is no key"
+
+
+def test_options_that_a_host_inherits_with_routers_are_the_routers(tmp_path: Path) -> None:
+    folder = with_host(tmp_path / "i", slotcar_cpu=6)
+    every = folder / "group_vars" / "all.yml"
+    written = yaml.safe_load(every.read_text()) if every.exists() else {}
+    every.write_text(yaml.safe_dump(written | {"slotcar_options": {"mark_denominator": 5}}))
+    network = load_network(folder)
+    assert network.devices["anl-edge"].options == {"mark_denominator": 5}
+    assert network.devices["lbnl-premium"].options == {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from slotcar.registry import Facts, PlatformOptions, ShellNeeds, TransportKind
+from slotcar.registry import DeviceOptions, Facts, ShellNeeds, TransportKind
 from slotcar.vocabulary import Marking
 
 _PARTS = ("systemd.sh", "binding.sh", "host.sh")
@@ -19,7 +19,7 @@ def script() -> str:
 
 FACTS = Facts(
     transport=TransportKind.LINUX,
-    options=PlatformOptions,
+    options=DeviceOptions,
     markings=(Marking.DSCP,),
     acts_with="",
     acts_words="hosts",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from slotcar.registry import Facts, PlatformOptions, TransportKind
+from slotcar.registry import DeviceOptions, Facts, TransportKind
 from slotcar.vocabulary import Marking
 
 FACTS = Facts(
     transport=TransportKind.CALL_OUTS,
-    options=PlatformOptions,
+    options=DeviceOptions,
     markings=(Marking.DSCP,),
     acts_with=None,  # a controller must be there at the instant
     flows_share=False,
