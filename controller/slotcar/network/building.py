@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 
 from pydantic import ValidationError
 
+from slotcar.network.connections import ConnectionVariables
 from slotcar.network.findings import Findings, nearest
 from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network, Sls
 from slotcar.network.places import add_place, is_place, variables_of, variables_of_managers
@@ -178,6 +179,8 @@ def _router(draft: Draft, node: Node, findings: Findings) -> None:
             hint = f"write it in group_vars/{domain}.yml"
             findings.add(node, (key,), f"is said for a router, but is a variable of its domain, {domain}", "", hint)
     router = findings.parse(RouterVariables, node, (), only(RouterVariables, node.variables))
+    # What a template or a secret did not give here, a play may have: it is asked again there.
+    findings.parse(ConnectionVariables, node, (), only(ConnectionVariables, node.variables))
     if router is not None and router.slotcar_burst_floor > router.slotcar_burst_ceiling:
         ceiling = f"slotcar_burst_ceiling, {router.slotcar_burst_ceiling} B"
         findings.add(node, ("slotcar_burst_floor",), f"is above {ceiling}", f"{router.slotcar_burst_floor} B")

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 from slotcar.managers import managers
+from slotcar.network.connections import ConnectionVariables
 from slotcar.network.model import BACKGROUND_PPM, LONGEST_NOTICE, NOTICE_US, InterfaceId
 from slotcar.registry import FOLDERS
 from slotcar.reservation.model import OWNER
@@ -292,7 +293,12 @@ class HostVariables(Variables):
 
 #: Every variable that is read; a `slotcar_` name that nearly equals one of them is a slip of the pen.
 KNOWN: frozenset[str] = frozenset(
-    {"slotcar_interfaces", "slotcar_domain", "slotcar_sls", *RouterVariables.model_fields, *HostVariables.model_fields}
+    {
+        *("slotcar_interfaces", "slotcar_domain", "slotcar_sls"),
+        *RouterVariables.model_fields,
+        *ConnectionVariables.model_fields,
+        *HostVariables.model_fields,
+    }
 )
 
 

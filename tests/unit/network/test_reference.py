@@ -11,6 +11,7 @@ import yaml
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from slotcar.network.connections import ConnectionVariables
 from slotcar.network.variables import (
     KNOWN,
     DomainVariables,
@@ -29,6 +30,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "Keys of an SLS": SlsVariables,
     "Router": RouterVariables,
     "Keys of an interface": InterfaceVariables,
+    "How a router is reached": ConnectionVariables,
     "End system": HostVariables,
 }
 BY_ENTRY = {"slotcar_interfaces": InterfaceVariables, "slotcar_sls": SlsVariables}
@@ -57,7 +59,9 @@ def test_every_key_of_a_model_is_in_its_table(section: str) -> None:
 
 
 def test_every_variable_that_is_read_is_described() -> None:
-    described = {name for section in ("Domain", "Router", "End system") for name in rows(section)}
+    described = {
+        name for section in ("Domain", "Router", "How a router is reached", "End system") for name in rows(section)
+    }
     assert described == set(KNOWN)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from slotcar.managers import Place
 from slotcar.registry import FOLDERS, TransportKind, facts_of
 from slotcar.rollout.call_outs import CallOutTransport, with_call_outs
-from slotcar.rollout.fanout.login import Login
+from slotcar.rollout.fanout.login import Login, reached_by
 from slotcar.rollout.fanout.running import Job
 from slotcar.rollout.ios.eem import EEM
 from slotcar.rollout.transport import DeviceError, Order, Transport
@@ -28,7 +28,7 @@ def serves(variables: Mapping[str, Any]) -> bool:
 def job_of(name: str, variables: Mapping[str, Any], order: Order) -> Job:
     """
     Raises:
-        DeviceError: the variables do not say how the device is reached. ValueError: a number is none.
+        DeviceError: the variables do not say how the device is reached. ValueError: a number of Ansible's is none.
     """
     families = {TransportKind.NETCONF: _netconf, TransportKind.CALL_OUTS: _call_outs}
     family = families.get(_kind(variables) or TransportKind.IOS, _ios)
@@ -47,20 +47,17 @@ def _kind(variables: Mapping[str, Any]) -> TransportKind | None:
 
 
 def _ios(name: str, variables: Mapping[str, Any]) -> Connect:
-    login, flash = Login.from_variables(name, variables), str(variables.get("slotcar_flash") or "flash:")
-    transport = str(variables.get("slotcar_transport") or "ssh")
+    login, reached = Login.from_variables(name, variables), reached_by(name, variables)
     acts = _acts(variables)
-    if transport == "ssh":
+    if reached.slotcar_transport == "ssh":
         from slotcar.rollout.ios.ssh import SshTransport
 
-        return partial(SshTransport, name, login, flash, acts=acts)
+        return partial(SshTransport, name, login, reached.slotcar_flash, acts=acts)
     if acts:
         raise DeviceError(f"{name}: slotcar_options says that it has {EEM}, which takes slotcar_transport: ssh")
-    if transport == "napalm":
-        from slotcar.rollout.ios.napalm import NapalmTransport
+    from slotcar.rollout.ios.napalm import NapalmTransport
 
-        return partial(NapalmTransport, name, login, flash)
-    raise DeviceError(f"{name}: slotcar_transport is {transport!r}; it may be ssh or napalm")
+    return partial(NapalmTransport, name, login, reached.slotcar_flash)
 
 
 def _acts(variables: Mapping[str, Any]) -> bool:
@@ -75,6 +72,5 @@ def _netconf(name: str, variables: Mapping[str, Any]) -> Connect:
 
     if _acts(variables):
         raise DeviceError(f"{name}: slotcar_options says that it has {EEM}, which takes a router's command line")
-    confirm_s = variables.get("slotcar_confirm_s")
     login = netconf_login(name, variables)
-    return partial(NetconfTransport, name, login, int(confirm_s) if confirm_s else None)
+    return partial(NetconfTransport, name, login, reached_by(name, variables).slotcar_confirm_s)

@@ -1,4 +1,4 @@
-"""How a router is reached: its address and credentials, out of Ansible's variables."""
+"""How a router is reached, out of the variables that Ansible has of it: address, credentials, and Slotcar's own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from slotcar.rollout.transport import Unreachable
+from pydantic import ValidationError
+
+from slotcar.network.connections import ConnectionVariables, connection_of
+from slotcar.rollout.transport import DeviceError, Unreachable
+
+
+def reached_by(name: str, variables: Mapping[str, Any]) -> ConnectionVariables:
+    """Slotcar's own variables of how a router is reached.
+
+    Raises:
+        DeviceError: one has a value that none takes.
+    """
+    try:
+        return connection_of(variables)
+    except ValidationError as error:
+        from slotcar.network.findings import explained  # a push that nothing is wrong with does without
+
+        key, message, value, hint = next(explained(error, ConnectionVariables, variables))
+        raise DeviceError(f"{name}: {'.'.join(key)}: {message} (got {value}){hint and f'; {hint}'}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +51,7 @@ class Login:
         """From a host's variables, under the names that Ansible's own connections use.
 
         Raises:
-            Unreachable: no user is named.
+            Unreachable: no user is named. DeviceError: see `reached_by`.
         """
 
         def first(*keys: str) -> Any:
@@ -42,7 +60,7 @@ class Login:
         user = first("ansible_user", "ansible_ssh_user")
         if user is None:
             raise Unreachable(f"{name}: no user to log in as; set ansible_user in the inventory")
-        key_file, known_hosts = first("ansible_ssh_private_key_file"), first("slotcar_known_hosts")
+        key_file, known_hosts = first("ansible_ssh_private_key_file"), reached_by(name, variables).slotcar_known_hosts
         return cls(
             host=str(first("ansible_host", "ansible_ssh_host") or name),
             port=int(first("ansible_port", "ansible_ssh_port") or 22),

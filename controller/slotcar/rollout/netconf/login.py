@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from slotcar.rollout.fanout.login import Login
+from slotcar.rollout.fanout.login import Login, reached_by
 from slotcar.rollout.transport import DeviceError
 
 #: NETCONF over SSH (RFC 6242 §4).
@@ -21,8 +21,10 @@ def netconf_login(name: str, variables: Mapping[str, Any]) -> Login:
     """From a host's variables. `slotcar_netconf_port` is for a router whose `ansible_port` is that of its command line.
 
     Raises:
-        Unreachable: no user is named.
+        Unreachable: no user is named. DeviceError: see `reached_by`.
     """
-    keys = ("slotcar_netconf_port", "ansible_port", "ansible_ssh_port")
-    port = next((variables[key] for key in keys if variables.get(key) not in (None, "")), PORT)
+    keys = ("ansible_port", "ansible_ssh_port")
+    port = reached_by(name, variables).slotcar_netconf_port or next(
+        (variables[key] for key in keys if variables.get(key) not in (None, "")), PORT
+    )
     return replace(Login.from_variables(name, variables), port=int(port))

@@ -1,0 +1,53 @@
+"""What a play's variables say of how a router is reached: the same models as an inventory's, asked again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slotcar.rollout.device_folder import DeviceFolder
+from slotcar.rollout.fanout import DeviceError, Order, job_of
+from slotcar.rollout.ios.napalm import NapalmTransport
+from slotcar.rollout.ios.ssh import SshTransport
+from slotcar.rollout.netconf.transport import NetconfTransport
+from slotcar.rollout.transport import Transport
+
+IOS = {"ansible_user": "ops", "slotcar_platform": "cisco-mqc"}
+NETCONF = IOS | {"slotcar_platform": "juniper-junos"}
+
+
+def transport(variables: dict[str, Any], folder: Path) -> Transport:
+    return job_of("r1", variables, Order(DeviceFolder(folder))).connect()
+
+
+@pytest.mark.parametrize(
+    ("variables", "kind"),
+    [
+        (IOS, SshTransport),
+        (IOS | {"slotcar_transport": "", "slotcar_flash": None}, SshTransport),
+        (IOS | {"slotcar_transport": "napalm"}, NapalmTransport),
+        (NETCONF | {"slotcar_confirm_s": "120", "slotcar_netconf_port": "8300"}, NetconfTransport),
+    ],
+)
+def test_variables_choose_the_transport(variables: dict[str, Any], kind: type, tmp_path: Path) -> None:
+    assert type(transport(variables, tmp_path)) is kind
+
+
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        (
+            IOS | {"slotcar_transport": "napalmm"},
+            "slotcar_transport: is not known here (got napalmm); say 'ssh' or 'napalm'",
+        ),
+        (NETCONF | {"slotcar_netconf_port": "x"}, "slotcar_netconf_port: is no whole number (got x)"),
+        (NETCONF | {"slotcar_confirm_s": True}, "slotcar_confirm_s: is no whole number (got True)"),
+        (IOS | {"slotcar_known_hosts": ["a"]}, "slotcar_known_hosts: is no text (got ['a'])"),
+    ],
+)
+def test_a_value_that_none_takes_is_refused(variables: dict[str, Any], words: str, tmp_path: Path) -> None:
+    with pytest.raises(DeviceError) as refused:
+        transport(variables, tmp_path)
+    assert str(refused.value) == f"r1: {words}"
