@@ -6,15 +6,15 @@ from typing import Annotated
 
 from pydantic import Field, StrictInt
 
-from slotcar.platforms.ios.facts import ACTS_WITH, ACTS_WORDS, FlowLists
-from slotcar.registry import Facts, RouterWithEventManager, TransportKind, Watch
+from slotcar.platforms.ios.facts import FlowLists
+from slotcar.registry import Facts, TransportKind, Watch
 from slotcar.vocabulary import Marking, Service
 
 #: CAR's own lists by precedence (1 to 99), one for each of the eight.
 FIRST_PRECEDENCE_ACL, PRECEDENCE_ACLS = 60, 8
 
 
-class CarOptions(FlowLists, RouterWithEventManager):
+class CarOptions(FlowLists):
     """`slotcar_options` of a router with CAR.
 
     Attributes:
@@ -28,8 +28,6 @@ FACTS = Facts(
     transport=TransportKind.IOS,
     options=CarOptions,
     markings=(Marking.PRECEDENCE,),
-    acts_with=ACTS_WITH,
-    acts_words=ACTS_WORDS,
     watch=Watch.SYSLOG,
     # ToS-based WFQ goes by the two lower bits of the precedence: 1 and 7 are served as premium's 5.
     served_as={1: Service.IP_PREMIUM, 7: Service.IP_PREMIUM},

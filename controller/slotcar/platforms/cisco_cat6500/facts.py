@@ -6,12 +6,11 @@ from typing import ClassVar, Literal
 
 from pydantic import StrictBool
 
-from slotcar.platforms.ios.facts import ACTS_WITH, ACTS_WORDS
-from slotcar.registry import Facts, RouterWithEventManager, TransportKind, Watch
+from slotcar.registry import Facts, PlatformOptions, TransportKind, Watch
 from slotcar.vocabulary import Marking
 
 
-class CatalystOptions(RouterWithEventManager):
+class CatalystOptions(PlatformOptions):
     """`slotcar_options` of a Catalyst 6500.
 
     Attributes:
@@ -32,8 +31,6 @@ FACTS = Facts(
     transport=TransportKind.IOS,
     options=CatalystOptions,
     markings=(Marking.DSCP, Marking.PRECEDENCE),
-    acts_with=ACTS_WITH,
-    acts_words=ACTS_WORDS,
     watch=Watch.SYSLOG,
     number_words=(
         "rates go in the hardware's steps, and a burst is at least the rate / 4000 (configuration guide 12.1E)",

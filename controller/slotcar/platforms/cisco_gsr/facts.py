@@ -7,8 +7,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
-from slotcar.platforms.ios.facts import ACTS_WITH, ACTS_WORDS, FlowLists
-from slotcar.registry import Facts, RouterWithEventManager, TransportKind, Watch
+from slotcar.platforms.ios.facts import FlowLists
+from slotcar.registry import Facts, TransportKind, Watch
 from slotcar.units import UnitError
 from slotcar.vocabulary import Marking
 
@@ -23,7 +23,7 @@ class LowLatency(StrEnum):
     ALTERNATE = "alternate"
 
 
-class GsrOptions(FlowLists, RouterWithEventManager):
+class GsrOptions(FlowLists):
     """`slotcar_options` of a Cisco 12000.
 
     Attributes:
@@ -53,7 +53,5 @@ FACTS = Facts(
     transport=TransportKind.IOS,
     options=GsrOptions,
     markings=(Marking.PRECEDENCE,),
-    acts_with=ACTS_WITH,
-    acts_words=ACTS_WORDS,
     watch=Watch.SYSLOG,
 )

@@ -10,7 +10,7 @@ from slotcar.registry import PlatformOptions, names_in
 from slotcar.units import UnitError
 
 ACTS_WITH = "eem"
-ACTS_WORDS = "IOS with `slotcar_options: {eem: true}`"
+ACTS_WORDS = "cisco-mqc with `slotcar_options: {eem: true}`"
 #: Numbers of lists for flows that are Slotcar's unless the options say otherwise.
 FIRST_FLOW_ACL, FLOW_ACLS = 2_600, 100
 #: Extended lists, and those of the expanded range.
