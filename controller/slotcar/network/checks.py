@@ -17,7 +17,7 @@ from slotcar.network.reading import Key, Node
 from slotcar.network.variables import format_share
 from slotcar.registry import FOLDERS, facts_of
 from slotcar.units import format_rate
-from slotcar.vocabulary import InterfaceRole, Scheduler
+from slotcar.vocabulary import InterfaceRole
 
 MILLION = 1_000_000
 
@@ -74,12 +74,15 @@ def _shares(draft: Draft, interface: Interface, findings: Findings) -> None:
 
 
 def _scheduler(draft: Draft, interface: Interface, findings: Findings) -> None:
-    """A choice that a platform does not have, and would pass over, is refused."""
+    """A choice that a platform does not have, and would pass over, is refused where it is written."""
     device = draft.devices.get(interface.id.device)
-    if device is None or interface.scheduler in (Scheduler.HTB, *facts_of(device.platform).schedulers):
+    if device is None or interface.scheduler in facts_of(device.platform).schedulers:
         return
-    node, own = draft.nodes[device.name], _key(interface.id, "scheduler")
-    key = own if own in node.places else ("slotcar_scheduler",)
+    node, key = draft.nodes[device.name], _key(interface.id, "scheduler")
+    if node.variables["slotcar_interfaces"][interface.id.name].get("scheduler") is None:
+        key = ("slotcar_scheduler",)
+        if node.variables.get("slotcar_scheduler") is None:
+            return
     those = " or ".join(name for name in FOLDERS if facts_of(name).schedulers)
     hint = f"say it where slotcar_platform is {those}, or leave it out"
     findings.add(node, key, f"cannot be chosen on {device.platform}", interface.scheduler, hint)
