@@ -38,6 +38,7 @@ class Resource(TypedDict):
 class Domain(TypedDict):
     name: str
     over_provisioned: bool
+    description: str
 
 
 class Position(TypedDict):
@@ -52,6 +53,7 @@ class Interface(TypedDict):
     address: str | None
     neighbour: str | None
     reserved_shares: dict[str, int]
+    description: str
 
 
 class Device(TypedDict):
@@ -76,6 +78,7 @@ class Sls(TypedDict):
     ingress: str
     validity: Window | None
     excess: str
+    description: str
 
 
 class AttachedHost(TypedDict):

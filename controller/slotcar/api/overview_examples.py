@@ -31,9 +31,10 @@ _INTERFACE = {
     "address": "10.20.1.1/30",
     "neighbour": "anl-7507-2:ATM1/0/0",
     "reserved_shares": {"ip-premium": 45_000_065},
+    "description": "UBR VC to ESnet",
 }
 _TOPOLOGY = {
-    "domains": [{"name": "anl", "over_provisioned": False}],
+    "domains": [{"name": "anl", "over_provisioned": False, "description": ""}],
     "devices": [
         {
             "name": "anl-7507-1",
@@ -54,6 +55,7 @@ _TOPOLOGY = {
             "ingress": "esnet-7507:ATM1/0/0.60",
             "validity": None,
             "excess": "drop",
+            "description": "renewed every January",
         }
     ],
     "hosts": [

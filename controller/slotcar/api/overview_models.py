@@ -47,6 +47,7 @@ class ResourcesOut(Answer):
 class DomainOut(Answer):
     name: str
     over_provisioned: bool
+    description: str = Field(description="the operator's own words, empty where there are none")
 
 
 class PositionOut(Answer):
@@ -61,6 +62,7 @@ class InterfaceOut(Answer):
     address: str | None
     neighbour: str | None
     reserved_shares: dict[str, int] = Field(description="by service, what may be reserved of it, bit/s")
+    description: str
 
 
 class DeviceOut(Answer):
@@ -85,6 +87,7 @@ class SlsOut(Answer):
     ingress: str
     validity: WindowOut | None
     excess: str
+    description: str
 
 
 class AttachedHostOut(Answer):

@@ -135,7 +135,10 @@ def _domain(draft: Draft, name: str, node: Node, findings: Findings) -> None:
     draft.groups[name] = node
     _note_variables(node, OF_DOMAINS, findings)
     variables = findings.parse(DomainVariables, node, ("slotcar_domain",), node.variables.get("slotcar_domain", {}))
-    draft.domains[name] = Domain(name=name, over_provisioned=variables.over_provisioned if variables else False)
+    variables = variables or DomainVariables()
+    draft.domains[name] = Domain(
+        name=name, over_provisioned=variables.over_provisioned, description=variables.description
+    )
 
 
 def _classify(draft: Draft, node: Node, findings: Findings) -> None:
@@ -278,6 +281,7 @@ def _interface(
         notice_us=router.slotcar_notice if own.notice is None else own.notice,
         background_ppm=router.slotcar_background if own.background is None else own.background,
         owners=dict(sorted((own.owners or {}).items())),
+        description=own.description,
     )
 
 
@@ -321,4 +325,5 @@ def _sls(name: str, downstream: str, variables: SlsVariables) -> Sls:
         ingress=variables.ingress,
         validity=variables.validity.window() if variables.validity else None,
         excess=variables.excess,
+        description=variables.description,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,6 +14,10 @@ from slotcar.vocabulary import InterfaceRole, Scheduler, Service
 
 class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+#: An operator's own words, which are shown and decide nothing.
+Description = Annotated[str, Field(exclude_if=lambda text: not text)]
 
 
 #: GARA §4.1 gave background "90 % of the premium bandwidth" that was left.
@@ -66,6 +71,7 @@ class Interface(Frozen):
     background_ppm: int = Field(default=BACKGROUND_PPM, ge=0, le=1_000_000)
     notice_us: int = Field(default=NOTICE_US, ge=0)
     owners: dict[IPv4Network, tuple[str, ...]] = Field(default_factory=dict)
+    description: Description = ""
 
     @property
     def behind(self) -> tuple[IPv4Network, ...]:
@@ -131,6 +137,7 @@ class Domain(Frozen):
 
     name: str
     over_provisioned: bool = False
+    description: Description = ""
 
 
 class Sls(Frozen):
@@ -153,6 +160,7 @@ class Sls(Frozen):
     ingress: InterfaceId
     validity: Window | None = None
     excess: str = Field(default="drop", pattern="^(drop|remark)$")
+    description: Description = ""
 
     def valid_over(self, window: Window) -> bool:
         return self.validity is None or (self.validity.start <= window.start and window.end <= self.validity.end)

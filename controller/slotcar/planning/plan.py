@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from slotcar.admission import SlotTables, capacities
 from slotcar.admission.choosing import place_on_first
@@ -100,9 +101,20 @@ class Applied:
     cancelled: int
 
 
+#: What a page shows of the network, and nothing else goes by.
+_SHOWN_ONLY: dict[str, Any] = {
+    "loaded_at": True,
+    "source": True,
+    "domains": {"__all__": {"description"}},
+    "devices": {"__all__": {"position": True, "interfaces": {"__all__": {"description"}}}},
+    "sls": {"__all__": {"description"}},
+}
+
+
 def network_digest(network: Network) -> str:
-    """Stands for the whole network: a plan is void when anything in the inventory changed but where a map draws it."""
-    text = network.model_dump_json(exclude={"loaded_at": True, "source": True, "devices": {"__all__": {"position"}}})
+    """Stands for the whole network: a plan is void when anything in the inventory changed but where a map draws it, and
+    what describes it."""
+    text = network.model_dump_json(exclude=_SHOWN_ONLY)
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 

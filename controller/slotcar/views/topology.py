@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from slotcar.admission.resource_id import INTERFACE, SLS, ResourceId
 from slotcar.network.model import Device, Interface, InterfaceId, Network, Sls
 from slotcar.views.documents import window_document
 from slotcar.vocabulary import RESERVED_SERVICES
@@ -12,7 +13,7 @@ from slotcar.vocabulary import RESERVED_SERVICES
 def network_document(network: Network) -> dict[str, Any]:
     return {
         "domains": [
-            {"name": domain.name, "over_provisioned": domain.over_provisioned}
+            {"name": domain.name, "over_provisioned": domain.over_provisioned, "description": domain.description}
             for _, domain in sorted(network.domains.items())
         ],
         "devices": [_device(device) for _, device in sorted(network.devices.items())],
@@ -42,6 +43,17 @@ def links_of(network: Network) -> tuple[tuple[InterfaceId, InterfaceId], ...]:
     return tuple((_interface_id(first), _interface_id(second)) for first, second in sorted(links))
 
 
+def description_of(resource: ResourceId, network: Network) -> str:
+    """The operator's own words of the interface or the SLS; empty where there are none, or the network has it no more."""
+    if resource.kind == SLS:
+        return network.sls[resource.place].description if resource.place in network.sls else ""
+    if resource.kind != INTERFACE:
+        return ""
+    device, _, name = resource.place.partition(":")
+    interfaces = network.devices[device].interfaces if device in network.devices else {}
+    return interfaces[name].description if name in interfaces else ""
+
+
 def _interface_id(text: str) -> InterfaceId:
     device, _, name = text.partition(":")
     return InterfaceId(device=device, name=name)
@@ -69,6 +81,7 @@ def _interface(interface: Interface) -> dict[str, Any]:
             for service in sorted(RESERVED_SERVICES)
             if interface.share_bps(service)
         },
+        "description": interface.description,
     }
 
 
@@ -89,4 +102,5 @@ def _sls(agreement: Sls) -> dict[str, Any]:
         "ingress": str(agreement.ingress),
         "validity": window_document(agreement.validity) if agreement.validity else None,
         "excess": agreement.excess,
+        "description": agreement.description,
     }

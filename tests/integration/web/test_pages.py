@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ from slotcar.ledger.model import State
 from slotcar.planning.modification import Modification
 from slotcar.rollout.holding import HELD, held_devices
 from slotcar.timebase import iso
+from slotcar.vocabulary import Service
 from slotcar.web.app import PAGES
 from tests.integration.api.conftest import ROOT, START
 from tests.integration.web.conftest import HOSTILE, OPERATOR, Open, Site
@@ -345,3 +347,23 @@ def test_a_form_of_another_site_does_nothing(site: Site, headers: dict[str, str]
         answer = foreign.post(f"/approvals/{entry.handle}", data={"version": "1", "decision": "approve"})
     assert answer.status_code == 403
     assert site.broker.list(Filter(waits=True), OPERATOR)[0].handle == entry.handle
+
+
+def test_descriptions_are_where_an_operator_looks(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a router's domain and interfaces on its page, an SLS's and an interface's on their own."""
+
+    def describe(parts: dict[str, Any], name: str, text: str) -> None:
+        monkeypatch.setitem(parts, name, parts[name].model_copy(update={"description": text}))
+
+    network = site.broker.network
+    router = network.devices["anl-7507-1"]
+    shared = next(name for name, one in sorted(router.interfaces.items()) if one.share_bps(Service.IP_PREMIUM))
+    describe(network.domains, router.domain, "Argonne <b>")
+    describe(network.sls, SLS.partition(":")[2], "renewed every January")
+    describe(router.interfaces, shared, "UBR VC")
+    operator = site.signed_in("operator")
+    page = operator.get("/devices/anl-7507-1").text
+    assert "Argonne &lt;b&gt;" in page
+    assert f"{shared}: UBR VC" in page
+    assert "renewed every January" in operator.get(f"/links/{SLS}").text
+    assert "UBR VC" in operator.get(f"/links/if:anl-7507-1:{shared}:out:ip-premium").text

@@ -10,6 +10,7 @@ from slotcar.overview import ResourcePage
 from slotcar.problems import InvalidInput, Problem
 from slotcar.timebase import Window, from_us, iso
 from slotcar.views.capacity import MOST_STEPS, Course, course_document, device_of
+from slotcar.views.topology import description_of
 from slotcar.web.reservations.model import lanes_of, rows_of
 from slotcar.web.serving import Page
 from slotcar.web.visit import PAGE, Answer, Data, Shown, Visit
@@ -91,6 +92,7 @@ def _model(visit: Visit) -> dict[str, Any]:
         "next": f"{address}?{urlencode({**range_text, 'after': after + PAGE})}" if more else "",
         "data": f"/chart/steps?{urlencode({'resource': name, 'from': iso(window.start), 'until': iso(window.end)})}",
         "device": device_of(course.resource, visit.broker.network) if course else "", "zone": visit.clock.name,
+        "description": description_of(course.resource, visit.broker.network) if course else "",
     }  # fmt: skip
 
 
