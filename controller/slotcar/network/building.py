@@ -8,8 +8,9 @@ from difflib import SequenceMatcher
 
 from pydantic import ValidationError
 
+from slotcar.model_errors import nearest
 from slotcar.network.connections import ConnectionVariables
-from slotcar.network.findings import Findings, nearest
+from slotcar.network.findings import Findings
 from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network, Sls
 from slotcar.network.places import add_place, is_place, variables_of, variables_of_managers
 from slotcar.network.reading import Inventory, Node, Place
