@@ -54,7 +54,7 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise SlotcarError(f"{text} is no JSON: a number, true or false, or {{…}}") from None
+        raise SlotcarError(f"{text} is not JSON: a number, true or false, or {{…}}") from None
 
 
 def main(words: Sequence[str]) -> int:

@@ -312,7 +312,7 @@ def checked(api: str) -> str:
     except (httpx.InvalidURL, TypeError):
         url = httpx.URL("")
     if url.scheme not in ("http", "https") or not url.host:
-        raise NoContext(f"{api} is no address of an API: say one such as http://127.0.0.1:8470")
+        raise NoContext(f"{api} is not the address of an API: say one such as http://127.0.0.1:8470")
     return api
 
 

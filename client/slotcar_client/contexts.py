@@ -70,7 +70,7 @@ def read_token(file: Path) -> str:
     try:
         text = _read(file).strip()
     except (OSError, UnicodeDecodeError) as error:
-        words = getattr(error, "strerror", None) or "it is no text"
+        words = getattr(error, "strerror", None) or "it is not text"
         raise NoContext(f"{file}: no token can be read from it: {words}") from error
     if not text.isascii() or not text.isprintable() or not text:
         raise NoContext(f"{file}: it holds no token")
@@ -111,7 +111,9 @@ class Contexts:
     def add(self, name: str, api: str, token: str | None, use: bool = False) -> None:
         """Adds a context or replaces it; the first one is in use from then on."""
         if not NAME.fullmatch(name):
-            raise NoContext(f"{name} is no name of a context: say letters, digits, dots and dashes, at most 63")
+            raise NoContext(
+                f"{name} is not a valid name of a context: say letters, digits, dots and dashes, at most 63"
+            )
         in_use, contexts = self._read()
         if token is None:
             self._token_file(name).unlink(missing_ok=True)
@@ -155,7 +157,7 @@ class Contexts:
         except OSError as error:
             raise NoContext(f"{self._file} cannot be read: {error.strerror}") from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise NoContext(f"{self._file} is no list of contexts; mend it or take it away") from error
+            raise NoContext(f"{self._file} is not a list of contexts; correct it or remove it") from error
         return (in_use if in_use in contexts else None), contexts
 
     def _keep(self, in_use: str | None, contexts: Mapping[str, str]) -> None:
@@ -179,5 +181,5 @@ def _read(file: Path) -> str:
     """A regular file's text: nobody waits for a FIFO, and what is named by mistake is not read whole."""
     status = file.stat()
     if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_BYTES:
-        raise OSError(0, f"it is no regular file of at most {LARGEST_BYTES} bytes")
+        raise OSError(0, f"it is not a regular file of at most {LARGEST_BYTES} bytes")
     return file.read_text(encoding="utf-8")

@@ -44,7 +44,7 @@ def _json(value: Any) -> Any:
     try:
         return json.loads(value or "{}")
     except ValueError:
-        raise ValueError('is no JSON; say for example {"hep": {"reservations": 500}}') from None
+        raise ValueError('is not JSON; say for example {"hep": {"reservations": 500}}') from None
 
 
 def _not_empty(value: Any) -> Any:
@@ -64,7 +64,9 @@ def _names(value: Any) -> Any:
     names = tuple(filter(None, (one.strip() for one in value.split(","))))
     for name in names:
         if not _HOST_NAME.fullmatch(name):
-            raise ValueError(f"{name} is no host's name: say names alone, such as `slotcar.example.net,controller-a`")
+            raise ValueError(
+                f"{name} is not a host's name: say names alone, such as `slotcar.example.net,controller-a`"
+            )
     return names
 
 
@@ -76,7 +78,7 @@ def _address(value: Any) -> Any:
         return None
     host, _, port = value.rpartition(":")
     if not host or not _HOST_NAME.fullmatch(host) or not (port.isdecimal() and 1 <= int(port) <= 65535):
-        raise ValueError("is no address with a port: say one such as 0.0.0.0:5514 or [::]:5514")
+        raise ValueError("is not an address with a port: say one such as 0.0.0.0:5514 or [::]:5514")
     return host.strip("[]"), int(port)
 
 
@@ -301,8 +303,8 @@ def load_settings(**overrides: Any) -> Settings:
 
 #: pydantic's types of errors, in words.
 _KINDS = {
-    "int_parsing": "is no whole number",
-    "float_parsing": "is no number",
+    "int_parsing": "is not a whole number",
+    "float_parsing": "is not a number",
     "bool_parsing": "is neither true nor false",
 }
 

@@ -130,7 +130,7 @@ def parse_duration(text: str) -> timedelta:
     stripped = text.strip()
     microseconds = _iso_microseconds(stripped) if stripped.upper().startswith("P") else _plain_microseconds(stripped)
     if microseconds.denominator != 1:
-        raise UnitError("is no whole number of microseconds", text, _TIME_HINT)
+        raise UnitError("is not a whole number of microseconds", text, _TIME_HINT)
     if microseconds <= 0:
         raise UnitError("must be longer than nothing", text, _TIME_HINT)
     if microseconds > MAX_DURATION // timedelta(microseconds=1):
@@ -196,9 +196,9 @@ def _parse(
     else:
         raise UnitError(f"is not a {what}", text, hint)
     if exact <= 0:
-        raise UnitError(f"is no {what} above zero", text, f"say more than 0 {base}")
+        raise UnitError(f"is not a {what} above zero", text, f"say more than 0 {base}")
     if exact.denominator != 1:
-        raise UnitError(f"is no whole number of {base}", text, f"{float(exact):.10g} {base} has a fraction")
+        raise UnitError(f"is not a whole number of {base}", text, f"{float(exact):.10g} {base} has a fraction")
     if exact > largest:
         raise UnitError(f"is too large a {what}", text, f"at most {_largest(largest, base)}")
     return int(exact)

@@ -45,7 +45,7 @@ class WithoutVerb(TyperGroup):
 app = typer.Typer(
     name="transfer", cls=WithoutVerb, no_args_is_help=True, add_completion=False, rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Move files by a deadline: SOURCE DESTINATION --by TIME, which is `copy` with its word left out.",
+    help="Move files by a deadline: SOURCE DESTINATION --by TIME. This is the command `copy`, whose name may be left out.",
 )  # fmt: skip
 
 Home = Annotated[
@@ -60,17 +60,23 @@ def copy(
     destination: Annotated[str, typer.Argument(help="HOST:PATH, or a path of this host")],
     by: Annotated[
         str | None,
-        typer.Option("--by", help="the deadline: `now + 3 h`, or a time with its zone; none: no reservation"),
+        typer.Option(
+            "--by", help="the deadline: `now + 3 h`, or a time with its zone; without it nothing is reserved"
+        ),
     ] = None,
     service: Annotated[str, typer.Option("--service", help="ip-premium or assured-rate")] = "ip-premium",
-    owner: Annotated[str | None, typer.Option("--owner", help="whose reservation; without it the token's")] = None,
+    owner: Annotated[
+        str | None, typer.Option("--owner", help="the reservation's owner; by default the token's")
+    ] = None,
     here: Annotated[
         str | None,
         typer.Option("--here", envvar="SLOTCAR_TRANSFER_HOST", help="this host's name in Slotcar's inventory"),
     ] = None,
-    at_most: Annotated[str | None, typer.Option("--at-most", help="no rate above this, such as 400 Mbit/s")] = None,
+    at_most: Annotated[
+        str | None, typer.Option("--at-most", help="the highest rate to reserve, such as 400 Mbit/s")
+    ] = None,
     shape: Annotated[
-        Shape, typer.Option("--shape", help="of what is reserved: from the end, `latest` reserves least in all")
+        Shape, typer.Option("--shape", help="how the reserved rate is spread over time; `latest` reserves the least")
     ] = Shape.STEADY,
     rtt: Annotated[
         str | None, typer.Option("--rtt", help="the longest round-trip time, for the policer's burst")
@@ -78,20 +84,27 @@ def copy(
     label: Annotated[list[str] | None, typer.Option("--label", help="KEY=VALUE, for the reservation")] = None,
     additional: Annotated[bool, typer.Option(help="the second connection, which takes what is free")] = True,
     stop_at_deadline: Annotated[
-        bool, typer.Option("--stop-at-deadline", help="give up then, and keep the parts")
+        bool, typer.Option("--stop-at-deadline", help="stop at the deadline, and keep what has arrived")
     ] = False,
-    give_up: Annotated[int, typer.Option("--give-up-after", help="seconds without a byte", min=1)] = 3600,
-    checksum: Annotated[str | None, typer.Option("--checksum", help="ALGORITHM:HEX, of a file from a server")] = None,
+    give_up: Annotated[
+        int, typer.Option("--give-up-after", help="seconds without a byte before it gives up", min=1)
+    ] = 3600,
+    checksum: Annotated[
+        str | None, typer.Option("--checksum", help="ALGORITHM:HEX, the digest of a file from an HTTP server")
+    ] = None,
     scitag: Annotated[
         str | None,
-        typer.Option("--scitag", help="EXPERIMENT:ACTIVITY, numbers of SciTags: announces the connections by UDP"),
+        typer.Option("--scitag", help="EXPERIMENT:ACTIVITY, numbers of SciTags that announce the connections by UDP"),
     ] = None,
     firefly_to: Annotated[
-        list[str] | None, typer.Option("--firefly-to", help="HOST[:PORT] that is told as well; may be said again")
+        list[str] | None,
+        typer.Option("--firefly-to", help="HOST[:PORT] that also gets the announcements; may be repeated"),
     ] = None,
-    context: Annotated[str | None, typer.Option("--context", help="of `slotcar context`: which controller")] = None,
+    context: Annotated[
+        str | None, typer.Option("--context", help="the controller to use: a name from `slotcar context list`")
+    ] = None,
     via: Annotated[
-        str | None, typer.Option("--via", help="`rclone`: it moves a folder between two of its remotes")
+        str | None, typer.Option("--via", help="`rclone`: let rclone move a folder between two of its remotes")
     ] = None,
     sender: Annotated[
         str | None, typer.Option("--from", help="with --via: the sender, HOST[:PORT] of the inventory")
@@ -135,11 +148,11 @@ def copy(
 
 @app.command()
 def serve(
-    folder: Annotated[Path, typer.Argument(help="what is served; nothing outside of it is read or written")],
-    address: Annotated[str, typer.Option("--address", help="to listen on; without it all")] = "",
-    port: Annotated[int, typer.Option("--port", help="to listen on; 0: a free one")] = PORT,
-    read_only: Annotated[bool, typer.Option("--read-only", help="nothing is written")] = False,
-    write_only: Annotated[bool, typer.Option("--write-only", help="nothing is read")] = False,
+    folder: Annotated[Path, typer.Argument(help="the folder to serve; nothing outside of it is read or written")],
+    address: Annotated[str, typer.Option("--address", help="address to listen on; by default all")] = "",
+    port: Annotated[int, typer.Option("--port", help="port to listen on; 0 takes a free one")] = PORT,
+    read_only: Annotated[bool, typer.Option("--read-only", help="refuse to write")] = False,
+    write_only: Annotated[bool, typer.Option("--write-only", help="refuse to read")] = False,
     home: Home = None,
 ) -> None:
     """Let the known ends read and write below a folder of this host."""
@@ -159,7 +172,9 @@ def serve(
 
 @app.command()
 def key(
-    name: Annotated[str | None, typer.Option("--name", help="in the certificate; without it the host's")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="the name in the certificate; by default the host's")
+    ] = None,
     home: Home = None,
 ) -> None:
     """Print this end's certificate, for the other end's `trust`; makes it the first time. The fingerprint is on stderr."""
@@ -174,14 +189,18 @@ def key(
 def trust(
     name: Annotated[str, typer.Argument(help="what this end calls the other one")],
     certificate: Annotated[
-        typer.FileText, typer.Argument(help="file with what `key` printed there; - for standard input")
+        typer.FileText, typer.Argument(help="file with what `key` printed on the other end; - for standard input")
     ],
-    address: Annotated[str | None, typer.Option("--address", help="where it serves; without it the name")] = None,
+    address: Annotated[
+        str | None, typer.Option("--address", help="the address where it serves; by default its name")
+    ] = None,
     port: Annotated[int, typer.Option("--port")] = PORT,
     host: Annotated[
-        str | None, typer.Option("--host", help="its name in Slotcar's inventory; without it the name")
+        str | None, typer.Option("--host", help="its name in Slotcar's inventory; by default the same name")
     ] = None,
-    fingerprint: Annotated[str | None, typer.Option("--fingerprint", help="that it must have")] = None,
+    fingerprint: Annotated[
+        str | None, typer.Option("--fingerprint", help="the fingerprint that the certificate must have")
+    ] = None,
     home: Home = None,
 ) -> None:
     """Know another end by its certificate: it may then do here what `serve` lets it, and this end may connect to it."""

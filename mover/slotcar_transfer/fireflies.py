@@ -51,7 +51,7 @@ def scitag_of(text: str) -> SciTag:
     tag = SciTag(int(match[1]), int(match[2])) if match else SciTag(0, 0)
     if not (0 < tag.experiment <= MOST_EXPERIMENT and 0 < tag.activity <= MOST_ACTIVITY):
         raise TransferError(
-            f"--scitag {text} is no EXPERIMENT:ACTIVITY; say their numbers, such as 2:11, at most"
+            f"--scitag {text} is not EXPERIMENT:ACTIVITY; say their numbers, such as 2:11, at most"
             f" {MOST_EXPERIMENT}:{MOST_ACTIVITY}"
         )
     return tag
@@ -67,7 +67,7 @@ def collector_of(text: str) -> tuple[str, int]:
     host = (match[1] or match[2] or match[4]) if match else ""
     port = int(match[3] or PORT) if match else 0
     if not host or not 0 < port < 65536:
-        raise TransferError(f"--firefly-to {text} is no HOST[:PORT]")
+        raise TransferError(f"--firefly-to {text} is not HOST[:PORT]")
     try:
         socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     except OSError as error:

@@ -109,7 +109,7 @@ def probe(url: str, tag: SciTag | None = None) -> tuple[Resource, str]:
     for _ in range(MOST_REDIRECTS):
         split = urlsplit(url)
         if split.scheme not in ("http", "https") or not split.hostname:
-            raise NotAllowed(f"the server sends on to {url}, which is no address of an HTTP server")
+            raise NotAllowed(f"the server redirects to {url}, which is not the address of an HTTP server")
         with suppress(ValueError):
             _ = split.port
         connection = _connection(split, None)

@@ -81,11 +81,13 @@ class Identity:
     ) -> Peer:
         """Keeps a certificate under a name."""
         if not NAME.fullmatch(name):
-            raise TransferError(f"{name} is no name of a peer: say letters, digits, dots and dashes, at most 63")
+            raise TransferError(
+                f"{name} is not a valid name of a peer: say letters, digits, dots and dashes, at most 63"
+            )
         try:
             x509.load_pem_x509_certificate(pem.encode())
         except ValueError as error:
-            raise TransferError("that is no certificate in PEM; `slotcar transfer key` prints one") from error
+            raise TransferError("that is not a certificate in PEM; `slotcar transfer key` prints one") from error
         self._peers.mkdir(mode=0o700, parents=True, exist_ok=True)
         (self._peers / f"{name}.pem").write_text(pem, encoding="ascii")
         placed = {"address": address or name, "port": port, "host": host or name}

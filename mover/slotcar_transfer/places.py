@@ -55,7 +55,7 @@ def deadline_of(text: str, now: datetime) -> datetime:
     try:
         at = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise TransferError(f"--by {text} is no time; say now + 3 h, or 2027-03-02T06:00:00+01:00") from None
+        raise TransferError(f"--by {text} is not a time; say now + 3 h, or 2027-03-02T06:00:00+01:00") from None
     if at.tzinfo is None:
         raise TransferError(f"--by {text} has no time zone; say {text}Z or {text}+01:00")
     if at <= now:
@@ -79,5 +79,5 @@ def rate_of(text: str) -> int:
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMG]?)bit/s", text.strip())
     if not match:
-        raise TransferError(f"{text} is no rate; say 400 Mbit/s")
+        raise TransferError(f"{text} is not a rate; say 400 Mbit/s")
     return round(float(match[1]) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[match[2]])

@@ -268,5 +268,5 @@ def _dscp(options: Options) -> int | None:
 def _end(text: str) -> tuple[str, int | None]:
     host, colon, port = text.partition(":")
     if colon and not port.isdigit():
-        raise TransferError(f"{text} is no HOST or HOST:PORT")
+        raise TransferError(f"{text} is not HOST or HOST:PORT")
     return host, int(port) if colon else None

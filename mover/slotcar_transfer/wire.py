@@ -128,7 +128,7 @@ class Channel:
         except ValueError:
             message = None
         if not isinstance(message, dict):
-            raise OtherVersion(f"{self.peer or 'the other end'} sends a message that is no JSON object")
+            raise OtherVersion(f"{self.peer or 'the other end'} sends a message that is not a JSON object")
         if "error" in message:
             raise of_document(message)
         return message

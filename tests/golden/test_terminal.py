@@ -109,4 +109,4 @@ def test_what_is_watched() -> None:
 def test_the_order_in_which_columns_are_left_out_is_as_documented(columns: Sequence[Column]) -> None:
     in_turn = sorted((one.leave_out, one.title) for one in columns if one.leave_out is not None)
     document = (FOLDER.parents[2] / "docs" / "howto" / "operate.md").read_text(encoding="utf-8")
-    assert f"leaves out {', '.join(title for _, title in in_turn)}, " in " ".join(document.split())
+    assert f"leaves out {', '.join(f'`{title}`' for _, title in in_turn)}, " in " ".join(document.split())

@@ -56,5 +56,5 @@ def test_the_commands_that_ask_are_all_named() -> None:
         section.partition("`")[2].partition("`")[0] for section in sections if "--yes`: do not ask" in section
     }
     text = (DOCS / "howto" / "operate.md").read_text(encoding="utf-8")
-    named = re.findall(r"`([^`]+)`", text.partition("Whatever asks (")[2].partition(")")[0])
+    named = re.findall(r"`([^`]+)`", text.partition("Commands that ask (")[2].partition(")")[0])
     assert {f"slotcar {' '.join(name.split())}".removesuffix(" --repair") for name in named} == with_question

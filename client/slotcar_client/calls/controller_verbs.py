@@ -9,7 +9,7 @@ from slotcar_client.transport import Conversation, Request
 
 
 def controller() -> Conversation[answers.Controller]:
-    """What the controller is about; not for requesters."""
+    """The controller's status; not for requesters."""
     return (yield from send_json("GET", "/v1/controller"))
 
 

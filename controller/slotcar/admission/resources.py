@@ -70,7 +70,7 @@ def claimed(claim: Claim, network: Network) -> tuple[Demand, ...]:
         raise NoSuchResource(f"{claim.place} has no {claim.kind} to reserve: {_there_are(places)}")
     request = request_of(claim.kind, claim.request)
     if request is None or request.place != claim.place:
-        raise NoSuchResource(f"what is claimed of {claim.place} is no request that {claim.kind} takes")
+        raise NoSuchResource(f"what is claimed of {claim.place} is not a request that {claim.kind} takes")
     try:
         amounts = manager.amounts(request, capacities)
     except ManagerError as error:

@@ -80,7 +80,7 @@ def caller(
         log.error("the token file is not in order", problem=str(error))
         raise HTTPException(503, "the controller's token file is not in order; its log says why") from error
     if who is None:
-        raise HTTPException(401, f"this is no token of this controller, or it has expired; {HOW_TO_GET_ONE}")
+        raise HTTPException(401, f"this is not a token of this controller, or it has expired; {HOW_TO_GET_ONE}")
     return who
 
 
@@ -120,13 +120,13 @@ def if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None
         HTTPException: 428, there is none; 412, it is no version of ours.
     """
     if value is None:
-        raise HTTPException(428, "say If-Match with the ETag of the version that you saw, or `*` for whichever it is")
+        raise HTTPException(428, "send If-Match with the ETag of the version, or `*` for any version")
     text = value.strip()
     if text == "*":
         return None
     etag = _ETAG.fullmatch(text)
     if etag is None:
-        raise HTTPException(412, f"{text[:40]} is no ETag of a reservation")
+        raise HTTPException(412, f"{text[:40]} is not the ETag of a reservation")
     return int(etag[1])
 
 
@@ -147,7 +147,7 @@ def one_version(version: Annotated[int | None, Depends(if_match)]) -> int:
     """
     if version is None:
         raise HTTPException(
-            428, "say If-Match with the ETag of the version that you saw: `*` approves what nobody saw"
+            428, "send If-Match with the ETag of the version that you saw: `*` would approve what nobody saw"
         )
     return version
 

@@ -12,7 +12,7 @@ from slotcar.api.models import Answer, ReasonIn
 
 class HoldIn(ReasonIn):
     until: AwareDatetime | None = Field(
-        default=None, description="when the controller takes it back into care; left out: once it is released"
+        default=None, description="when the controller manages it again; left out: once it is released"
     )
 
 

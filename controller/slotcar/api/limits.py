@@ -52,9 +52,7 @@ def only_known_query(request: Request) -> None:
     hint = f"the parameters are {', '.join(parameters)}" if parameters else "this takes no parameters"
     unknown = [name for name in dict.fromkeys(request.query_params) if name not in parameters]
     if unknown:
-        raise InvalidInput(
-            Problem("query", 0, name, "is no parameter that is known here", "", hint) for name in unknown
-        )
+        raise InvalidInput(Problem("query", 0, name, "is not a known parameter", "", hint) for name in unknown)
 
 
 def json_only(request: Request) -> None:

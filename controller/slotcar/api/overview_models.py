@@ -159,9 +159,7 @@ class HoldOut(Answer):
     reason: str
     actor: str = Field(description="who holds it")
     since: datetime
-    until: datetime | None = Field(
-        description="when the controller takes it back into care; null: once it is released"
-    )
+    until: datetime | None = Field(description="when the controller manages it again; null: once it is released")
 
 
 class HoldsOut(Answer):

@@ -23,7 +23,7 @@ def _problem(status: int, kind: str, title: str, detail: str, instance: str = AT
 
 _NO_UNIT = {"key": "rate", "message": "has no unit", "value": "36", "hint": "did you mean `36 Mbit/s`?"}
 PROBLEMS: dict[int, Json] = {
-    400: _problem(400, "malformed", "The request cannot be read", "the body is no JSON"),
+    400: _problem(400, "malformed", "The request cannot be read", "the body is not JSON"),
     401: _problem(
         401, "unauthenticated", "Who asks is not known",
         "say `Authorization: Bearer TOKEN`; an operator makes one on the controller's machine with `slotcar token create"
@@ -62,7 +62,7 @@ PROBLEMS: dict[int, Json] = {
     ),
     428: _problem(
         428, "precondition-required", "The version must be said",
-        "say If-Match with the ETag of the version that you saw, or `*` for whichever it is",
+        "send If-Match with the ETag of the version, or `*` for any version",
     ),
     503: _problem(
         503, "ledger-unavailable", "The ledger's database does not answer",

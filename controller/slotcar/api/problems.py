@@ -186,7 +186,7 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
     wrong: list[dict[str, str]] = []
     details = error.errors()
     if any(detail["type"] == "json_invalid" for detail in details):
-        return problem(request, 400, *_TITLES[400], "the body is no JSON")
+        return problem(request, 400, *_TITLES[400], "the body is not JSON")
     for detail in details[:MOST_PROBLEMS]:
         where, *rest = [str(part) for part in detail["loc"] if part not in UNION_ARMS] or [""]
         key = (".".join(rest) if where in ("body", "query", "path", "header") else ".".join([where, *rest]))[
@@ -202,7 +202,7 @@ async def _validation(request: Request, error: Exception) -> JSONResponse:
 #: Starlette's and FastAPI's own phrases, which say less than ours.
 _BARE = ("Not Found", "Method Not Allowed", "There was an error parsing the body")
 _WORDS = {
-    400: "the body is no JSON",
+    400: "the body is not JSON",
     404: "nothing is at this path; /openapi.json lists what is",
     405: "this path does not know this method; the Allow header lists those that it does",
 }

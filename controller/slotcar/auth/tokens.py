@@ -104,7 +104,7 @@ def read_tokens(file: Path) -> tuple[Token, ...]:
 
 
 def _unreadable(file: Path, error: Exception) -> InvalidInput:
-    why = getattr(error, "strerror", None) or "it is no UTF-8 text"
+    why = getattr(error, "strerror", None) or "it is not UTF-8 text"
     return InvalidInput([Problem(str(file), 0, "", f"cannot be read as a token file: {why}")])
 
 

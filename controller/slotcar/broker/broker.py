@@ -145,4 +145,4 @@ class Broker(Files):
 def _require_reason(reason: str) -> None:
     if not is_line(reason, LONGEST_REASON):
         hint = f"say one line of at most {LONGEST_REASON} characters"
-        raise InvalidInput([Problem("request", 0, "reason", "is no reason", reason[:60], hint)])
+        raise InvalidInput([Problem("request", 0, "reason", "is not a valid reason", reason[:60], hint)])

@@ -157,7 +157,7 @@ class Requests(Looking):
         entry = self.status(which, caller)
         access.require_change(caller, entry)
         if alone and entry.group is not None:
-            raise NotPossible(f"{entry.handle} is a member of the group {entry.group}: what is done, is done to that")
+            raise NotPossible(f"{entry.handle} is a member of the group {entry.group}: change the whole group instead")
         return entry
 
     def _admit(

@@ -29,8 +29,10 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     inventory: Inventory = None,
-    host: Annotated[str | None, typer.Option("--host", help="listen here [env: SLOTCAR_LISTEN_HOST]")] = None,
-    port: Annotated[int | None, typer.Option("--port", min=0, max=65535, help="[env: SLOTCAR_LISTEN_PORT]")] = None,
+    host: Annotated[str | None, typer.Option("--host", help="address to listen on [env: SLOTCAR_LISTEN_HOST]")] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65535, help="port to listen on [env: SLOTCAR_LISTEN_PORT]")
+    ] = None,
     reconcile: Annotated[
         bool | None, typer.Option("--reconcile/--no-reconcile", help="push to the devices [env: SLOTCAR_RECONCILE]")
     ] = None,
@@ -44,7 +46,7 @@ def serve(
 
 @database.command()
 def upgrade() -> None:
-    """Bring the tables to this version. The embedded database does it by itself."""
+    """Upgrade the tables to this version. The embedded database is upgraded by itself."""
     from slotcar.ledger import open_ledger
 
     tell_here("database")
@@ -60,7 +62,7 @@ def upgrade() -> None:
 
 @database.command(name="status")
 def database_status(form: OutputFormat = Format.TABLE) -> None:
-    """Whether the database answers, and of which version its tables are."""
+    """Show whether the database answers, and the version of its tables."""
     from slotcar.ledger import open_ledger
 
     chosen = settings()
@@ -74,7 +76,7 @@ def database_status(form: OutputFormat = Format.TABLE) -> None:
 
 @database.command(name="stop")
 def database_stop() -> None:
-    """End the embedded database where nobody uses it any more. It ends by itself with the last command or controller that
+    """Stop the embedded database if nobody uses it any more. It stops by itself with the last command or controller that
     uses it; one that was killed leaves it running."""
     from slotcar.ledger import embedded
 
@@ -125,10 +127,12 @@ def completion(shell: Annotated[Shell, typer.Argument(help="the shell that compl
 
 @token.command(name="create")
 def token_create(
-    name: Annotated[str, typer.Argument(help="whose program it is for, such as cms-transfers")],
+    name: Annotated[str, typer.Argument(help="the program that uses it, such as cms-transfers")],
     role: Annotated[str, typer.Option("--role", help="requester, operator or auditor")] = "requester",
-    owner: Annotated[str | None, typer.Option("--owner", help="whose reservations; the name by default")] = None,
-    valid: Annotated[str | None, typer.Option("--valid", help="for how long, such as `90 d`")] = None,
+    owner: Annotated[
+        str | None, typer.Option("--owner", help="the owner of its reservations; by default the name")
+    ] = None,
+    valid: Annotated[str | None, typer.Option("--valid", help="how long it is valid, such as `90 d`")] = None,
 ) -> None:
     """Make a token and print it once; only its hash is kept."""
     from slotcar.auth.tokens import Role, create_token
@@ -145,7 +149,7 @@ def token_create(
 
 @token.command(name="list")
 def token_list(form: OutputFormat = Format.TABLE) -> None:
-    """Names, roles and owners; never the tokens."""
+    """List tokens by name, role and owner; never the tokens themselves."""
     from slotcar.auth.tokens import read_tokens
     from slotcar.timebase import iso
 
@@ -164,7 +168,7 @@ def token_list(form: OutputFormat = Format.TABLE) -> None:
 
 @token.command(name="revoke")
 def token_revoke(name: str, yes: Yes = False) -> None:
-    """Take a token away; a running controller sees it at its next request. Asks first."""
+    """Revoke a token; a running controller refuses it from the next request on. Asks first."""
     from slotcar.auth.tokens import need_token, revoke_token
 
     tell_here("tokens")

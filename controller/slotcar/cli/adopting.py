@@ -22,11 +22,11 @@ def adopt(
     device: Annotated[
         list[str] | None,
         typer.Argument(
-            autocompletion=complete_device, show_default=False, help="without one: all that were never managed"
+            autocompletion=complete_device, show_default=False, help="by default all that were never managed"
         ),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="all that were never managed; with --yes this or their names must be said")
+        bool, typer.Option("--all", help="all that were never managed; --yes needs this option or their names")
     ] = False,
     inventory: Inventory = None,
     yes: Yes = False,

@@ -62,13 +62,13 @@ def _version(wanted: bool) -> None:
 def root(
     debug: Annotated[bool, typer.Option("--debug", help="show tracebacks [env: SLOTCAR_DEBUG]")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="of a refusal, all that is short and not only the tightest")
+        bool, typer.Option("--verbose", "-v", help="show every shortage of a refusal, not only the tightest")
     ] = False,
     context: Annotated[
         str | None,
         typer.Option(
             "--context",
-            help="the controller to go to: a name of `slotcar context list`; `local` for this machine's ledger",
+            help="the controller to use: a name from `slotcar context list`, or `local` for this machine's ledger",
         ),
     ] = None,
     show_version: Annotated[

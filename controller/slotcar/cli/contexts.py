@@ -17,7 +17,9 @@ from slotcar.cli.strict import App
 if TYPE_CHECKING:
     from slotcar_client.contexts import Contexts
 
-context = App(help="Named controllers, in ~/.config/slotcar: which one the verbs go to.", no_args_is_help=True)
+context = App(
+    help="Named controllers, kept in ~/.config/slotcar, and which of them commands use.", no_args_is_help=True
+)
 Name = Annotated[str, typer.Argument(metavar="CONTEXT", help="its name", show_default=False)]
 
 
@@ -36,10 +38,15 @@ def add(
     name: Name,
     api: Annotated[str, typer.Option("--api", help="the controller's address, such as https://slotcar.example.net")],
     token_file: Annotated[
-        Path | None, typer.Option("--token-file", help="a file with the token; `-` or nothing reads standard input")
+        Path | None,
+        typer.Option(
+            "--token-file", help="a file with the token; by default, or with `-`, it is read from standard input"
+        ),
     ] = None,
-    no_token: Annotated[bool, typer.Option("--no-token", help="it asks for none (an open controller)")] = False,
-    use: Annotated[bool, typer.Option("--use", help="and use it from now on, as the first one is")] = False,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="the controller asks for no token (SLOTCAR_OPEN)")
+    ] = False,
+    use: Annotated[bool, typer.Option("--use", help="also use it from now on; the first context always is")] = False,
 ) -> None:
     """Add a controller, or replace one of that name. Its token is kept in a file that only you can read."""
     from slotcar_client.client import checked
@@ -70,7 +77,7 @@ def _typed_token() -> str:
 
 @context.command(name="list")
 def list_contexts(form: OutputFormat = Format.TABLE) -> None:
-    """All of them; `*` is the one in use."""
+    """List the contexts; `*` marks the one in use."""
     with translated():
         contexts = _contexts()
         used = contexts.in_use() or LOCAL
@@ -82,7 +89,7 @@ def list_contexts(form: OutputFormat = Format.TABLE) -> None:
 
 @context.command()
 def use(name: Name) -> None:
-    """Have the verbs go to it from now on; `local` is this machine's ledger."""
+    """Use this context from now on; `local` is this machine's ledger."""
     with translated():
         _contexts().use(None if name == LOCAL else name)
     stdout().print(f"{name} is in use.", markup=False)
@@ -90,7 +97,7 @@ def use(name: Name) -> None:
 
 @context.command()
 def show() -> None:
-    """Where the verbs go now, by --context, SLOTCAR_API, SLOTCAR_CONTEXT or the context in use."""
+    """Show which controller commands use now, and whether --context, SLOTCAR_API, SLOTCAR_CONTEXT or `use` chose it."""
     place = chosen_place()
     words = "this machine's ledger" if place is None else f"{place.api} ({place.name or 'SLOTCAR_API'})"
     stdout().print(words, markup=False)
@@ -98,7 +105,7 @@ def show() -> None:
 
 @context.command()
 def remove(name: Name, yes: Yes = False) -> None:
-    """Forget it, with its token. Asks first."""
+    """Remove a context and its token. Asks first."""
     with translated():
         contexts = _contexts()
         contexts.need(name)

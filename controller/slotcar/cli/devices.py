@@ -84,8 +84,8 @@ def push(
 ) -> None:
     """Make the routers equal to what the ledger wants now, all or none.
 
-    Exit code 4: a push failed and was rolled back; 5: it failed and could not be. While a controller leads, it is asked to
-    read these routers and push now, and its answer is shown.
+    Exit code 4: a push failed and was rolled back; 5: it failed and could not be rolled back. While a controller leads, the
+    command asks it to read these routers and push now, and shows its answer.
     """
     from slotcar.cli.leader import ask_leader
     from slotcar.planning.errors import NotPossible
@@ -122,13 +122,12 @@ def push(
 
 def rollback(
     revision: Annotated[
-        str | None, typer.Argument(help="a revision; without one, the latest push", show_default=False)
+        str | None,
+        typer.Argument(help="go back to before this revision; by default the latest push", show_default=False),
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option(
-            "--to", help="to what routers had after a revision, to what they had at a time, or to `baseline`"
-        ),
+        typer.Option("--to", help="go back to what routers had after this revision, at this time, or to `baseline`"),
     ] = None,
     device: Devices = None,
     reservation: Annotated[
@@ -136,7 +135,7 @@ def rollback(
         typer.Option(
             "--reservation",
             autocompletion=complete_reservation,
-            help="only routers of this reservation (a handle, or OWNER/NAME); without --to, to what each had before it",
+            help="only routers of this reservation (a handle, or OWNER/NAME); without --to, back to before it",
         ),
     ] = None,
     show: Annotated[bool, typer.Option("--list", help="only list the revisions")] = False,
@@ -146,12 +145,13 @@ def rollback(
 ) -> None:
     """Give the routers what they had before a revision or a reservation, or what --to says. Needs no database.
 
-    `baseline` is the configuration without any reservation. Which reservations a router carries, and since when, is in
-    the archive; others that the rollback takes away, changes or brings back are named before it asks. A slot
-    that has ended does not come back. Slots that this leaves open are ended by the routers that act by themselves; the
-    others are named. Routers that do not answer are named (exit code 1) and the others are done. The controller that leads
-    next with this state folder writes the event `push.rolled-back`. A controller that runs
-    will push what its ledger wants again: stop it first, or cancel the reservation instead.
+    A running controller will push what its ledger wants again: stop it first, or cancel the reservation instead.
+
+    `baseline` is the configuration without any reservation. The archive knows which reservations a router carries,
+    and since when: those that the rollback removes, changes or restores are listed before it asks. A slot that has ended is
+    not restored. A slot that stays open is ended by the router itself where it can act by itself; the others are listed.
+    Routers that do not answer are listed (exit code 1), and the rollback goes on with the rest. The next leading
+    controller with this state folder records the event `push.rolled-back`.
     """
     from slotcar.planning.errors import NotPossible
     from slotcar.recovery.rollback import Goal
@@ -265,16 +265,16 @@ def _roll_back(pusher: Pusher, network: Network, goal: Goal, yes: bool) -> None:
 
 def drift(
     device: Devices = None,
-    repair: Annotated[bool, typer.Option("--repair", help="make them equal again; asks before it does")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="repair the routers that differ; asks first")] = False,
     inventory: Inventory = None,
     yes: Yes = False,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Which routers no longer have what they should have now. Ends with 7 where one differs, 1 where one does not answer.
+    """Show which routers no longer have what they should have now.
 
-    Only what is Slotcar's is looked at. A controller that leads looks by itself, every SLOTCAR_CHECK_INTERVAL (5 minutes)
-    and when a router tells of a change (SLOTCAR_WATCH), writes an event `device.drifted` and repairs it; --repair has it
-    look and repair now.
+    Ends with 7 where one differs, 1 where one does not answer. Only configuration of Slotcar's is compared. The
+    leading controller does the same by itself, every SLOTCAR_CHECK_INTERVAL (5 minutes) and when a router reports a
+    change (SLOTCAR_WATCH): it records the event `device.drifted` and repairs the router. With --repair it does so now.
     """
     if repair:
         require_here("devices are repaired")

@@ -38,15 +38,15 @@ def enquire(
         typer.Option(
             "--add",
             metavar="RESERVATION",
-            help="what could be added to this one, a handle or OWNER/NAME, from now to its end; without other options",
+            help="show what could be added to this reservation (a handle, or OWNER/NAME) from now to its end",
             autocompletion=complete_reservation,
         ),
     ] = None,
     inventory: Inventory = None,
-    offline: Annotated[bool, typer.Option("--offline", help="ask an empty ledger, and open no other")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="assume an empty ledger, and open none")] = False,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """The highest rate that would be admitted over a window, each way, and what is free over time."""
+    """Show the highest rate that would be admitted over a window, each way, and what is free over time."""
     if add is not None:
         _require_nothing_else(options, offline)
         with verbs(inventory) as opened:
@@ -62,7 +62,9 @@ def _require_nothing_else(options: Mapping[str, object], offline: bool) -> None:
         raise typer.BadParameter("an empty ledger has no reservation", param_hint="--offline")
     for key, value in options.items():
         if value != _USUAL.get(key):
-            raise typer.BadParameter("it goes without: the reservation says that", param_hint=f"--add, --{key}")
+            raise typer.BadParameter(
+                "it cannot be combined with --add; it is taken from the reservation", param_hint=f"--add, --{key}"
+            )
 
 
 def _require_ends(options: Mapping[str, object]) -> None:

@@ -11,8 +11,8 @@ class ExitCode(IntEnum):
     meaning: str
 
     OK = 0, "done"
-    ERROR = 1, "an error, which is said on standard error; also: a device does not answer"
-    USAGE = 2, "wrong use; also: it must ask, there is no terminal and no --yes"
+    ERROR = 1, "an error, printed on standard error; also: a device does not answer"
+    USAGE = 2, "wrong use; also: it has to ask, but there is no terminal and no --yes"
     REFUSED = 3, "refused by admission or by policy"
     ROLLED_BACK = 4, "a push failed and was rolled back"
     NOT_ROLLED_BACK = 5, "a push failed and could not be rolled back"

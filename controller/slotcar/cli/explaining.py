@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 def explain(which: Which, inventory: Inventory = None, form: OutputFormat = Format.TABLE) -> None:
     """Say where each number of a reservation's configuration comes from: payload, headers, framing, bursts, headroom.
 
-    Of the slot that is open or comes next, beside the reservations that are active then. Reads no router.
+    It explains the slot that is open or comes next, beside the reservations active then. No router is read.
     """
     from slotcar.timebase import MICROSECOND, Window, iso
     from slotcar.timeline.shares import BackgroundShares

@@ -34,12 +34,13 @@ def is_group(which: str) -> bool:
 def reserve(
     file: Annotated[Path, typer.Argument(help="a reservation file with groups", show_default=False)],
     hold: Annotated[
-        str | None, typer.Option("--hold", help="only hold them, for so long; then commit or lose them")
+        str | None,
+        typer.Option("--hold", help="only hold them, for this long; a hold that is not committed ends then"),
     ] = None,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Reserve the groups of a file, each whole or not at all (exit code 3). `apply` would also change and cancel."""
+    """Reserve the groups of a file, each whole or not at all (exit code 3). Unlike `apply`, it changes and cancels none."""
     from slotcar.reservation import read_files
     from slotcar.units import parse_duration
     from slotcar.views.documents import group_document

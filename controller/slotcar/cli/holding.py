@@ -28,14 +28,14 @@ def hold(
     device: Annotated[list[str], typer.Argument(autocompletion=complete_device, show_default=False)],
     inventory: Inventory = None,
     until: Annotated[
-        str | None, typer.Option(help="when the controller takes them back into care, such as now + 2 h")
+        str | None, typer.Option(help="when the controller manages them again, such as now + 2 h")
     ] = None,
     reason: Annotated[str, typer.Option(help="one line, for the audit log")] = "",
     yes: Yes = False,
 ) -> None:
-    """Hold routers as they are: nothing is pushed to them, and no slot is ended on them; asks before it does.
+    """Hold routers as they are: nothing is pushed to them, and no slot is ended on them. Asks first.
 
-    Until `--until`, or until `slotcar release`.
+    The hold lasts until `--until`, or until `slotcar release`.
     """
     with verbs(inventory) as opened:
         holder = _holder(opened)
@@ -52,9 +52,9 @@ def release(
     inventory: Inventory = None,
     yes: Yes = False,
 ) -> None:
-    """End the hold of routers (`slotcar hold`, or a rollback on a controller's page); asks before it does.
+    """End the hold of routers (`slotcar hold`, or a rollback on a controller's page). Asks first.
 
-    Whoever leads then reads them, and pushes what the ledger wants.
+    The leading controller then reads them, and pushes what the ledger wants.
     """
     from slotcar.planning.errors import NotPossible
 

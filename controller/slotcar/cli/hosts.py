@@ -22,7 +22,7 @@ class CannotRun(SlotcarError):
 
 
 def register(app: typer.Typer) -> None:
-    host = App(name="host", help="On a host with reserved cores and disks.", no_args_is_help=True)
+    host = App(name="host", help="Commands to run on a host with reserved cores and disks.", no_args_is_help=True)
     host.command()(measure)
     app.add_typer(host)
     app.command(context_settings={"ignore_unknown_options": True})(run)
@@ -37,7 +37,7 @@ def run(
     """Run a command on this host within a reservation's slice, while its slot is open. Needs root, or a slice of this
     account's own `systemd --user`.
 
-    It and what it starts have the reservation's cores; where the slot ends they go on without it.
+    The command and its children have the reservation's cores; when the slot ends, they go on without them.
     """
     words = in_slice(group, command, cgroups())
     try:
@@ -67,7 +67,7 @@ def in_slice(group: str, command: Sequence[str], root: Path) -> list[str]:
         CannotRun: the host has no such slice now, or this user may not.
     """
     if "/" in group or group in ("", ".", ".."):
-        raise CannotRun(f"{group} is no group's handle")
+        raise CannotRun(f"{group} is not a group's handle")
     unit = f"slotcar-{group.replace('-', '_')}.slice"
     manager = () if os.geteuid() == 0 else ("--user",)
     # Of root's manager, or of the user's own, which is further down.
@@ -100,14 +100,16 @@ def enter(group: str, root: Path) -> None:
 def measure(
     disk: Annotated[str, typer.Argument(help="as the kernel names it, such as vdb", show_default=False)],
     folder: Annotated[
-        Path | None, typer.Option("--folder", help="a folder on that disk, to measure its writing too")
+        Path | None, typer.Option("--folder", help="a folder on that disk: measure writing, too")
     ] = None,
-    seconds: Annotated[float, typer.Option("--seconds", min=0.2, max=600, help="of each way")] = 5.0,
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=0.2, max=600, help="how long to read, and to write")
+    ] = 5.0,
     form: Annotated[Format, typer.Option("--format", "-f", help="how to print it")] = Format.TABLE,
 ) -> None:
-    """Measure what of this host may be reserved: the lines for its host_vars. Reads the disk, past the kernel's cache.
+    """Measure what can be reserved of this host, and print the lines for its host_vars. Reads the disk past the page cache.
 
-    What is measured is what one stream gets now: measure while nothing else uses the disk.
+    It measures the rate that one stream gets now: run it while nothing else uses the disk.
     """
     from slotcar.managers.hosts import format_bytes_per_s
     from slotcar.measuring import read_bytes_per_s, write_bytes_per_s

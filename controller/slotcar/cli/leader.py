@@ -34,7 +34,7 @@ def ask_leader(opened: Broker, names: Sequence[str], form: Format) -> None:
     answer = wait_for_answer(opened.ledger, request_sequence, PATIENCE_S)
     if answer is None:
         raise NotPossible(
-            f"no controller answered within {PATIENCE_S:.0f} s; whoever leads next reads these routers first:"
+            f"no controller answered within {PATIENCE_S:.0f} s; the next leading controller reads these routers first:"
             " see `slotcar status --watch`"
         )
     events = opened.ledger.events_of(EventFilter(("push.verified",)), request_sequence, 1000)

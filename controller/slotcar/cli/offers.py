@@ -50,7 +50,7 @@ def opened() -> Iterator[Here | Slotcar]:
 
 
 def whoami(form: OutputFormat = Format.TABLE) -> None:
-    """Whom the controller takes you for: a token's name, role and owner; on its own machine, an operator."""
+    """Show who you are to the controller: the token's name, role and owner; on its own machine, an operator."""
     place = chosen_place()
     data: Document
     if place is None:
@@ -65,7 +65,7 @@ def whoami(form: OutputFormat = Format.TABLE) -> None:
 
 
 def endpoints(form: OutputFormat = Format.TABLE) -> None:
-    """What may be a source or a destination: end systems by name, and networks whose addresses may be said."""
+    """List what can be a source or a destination: end systems by name, and networks whose addresses can be used."""
     with opened() as slotcar:
         data = slotcar.endpoints()
     rows = [(one["name"], one["address"], one["domain"]) for one in data["hosts"]]
@@ -74,7 +74,7 @@ def endpoints(form: OutputFormat = Format.TABLE) -> None:
 
 
 def services(form: OutputFormat = Format.TABLE) -> None:
-    """The services, with their code points; those that are not reserved promise no rate."""
+    """List the services with their code points; those that are not reserved promise no rate."""
     listed: Sequence[Document]
     if chosen_place() is None:
         from slotcar.views.offers import services_document
@@ -92,10 +92,10 @@ def services(form: OutputFormat = Format.TABLE) -> None:
 
 
 def limits(
-    owner: Annotated[str | None, typer.Option("--owner", help="of this owner; by default your own")] = None,
+    owner: Annotated[str | None, typer.Option("--owner", help="the quotas of this owner; by default your own")] = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """The operator's limits: horizon, holds, the gate, and what an owner has of its quotas."""
+    """Show the operator's limits: horizon, holds, approval gate, and how much of its quotas an owner uses."""
     with opened() as slotcar:
         data = slotcar.limits(owner)
     emit(data, form, lambda: print_table(("limit", "value"), _rows(data), ""))

@@ -47,7 +47,7 @@ OfName = Annotated[str | None, typer.Option("--name", help="only of reservations
 OfLabel = Annotated[str | None, typer.Option("--label", help="only of those with this label: KEY or KEY=VALUE")]
 Since = Annotated[str | None, typer.Option("--from", help="a time with its zone, or `now`")]
 Until = Annotated[str | None, typer.Option("--until", help="a time with its zone, or `now + 10 min`")]
-Newest = Annotated[bool, typer.Option("--newest", help="the latest first")]
+Newest = Annotated[bool, typer.Option("--newest", help="list the newest first")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="do not ask")]
 IfVersion = Annotated[int | None, typer.Option("--if-version", help="only if the reservation still has this version")]
 Files = Annotated[list[Path], typer.Argument(help="reservation files, or folders of them", show_default=False)]

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 
 SetName = Annotated[
     str | None,
-    typer.Option("--set", help="name of the set that these files are; by default the folder's or file's name"),
+    typer.Option("--set", help="name of the set of these files; by default the folder's or file's name"),
 ]
 Owners = Annotated[
     list[str] | None,
-    typer.Option("--owner", help="also cancel what this owner no longer has in the set; may be repeated"),
+    typer.Option(
+        "--owner", help="also cancel this owner's reservations that are no longer in the set; may be repeated"
+    ),
 ]
 
 
@@ -92,23 +94,23 @@ def plan(
     files: Files,
     inventory: Inventory = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="write the plan for `slotcar apply`")] = None,
-    offline: Annotated[bool, typer.Option("--offline", help="plan against an empty ledger, open none")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="plan against an empty ledger, and open none")] = False,
     set_name: SetName = None,
     owner: Owners = None,
-    diff: Annotated[bool, typer.Option("--diff", help="with the lines of each router that come and go")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="show the lines added and removed on each router")] = False,
     commands: Annotated[
         bool,
         typer.Option(
             "--commands",
-            help="also show each router's commands in their order, and what they take out of force for a moment",
+            help="also show each router's commands in order, and what they take out of force for a moment",
         ),
     ] = False,
     form: Annotated[
         PlanFormat,
-        typer.Option("--format", help="as elsewhere; markdown: a comment of a merge request"),
+        typer.Option("--format", help="how to print it; markdown is for a comment in a merge request"),
     ] = PlanFormat.TABLE,
 ) -> None:
-    """Show what applying FILES would do: admissions, refusals, and what becomes of each router at each boundary.
+    """Show what applying FILES would do: admissions, refusals, and what changes on each router at each boundary.
 
     Exits with 3 if anything is refused. Without a ledger yet, or with --offline, nothing but the inventory and the
     files is needed.
@@ -180,7 +182,7 @@ def apply(
     inventory: Inventory = None,
     set_name: SetName = None,
     owner: Owners = None,
-    diff: Annotated[bool, typer.Option("--diff", help="show the lines of each router that come and go")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="show the lines added and removed on each router")] = False,
     yes: Yes = False,
     form: OutputFormat = Format.TABLE,
 ) -> None:
@@ -270,7 +272,7 @@ def print_plan(
     diff: bool = False,
     commands: bool = False,
 ) -> None:
-    """As Terraform shows it: each fate with its reasons, then what the devices would be sent, then one line.
+    """As Terraform shows it: each outcome with its reasons, then what the devices would be sent, then one line.
 
     Args:
         boundaries: as the plan's document has them; all that is known where another machine made it.

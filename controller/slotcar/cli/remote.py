@@ -134,7 +134,7 @@ def read_token(file: Path) -> str:
     try:
         return read_regular_file(file, LARGEST_TOKEN_BYTES).decode("ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
-        words = getattr(error, "strerror", None) or "it is no text"
+        words = getattr(error, "strerror", None) or "it is not text"
         raise Declined(f"{file}: no token can be read from it: {words}") from error
 
 

@@ -50,15 +50,17 @@ def create(
     data: dict[str, object],
     hold: Annotated[
         str | None,
-        typer.Option("--hold", help="hold it for so long (`default`: 15 min); it ends then unless it was committed"),
+        typer.Option(
+            "--hold", help="only hold it, for this long (`default`: 15 min); a hold that is not committed ends then"
+        ),
     ] = None,
     idempotency_key: Annotated[
-        str | None, typer.Option("--idempotency-key", help="say the same again, get the same")
+        str | None, typer.Option("--idempotency-key", help="a repeat with this key returns the first result")
     ] = None,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Reserve: admitted whole, or refused with numbers (exit code 3)."""
+    """Reserve bandwidth. A request is admitted as a whole, or refused with numbers (exit code 3)."""
     if chosen_place() is not None:
         with over_http(inventory) as far:
             _show(far.create_from_document(data, hold, idempotency_key), form)
@@ -81,27 +83,30 @@ def create(
 def modify(
     which: Which,
     rate: Annotated[
-        str | None, typer.Option("--rate", "-r", help="new payload rate, each way that is reserved")
+        str | None, typer.Option("--rate", "-r", help="new payload rate, in each reserved direction")
     ] = None,
-    forward_rate: Annotated[str | None, typer.Option("--forward-rate", help="new payload rate forward")] = None,
+    forward_rate: Annotated[
+        str | None, typer.Option("--forward-rate", help="new payload rate in the forward direction")
+    ] = None,
     reverse_rate: Annotated[
-        str | None, typer.Option("--reverse-rate", help="new payload rate on the way back")
+        str | None, typer.Option("--reverse-rate", help="new payload rate in the reverse direction")
     ] = None,
     start: Annotated[str | None, typer.Option("--start", help="new start")] = None,
-    end: Annotated[str | None, typer.Option("--end", help="new end; or say --duration")] = None,
+    end: Annotated[str | None, typer.Option("--end", help="new end (or use --duration)")] = None,
     duration: Annotated[
-        str | None, typer.Option("--duration", help="new length, `2 h` or `PT90M`; or say --end")
+        str | None, typer.Option("--duration", help="new length, such as `2 h` or `PT90M` (or use --end)")
     ] = None,
     remaining: Annotated[
         str | None,
-        typer.Option("--remaining", help="what of a volume remains to be moved, such as `1.2 TB`; `0 B` ends it"),
+        typer.Option("--remaining", help="how much of a volume is still to be moved, such as `1.2 TB`; `0 B` ends it"),
     ] = None,
     if_version: IfVersion = None,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Change a rate or a window, or say what remains of a volume. If the new one is refused, the old one stays (exit
-    code 3).
+    """Change a rate or a window, or report how much of a volume remains.
+
+    If the change is refused, the reservation stays as it was (exit code 3).
     """
     from slotcar.planning.modification import Modification
     from slotcar.reservation import parse_time
@@ -142,7 +147,7 @@ def bind(
 def commit(
     which: Which, if_version: IfVersion = None, inventory: Inventory = None, form: OutputFormat = Format.TABLE
 ) -> None:
-    """Make a hold firm."""
+    """Commit a hold, so that it no longer expires."""
     if grouping.is_group(which):
         grouping.change("commit", which, inventory, form, if_version=if_version)
         return
@@ -157,7 +162,7 @@ def extend(
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Keep a hold for longer."""
+    """Extend a hold."""
     from slotcar.units import parse_duration
 
     longer = parsed("--by", parse_duration, by)
@@ -176,7 +181,7 @@ def cancel(
     yes: Yes = False,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Give it back, now; its routers follow at once. Asks first."""
+    """Cancel a reservation now; its routers follow at once. Asks first."""
     from slotcar.planning.plan_lines import summary
 
     if grouping.is_group(which):
@@ -195,7 +200,7 @@ def approve(
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Let a reservation above the approval gate, or a change of one, through: exactly what is shown."""
+    """Approve a reservation that waits for approval, or a change of one: exactly what is shown."""
     if grouping.is_group(which):
         grouping.change("approve", which, inventory, form, yes=yes, if_version=if_version)
         return
@@ -216,7 +221,7 @@ def reject(
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Turn a reservation above the approval gate away, or a change of one, which stays as it is then."""
+    """Reject a reservation that waits for approval, or a change of one; a rejected change leaves it as it is."""
     if grouping.is_group(which):
         grouping.change("reject", which, inventory, form, reason=reason, if_version=if_version)
         return
@@ -232,20 +237,22 @@ def status(
     since: Since = None,
     until: Until = None,
     newest: Newest = False,
-    every: Annotated[bool, typer.Option("--all", "-a", help="also those that are over")] = False,
+    every: Annotated[bool, typer.Option("--all", "-a", help="also those that have ended")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
     groups: Annotated[bool, typer.Option("--groups", "-g", help="list groups and not their members")] = False,
     watch: Annotated[
         bool,
         typer.Option("--watch", "-w", help="show the controller, its next boundary and its devices, until Ctrl-C"),
     ] = False,
-    interval: Annotated[float, typer.Option("--interval", min=0.2, max=3600, help="of --watch, seconds")] = 1.0,
+    interval: Annotated[
+        float, typer.Option("--interval", min=0.2, max=3600, help="seconds between two updates of --watch")
+    ] = 1.0,
     api: Api = None,
     token_file: TokenFile = None,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """One reservation with its path, or a list of those that live; with --watch, what the controller is about."""
+    """Show one reservation with its path, or a list of the live ones; with --watch, the controller's status."""
     if watch:
         _watch(which, form, api, token_file, interval)
         return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Reservations among which a near name is looked for.
 MOST_NAMES = 10_000
-HERE = "or say --context local for this machine's ledger"
+HERE = "or use --context local for this machine's ledger"
 
 
 def now() -> datetime:
@@ -91,7 +91,8 @@ def require_here(what: str) -> None:
     if (place := chosen_place()) is not None:
         where = f"the context {place.name}" if place.name else "SLOTCAR_API"
         raise Declined(
-            f"{where} names the controller at {place.api}, and {what} only on its own machine: there, {HERE}"
+            f"{where} names the controller at {place.api}, but {what} on the controller's own machine only."
+            f" Run this command there, {HERE}"
         )
 
 

@@ -46,7 +46,7 @@ def init(
         ),
     ] = None,
     domain: Annotated[str, typer.Option("--domain", help="name of the administrative domain")] = "site",
-    user: Annotated[str, typer.Option("--user", help="whom Ansible logs in as")] = "",
+    user: Annotated[str, typer.Option("--user", help="the account that Ansible logs in as")] = "",
     ansible: Annotated[
         list[str] | None,
         typer.Option("--ansible", help="KEY=VALUE, a variable of Ansible's for all routers; repeated"),

@@ -55,7 +55,7 @@ def timeline(
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Slot boundaries, an hour back and to come: what starts and ends when, and how far each device got with it."""
+    """List slot boundaries from an hour ago on: what starts and ends when, and how far each device is with it."""
     from slotcar.cli.listing import BOUNDARIES, boundary_row
     from slotcar.views.documents import timeline_document
     from slotcar.views.timeline import LOOK_BACK, TimelineQuery
@@ -87,11 +87,11 @@ def render(
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """The configuration that devices are to have at a time: the bytes that a push compares with.
+    """Print the configuration that devices are to have at a time: the text that a push compares them with.
 
-    With FILES no server or database is needed: they count as admitted on an empty ledger, each on the way and with the
-    rates that the controller would give it; what it would refuse is told, and shown as it was asked for. Without FILES the
-    ledger is read.
+    Without FILES it reads the ledger. With FILES it needs no server and no database: it takes their reservations as
+    admitted on an empty ledger. Each gets the path and the rates that the controller would choose. Refused ones are
+    reported, and rendered as requested.
     """
     from slotcar.reservation import parse_time
     from slotcar.views.documents import configurations_document
@@ -134,12 +134,15 @@ def _print(listed: Sequence[Mapping[str, Any]]) -> None:
 def events(
     after: Annotated[
         int | None,
-        typer.Option("--after", min=0, help="after this number (with --newest: before it); the last ones by default"),
+        typer.Option(
+            "--after", min=0, help="events after this number (with --newest: before it); by default the last ones"
+        ),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000)] = 100,
     reservation: OfReservation = None,
     kind: Annotated[
-        list[str] | None, typer.Option("--kind", help="only what begins so, such as `push.`; may be repeated")
+        list[str] | None,
+        typer.Option("--kind", help="only kinds that begin with this, such as `push.`; may be repeated"),
     ] = None,
     device: Device = None,
     owner: OfOwner = None,
@@ -148,16 +151,16 @@ def events(
     since: Since = None,
     until: Until = None,
     newest: Newest = False,
-    long: Annotated[bool, typer.Option("--long", help="each event by itself, with its revision")] = False,
+    long: Annotated[bool, typer.Option("--long", help="show each event by itself, with its revision")] = False,
     follow: Annotated[
-        bool, typer.Option("--follow", help="print what comes, as it comes, until Ctrl-C; asks the API")
+        bool, typer.Option("--follow", help="print new events as they come, until Ctrl-C; uses the API")
     ] = False,
     api: Api = None,
     token_file: TokenFile = None,
     inventory: Inventory = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """The audit log: every transition and every push, in order. --follow says one line for each push."""
+    """Show the audit log: every transition and every push, in order. --follow prints one line for each push."""
     from slotcar.cli.event_lines import COLUMNS, NARROW, cells, narrow_cells
     from slotcar.cli.following import follow_events
     from slotcar.views.documents import event_document

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from slotcar_client import Slotcar
 
 Document = Mapping[str, Any]
-webhook = App(help="Who is told of events, by signed HTTP requests.", no_args_is_help=True)
-Id = Annotated[str, typer.Argument(metavar="WEBHOOK", help="its id, of `slotcar webhook list`", show_default=False)]
+webhook = App(help="Receivers of events, which get them as signed HTTP requests.", no_args_is_help=True)
+Id = Annotated[str, typer.Argument(metavar="WEBHOOK", help="its id, from `slotcar webhook list`", show_default=False)]
 
 
 def register(app: typer.Typer) -> None:
@@ -81,17 +81,21 @@ def webhooks() -> Iterator[Here | Slotcar]:
 
 @webhook.command()
 def add(
-    url: Annotated[str, typer.Argument(help="where to send to, http or https", show_default=False)],
+    url: Annotated[str, typer.Argument(help="where to send events, http or https", show_default=False)],
     secret_file: Annotated[
         Path | None,
         typer.Option("--secret-file", help="the file with the signing secret; the controller reads it too"),
     ] = None,
     secret_env: Annotated[
-        str | None, typer.Option("--secret-env", help="or the controller's variable that holds it")
+        str | None,
+        typer.Option("--secret-env", help="or the environment variable of the controller that holds the secret"),
     ] = None,
     kinds: Annotated[
         list[str] | None,
-        typer.Option("--kinds", help="only what begins so: `push.failed,reservation.`; may be repeated"),
+        typer.Option(
+            "--kinds",
+            help="only kinds that begin with one of these, such as `push.failed,reservation.`; may be repeated",
+        ),
     ] = None,
     form: OutputFormat = Format.TABLE,
 ) -> None:
@@ -121,7 +125,7 @@ def add(
 
 @webhook.command(name="list")
 def list_webhooks(form: OutputFormat = Format.TABLE) -> None:
-    """Each with how many events wait for it, and how many were given up. Never their secrets."""
+    """List the webhooks, each with how many events wait for it and how many were given up; never their secrets."""
     with webhooks() as opened:
         data = list(opened.webhook_list())
     rows = [
@@ -138,7 +142,7 @@ def list_webhooks(form: OutputFormat = Format.TABLE) -> None:
 
 @webhook.command()
 def remove(which: Id, yes: Yes = False) -> None:
-    """Send it nothing any more; what waits for it is forgotten. Asks first."""
+    """Remove a webhook; events that still wait for it are dropped. Asks first."""
     with webhooks() as opened:
         confirm(yes, f"Remove the webhook {which}, with all that waits for it?")
         removed = opened.webhook_remove(which)
@@ -162,7 +166,7 @@ def dead_letters(
     limit: Annotated[int, typer.Option("--limit", min=1, max=1_000)] = 100,
     form: OutputFormat = Format.TABLE,
 ) -> None:
-    """Events that were given up after the last attempt."""
+    """List the events that were given up after the last attempt."""
     with webhooks() as opened:
         data = list(opened.webhook_dead_letters(which, limit))
     rows = [
@@ -180,9 +184,9 @@ def dead_letters(
 @webhook.command()
 def redeliver(
     which: Id,
-    events: Annotated[list[int] | None, typer.Argument(help="numbers of events; all dead letters without")] = None,
+    events: Annotated[list[int] | None, typer.Argument(help="numbers of events; by default all dead letters")] = None,
 ) -> None:
-    """Let dead letters wait again, from the first attempt on."""
+    """Queue dead letters again, beginning with the first attempt."""
     with webhooks() as opened:
         count = opened.webhook_redeliver(which, events or None)
     stdout().print(f"{count} wait again for {which}.", markup=False)

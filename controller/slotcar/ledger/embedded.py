@@ -92,7 +92,7 @@ def _process(pid: int) -> str:
 def _why(data_dir: Path, error: Exception) -> str:
     free_bytes = _free_bytes(data_dir)
     if data_dir.parent.exists() and not data_dir.parent.is_dir():
-        reason = f"{data_dir.parent} is no folder; set SLOTCAR_STATE_DIR to one"
+        reason = f"{data_dir.parent} is not a folder; set SLOTCAR_STATE_DIR to one"
     elif isinstance(error, PermissionError) or not os.access(data_dir.parent, os.W_OK):
         reason = f"the folder {data_dir.parent} cannot be written; set SLOTCAR_STATE_DIR to one that can"
     elif free_bytes is not None and free_bytes < 64 * 1024 * 1024:

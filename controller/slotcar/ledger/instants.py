@@ -1,4 +1,4 @@
-"""What is in force around an instant: whole where it changes, in crowds where it stays as it is.
+"""Reservations in force around an instant: those that change there one by one, the unchanged ones as sums.
 
 Thousands of reservations may be open at a boundary, and a few of them begin or end there. To read each of the others took a
 second; what the network is to keep for them together is a sum.

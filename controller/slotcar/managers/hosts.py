@@ -39,7 +39,7 @@ def _cores(value: object) -> int:
     except InvalidOperation:
         millicores = 0
     if not 0 < millicores <= MOST_CORES * MILLI:
-        raise UnitError("is no number of cores", value, f"say one such as `4` or `2.5`, at most {MOST_CORES}")
+        raise UnitError("is not a number of cores", value, f"say one such as `4` or `2.5`, at most {MOST_CORES}")
     return millicores
 
 
@@ -48,7 +48,7 @@ def _percent(value: object) -> int:
     match = _PERCENT.fullmatch(value.strip()) if isinstance(value, str) else None
     share = int(Decimal(match[1]) * 100) if match else 0
     if not 0 < share <= 10_000:
-        raise UnitError("is no part of a machine", value, "say a percentage such as `60 %`, at most 100 %")
+        raise UnitError("is not a part of a machine", value, "say a percentage such as `60 %`, at most 100 %")
     return share
 
 
@@ -56,10 +56,10 @@ def _bytes_per_s(value: object) -> int:
     """Bytes a second of `200 MB/s`; bits are for networks."""
     hint = "say bytes a second, such as `200 MB/s`"
     if not isinstance(value, str) or not re.search(r"(B|[Bb]ytes?)/s\s*$", value):
-        raise UnitError("is no bandwidth of a storage device", value, hint)
+        raise UnitError("is not the bandwidth of a storage device", value, hint)
     bits = parse_rate_bps(value)
     if bits < 8:
-        raise UnitError("is no bandwidth of a storage device", value, hint)
+        raise UnitError("is not the bandwidth of a storage device", value, hint)
     return -(-bits // 8)
 
 
@@ -208,13 +208,15 @@ class StorageManager(_OfHosts):
             return {}
         hint = "say `{vdb: {read: 400 MB/s, write: 250 MB/s}}`; `slotcar host measure` measures it"
         if not isinstance(disks, Mapping) or not disks:
-            raise WrongVariable("slotcar_disks", "is no mapping of devices", disks, hint)
+            raise WrongVariable("slotcar_disks", "is not a mapping of devices", disks, hint)
         return dict(pair for disk, ways in disks.items() for pair in self._of_disk(str(disk), ways, hint))
 
     @staticmethod
     def _of_disk(disk: str, ways: Any, hint: str) -> list[tuple[str, int]]:
         if not DISK.fullmatch(disk) or not isinstance(ways, Mapping) or not ways or set(ways) - {"read", "write"}:
-            raise WrongVariable("slotcar_disks", "is no storage device with its read and write", ways, hint, (disk,))
+            raise WrongVariable(
+                "slotcar_disks", "is not a storage device with its read and write", ways, hint, (disk,)
+            )
         try:
             return [(f"{disk}:{way}", _bytes_per_s(value)) for way, value in sorted(ways.items())]
         except UnitError as error:

@@ -35,7 +35,7 @@ def managers() -> Mapping[str, ResourceManager]:
         except (ImportError, AttributeError) as error:
             raise BadManager(f"the resource manager {point.name} of {package} cannot be loaded: {error}") from error
         if not isinstance(manager, ResourceManager) or manager.kind != point.name:
-            raise BadManager(f"{point.value} of {package} is no resource manager of the kind {point.name}")
+            raise BadManager(f"{point.value} of {package} is not a resource manager of the kind {point.name}")
         if manager.platform is None and not isinstance(manager, CallOuts):
             raise BadManager(
                 f"the resource manager {point.name} of {package} has neither a platform nor the call-outs enable,"

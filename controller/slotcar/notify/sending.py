@@ -47,7 +47,7 @@ def checked_url(text: str) -> str:
         raise WrongUrl(f"the URL is none: {hint}") from None
     if parts.scheme not in ("http", "https"):
         raise WrongUrl(
-            f"{parts.scheme or 'nothing'} is no scheme that events are sent by, only http and https: {hint}"
+            f"the URL's scheme is {parts.scheme or 'missing'}; events are sent by http and https only: {hint}"
         )
     if not parts.hostname or port == 0:
         raise WrongUrl(f"the URL names no host: {hint}")

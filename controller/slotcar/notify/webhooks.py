@@ -159,7 +159,7 @@ class Webhooks:
             unknown = sorted(set(sequences) - dead)
             if unknown:
                 raise WrongWebhook(
-                    f"{', '.join(map(str, unknown))} is no dead letter of {webhook_id}: see its dead letters"
+                    f"{', '.join(map(str, unknown))} is not a dead letter of {webhook_id}: see its dead letters"
                 )
         return self.ledger.webhooks.revive(webhook_id, sequences, now)
 

@@ -1,4 +1,4 @@
-"""What no table has to be asked for: a volume that the path could not carry in time if nobody else were there."""
+"""Volumes that could not meet their deadline even on an empty path."""
 
 from __future__ import annotations
 

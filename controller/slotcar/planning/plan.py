@@ -1,4 +1,4 @@
-"""What applying files would do: each reservation's fate, and each device's change at each boundary. Pure."""
+"""What applying files would do: each reservation's outcome, and each device's change at each boundary. Pure."""
 
 from __future__ import annotations
 

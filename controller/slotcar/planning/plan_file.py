@@ -237,7 +237,7 @@ def plan_of_document(document: object, file: str, hint: str) -> Plan:
         raise InvalidInput(_problem(dict(one), file, hint) for one in error.errors(include_url=False)) from error
     wrong = [(key, value) for key, value in _times(document) if not RFC_3339.fullmatch(value)]
     if wrong:
-        raise InvalidInput(Problem(file, 0, key, "is no time", value[:60], TIME_HINT) for key, value in wrong)
+        raise InvalidInput(Problem(file, 0, key, "is not a time", value[:60], TIME_HINT) for key, value in wrong)
     require_no_refusal(f"{step.owner}/{step.name}" for step in read.steps if step.refusal)
     steps = tuple(step.step for step in read.steps)
     return Plan(

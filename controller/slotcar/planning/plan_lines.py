@@ -34,7 +34,7 @@ class Line(NamedTuple):
 
 
 def step_lines(step: PlanStep, others: str | None = None) -> Iterator[Line]:
-    """A reservation's fate with its reasons; of a refusal, each shortage and what would fit. `others`: see
+    """A reservation's outcome with its reasons; of a refusal, each shortage and what would fit. `others`: see
     `Refused.explain`.
     """
     owner, name = step.key

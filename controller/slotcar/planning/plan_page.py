@@ -43,7 +43,7 @@ def page_start(text: str, now: datetime) -> PageStart:
     device, _, line = rest.rpartition("/")
     try:
         if not (line.isascii() and line.isdigit() and len(line) < 10):
-            raise UnitError("is no beginning of a page", text, "say what `next` of the page before said")
+            raise UnitError("is not the beginning of a page", text, "say what `next` of the page before said")
         return PageStart(None if when == AT_ONCE else parse_time(when, now), device, int(line))
     except UnitError as error:
         raise InvalidInput([Problem("request", 0, "from", error.message, error.value, error.hint)]) from error

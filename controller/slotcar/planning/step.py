@@ -1,4 +1,4 @@
-"""`PlanStep`: one reservation's fate, the same from the matching of files to the ledger."""
+"""`PlanStep`: one reservation's outcome, the same from the matching of files to the ledger."""
 
 from __future__ import annotations
 

@@ -44,9 +44,9 @@ def allocation_of(line: str) -> Allocation:
         amounts = {"" if part == WHOLE else part: int(amount) for part, _, amount in pairs}
         options = dict(word.split("@", 1) for word in words if "@" in word)
     except ValueError as error:
-        raise Unreadable(f"`{line}` is no allocation") from error
+        raise Unreadable(f"`{line}` is not an allocation") from error
     if not kind or not amounts:
-        raise Unreadable(f"`{line}` is no allocation")
+        raise Unreadable(f"`{line}` is not an allocation")
     return Allocation.of(handle, kind, {str(part): one for part, one in amounts.items()}, options)
 
 

@@ -332,7 +332,7 @@ class Archive:
             return {folder.name: folder.reservations() for folder in folders if folder.has(DEVICE)}
         except FolderUnreadable as error:
             hint = "restore it from a backup, or name routers with --device instead of a reservation"
-            raise InvalidInput([Problem(str(error.path), 0, "", "is no list of reservations", "", hint)]) from error
+            raise InvalidInput([Problem(str(error.path), 0, "", "is not a list of reservations", "", hint)]) from error
 
 
 def _forget_old_readings(parent: Path) -> None:

@@ -266,7 +266,7 @@ class DeviceFolder:
         except OSError as error:
             raise FolderUnreadable(self.path / file, (error.strerror or str(error)).lower()) from error
         except UnicodeDecodeError as error:
-            raise FolderUnreadable(self.path / file, "it is no text") from error
+            raise FolderUnreadable(self.path / file, "it is not text") from error
 
     def _read(self, file: str, kind: type[T]) -> T:
         text = self._text(file)

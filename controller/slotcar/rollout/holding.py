@@ -1,7 +1,7 @@
-"""Devices that an operator holds: whoever leads leaves them alone until they are released, or until
-the time that the operator said (ADR 34, ADR 49).
+"""Devices that an operator holds: the leading controller leaves them alone until they are
+released, or until the time that the operator set (ADR 34, ADR 49).
 
-A hold is an event, as an adoption is: it outlives every controller, and whoever leads next knows it.
+A hold is an event, as an adoption is: it outlives every controller, and the next leading controller knows it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST = 1000
 class Hold:
     """Attributes:
     reason: in words; may be empty. actor: who holds it.
-    since: when it was recorded. until: when whoever leads ends it; None where only an operator does.
+    since: when it was recorded. until: when the leading controller ends it; None where only an operator does.
     number: of its event; 0 before it is recorded.
     """
 

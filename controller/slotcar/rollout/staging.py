@@ -59,7 +59,7 @@ def state_of(outputs: Mapping[str, str], device: Device) -> tuple[str, int | Non
     state = linux.state_command(device)
     first, last = outputs.get(state, NO_PROGRAM), outputs.get(linux.again(state), NO_PROGRAM)
     if first != last:
-        raise Restless(f"{device.name}: it acted while it was read; {STALE}")
+        raise Restless(f"{device.name}: it ran a scheduled step while it was read; {STALE}")
     name, *lag = last.split() or [NO_PROGRAM]
     return name, int(lag[0]) * 10_000 if lag else None
 

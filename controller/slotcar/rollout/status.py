@@ -1,4 +1,4 @@
-"""What the loop is about, for whoever asks."""
+"""The state of the reconcile loop, as API, page and CLI show it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Work:
 
 @dataclass(slots=True)
 class LoopStatus:
-    """What the loop is about, for `/readyz` and the metrics. Written by the loop only.
+    """The state of the loop, for `/readyz` and the metrics. Written by the loop only.
 
     `phases`, of each managed device: armed (it will act by itself at the next boundary), staged (a play waits for it),
     active (it has what is wanted), failed. `ahead_us`: how far devices' clocks were ahead when they were last staged.

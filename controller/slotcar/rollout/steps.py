@@ -259,8 +259,8 @@ def _must_be_as_read(folder: DeviceFolder, outputs: Mapping[str, str]) -> None:
     program, armed = folder.program(), _armed_id(folder, outputs)
     if armed not in (program.replaces, program.ids[0]):
         raise DeviceError(
-            f"{folder.name}: it acted since it was read: it was to do {program.replaces} then, and is to do {armed} now;"
-            f" {STALE}"
+            f"{folder.name}: it ran a scheduled step after it was read"
+            f" (armed then: {program.replaces}, armed now: {armed}); {STALE}"
         )
 
 

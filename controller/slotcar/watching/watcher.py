@@ -100,7 +100,7 @@ class Watcher:
                 self._ask()
                 stopping.wait(LOOK_S)
         except LedgerUnavailable as error:
-            log.warning("ledger unavailable", error=str(error))  # whoever leads next reads all devices
+            log.warning("ledger unavailable", error=str(error))  # the next leading controller reads all devices
         finally:
             ended.set()
             end_s = self.monotonic() + END_S

@@ -134,9 +134,7 @@ def _with_what_is_said(visit: Visit, page: Page, request: Request, body: bytes) 
     query = parse_qs(request.url.query, keep_blank_values=True, max_num_fields=100)
     if unknown := sorted(set(query) - set(page.query)):
         hint = f"those are {', '.join(page.query)}" if page.query else "this page takes none"
-        raise InvalidInput(
-            [Problem("query", 0, name[:60], "is no key that is known here", "", hint) for name in unknown]
-        )
+        raise InvalidInput([Problem("query", 0, name[:60], "is not a known parameter", "", hint) for name in unknown])
     form = form_of(body) if page.method == "POST" else {}
     return Visit(
         visit.context, visit.sessions, visit.caller, visit.session, visit.clock, request.path_params, query, form

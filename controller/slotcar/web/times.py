@@ -69,7 +69,7 @@ class Clock:
         try:
             naive = datetime.fromisoformat(stripped)
         except ValueError:
-            raise UnitError("is no time", text, _HINT) from None
+            raise UnitError("is not a time", text, _HINT) from None
         if naive.tzinfo is None and len(stripped) <= len("2027-03-01"):
             raise UnitError("has no time of day", text, f"say `{stripped} 00:00` for midnight")
         earlier, later = (naive.replace(tzinfo=self.zone, fold=fold) for fold in (0, 1))

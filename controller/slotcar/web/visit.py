@@ -88,7 +88,7 @@ class Visit:
         """
         text = self.parameter(key, "0")
         if not (text.isascii() and text.isdigit() and len(text) <= 18):
-            raise InvalidInput([Problem("query", 0, key, "is no number", text[:60], "follow the page's own links")])
+            raise InvalidInput([Problem("query", 0, key, "is not a number", text[:60], "follow the page's own links")])
         return int(text)
 
 
@@ -135,4 +135,4 @@ def form_of(body: bytes) -> dict[str, list[str]]:
     try:
         return parse_qs(body.decode("utf-8"), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=200)
     except (ValueError, UnicodeDecodeError) as error:
-        raise InvalidInput([Problem("request", 0, "", "is no form that this page sends")]) from error
+        raise InvalidInput([Problem("request", 0, "", "is not a form that this page sends")]) from error

@@ -80,7 +80,7 @@ def test_events_are_paged_the_newest_first_and_between_two_times(api: httpx.Clie
     assert handles == [one["handle"] for one in names][::-1]
     assert api.get("/v1/events", params={"until": before, "from": before}).json()["items"] == []
     answer = api.get("/v1/events", params={"newest": "true"}, headers={"Accept": "text/event-stream"})
-    assert "newest: is nothing for a stream" in problem(answer, 422, "invalid-input")["detail"]
+    assert "newest: cannot be used with an event stream" in problem(answer, 422, "invalid-input")["detail"]
 
 
 def test_reservations_are_listed_the_newest_first_and_between_two_times(api: httpx.Client) -> None:

@@ -261,7 +261,7 @@ def test_what_a_plan_document_asks_for_is_checked_as_what_a_file_asks_for(api: h
         ({"slots": [slot | hour for hour in hours * 200]}, "slots overlap"),
         ({"slots": [slot | endless]}, "slots are too long"),
         ({"slots": [slot | endless | {"start": "0001-01-01T00:00:00Z"}]}, "beyond the calendar"),
-        ({"slots": [slot | {"start": "4102444800", "end": "2100-01-02T00:00:00Z"}]}, "is no time"),
+        ({"slots": [slot | {"start": "4102444800", "end": "2100-01-02T00:00:00Z"}]}, "is not a time"),
         ({"slots": [slot | {"forward_bps": 0}]}, "needs a rate above 0"),
         ({"slots": [slot | {"forward_bps": "10000000"}]}, "valid integer"),
         ({"rate_bps": 5}, "rate_bps: does not agree with the slots"),

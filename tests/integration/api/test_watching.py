@@ -125,6 +125,9 @@ def test_who_may_not_look_is_told_so_and_by_what_it_can(serve: Serve, tmp_path: 
 
 
 def test_what_is_no_address_is_named() -> None:
-    for address, words in (("ftp://x", "say one such as http://"), ("http://here:port", "is no address of an API")):
+    for address, words in (
+        ("ftp://x", "say one such as http://"),
+        ("http://here:port", "is not the address of an API"),
+    ):
         with pytest.raises(Declined, match=words), remote(address, None) as client:
             client.controller()

@@ -56,7 +56,7 @@ def test_what_is_wrong_is_named(serve: Serve, secret_file: Path) -> None:
     api = serve()
     good = webhook_document("https://example.net/", secret_file)
     for change, words in (
-        ({"url": "ftp://example.net/"}, "only http and https"),
+        ({"url": "ftp://example.net/"}, "http and https only"),
         ({"kinds": ["reservtion."]}, "no event's kind begins with reservtion."),
         ({"secret": SECRET}, "not the secret itself"),
         ({"secret": "file:/nowhere/at/all"}, "cannot be read"),
@@ -68,7 +68,7 @@ def test_what_is_wrong_is_named(serve: Serve, secret_file: Path) -> None:
     assert api.get("/v1/webhooks").json() == {"items": []}
     hook = api.post("/v1/webhooks", json=good).json()["id"]
     answer = api.post(f"/v1/webhooks/{hook}/redeliver", json={"sequences": [7]})
-    assert "7 is no dead letter" in problem(answer, 409, "wrong-webhook")["detail"]
+    assert "7 is not a dead letter" in problem(answer, 409, "wrong-webhook")["detail"]
 
 
 def test_dead_letters_are_listed_and_wait_again(serve: Serve, secret_file: Path, ledger: Ledger) -> None:

@@ -70,7 +70,7 @@ def test_what_the_rules_refuse_ends_with_3_and_says_the_numbers(gated: Cli, monk
     [
         ("SLOTCAR_QUOTA_HOLDS", "-1", "greater than or equal to 0"),
         ("SLOTCAR_QUOTA_VOLUME", "much", "SLOTCAR_QUOTA_VOLUME"),
-        ("SLOTCAR_OWNER_QUOTAS", "{", "is no JSON"),
+        ("SLOTCAR_OWNER_QUOTAS", "{", "is not JSON"),
         ("SLOTCAR_OWNER_QUOTAS", '{"hep": {"reservation": 1}}', "SLOTCAR_OWNER_QUOTAS"),
     ],
 )

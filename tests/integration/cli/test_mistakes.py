@@ -77,7 +77,7 @@ def test_all_mistakes_of_all_files_come_in_one_pass(offline: Cli, reservations: 
         (("enquire", "-s", "anl-premium", "-t", "nowhere", "--duration", "1 h"), ("nowhere",)),
         (("enquire", "-s", "anl-premium", "--duration", "1 h"), ("--destination", "--add")),
         (("enquire", "--add", "hep/nothing"), ("hep/nothing",)),
-        (("enquire", "--add", "hep/nothing", "--duration", "1 h"), ("--duration", "goes without")),
+        (("enquire", "--add", "hep/nothing", "--duration", "1 h"), ("--duration", "cannot be combined with --add")),
         (("enquire", "--add", "hep/nothing", "--offline"), ("--offline", "empty ledger")),
         (("create", *FLOW, "-r", "10 Mb", "--duration", "1 h"), ("10 Mb", "Mbit/s")),
         (("create", *FLOW, "-r", "10 Mbit/s", "--duration", "1 h", "--hold", "soon"), ("soon",)),
@@ -191,7 +191,7 @@ def test_the_tab_key_offers_what_lives(cli: Cli, reservations: Write, monkeypatc
 @pytest.mark.parametrize(
     ("variable", "value", "words"),
     [
-        ("SLOTCAR_PATHS", "many", ("SLOTCAR_PATHS: is no whole number", "many")),
+        ("SLOTCAR_PATHS", "many", ("SLOTCAR_PATHS: is not a whole number", "many")),
         ("SLOTCAR_INVENTORY", "nowhere", ("nowhere: there is no such inventory", "SLOTCAR_INVENTORY")),
         ("SLOTCAR_INVENTORY", "/etc/hosts", ("invalid structure, it should be a dictionary; ", "inventories/lab")),
     ],
@@ -210,7 +210,9 @@ def test_a_mistake_in_a_setting_says_what_would_be_right(
     assert "<class" not in done.err
 
 
-@pytest.mark.parametrize(("folder", "words"), [("/proc/slotcar", "cannot be written"), ("/etc/hosts", "is no folder")])
+@pytest.mark.parametrize(
+    ("folder", "words"), [("/proc/slotcar", "cannot be written"), ("/etc/hosts", "is not a folder")]
+)
 def test_a_state_folder_that_cannot_be_is_said_with_the_setting(
     offline: Cli, monkeypatch: pytest.MonkeyPatch, folder: str, words: str
 ) -> None:

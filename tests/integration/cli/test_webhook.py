@@ -69,7 +69,7 @@ def test_wrong_uses_are_named(cli: Cli, secret_file: Path, tmp_path: Path) -> No
         ((*add, "--secret-file", tmp_path / "none"), 1, "cannot be read: No such file"),
         ((*add, "--secret-env", "SLOTCAR_NOWHERE"), 1, "env:SLOTCAR_NOWHERE: the controller has no such variable"),
         ((*add, "--secret-file", secret_file, "--kinds", "psuh."), 1, "no event's kind begins with psuh."),
-        (("webhook", "add", "gopher://x", "--secret-file", secret_file), 1, "only http and https"),
+        (("webhook", "add", "gopher://x", "--secret-file", secret_file), 1, "http and https only"),
         (("webhook", "remove", "wh-0", "--yes"), 1, "there is no webhook wh-0"),
         (("webhook", "redeliver", "wh-0", "seven"), 2, "Invalid value"),
     ):

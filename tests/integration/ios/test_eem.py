@@ -60,7 +60,7 @@ def test_what_somebody_else_armed_since_staging_is_left(managed: Managed) -> Non
     assert fan_out(PushStep.STAGE, [job_of(NAME, managed.variables, mine)])[NAME].error == ""
     assert managed.push(theirs).error == ""
     outcome = fan_out(PushStep.ACTIVATE, [job_of(NAME, managed.variables, mine)])[NAME]
-    assert "it acted since it was read" in outcome.error
+    assert "it ran a scheduled step after it was read" in outcome.error
     assert managed.armed() == program.id
 
 
@@ -141,7 +141,7 @@ def test_a_router_that_never_took_a_revision_is_left_by_its_rollback(managed: Ma
     managed.push(managed.revision(managed.base.after, (later(5), managed.premium.after))[0])
     order, _ = managed.revision(managed.base.after, (later(600), managed.premium.after))
     assert managed.router.wait_for(lambda router: router.fired)
-    assert "it acted since it was read" in managed.push(order).error
+    assert "it ran a scheduled step after it was read" in managed.push(order).error
     outcome = managed.take(PushStep.RESTORE, order, target="before.txt")
     assert (outcome.error, outcome.changed) == ("", False)
     assert managed.owned() == managed.premium.after

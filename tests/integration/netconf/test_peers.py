@@ -214,7 +214,7 @@ def test_a_secret_is_in_no_answer_and_no_log(peer: Peer, caplog: pytest.LogCaptu
 def test_a_question_of_another_platform_is_refused(peer: Peer) -> None:
     folder = peer.revision(peer.case("standing"))
     (folder / peer.device.name / "commands.json").write_text('["show running-config"]')
-    assert "nothing that a NETCONF peer is asked" in peer.take("verify", folder).error
+    assert "is not a supported NETCONF read command" in peer.take("verify", folder).error
 
 
 def test_an_empty_configuration_is_the_unmanaged_router(peer: Peer) -> None:

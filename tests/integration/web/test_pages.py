@@ -157,7 +157,7 @@ def test_a_request_is_asked_held_and_committed(site: Site) -> None:
     assert (refused.status_code, "Refused by admission" in refused.text) == (409, True)
     assert "requested" in refused.text, refused.text
     wrong = mine.post("/request", data=form | {"start": "tomorrow", "name": "run-9"})
-    assert (wrong.status_code, "start: is no time" in wrong.text) == (422, True)
+    assert (wrong.status_code, "start: is not a time" in wrong.text) == (422, True)
     assert mine.post(f"{held.headers['location']}/cancel", data={"version": "3", "reason": "done"}).status_code == 303
     assert "It was cancelled" in mine.get(held.headers["location"]).text
 

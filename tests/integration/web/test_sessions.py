@@ -89,7 +89,7 @@ def test_the_cookie_is_for_this_site_and_no_script(site: Site) -> None:
 
 def test_a_wrong_token_is_told(site: Site) -> None:
     answer = site.client().post("/sign-in", data={"token": "slotcar_wrong", "next": "//example.com"})
-    assert (answer.status_code, "This is no token of this controller" in answer.text) == (403, True)
+    assert (answer.status_code, "This is not a token of this controller" in answer.text) == (403, True)
     assert 'name="next" value="/"' in answer.text
     assert "set-cookie" not in answer.headers
 

@@ -43,5 +43,5 @@ def test_without_systemd_this_process_is_put_there(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("group", ["", "..", "g/../..", "."])
 def test_what_is_no_handle_is_refused(tmp_path: Path, group: str) -> None:
-    with pytest.raises(CannotRun, match="is no group's handle"):
+    with pytest.raises(CannotRun, match="is not a group's handle"):
         in_slice(group, COMMAND, tmp_path)

@@ -61,13 +61,13 @@ def test_what_is_wrong_is_said(contexts: Contexts, tmp_path: Path) -> None:
     with pytest.raises(NoContext, match=r"there is no context lab .* there is none yet"):
         contexts.use("lab")
     for name in ("../lab", "", "a b"):
-        with pytest.raises(NoContext, match="is no name of a context"):
+        with pytest.raises(NoContext, match="is not a valid name of a context"):
             contexts.add(name, "http://127.0.0.1:8470", None)
     contexts.add("lab", "http://127.0.0.1:8470", None)
     with pytest.raises(NoContext, match="those are lab"):
         contexts.remove("site")
     (tmp_path / "slotcar" / "contexts.json").write_text("[]")
-    with pytest.raises(NoContext, match="is no list of contexts"):
+    with pytest.raises(NoContext, match="is not a list of contexts"):
         contexts.names()
     (tmp_path / "fifo").mkdir()
     with pytest.raises(NoContext, match="no token can be read from it"):
@@ -76,5 +76,5 @@ def test_what_is_wrong_is_said(contexts: Contexts, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", ["", "127.0.0.1:8470", "ftp://example.net", "http://", "http://[::1"])
 def test_an_address_is_one_of_http(wrong: str) -> None:
-    with pytest.raises(NoContext, match="is no address of an API"):
+    with pytest.raises(NoContext, match="is not the address of an API"):
         checked(wrong)

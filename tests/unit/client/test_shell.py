@@ -32,7 +32,7 @@ def test_words_become_arguments(words: str, plain: list[str], named: dict[str, A
     ("words", "message"),
     [
         ("cancel", "missing a required argument: 'which'"), ("whoami me", "too many positional arguments"),
-        ("limits nmae=hep", "it has no parameter nmae: those are owner"), ("reservations limit=few", "few is no JSON"),
+        ("limits nmae=hep", "it has no parameter nmae: those are owner"), ("reservations limit=few", "few is not JSON"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said(words: str, message: str) -> None:

@@ -31,8 +31,8 @@ def test_a_claim_takes_what_its_manager_says() -> None:
         (claim("tape", host="dst"), "no resource manager for tape is installed: there are cpu, storage"),
         (claim(place="src", host="src", cores=1), "src has no cpu to reserve: there are dst"),
         (claim("storage", host="dst", device="vdb", read="1 MB/s"), "dst has no storage to reserve: there is none"),
-        (claim(host="dst"), "what is claimed of dst is no request that cpu takes"),
-        (claim(host="src", cores=1), "what is claimed of dst is no request that cpu takes"),
+        (claim(host="dst"), "what is claimed of dst is not a request that cpu takes"),
+        (claim(host="src", cores=1), "what is claimed of dst is not a request that cpu takes"),
     ],
 )
 def test_a_claim_that_makes_no_sense_is_refused_in_words(wrong: Claim, words: str) -> None:

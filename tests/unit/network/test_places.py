@@ -53,8 +53,8 @@ def test_a_wrong_capacity_is_told_with_its_place(tmp_path: Path) -> None:
         load_network(folder)
     problems = [f"{Path(one.file).name}:{one.line} {one.key}: {one.message}" for one in refusal.value.problems]
     assert problems == [
-        "lbnl-premium.yml:1 lbnl-premium: slotcar_cpu: is no number of cores",
-        "lbnl-premium.yml:3 lbnl-premium: slotcar_disks.vdb: is no bandwidth of a storage device",
+        "lbnl-premium.yml:1 lbnl-premium: slotcar_cpu: is not a number of cores",
+        "lbnl-premium.yml:3 lbnl-premium: slotcar_disks.vdb: is not the bandwidth of a storage device",
     ]
 
 

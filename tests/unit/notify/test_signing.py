@@ -82,8 +82,8 @@ def test_a_patient_backoff_stays_within_the_calendar() -> None:
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("ftp://example.net/", "ftp is no scheme"), ("example.net/hook", "nothing is no scheme"),
-        ("file:///etc/passwd", "file is no scheme"), ("http:///hook", "names no host"),
+        ("ftp://example.net/", "scheme is ftp"), ("example.net/hook", "scheme is missing"),
+        ("file:///etc/passwd", "scheme is file"), ("http:///hook", "names no host"),
         ("https://ops:hush@example.net/", "holds a user or a password"), ("https://example.net/#a", "fragment"),
         ("https://example.net/" + "a" * 2000, "more than 2000"), ("https://example.net/a b", "cannot"),
         ("https://example.net:99999/", "is none"), ("https://exa\nmple.net/", "cannot"), ("http://[::1/", "is none"),

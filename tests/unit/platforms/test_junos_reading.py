@@ -366,7 +366,7 @@ def test_names_are_as_long_as_junos_takes(device: Device) -> None:
 def test_what_is_no_interface_of_junos_is_refused(name: str, device: Device) -> None:
     intent = intents_at((), load_network(INVENTORY))["north-edge"]
     renamed = replace(intent.egress[0], interface=intent.egress[0].interface.model_copy(update={"name": name}))
-    with pytest.raises(Unrenderable, match="that is no interface of Junos"):
+    with pytest.raises(Unrenderable, match="that is not an interface of Junos"):
         renderer_of(device).configuration(replace(intent, egress=(renamed,)), device)
 
 

@@ -131,7 +131,7 @@ def test_a_broken_file_of_the_archive_is_named(tmp_path: Path) -> None:
     file = archive.folder(known) / FIRST / RESERVATIONS
     for text in ("{", '["cms"]', "7", '[{"handle": "r-cms"}]'):
         file.write_text(text)
-        with pytest.raises(InvalidInput, match="is no list of reservations; restore it") as broken:
+        with pytest.raises(InvalidInput, match="is not a list of reservations; restore it") as broken:
             history_of(archive)
         assert str(file) in str(broken.value)
 

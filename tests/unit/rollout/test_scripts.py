@@ -104,7 +104,7 @@ def test_a_router_that_acted_since_it_was_read_takes_nothing(router: Router, tmp
     folder = folder_of(late, tmp_path)
     stage(router, folder)
     wait_for(lambda: "step" in router.ran, "the first step")
-    with pytest.raises(DeviceError, match="it acted since it was read"):
+    with pytest.raises(DeviceError, match="it ran a scheduled step after it was read"):
         activate(router, folder)
     assert router.ran == ["apply.txt", "step"]
     assert router.armed == part_of(first).program.ids[1], "its own program goes on"
@@ -225,5 +225,5 @@ def test_questions_go_in_one_command_and_a_failing_one_is_named(router: Router) 
 
 def test_a_reading_in_the_middle_of_a_step_is_not_believed() -> None:
     state, *_, again = staging.commands(DEVICE)
-    with pytest.raises(Restless, match="it acted while it was read"):
+    with pytest.raises(Restless, match="it ran a scheduled step while it was read"):
         staging.reading_of({state: "aa\n", again: "bb\n"}, DEVICE)

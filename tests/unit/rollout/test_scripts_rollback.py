@@ -96,7 +96,7 @@ def test_a_change_for_what_was_read_before_a_step_is_refused(router: Router, tmp
     wait_for(lambda: router.armed == NO_PROGRAM, "the slot's end")
     words = {"return": (f"rev-{first.id}", "-", "0"), "keep": (f"rev-{first.id}", "0", "1"), "disarm": ()}[verb]
     done = router.run(scripts.command("r1", verb, *words, was), "the slot comes back\n")
-    assert (done.code, done.words) == (75, "it acted since it was read; read it again")
+    assert (done.code, done.words) == (75, "it ran a scheduled step after it was read; read it again")
     assert "back.txt" not in router.ran
     done = router.run(scripts.command("r1", verb, *words, NO_PROGRAM), "what is left goes\n")
     assert done.code == 0, done.words

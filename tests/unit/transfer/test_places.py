@@ -49,7 +49,7 @@ def test_what_is_reserved_ends_before_the_deadline_and_never_much() -> None:
 def test_a_rate() -> None:
     assert rate_of("1.5 Gbit/s") == 1_500_000_000
     for text in ("400", "400 Mb", "-1 bit/s"):
-        with pytest.raises(TransferError, match="is no rate"):
+        with pytest.raises(TransferError, match="is not a rate"):
             rate_of(text)
 
 

@@ -37,7 +37,7 @@ def test_what_is_none_is_refused_with_its_variable(value: str, monkeypatch: pyte
     with pytest.raises(InvalidInput) as refused:
         load_settings()
     assert str(refused.value) == (
-        f"SLOTCAR_SYSLOG_LISTEN: is no address with a port: say one such as 0.0.0.0:5514 or [::]:5514 (got {value!r})"
+        f"SLOTCAR_SYSLOG_LISTEN: is not an address with a port: say one such as 0.0.0.0:5514 or [::]:5514 (got {value!r})"
     )
 
 

@@ -193,7 +193,7 @@ def test_a_form_says_what_a_file_would() -> None:
     assert ("duration" in ends, ends["end"]) == (False, "2027-03-01T15:00:00Z")
     moved = body_of(form | {"volume": "2 TB", "by": "now + 8 h"}, clock(0))
     assert {"rate", "duration", "end"}.isdisjoint(moved)
-    with pytest.raises(InvalidInput, match=r"by: is no time(.|\n)*start: is no time"):
+    with pytest.raises(InvalidInput, match=r"by: is not a time(.|\n)*start: is not a time"):
         body_of(form | {"start": "soon", "volume": "2 TB", "by": "late"}, clock(0))
     with pytest.raises(InvalidInput, match="say `KEY=VALUE`"):
         body_of(form | {"labels": "seven"}, clock(0))

@@ -71,8 +71,8 @@ def test_times_are_of_the_sessions_zone(text: str, meant: datetime) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no time"), ("tomorrow", "is no time"), ("2027-07-01", "say `2027-07-01 00:00` for midnight"),
-        ("now + lots", "after `now [+]`"), ("25:00", "is no time"), ("1000-01-01 00:00", "beyond the calendar"),
+        ("", "is not a time"), ("tomorrow", "is not a time"), ("2027-07-01", "say `2027-07-01 00:00` for midnight"),
+        ("now + lots", "after `now [+]`"), ("25:00", "is not a time"), ("1000-01-01 00:00", "beyond the calendar"),
     ],
 )  # fmt: skip
 def test_what_is_no_time_is_told(text: str, message: str) -> None:

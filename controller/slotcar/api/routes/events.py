@@ -93,7 +93,14 @@ async def events(
     if "text/event-stream" in request.headers.get("accept", ""):
         if newest or until is not None:
             raise InvalidInput(
-                [Problem("query", 0, "newest" if newest else "until", "is nothing for a stream, which goes on")]
+                [
+                    Problem(
+                        "query",
+                        0,
+                        "newest" if newest else "until",
+                        "cannot be used with an event stream, which has no end",
+                    )
+                ]
             )
         return await _streamed(request, context, wanted, caller, still, int(last_event_id) if last_event_id else after)
     ledger = context.broker.ledger

@@ -1,4 +1,4 @@
-"""The timeline, what the controller is about, and the wanted configurations."""
+"""The timeline, the controller's status, and the wanted configurations."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ def timeline(
     }
 
 
-@router.get("/controller", response_model=ControllerOut, summary="What the controller is about")
+@router.get("/controller", response_model=ControllerOut, summary="The controller's status")
 def controller(context: TheContext, caller: TheCaller) -> dict[str, Any]:
     """Whether this controller leads, its next boundary, how far each device is, and devices in trouble.
 
     A controller that does not lead knows that only: ask the one that does, or the timeline.
     """
-    require_overview(caller, "see what the controller is about")
+    require_overview(caller, "see the controller's status")
     return controller_document(context, now())
 
 

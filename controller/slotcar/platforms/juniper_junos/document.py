@@ -149,7 +149,7 @@ def port_and_unit(name: str, device: str) -> tuple[str, int]:
     port, _, unit = name.partition(".")
     letters = port.replace("-", "").replace("/", "").replace(":", "")
     if not letters.isalnum() or not letters[:1].isalpha() or not (unit or "0").isdecimal():
-        raise Unrenderable(f"{device} {name}: that is no interface of Junos; one is ge-0/0/1 or ge-0/0/1.100")
+        raise Unrenderable(f"{device} {name}: that is not an interface of Junos; one is ge-0/0/1 or ge-0/0/1.100")
     return port, int(unit or 0)
 
 

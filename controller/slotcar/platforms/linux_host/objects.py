@@ -118,7 +118,7 @@ def read_lines(lines: Iterable[str]) -> HostObjects:
             else:
                 raise ValueError(kind)
         except (ValueError, IndexError, StopIteration) as error:
-            raise Unreadable(f"`{line}` is no line of a host's configuration") from error
+            raise Unreadable(f"`{line}` is not a line of a host's configuration") from error
     return HostObjects(tuple(sorted(slices)), reserved, tuple(sorted(disks.items())), tuple(sorted(refused)))
 
 

@@ -89,7 +89,7 @@ def read(qdiscs: str, listing: str, device: Device) -> tuple[Tc, tuple[str, ...]
                 _qdisc(qdisc, device, owned, foreign)
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise Unreadable(
-            f"{device.name}: `{QDISCS}` gave what is no list of queues: {qdiscs.strip()[:120]}"
+            f"{device.name}: `{QDISCS}` gave something that is not a list of queues: {qdiscs.strip()[:120]}"
         ) from problem
     sections = _sections(listing)
     wanted = 3 * len(device.interfaces)

@@ -62,7 +62,7 @@ class EventManager:
             if await self._rested(outputs.get(eem.RUNNING)):
                 return outputs
             if time.monotonic() > until:
-                raise DeviceError(f"{self._name}: it acts by itself whenever it is read; {STALE}")
+                raise DeviceError(f"{self._name}: it ran a scheduled step each time it was read; {STALE}")
             await asyncio.sleep(AGAIN_S)
 
     async def _rested(self, running: str | None) -> bool:
@@ -131,7 +131,7 @@ class EventManager:
         registered = await self._registered()
         self._check_fence(registered, self._fence)
         if not self._ready <= set(registered.names):
-            raise DeviceError(f"{self._name}: it acted by itself while it was changed; {STALE}")
+            raise DeviceError(f"{self._name}: it ran a scheduled step while it was changed; {STALE}")
         return registered
 
     async def file_to_restore(self, folder: DeviceFolder, target: str) -> str | None:
@@ -221,13 +221,13 @@ class EventManager:
     def _must_be(self, have: str, staged: StagedProgram) -> None:
         if have not in (staged.replaces, staged.ids[0]):
             raise DeviceError(
-                f"{self._name}: it acted since it was read: it was to do {staged.replaces} then, and is to do {have} now;"
-                f" {STALE}"
+                f"{self._name}: it ran a scheduled step after it was read"
+                f" (armed then: {staged.replaces}, armed now: {have}); {STALE}"
             )
 
     def _must_have_time(self, registered: eem.Registered, applets: Sequence[Applet], *, changes: bool) -> None:
         if any(-JUST_S < left < NEAR_S for left in self._seconds_until(registered.applets)):
-            raise DeviceError(f"{self._name}: it is about to act by itself; {STALE}")
+            raise DeviceError(f"{self._name}: it is about to run a scheduled step; {STALE}")
         if changes and applets and applets[0].at - self._now() < NEAR_S:
             raise DeviceError(f"{self._name}: this change was for the time before a boundary that has passed; {STALE}")
 

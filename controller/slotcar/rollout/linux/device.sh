@@ -193,7 +193,7 @@ activate() {
   expected=$(cat "$revision/replaces")
   taken=0
   [ "$now" = "$expected" ] || taken=$(foreseen "$1" "$expected") ||
-    fail 75 "it acted since it was read: it was to do $expected then, and is to do $now now; read it again"
+    fail 75 "it ran a scheduled step after it was read (armed then: $expected, armed now: $now); read it again"
   look_at_clock
   if [ -s "$revision/apply.txt" ] && read -r _ due <"$revision/agenda" && [ $((due - $2)) -le "$since_boot" ]; then
     fail 75 "this change was for the time before a boundary that has passed; read it again"
@@ -231,12 +231,12 @@ let_act() {
   unlock
   wait_until "$due"
   catch_up "$place/$now"
-  fail 75 "it acted since it was read; read it again"
+  fail 75 "it ran a scheduled step after it was read; read it again"
 }
 
 # The lines of a change are the way from what was read. $1: what was to come then; empty where nobody knows.
 as_read() {
-  [ -z "$1" ] || [ "$(state)" = "$1" ] || fail 75 "it acted since it was read; read it again"
+  [ -z "$1" ] || [ "$(state)" = "$1" ] || fail 75 "it ran a scheduled step after it was read; read it again"
 }
 
 # Gives back a configuration: the lines on standard input are the way to it from what the router has.

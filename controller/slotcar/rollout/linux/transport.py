@@ -68,7 +68,7 @@ class LinuxTransport(Transport):
             with suppress(Restless):
                 self._state_read = state_of(outputs, self._device)[0]
                 return outputs
-        raise DeviceError(f"it acts by itself whenever it is read; {STALE}")
+        raise DeviceError(f"it ran a scheduled step each time it was read; {STALE}")
 
     async def stage(self, apply: Sequence[str], undo: Sequence[str]) -> None:
         """The change is in the script that stages the program."""

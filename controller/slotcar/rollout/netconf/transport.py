@@ -72,7 +72,7 @@ class NetconfTransport(Transport):
 
     def _get(self, command: str) -> str:
         if not command.startswith(MARKER):
-            raise NetconfError(f"{self._name}: `{command[:40]}` is nothing that a NETCONF peer is asked")
+            raise NetconfError(f"{self._name}: `{command[:40]}` is not a supported NETCONF read command")
         reply = self._session.do("get_config", source="running", filter=("subtree", command.removeprefix(MARKER)))
         return str(reply.data_xml)
 

@@ -50,7 +50,7 @@ def plan(visit: Visit) -> Answer:
     if loaded.problems:
         raise InvalidInput(loaded.problems)
     if not isinstance(loaded.data, dict):
-        raise InvalidInput([Problem("the text", 1, "", "is no reservation file", "", "begin with `version: 1`")])
+        raise InvalidInput([Problem("the text", 1, "", "is not a reservation file", "", "begin with `version: 1`")])
     request = PlanRequest(loaded.data, set_name, visit.caller, visit.now, PageStart(), LINES)
     plan_document = json.loads(from_thread.run(visit.context.plans.make, visit.broker, request))
     return Shown(
@@ -75,7 +75,7 @@ def apply(visit: Visit) -> Answer:
     except ValueError:
         document = None
     if not isinstance(document, dict):
-        raise InvalidInput([Problem("request", 0, "plan", "is no plan", "", "make the plan again")])
+        raise InvalidInput([Problem("request", 0, "plan", "is not a plan", "", "make the plan again")])
     done = visit.broker.apply(plan_of_document(document, "plan", "make the plan again"), visit.caller, visit.now)
     return Shown("plans/applied.html", {"done": done}, heading="Applied")
 

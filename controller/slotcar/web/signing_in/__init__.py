@@ -5,7 +5,7 @@ from __future__ import annotations
 from slotcar.web.serving import SIGN_IN, Page
 from slotcar.web.visit import Answer, Data, Moved, Shown, Visit
 
-_WRONG = "This is no token of this controller, or it has expired."
+_WRONG = "This is not a token of this controller, or it has expired."
 
 
 def form(visit: Visit) -> Answer:
