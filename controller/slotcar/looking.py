@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from slotcar.auth import access
-from slotcar.auth.tokens import Caller
 from slotcar.ledger import Filter, Ledger
 from slotcar.ledger.errors import UnknownHandle
 from slotcar.ledger.group_queries import GroupFilter
@@ -20,6 +19,8 @@ from slotcar.planning.enquiry import EnquiryAnswer, ask_tables, ask_to_add
 from slotcar.planning.request_limits import require_few_windows
 from slotcar.planning.routing import ways
 from slotcar.platforms.model import Configuration
+from slotcar.policy import roles
+from slotcar.policy.roles import NOBODY, Caller
 from slotcar.problems import InvalidInput, Problem
 from slotcar.recovery.comparison import Comparison, compare, comparison_document
 from slotcar.reservation.model import Reservation, is_storable
@@ -42,8 +43,6 @@ MOST_EVENTS = 20_000
 #: Of a requester's timeline: reading more would be work for everybody.
 MOST_ENTRIES = 10_000
 AnyFilter = TypeVar("AnyFilter", Filter, GroupFilter)
-#: No owner is called so.
-NOBODY = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +108,9 @@ class Looking:
             NoSuchDevice: the inventory has no managed device of a name in the query. InvalidInput: a requester asks for a
             time with more reservations than are read for one.
         """
-        owner = None
-        if not access.may_overview(caller):
-            query, owner = replace(query, own_only=True), caller.owner or NOBODY
+        owner = roles.only_owner(caller)
+        if owner is not None:
+            query = replace(query, own_only=True)
         elif query.devices is not None:
             named_devices(self.network, query.devices)
         if query.until < query.since:
@@ -139,7 +138,7 @@ class Looking:
         Raises:
             NoSuchDevice, NotPossible: see `slotcar.recovery.comparison.compare`.
         """
-        access.require_overview(caller, "read a device")
+        roles.require_overview(caller, "read a device")
         return compare(self.ledger, self.network, pusher_for(self.network, self.settings, None), now, devices)
 
     # -- free rates ------------------------------------------------------------------------------------------------
@@ -193,16 +192,16 @@ class Looking:
             NotAllowed: a requester asks for the events of a device. NoSuchDevice.
         """
         if wanted.device is not None:
-            access.require_overview(caller, "see the events of a device")
+            roles.require_overview(caller, "see the events of a device")
             named_devices(self.network, [wanted.device])
-        if access.may_overview(caller):
+        if roles.may_overview(caller):
             return wanted
-        asks_others = wanted.owner not in (None, caller.owner)
-        return replace(wanted, owner=NOBODY if asks_others else caller.owner or NOBODY)
+        asks_others = wanted.owner is not None and not roles.may_see(caller, wanted.owner)
+        return replace(wanted, owner=NOBODY if asks_others else roles.only_owner(caller))
 
     def endpoints(self, caller: Caller) -> dict[str, Any]:
         """The ends that a reservation may have; a requester sees those that it may use."""
-        return endpoints_document(self.network, None if access.may_overview(caller) else caller.owner or NOBODY)
+        return endpoints_document(self.network, roles.only_owner(caller))
 
     def limits(self, owner: str | None, caller: Caller, now: datetime) -> dict[str, Any]:
         """The operator's limits, and what the owner (the caller's own where none is named) has of its quotas.
@@ -211,8 +210,7 @@ class Looking:
             NotAllowed: a requester asks for another owner's.
         """
         whose = owner if owner is not None else caller.owner or caller.name
-        if not access.may_see(caller, whose):
-            raise access.NotAllowed(f"{caller.name} may ask for the limits of owner {caller.owner} only")
+        roles.require_own(caller, whose, "the limits")
         return limits_document(self.settings, self.ledger.terms.policy, whose, self.ledger.usage(whose, now))
 
     def configurations(
@@ -223,7 +221,7 @@ class Looking:
         Raises:
             NoSuchDevice, Unrenderable.
         """
-        access.require_overview(caller, "see the devices' configurations")
+        roles.require_overview(caller, "see the devices' configurations")
         entries = self.ledger.live_between(at, at + MICROSECOND)
         return configurations_at(entries, self.network, at, devices)
 
@@ -236,9 +234,9 @@ class Looking:
 
 def seen_by(wanted: AnyFilter, caller: Caller) -> AnyFilter | None:
     """The filter, narrowed to what the caller may see: a requester sees its own; None where that is nothing."""
-    if access.may_see(caller, wanted.owner or ""):
+    if roles.may_see(caller, wanted.owner or ""):
         return wanted
-    return replace(wanted, owner=caller.owner or NOBODY) if wanted.owner is None else None
+    return replace(wanted, owner=roles.only_owner(caller)) if wanted.owner is None else None
 
 
 def _require_few(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:

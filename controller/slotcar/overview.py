@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from slotcar.auth import access
-from slotcar.auth.tokens import Caller
 from slotcar.broker import Broker
 from slotcar.ledger.crowds import Crowd
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.queries import EventFilter
 from slotcar.ledger.summaries import BoundaryCounts
-from slotcar.looking import EVENTS_WITHIN, MOST_EVENTS, NOBODY
+from slotcar.looking import EVENTS_WITHIN, MOST_EVENTS
 from slotcar.planning.errors import NotPossible
+from slotcar.policy import roles
+from slotcar.policy.roles import NOBODY, Caller
 from slotcar.problems import InvalidInput, Problem
 from slotcar.recovery.rollback import Goal, Rollback, plan_rollback
 from slotcar.rollout.archive import Archive
@@ -109,7 +109,7 @@ class Overview:
         Raises:
             NotAllowed: a requester, who is told by an enquiry what fits. NoSuchResource, NoSuchDevice.
         """
-        access.require_overview(caller, "see what is reserved of all resources")
+        roles.require_overview(caller, "see what is reserved of all resources")
         ledger, network = self.broker.ledger, self.broker.network
         if page.device is not None:
             named_devices(network, [page.device])
@@ -129,7 +129,7 @@ class Overview:
         Raises:
             NotAllowed: a requester; its endpoints are `Broker.endpoints`.
         """
-        access.require_overview(caller, "see the network's devices")
+        roles.require_overview(caller, "see the network's devices")
         return network_document(self.broker.network)
 
     def soonest(self, caller: Caller, now: datetime, most: int) -> tuple[Entry, ...]:
@@ -142,13 +142,12 @@ class Overview:
         Raises:
             NotAllowed.
         """
-        access.require_overview(caller, "see whose reservations cross a resource")
+        roles.require_overview(caller, "see whose reservations cross a resource")
         return self.broker.ledger.summaries.crossing(resource, window, most)
 
     def boundaries(self, after: datetime, until: datetime, most: int, caller: Caller) -> tuple[BoundaryCounts, ...]:
         """The first `most` boundaries of slots in `(after, until]`; a requester's own."""
-        owner = None if access.may_overview(caller) else caller.owner or NOBODY
-        return self.broker.ledger.summaries.boundaries(after, until, most, owner)
+        return self.broker.ledger.summaries.boundaries(after, until, most, roles.only_owner(caller))
 
     def boundary(self, at: datetime, caller: Caller, now: datetime) -> BoundaryView:
         """What happens at an instant, and what it changes on which device.
@@ -159,10 +158,10 @@ class Overview:
             Unrenderable: a platform cannot express it.
         """
         ledger, network = self.broker.ledger, self.broker.network
-        whole = access.may_overview(caller)
+        whole = roles.may_overview(caller)
         wanted = EventFilter(KINDS, since=at - EVENTS_WITHIN, until=at + EVENTS_WITHIN)
         events = ledger.events_of(wanted, after=None, limit=MOST_EVENTS)
-        owner = None if whole else caller.owner or NOBODY
+        owner = roles.only_owner(caller)
         entries, crowds = self._around(at, owner)
         visible = [one for one in entries if owner in (None, one.reservation.owner)]
         beside = sum(len(crowd.numbers) for crowd in crowds)
@@ -189,7 +188,7 @@ class Overview:
         Raises:
             NotAllowed. UnknownHandle. Unrenderable: a platform cannot express it.
         """
-        access.require_overview(caller, "see what a reservation changes on devices")
+        roles.require_overview(caller, "see what a reservation changes on devices")
         ledger, network = self.broker.ledger, self.broker.network
         entry = self.broker.status(which, caller)
         wanted, change = entry, entry.proposed
@@ -212,7 +211,7 @@ class Overview:
         Raises:
             NotAllowed.
         """
-        access.require_overview(caller, "see devices")
+        roles.require_overview(caller, "see devices")
         network = self.broker.network
         latest = self.broker.ledger.summaries.latest_of_devices(TELLING, sorted(network.devices), LAST_EVENTS)
         return known_states(network, latest, loop, now)
@@ -223,7 +222,7 @@ class Overview:
         Raises:
             NotAllowed. InvalidInput: a file of the archive is broken.
         """
-        access.require_overview(caller, "see what was pushed")
+        roles.require_overview(caller, "see what was pushed")
         return revisions_page(Archive(self.broker.settings.state_dir), before, limit)
 
     def rollback_preview(self, device: str, to: str, caller: Caller, now: datetime) -> Rollback:
@@ -232,7 +231,7 @@ class Overview:
         Raises:
             NotAllowed: no operator. NoSuchDevice. NotPossible: there is nothing to go back to.
         """
-        access.require_operator(caller, "preview a rollback")
+        roles.require_operator(caller, "preview a rollback")
         broker = self.broker
         return plan_rollback(
             pusher_for(broker.network, broker.settings, None), broker.network, Goal(to, [device]), now
@@ -246,7 +245,7 @@ class Overview:
             NotAllowed. NoSuchDevice. NotPossible: there is nothing to go back to, or whoever leads does not answer; nothing
             was done. PushFailed. Where it fails, the router is held no longer than it was before.
         """
-        access.require_operator(caller, "roll a router back")
+        roles.require_operator(caller, "roll a router back")
         named_devices(self.broker.network, [device])
         _must_come(until, now)
         before = holds_of(self.broker.ledger, now, [device]).get(device)
@@ -270,7 +269,7 @@ class Overview:
         Raises:
             NotAllowed.
         """
-        access.require_overview(caller, "see which routers are held")
+        roles.require_overview(caller, "see which routers are held")
         return tuple(one for _, one in sorted(holds_of(self.broker.ledger, now).items()))
 
     def hold(
@@ -282,7 +281,7 @@ class Overview:
         Raises:
             NotAllowed. NoSuchDevice. InvalidInput: `until` is past.
         """
-        access.require_operator(caller, "hold a router")
+        roles.require_operator(caller, "hold a router")
         named_devices(self.broker.network, [device])
         _must_come(until, now)
         hold = Hold(device, reason, caller.name, now, until)
@@ -295,7 +294,7 @@ class Overview:
         Raises:
             NotAllowed. NoSuchDevice. NotPossible: it is not held.
         """
-        access.require_operator(caller, "release a router")
+        roles.require_operator(caller, "release a router")
         named_devices(self.broker.network, [device])
         hold = holds_of(self.broker.ledger, now, [device]).get(device)
         if hold is None:
@@ -346,10 +345,10 @@ class Overview:
         Raises:
             InvalidInput: the window is longer than `MOST_MONTHS`. NotAllowed: a requester asks for another's.
         """
-        if not access.may_overview(caller):
-            if owner not in (None, caller.owner):
-                raise access.NotAllowed(f"{caller.name} may ask for the use of owner {caller.owner} only")
-            owner = caller.owner or NOBODY
+        if owner is not None:
+            roles.require_own(caller, owner, "the use")
+        if not roles.may_overview(caller):
+            owner = roles.only_owner(caller)
         months = months_of(window)
         if len(months) > MOST_MONTHS:
             hint = f"at most {MOST_MONTHS} months"

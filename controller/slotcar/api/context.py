@@ -16,9 +16,10 @@ from pydantic import AfterValidator, AwareDatetime, BeforeValidator, StringConst
 from slotcar.api.figures import LogFigures
 from slotcar.api.plan_workers import PlanWorkers
 from slotcar.api.streaming import Streams
-from slotcar.auth.tokens import Caller, Role, TokenStore
+from slotcar.auth.tokens import TokenStore
 from slotcar.broker import Broker
 from slotcar.notify.dispatching import DeliveryCounts
+from slotcar.policy.roles import Caller, Role
 from slotcar.problems import LINE_PATTERN, InvalidInput
 from slotcar.rollout.status import LoopStatus
 from slotcar.timebase import RFC_3339

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from slotcar.api.plan_models import PlanOut
-from slotcar.auth.tokens import Caller
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger, open_ledger
 from slotcar.network.model import Network
@@ -30,6 +29,7 @@ from slotcar.path.topology import topology_of
 from slotcar.planning.plan_page import PageStart, page_document
 from slotcar.planning.request_limits import PlanTooLarge
 from slotcar.planning.source import source_of_body
+from slotcar.policy.roles import Caller
 from slotcar.problems import SlotcarError
 from slotcar.settings import Settings
 

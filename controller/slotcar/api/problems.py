@@ -12,7 +12,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from slotcar.auth.access import NotAllowed
 from slotcar.ledger import errors as ledger_errors
 from slotcar.notify.sending import WrongUrl
 from slotcar.notify.signing import SecretUnusable
@@ -22,6 +21,7 @@ from slotcar.planning import errors
 from slotcar.planning.request_limits import PlanTooLarge
 from slotcar.platforms.model import Unrenderable
 from slotcar.policy import errors as policy_errors
+from slotcar.policy.roles import NotAllowed
 from slotcar.problems import InvalidInput, Problem, SlotcarError
 from slotcar.units import UnitError
 from slotcar.views.capacity import NoSuchResource

@@ -10,8 +10,9 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from slotcar.auth.tokens import Caller, TokenStore, digest
+from slotcar.auth.tokens import TokenStore, digest
 from slotcar.ledger.sessions import Session, SessionStore
+from slotcar.policy.roles import Caller
 
 #: A session that nobody has used for so long is over.
 IDLE = timedelta(hours=8)

@@ -11,29 +11,20 @@ import os
 import secrets
 import stat
 import tempfile
-from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from slotcar.files import read_regular_file
+from slotcar.policy.roles import Caller, Role
 from slotcar.problems import InvalidInput, Problem, SlotcarError
 from slotcar.reservation.model import Owner
 
 TOKEN_PREFIX = "slotcar_"  # noqa: S105 - what every token begins with
 #: Some 40,000 tokens.
 LARGEST_FILE_BYTES = 10_000_000
-
-
-class Role(StrEnum):
-    """What a caller may do: `requester` acts on its own reservations, `operator` on all, `auditor` only reads."""
-
-    REQUESTER = "requester"
-    OPERATOR = "operator"
-    AUDITOR = "auditor"
 
 
 class Token(BaseModel):
@@ -60,16 +51,6 @@ class TokenFile(BaseModel):
 
 class TokenError(SlotcarError):
     """A token of that name exists, or does not."""
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks: the CLI and an open loopback API act as an operator."""
-
-    name: str
-    role: Role
-    owner: str | None = None
-    expires_at: datetime | None = None
 
 
 def digest(secret: str) -> str:

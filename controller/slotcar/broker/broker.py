@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from slotcar.auth import access
-from slotcar.auth.tokens import Caller
 from slotcar.broker.files import Files
 from slotcar.ledger.groups import ApproveGroup, OnGroup
 from slotcar.ledger.model import Entry, State
@@ -16,6 +15,8 @@ from slotcar.planning.errors import NotPossible
 from slotcar.planning.request_limits import require_few_windows
 from slotcar.planning.routing import RoutedReservation
 from slotcar.planning.source import group_members
+from slotcar.policy import roles
+from slotcar.policy.roles import Caller
 from slotcar.problems import InvalidInput, Problem, is_line
 from slotcar.reservation import require_valid
 
@@ -58,7 +59,7 @@ class Broker(Files):
             NotAllowed: no operator. StaleVersion: it has changed since. ForbiddenTransition: nothing of it waits.
             CannotExpress, RefusedByPolicy: see `create`.
         """
-        access.require_operator(caller, "approve a reservation")
+        roles.require_operator(caller, "approve a reservation")
         entry = self._changeable(which, caller, alone=True)
         change = entry.proposed
         routed = RoutedReservation(change.reservation, change.paths, change.demands) if change else None
@@ -78,7 +79,7 @@ class Broker(Files):
         Raises:
             NotAllowed: no operator. ForbiddenTransition: nothing of it waits.
         """
-        access.require_operator(caller, "reject a reservation")
+        roles.require_operator(caller, "reject a reservation")
         handle = self._changeable(which, caller, alone=True).handle
         return self.ledger.reject(handle, now, actor=caller.name, expected_version=expected_version, reason=reason)
 
@@ -110,7 +111,7 @@ class Broker(Files):
         """
         require_few_windows((("", one.reservation) for one in members), self.settings.max_windows)
         for one in members:
-            access.owner_for(caller, require_valid(one.reservation).owner)
+            roles.owner_for(caller, require_valid(one.reservation).owner)
         how = {"hold_until": now + hold} if hold else {}
         return self.ledger.apply([self._request(one, caller, **how) for one in members], now, actor=caller.name)
 
@@ -133,7 +134,7 @@ class Broker(Files):
             reason is not one line.
         """
         if issubclass(change, ApproveGroup):
-            access.require_operator(caller, "approve or reject a group")
+            roles.require_operator(caller, "approve or reject a group")
         members = self.group(which, caller)
         for one in members:
             access.require_change(caller, one)

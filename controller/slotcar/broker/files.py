@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from slotcar.auth import access
-from slotcar.auth.tokens import Caller
 from slotcar.broker.requests import SOLVER, Requests
 from slotcar.ledger.model import AdmissionRequest, Cancellation, Entry
 from slotcar.planning.errors import StalePlan, require_no_refusal
@@ -17,6 +15,8 @@ from slotcar.planning.request_limits import require_few_windows
 from slotcar.planning.routing import RoutedReservation, hops_of, route, routed_ways
 from slotcar.planning.source import Source
 from slotcar.planning.step import Action, PlanStep
+from slotcar.policy import roles
+from slotcar.policy.roles import Caller
 from slotcar.reservation import require_valid
 from slotcar.reservation.model import Reservation
 from slotcar.timebase import iso
@@ -38,7 +38,7 @@ class Files(Requests):
         placed = ((f"reservations[{index}]", one) for index, one in enumerate(source.reservations))
         require_few_windows(placed, self.settings.max_windows)
         for owner in source.scope.owners:
-            access.require_plan(caller, owner)
+            roles.require_plan(caller, owner)
         wanted = [self._granted(one, caller) for one in source.reservations]
         tables, sequence = self.ledger.ask(lambda tables: tables.copy(), now)
         current = self.ledger.live_between(now)
@@ -51,13 +51,13 @@ class Files(Requests):
             sequence=sequence,
             scope=source.scope,
             policy=self.ledger.terms.policy,
-            names_others=access.may_see_all(caller),
+            names_others=roles.may_see_all(caller),
             paths=source.paths,
             show_from=show_from,
             solver=SOLVER,
             most_paths=self.settings.paths,
         )
-        return plan if access.may_overview(caller) else plan.without_devices()
+        return plan if roles.may_overview(caller) else plan.without_devices()
 
     def apply(self, plan: Plan, caller: Caller, now: datetime) -> Applied:
         """Exactly the plan, whole or not at all.
@@ -77,7 +77,7 @@ class Files(Requests):
         if plan.sequence is None:
             raise StalePlan("the plan was made without a ledger (--offline): make it again with one")
         for owner in {*plan.owners, *(step.key[0] for step in plan.steps)}:
-            access.owner_for(caller, owner)
+            roles.owner_for(caller, owner)
         if not plan.steps:
             return Applied((), 0, 0, 0)
         remaining_steps = [step for step in plan.steps if not is_over(step, self._entry_of(step, caller), now)]

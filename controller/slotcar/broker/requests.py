@@ -12,7 +12,6 @@ from slotcar.admission import capacities
 from slotcar.admission.highs import HighsSolver
 from slotcar.admission.model import Refused
 from slotcar.auth import access
-from slotcar.auth.tokens import Caller
 from slotcar.ledger.model import AdmissionRequest, Alternative, Condition, Entry, Terms
 from slotcar.looking import Looking
 from slotcar.path.model import Path
@@ -22,6 +21,8 @@ from slotcar.planning.never_fits import never_fits, require_it_may_fit
 from slotcar.planning.platform_limits import PlatformLimits
 from slotcar.planning.request_limits import require_few_windows
 from slotcar.planning.routing import RoutedReservation, route, routed_ways
+from slotcar.policy import roles
+from slotcar.policy.roles import Caller
 from slotcar.reservation import require_valid
 from slotcar.reservation.model import Reservation
 from slotcar.wiring import policy_of
@@ -59,7 +60,7 @@ class Requests(Looking):
             InvalidInput: see `require_valid`. NameTaken, IdempotencyConflict, NoPath. RefusedByPolicy: the operator's
             rules forbid it.
         """
-        access.owner_for(caller, reservation.owner)
+        roles.owner_for(caller, reservation.owner)
         hold_until = now + options.hold if options.hold else None
         return self._admit(
             reservation,
@@ -148,7 +149,7 @@ class Requests(Looking):
             expected_version=expected_version if expected_version is not None else entry.version,
             condition=self._platform_limits.condition(RoutedReservation(reservation, entry.paths, entry.demands)),
             proposed=with_ports(change.reservation, source_port, destination_port) if change else None,
-            names_others=access.may_see_all(caller),
+            names_others=roles.may_see_all(caller),
         )
 
     def _changeable(self, which: str, caller: Caller, *, alone: bool = False) -> Entry:
@@ -210,11 +211,11 @@ class Requests(Looking):
             demands=routed.demands,
             actor=caller.name,
             condition=self._platform_limits.condition(routed),
-            names_others=access.may_see_all(caller),
+            names_others=roles.may_see_all(caller),
             **how,
         )
 
     def _granted(self, reservation: Reservation, caller: Caller) -> Reservation:
         """The reservation with the accounts whose processes it may bind. Every request passes here, whatever document
         it came in (ADR 48)."""
-        return self.ledger.terms.policy.endpoints.granted(reservation, operator=access.is_operator(caller))
+        return self.ledger.terms.policy.endpoints.granted(reservation, operator=roles.is_operator(caller))

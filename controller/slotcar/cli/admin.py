@@ -135,7 +135,8 @@ def token_create(
     valid: Annotated[str | None, typer.Option("--valid", help="how long it is valid, such as `90 d`")] = None,
 ) -> None:
     """Make a token and print it once; only its hash is kept."""
-    from slotcar.auth.tokens import Role, create_token
+    from slotcar.auth.tokens import create_token
+    from slotcar.policy.roles import Role
     from slotcar.units import parse_duration
 
     if role not in set(Role):

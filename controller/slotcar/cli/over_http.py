@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from slotcar.auth.tokens import Caller
 from slotcar.cli.from_documents import (
     Document,
     enquiry_of,
@@ -27,6 +26,7 @@ from slotcar.planning.enquiry import EnquiryAnswer
 from slotcar.planning.modification import Modification
 from slotcar.planning.plan import Applied, Plan
 from slotcar.planning.source import default_set_name
+from slotcar.policy.roles import Caller
 from slotcar.reservation import read_files
 from slotcar.reservation.loading import NO_CONTENTS
 from slotcar.timebase import iso

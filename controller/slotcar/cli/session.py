@@ -12,10 +12,10 @@ from slotcar.cli.options import actor
 from slotcar.cli.output import complain, long_work_reported, progress, under_way
 
 if TYPE_CHECKING:
-    from slotcar.auth.tokens import Caller
     from slotcar.broker import Broker
     from slotcar.cli.over_http import OverHttp
     from slotcar.network.model import Network
+    from slotcar.policy.roles import Caller
     from slotcar.settings import Settings
 
 #: Reservations among which a near name is looked for.
@@ -43,7 +43,7 @@ def network_of(chosen: Settings) -> Network:
 
 def caller() -> Caller:
     """Whoever may open the ledger's database is an operator: the database is what is protected."""
-    from slotcar.auth.tokens import Caller, Role
+    from slotcar.policy.roles import Caller, Role
 
     return Caller(name=actor(), role=Role.OPERATOR)
 

@@ -11,13 +11,12 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from slotcar.auth.access import require_operator
-from slotcar.auth.tokens import Caller, Role
 from slotcar.ledger import Ledger
 from slotcar.ledger.webhooks import Backlog, Delivery, Webhook
 from slotcar.notify.message import trial_message
 from slotcar.notify.sending import Outcome, Sender, checked_url
 from slotcar.notify.signing import DERIVED, DerivedSecrets, keys_at
+from slotcar.policy.roles import Caller, only_owner, require_operator
 from slotcar.problems import SlotcarError
 from slotcar.settings import Settings
 from slotcar.timebase import iso
@@ -177,10 +176,10 @@ def _owner(caller: Caller, what: str) -> str | None:
     Raises:
         NotAllowed: an auditor.
     """
-    if caller.role is Role.REQUESTER:
-        return caller.owner or ""
-    require_operator(caller, what)
-    return None
+    owner = only_owner(caller)
+    if owner is None:
+        require_operator(caller, what)
+    return owner
 
 
 def _check_kind(kind: str) -> None:

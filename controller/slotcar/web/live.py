@@ -15,9 +15,9 @@ from starlette.responses import Response
 from slotcar.api import problems
 from slotcar.api.context import LOCAL, Context
 from slotcar.api.streaming import Framing
-from slotcar.auth.tokens import Caller
 from slotcar.ledger.model import Event
 from slotcar.ledger.queries import EventFilter
+from slotcar.policy.roles import Caller
 from slotcar.problems import InvalidInput, SlotcarError
 from slotcar.web.serving import sessions_of, signed_in
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from slotcar.auth.tokens import Caller, Role
+from slotcar.policy.roles import Caller, may_overview
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ _LAST = (("/usage", "Use", "u"), ("/log", "Log", "o"), ("/account", "Account", "
 
 def links_for(caller: Caller, path: str) -> tuple[Link, ...]:
     """The links of the pages for the caller's role; `here` is the link whose page `path` belongs to."""
-    links = (*_EVERYBODY, *(() if caller.role is Role.REQUESTER else _WITH_OVERVIEW), *_LAST)
+    links = (*_EVERYBODY, *(_WITH_OVERVIEW if may_overview(caller) else ()), *_LAST)
     return tuple(
         Link(address, words, key, path == address or (address != "/" and path.startswith(f"{address}/")))
         for address, words, key in links

@@ -19,8 +19,8 @@ from starlette.routing import Route
 from slotcar.api import problems
 from slotcar.api.context import LOCAL, Context
 from slotcar.api.origin import is_foreign
-from slotcar.auth.access import NotAllowed
 from slotcar.auth.sessions import USUAL_ZONE, Sessions, SignedIn
+from slotcar.policy.roles import NotAllowed
 from slotcar.problems import InvalidInput, Problem, SlotcarError
 from slotcar.units import UnitError
 from slotcar.web.navigation import links_for

@@ -10,10 +10,11 @@ from urllib.parse import parse_qs
 
 from slotcar.api.context import Context
 from slotcar.auth.sessions import Sessions
-from slotcar.auth.tokens import Caller, Role
 from slotcar.broker import Broker
 from slotcar.ledger.sessions import Session
 from slotcar.overview import Overview
+from slotcar.policy import roles
+from slotcar.policy.roles import Caller
 from slotcar.problems import InvalidInput, Problem
 from slotcar.units import UnitError
 from slotcar.web.times import Clock
@@ -56,11 +57,11 @@ class Visit:
 
     @property
     def is_operator(self) -> bool:
-        return self.caller.role is Role.OPERATOR
+        return roles.is_operator(self.caller)
 
     @property
     def may_overview(self) -> bool:
-        return self.caller.role is not Role.REQUESTER
+        return roles.may_overview(self.caller)
 
     def parameter(self, key: str, otherwise: str = "") -> str:
         """The first value of a key of the address; an empty one counts as none."""

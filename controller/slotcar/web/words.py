@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from slotcar.auth.tokens import Caller, Role
 from slotcar.ledger.model import Entry, State
+from slotcar.policy.roles import Caller, Role, is_operator, may_change
 from slotcar.timebase import Window
 from slotcar.views.device_states import DeviceState
 from slotcar.views.phases import Phase
@@ -89,11 +89,11 @@ def sentence(entry: Entry, clock: Clock) -> str:
 
 def why_not_operator(caller: Caller, what: str) -> str:
     """Empty for an operator; else who may."""
-    return "" if caller.role is Role.OPERATOR else f"Only an operator may {what}; you are {article(caller.role)}."
+    return "" if is_operator(caller) else f"Only an operator may {what}; you are {article(caller.role)}."
 
 
 def why_not_change(caller: Caller) -> str:
-    return f"You are {article(caller.role)}, which only reads." if caller.role is Role.AUDITOR else ""
+    return "" if may_change(caller) else f"You are {article(caller.role)}, which only reads."
 
 
 def article(role: Role) -> str:

@@ -22,11 +22,12 @@ from slotcar.api.app import create_app
 from slotcar.api.connections import connection_options
 from slotcar.api.context import Context
 from slotcar.api.streaming import Streams
-from slotcar.auth.tokens import Role, TokenStore, create_token
+from slotcar.auth.tokens import TokenStore, create_token
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger, open_ledger
 from slotcar.network import load_network
 from slotcar.network.model import Network
+from slotcar.policy.roles import Role
 from slotcar.rollout.status import LoopStatus
 from slotcar.settings import Settings
 from slotcar.watching.model import WatchStatus

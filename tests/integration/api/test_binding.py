@@ -10,13 +10,13 @@ from typing import Any
 import httpx
 import pytest
 
-from slotcar.auth.tokens import Caller, Role
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger, open_ledger
 from slotcar.ledger.groups import CommitGroup
 from slotcar.network.model import Device, Network
 from slotcar.planning.source import group_members
 from slotcar.policy.errors import BindNotAllowed
+from slotcar.policy.roles import Caller, Role
 from slotcar.settings import Settings
 from tests.integration.api.conftest import GARNET, START, Body, Running, copied, problem
 from tests.integration.api.rights.conftest import World

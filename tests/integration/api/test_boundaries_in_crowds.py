@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from slotcar.auth.tokens import Caller, Role
 from slotcar.broker import Broker
 from slotcar.ledger import Filter, Ledger
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Network
 from slotcar.overview import BoundaryView, Overview
 from slotcar.planning.errors import RefusedByAdmission
+from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
 from slotcar.settings import Settings
 from slotcar.timebase import MICROSECOND, Window, iso

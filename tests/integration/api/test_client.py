@@ -13,7 +13,7 @@ import pytest
 
 from slotcar.api.app import openapi_document
 from slotcar.api.streaming import Streams
-from slotcar.auth.tokens import Role
+from slotcar.policy.roles import Role
 from slotcar.timebase import iso
 from slotcar_client import (
     AsyncSlotcar,

@@ -7,7 +7,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from slotcar.auth.tokens import Role
+from slotcar.policy.roles import Role
 from slotcar.timebase import iso
 from tests.integration.api.conftest import START, As, Body, at, body, created, live, problem
 

@@ -9,12 +9,12 @@ from typing import Any
 import httpx
 import pytest
 
-from slotcar.auth.tokens import Caller, Role
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger
 from slotcar.network.model import Network
 from slotcar.planning.enquiry import MOST_STEPS
 from slotcar.planning.modification import Modification
+from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
 from slotcar.settings import Settings
 from slotcar.timebase import iso

@@ -9,12 +9,12 @@ from typing import Any
 import httpx
 import pytest
 
-from slotcar.auth.tokens import Caller, Role
 from slotcar.broker import Broker
 from slotcar.ledger import Filter, Ledger
 from slotcar.ledger.pages import MOST_COUNTED
 from slotcar.network.model import Network
 from slotcar.overview import Overview, ResourcePage
+from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
 from slotcar.settings import Settings
 from slotcar.timebase import Window, iso

@@ -12,9 +12,10 @@ import httpx
 import pytest
 
 from slotcar import looking
-from slotcar.auth.tokens import Role, create_token
+from slotcar.auth.tokens import create_token
 from slotcar.ledger import Ledger
 from slotcar.notify.signing import DerivedSecrets, SecretUnusable
+from slotcar.policy.roles import Role
 from slotcar.settings import Settings
 from slotcar.timebase import iso
 from tests.integration.api.conftest import START, As, Body, Serve, at, created, problem

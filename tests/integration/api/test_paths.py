@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from slotcar.admission.resource_id import interface_resource
-from slotcar.auth.tokens import Caller, Role
 from slotcar.broker import Broker, Options
 from slotcar.ledger import Ledger
 from slotcar.ledger.model import Entry
@@ -25,6 +24,7 @@ from slotcar.planning.modification import Modification
 from slotcar.planning.plan_file import plan_document, plan_of_document
 from slotcar.planning.routing import RoutedReservation
 from slotcar.planning.source import read_source, source_of_body
+from slotcar.policy.roles import Caller, Role
 from slotcar.problems import InvalidInput
 from slotcar.reservation import from_mapping
 from slotcar.reservation.model import Reservation

@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-from slotcar.auth.access import NotAllowed
-from slotcar.auth.tokens import Caller, Role
 from slotcar.broker import Broker
 from slotcar.ledger import open_ledger
 from slotcar.ledger.errors import PlanNotAdmitted, StaleLedger
@@ -24,6 +22,7 @@ from slotcar.network.model import Network
 from slotcar.planning.plan import Applied, Plan
 from slotcar.planning.plan_file import plan_document, plan_of_document
 from slotcar.planning.source import source_of_body
+from slotcar.policy.roles import Caller, NotAllowed, Role
 from slotcar.settings import Settings
 from slotcar.timebase import iso
 from tests.integration.api.conftest import GARNET, START, body

@@ -14,9 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from slotcar.auth.tokens import Role, create_token
+from slotcar.auth.tokens import create_token
 from slotcar.ledger import Ledger
 from slotcar.network.model import Network
+from slotcar.policy.roles import Role
 from slotcar.settings import Settings
 from tests.integration.api.conftest import GARNET, As, Running, at, body
 from tests.support.controllers import free_port

@@ -17,10 +17,11 @@ from typing import Any
 import httpx
 import pytest
 
-from slotcar.auth.tokens import Role, create_token
+from slotcar.auth.tokens import create_token
 from slotcar.cli.remote import Declined, remote
 from slotcar.cli.watching import line, look
 from slotcar.ledger import Ledger
+from slotcar.policy.roles import Role
 from tests.integration.api.conftest import Serve, created
 from tests.support.controllers import SLOTCAR, heeds_interrupts
 from tests.support.patience import PATIENCE_S

@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 import yaml
 
-from slotcar.auth.tokens import Role, create_token
+from slotcar.auth.tokens import create_token
 from slotcar.ledger import open_ledger
+from slotcar.policy.roles import Role
 from slotcar_lab.ios import Routers
 from tests.support.cisco import ROOT, CiscoWorld
 from tests.support.controllers import Controller

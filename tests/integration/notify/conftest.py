@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from slotcar.auth.tokens import Caller, Role
 from slotcar.ledger import Ledger
 from slotcar.notify.backoff import Backoff
 from slotcar.notify.dispatching import Dispatcher
 from slotcar.notify.signing import DerivedSecrets
 from slotcar.notify.webhooks import Webhooks
+from slotcar.policy.roles import Caller, Role
 from slotcar.settings import Settings
 from tests.support.receiver import SECRET
 

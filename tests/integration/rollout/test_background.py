@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slotcar.auth.tokens import Caller, Role
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger
 from slotcar.planning.source import source_of_body
+from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import load_text
 from slotcar.rollout.announcing import KIND
 from slotcar.views.timeline import TimelineQuery

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from slotcar import overview
-from slotcar.auth.tokens import Caller, Role
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger
 from slotcar.overview import Overview
 from slotcar.planning.errors import NotPossible
+from slotcar.policy.roles import Caller, Role
 from slotcar.problems import InvalidInput
 from slotcar.recovery.rollback import BASELINE
 from slotcar.reservation import from_mapping

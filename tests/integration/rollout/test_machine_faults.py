@@ -17,12 +17,12 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from slotcar.api.supervising import keep_running
-from slotcar.auth.tokens import Caller, Role
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.listening import Lease
 from slotcar.ledger.model import Terms
+from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
 from slotcar.rollout.check_requests import ask_check
 from slotcar.rollout.ios.eem import fence_line

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from slotcar.auth.tokens import Caller, Role
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger
 from slotcar.ledger.model import Entry
+from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
 from slotcar_lab.ios import Routers
 from tests.integration.rollout.test_machine_faults import leading, settled

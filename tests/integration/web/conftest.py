@@ -10,11 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
-from slotcar.auth.tokens import Caller, Role, create_token
+from slotcar.auth.tokens import create_token
 from slotcar.broker import Broker, Options
 from slotcar.ledger import Ledger
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Network
+from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
 from slotcar.rollout.status import LoopStatus
 from slotcar.settings import Settings

@@ -10,8 +10,9 @@ import psycopg
 import pytest
 
 from slotcar.auth.sessions import IDLE, Sessions
-from slotcar.auth.tokens import Role, TokenStore, create_token, digest, revoke_token
+from slotcar.auth.tokens import TokenStore, create_token, digest, revoke_token
 from slotcar.ledger import Ledger
+from slotcar.policy.roles import Role
 from slotcar.web.signing_in import own_address
 from tests.integration.web.conftest import Site
 

@@ -13,9 +13,10 @@ from fastapi import FastAPI
 from benchmarks.web.asking import elements_of
 from benchmarks.web.world import EDGES, world
 from slotcar.api.context import Context
-from slotcar.auth.tokens import Caller, Role, TokenStore
+from slotcar.auth.tokens import TokenStore
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger
+from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
 from slotcar.rollout.status import LoopStatus
 from slotcar.settings import Settings

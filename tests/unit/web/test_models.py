@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.admission.resource_id import ResourceId
-from slotcar.auth.tokens import Caller, Role
 from slotcar.ledger.model import Entry, Event, Progress, State
 from slotcar.network.model import Network
+from slotcar.policy.roles import Caller, Role
 from slotcar.problems import InvalidInput
 from slotcar.reservation.model import Slot
 from slotcar.reservation.need import VolumeByDeadline

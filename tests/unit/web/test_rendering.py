@@ -11,8 +11,8 @@ import jinja2
 import pytest
 
 from slotcar.admission.resource_id import KINDS, ResourceId
-from slotcar.auth.tokens import Caller, Role
 from slotcar.managers.hosts import CPU, STORAGE
+from slotcar.policy.roles import Caller, Role
 from slotcar.timebase import Window
 from slotcar.views.usage import UsageRow, UsageTable
 from slotcar.web.assets import STATIC, address_of

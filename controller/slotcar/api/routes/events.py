@@ -24,8 +24,8 @@ from slotcar.api.context import (
     label_of,
 )
 from slotcar.api.models import EventsOut
-from slotcar.auth.tokens import Caller
 from slotcar.ledger.queries import EventFilter
+from slotcar.policy.roles import Caller
 from slotcar.problems import InvalidInput, Problem
 from slotcar.views.documents import event_document
 

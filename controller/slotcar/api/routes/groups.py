@@ -11,11 +11,11 @@ from slotcar.api.context import MaybeIfMatch, Newest, OneVersion, OwnerQuery, Th
 from slotcar.api.group_models import GroupOut, GroupsOut
 from slotcar.api.models import ReasonIn
 from slotcar.api.routes.reservations import JSON, parsed
-from slotcar.auth.access import owner_for
 from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, RejectGroup
 from slotcar.ledger.model import Entry, State
 from slotcar.planning.source import group_members
+from slotcar.policy.roles import owner_for
 from slotcar.units import parse_duration
 from slotcar.views.documents import group_document
 

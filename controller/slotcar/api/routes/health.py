@@ -11,9 +11,9 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from slotcar.api.context import Context, KnownCaller, TheContext, now
 from slotcar.api.controller_models import HealthOut
 from slotcar.api.metrics import registry_of
-from slotcar.auth.access import may_overview
 from slotcar.ledger.database import SchemaState
 from slotcar.ledger.errors import LedgerUnavailable
+from slotcar.policy.roles import may_overview
 from slotcar.rollout.status import LoopStatus, devices_words
 from slotcar.watching.model import WatchState, WatchStatus, watch_words
 

@@ -33,12 +33,12 @@ from slotcar.api.models import (
     RatesIn,
     ReasonIn,
 )
-from slotcar.auth.access import owner_for
 from slotcar.broker import Options
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.queries import Filter
 from slotcar.planning.enquiry import enquiry_document
 from slotcar.planning.modification import Modification
+from slotcar.policy.roles import owner_for
 from slotcar.problems import LINE_PATTERN, InvalidInput, Problem
 from slotcar.reservation import from_mapping, parse_time
 from slotcar.reservation.fingerprint import fingerprint_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlencode
 
-from slotcar.auth import access
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.queries import Filter
+from slotcar.policy import roles
 from slotcar.problems import InvalidInput, Problem
 from slotcar.web.approvals.model import device_groups, resource_rows
 from slotcar.web.boundaries.model import GroupRows
@@ -27,7 +27,7 @@ def table(visit: Visit) -> Answer:
 
 
 def _list_model(visit: Visit) -> dict[str, Any]:
-    access.require_overview(visit.caller, "see what waits for approval")
+    roles.require_overview(visit.caller, "see what waits for approval")
     wanted = Filter(waits=True, newest=True, after=visit.number("after"), limit=PAGE + 1)
     sequence = visit.broker.ledger.last_event()
     entries = visit.broker.list(wanted, visit.caller)

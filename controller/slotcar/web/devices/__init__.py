@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from slotcar.auth import access
 from slotcar.ledger.queries import EventFilter
 from slotcar.overview import ResourcePage
+from slotcar.policy import roles
 from slotcar.recovery.comparison import difference_document
 from slotcar.rollout.holding import holds_of
 from slotcar.timebase import Window
@@ -50,7 +50,7 @@ def one(visit: Visit) -> Answer:
     Raises:
         NotAllowed, NoSuchDevice.
     """
-    access.require_overview(visit.caller, "see devices")
+    roles.require_overview(visit.caller, "see devices")
     name = str(visit.path["device"])
     network = visit.broker.network
     named_devices(network, [name])

@@ -8,10 +8,10 @@ from typing import Any
 from anyio import from_thread
 
 from slotcar.api.plan_process import PlanRequest
-from slotcar.auth import access
 from slotcar.located_yaml import load
 from slotcar.planning.plan_file import plan_of_document
 from slotcar.planning.plan_page import PageStart
+from slotcar.policy import roles
 from slotcar.problems import InvalidInput, Problem
 from slotcar.web.serving import Page
 from slotcar.web.visit import Answer, Shown, Visit
@@ -69,7 +69,7 @@ def apply(visit: Visit) -> Answer:
     Raises:
         StalePlan: the ledger or the inventory has changed since. PlanRefused, PlanNotAdmitted, InvalidInput.
     """
-    access.owner_for(visit.caller, None)
+    roles.owner_for(visit.caller, None)
     try:
         document = json.loads(visit.form_value("plan"))
     except ValueError:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from slotcar.auth import access
 from slotcar.broker import Options
 from slotcar.ledger.model import State
+from slotcar.policy import roles
 from slotcar.reservation import from_mapping
 from slotcar.vocabulary import RESERVED_SERVICES, Direction, Protocol
 from slotcar.web.requests.model import FIELDS, address_with, body_of, ways_of
@@ -67,7 +67,7 @@ def reserve(visit: Visit) -> Answer:
     """
     fields: Mapping[str, str] = _form_fields(visit)
     body = body_of(fields, visit.clock)
-    body["owner"] = access.owner_for(visit.caller, body.get("owner"))
+    body["owner"] = roles.owner_for(visit.caller, body.get("owner"))
     hold = HOLD if visit.form_value("how") == "hold" else None
     entry = visit.broker.create(from_mapping(body, visit.now), visit.caller, visit.now, Options(hold=hold))
     assert entry.state in (State.HELD, State.COMMITTED, State.AWAITING_APPROVAL)

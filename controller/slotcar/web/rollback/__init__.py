@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slotcar.auth import access
+from slotcar.policy import roles
 from slotcar.problems import InvalidInput, Problem
 from slotcar.views.boundary import DiffGroup, hunks_of
 from slotcar.views.devices import named_devices
@@ -34,7 +34,7 @@ def preview(visit: Visit) -> Answer:
     Raises:
         NotAllowed, NoSuchDevice, NotPossible.
     """
-    access.require_operator(visit.caller, "preview a rollback")
+    roles.require_operator(visit.caller, "preview a rollback")
     device, to = _goal(visit)
     sequence = visit.broker.ledger.last_event()
     preview = visit.overview.rollback_preview(device, to, visit.caller, visit.now)
@@ -53,7 +53,7 @@ def roll_back(visit: Visit) -> Answer:
     Raises:
         InvalidInput: the router's name was not typed. NotAllowed, NotPossible, PushFailed.
     """
-    access.require_operator(visit.caller, "roll a router back")
+    roles.require_operator(visit.caller, "roll a router back")
     device, to = _goal(visit)
     if visit.form_value("typed") != device:
         raise InvalidInput(

@@ -9,9 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from slotcar.auth.tokens import Role, create_token
+from slotcar.auth.tokens import create_token
 from slotcar.ledger import open_ledger
 from slotcar.network.model import Network
+from slotcar.policy.roles import Role
 from slotcar.settings import Settings
 from tests.integration.api.conftest import (
     GARNET,

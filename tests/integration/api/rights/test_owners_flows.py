@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.auth.tokens import Caller, Role
 from slotcar.broker import Broker, Options
 from slotcar.ledger import Ledger
 from slotcar.network.model import Network
 from slotcar.policy.errors import EndpointNotAllowed
+from slotcar.policy.roles import Caller, Role
 from slotcar.reservation import from_mapping
 from slotcar.settings import Settings
 from slotcar.timebase import iso
