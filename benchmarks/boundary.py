@@ -32,11 +32,12 @@ from slotcar.reservation.model import Endpoint, Reservation
 from slotcar.rollout.model import PushFailed
 from slotcar.rollout.program import WantedFor
 from slotcar.rollout.pusher import Pusher
+from slotcar.rollout.wanted import wanted_for
 from slotcar.settings import load_settings
 from slotcar.timebase import Window
 from slotcar.timeline import Active
 from slotcar.vocabulary import Protocol, Service
-from slotcar.wiring import pusher_for, wanted_for
+from slotcar.wiring import pusher_for
 from slotcar_lab.control import Lab
 from slotcar_lab.experiments.bench import wait_until
 from slotcar_lab.lateness import lags_cs

@@ -19,11 +19,12 @@ from slotcar.planning.offline import entries_of
 from slotcar.platforms import renderer_of
 from slotcar.reservation.model import Endpoint, Reservation
 from slotcar.rollout.model import Reading, Wanted
+from slotcar.rollout.wanted import wanted_for
 from slotcar.settings import load_settings
 from slotcar.timebase import Window
 from slotcar.timeline import Active, active_at
 from slotcar.vocabulary import Protocol, Service
-from slotcar.wiring import pusher_for, wanted_for
+from slotcar.wiring import pusher_for
 
 #: When the flows are asked for, and within their window.
 NOW = datetime(2030, 1, 1, tzinfo=UTC)

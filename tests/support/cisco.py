@@ -19,10 +19,11 @@ from slotcar.registry import TransportKind, facts_of
 from slotcar.rollout.ios.eem import FENCE
 from slotcar.rollout.model import PushResult, Reading, Wanted
 from slotcar.rollout.pusher import Pusher
+from slotcar.rollout.wanted import wanted_for
 from slotcar.settings import load_settings
 from slotcar.timebase import Window
 from slotcar.timeline import active_at
-from slotcar.wiring import pusher_for, wanted_for
+from slotcar.wiring import pusher_for
 from slotcar_lab.ios import Router, Routers
 from tests.support import detached
 from tests.support.requests import reservation

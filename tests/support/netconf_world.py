@@ -25,10 +25,11 @@ from slotcar.planning.offline import entries_of
 from slotcar.platforms.cisco_iosxe_netconf.tree import ACL, NATIVE, POLICY
 from slotcar.rollout.netconf import netconf_login
 from slotcar.rollout.netconf.session import Session
+from slotcar.rollout.wanted import wanted_for
 from slotcar.settings import load_settings
 from slotcar.timebase import Window
 from slotcar.timeline import active_at
-from slotcar.wiring import pusher_for, wanted_for
+from slotcar.wiring import pusher_for
 from slotcar_lab import control, requirements
 from tests.integration.netconf.server import ROOT, Server
 from tests.support import detached

@@ -15,9 +15,10 @@ from typing import Any
 from slotcar.network import load_network
 from slotcar.planning.offline import entries_of
 from slotcar.planning.source import read_source
+from slotcar.rollout.wanted import wanted_for
 from slotcar.settings import load_settings
 from slotcar.timeline import active_at
-from slotcar.wiring import pusher_for, wanted_for
+from slotcar.wiring import pusher_for
 
 LAB = Path(__file__).resolve().parents[2] / "inventories" / "lab"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import networkx
@@ -41,9 +42,9 @@ ORDER = [
     "settings",
     "auth",
     "views",
-    "wiring",
     "planning",
     "recovery",
+    "wiring",
     "looking",
     "broker",
     "overview",
@@ -82,6 +83,21 @@ def test_imports_run_down_the_rooms(module: Path) -> None:
     assert room in ORDER, f"{room} is no known room: give it its place in ORDER and in docs/architecture.md"
     above = {name for name in imported(module.read_text()) if ORDER.index(name) > ORDER.index(room)}
     assert not above, f"{module.name} in {room} imports {sorted(above)}, which stand above it"
+
+
+def test_the_order_is_that_of_the_table_of_rooms() -> None:
+    """A room is a row's first cell, or a part of it: `controller/slotcar/policy/`, or a module that stands by itself."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    cells = re.findall(r"^\| (`controller/slotcar/[^|]*) \|", page.partition("Outside the package:")[0], re.MULTILINE)
+    assert [room for cell in cells for room in re.findall(r"`controller/slotcar/(\w+)", cell)] == ORDER
+
+
+def test_the_rule_names_the_rooms_in_the_same_order() -> None:
+    """What docs/design.md rule 18 leaves out are the modules that all rooms, or the readers of files, stand on."""
+    rule = re.search(r"^18\. .*?A room\s", (ROOT / "docs" / "design.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert rule is not None
+    named, modules = re.findall(r"`(\w+)`", rule[0]), set(ORDER[: ORDER.index("managers")])
+    assert named == [room for room in ORDER if room not in modules | {"registry", "files", "logs", "located_yaml"}]
 
 
 def test_the_check_sees_an_import_that_runs_back() -> None:

@@ -164,13 +164,16 @@ def _make(
 ) -> tuple[Plan, Network]:
     from slotcar.planning.offline import plan_offline
     from slotcar.planning.source import read_source
+    from slotcar.wiring import policy_of
 
     chosen = settings(inventory=inventory)
     moment = now()
     if offline or not chosen.has_ledger():
         network = network_of(chosen)
         source = read_source(files, moment, network, set_name, owners, chosen.paths)
-        return plan_offline(source, network, chosen, moment, no_ledger_yet=not offline), network
+        policy = policy_of(chosen, network)
+        new_plan = plan_offline(source, network, policy, moment, most_paths=chosen.paths, no_ledger_yet=not offline)
+        return new_plan, network
     with broker(inventory) as opened:
         source = read_source(files, moment, opened.network, set_name, owners, opened.settings.paths)
         progress("planning")

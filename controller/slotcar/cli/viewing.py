@@ -114,11 +114,12 @@ def _rendered(
     from slotcar.planning.offline import admitted_entries
     from slotcar.planning.source import read_source
     from slotcar.views.configurations import configurations_at
+    from slotcar.wiring import policy_of
 
     chosen = settings(inventory=inventory)
     network = network_of(chosen)
     source = read_source(files, moment, network, most_paths=chosen.paths)
-    assumed = admitted_entries(source, network, chosen, moment)
+    assumed = admitted_entries(source, network, policy_of(chosen, network), moment, chosen.paths)
     for note in assumed.notes:
         complain(f"note: {note}")
     return configurations_at(assumed.entries, network, instant, device)

@@ -15,12 +15,13 @@ from slotcar.planning.plan import Plan, decide_steps, make_plan
 from slotcar.planning.routing import route
 from slotcar.planning.source import Source
 from slotcar.policy.endpoints import endpoint_owners
+from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Reservation
-from slotcar.settings import Settings
-from slotcar.wiring import policy_of
 
 
-def plan_offline(source: Source, network: Network, settings: Settings, now: datetime, *, no_ledger_yet: bool) -> Plan:
+def plan_offline(
+    source: Source, network: Network, policy: Policy, now: datetime, *, most_paths: int, no_ledger_yet: bool
+) -> Plan:
     """A plan against an empty ledger. `no_ledger_yet`: there is none, so the plan can be applied to the first one."""
     return make_plan(
         match(_granted(source.reservations, network), (), source.scope, now, source.relative),
@@ -30,10 +31,10 @@ def plan_offline(source: Source, network: Network, settings: Settings, now: date
         now=now,
         sequence=0 if no_ledger_yet else None,
         scope=source.scope,
-        policy=policy_of(settings, network),
+        policy=policy,
         names_others=True,
         paths=source.paths,
-        most_paths=settings.paths,
+        most_paths=most_paths,
     )
 
 
@@ -45,11 +46,11 @@ class Assumed:
     notes: tuple[str, ...]
 
 
-def admitted_entries(source: Source, network: Network, settings: Settings, now: datetime) -> Assumed:
+def admitted_entries(source: Source, network: Network, policy: Policy, now: datetime, most_paths: int) -> Assumed:
     """The files' reservations with the ways (ADR 25) and the rates that the controller would give them on an empty ledger.
     What it would refuse beside the others is taken as it was asked for, on its shortest path."""
     matched = match(_granted(source.reservations, network), (), source.scope, now, source.relative)
-    steps = decide_steps(matched, network, policy_of(settings, network), now, source.paths, settings.paths)
+    steps = decide_steps(matched, network, policy, now, source.paths, most_paths)
     entries, notes = [], []
     for number, step in enumerate(steps, 1):
         assert step.routed is not None, "without a ledger everything is new"

@@ -12,12 +12,12 @@ from slotcar.network.model import Network
 from slotcar.planning.errors import NotPossible
 from slotcar.rollout.model import Failure, Outlook, Wanted
 from slotcar.rollout.pusher import Pusher, Readings
+from slotcar.rollout.wanted import wanted_for
 from slotcar.timebase import MICROSECOND, Window
 from slotcar.timeline import active_at
 from slotcar.timeline.shares import BackgroundShares
 from slotcar.views.configurations import DeviceDiff
 from slotcar.views.devices import named_devices
-from slotcar.wiring import wanted_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from slotcar.registry import TransportKind, facts_of
 from slotcar.rollout.model import Outlook, Reading
 from slotcar.rollout.probing import Probe
 from slotcar.rollout.pusher import Pusher
+from slotcar.rollout.wanted import wanted_for
 from slotcar.views.devices import named_devices
 from slotcar.vocabulary import Service
-from slotcar.wiring import wanted_for
 
 
 class Result(StrEnum):

@@ -17,11 +17,11 @@ from slotcar.rollout.model import ConfiguredReservation, Failure, Outlook, Progr
 from slotcar.rollout.program import acts
 from slotcar.rollout.pusher import Pusher, Readings
 from slotcar.rollout.slot_ends import EndsUnknown
+from slotcar.rollout.wanted import wanted_for
 from slotcar.timebase import iso
 from slotcar.units import UnitError
 from slotcar.views.configurations import DeviceDiff
 from slotcar.views.devices import named_devices
-from slotcar.wiring import wanted_for
 
 #: The standing queues and rules, with no reservation active.
 BASELINE = "baseline"

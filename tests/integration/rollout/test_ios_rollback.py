@@ -14,9 +14,9 @@ import pytest
 from slotcar.ledger.model import Entry
 from slotcar.recovery.history import history_of
 from slotcar.rollout.model import NobodyNamed, Reading, Wanted
+from slotcar.rollout.wanted import wanted_for
 from slotcar.timebase import Window, iso
 from slotcar.timeline import active_at
-from slotcar.wiring import wanted_for
 from tests.integration.rollout.conftest import Garnet
 from tests.support.cisco import ROOT, CiscoWorld, flow_of
 from tests.support.command_line import Cli, in_this_process

@@ -15,6 +15,7 @@ from slotcar.planning.offline import Assumed, admitted_entries
 from slotcar.planning.source import read_source
 from slotcar.settings import Settings
 from slotcar.timebase import iso
+from slotcar.wiring import policy_of
 from tests.support.narrow_datagrid import DATAGRID, narrow_datagrid
 from tests.support.requests import T0
 
@@ -34,7 +35,8 @@ def assumed(network: Network, folder: Path, most_paths: int, *documents: dict[st
     file = folder / "asked.yml"
     file.write_text(json.dumps({"version": 1, "reservations": [usual | one for one in documents]}))
     settings = Settings(state_dir=folder, inventory=DATAGRID, paths=most_paths)
-    return admitted_entries(read_source([file], NOW, network, most_paths=most_paths), network, settings, NOW)
+    source = read_source([file], NOW, network, most_paths=most_paths)
+    return admitted_entries(source, network, policy_of(settings, network), NOW, most_paths)
 
 
 def geant(entry: Entry) -> list[str]:

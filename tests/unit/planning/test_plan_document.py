@@ -22,6 +22,7 @@ from slotcar.planning.step import Action
 from slotcar.problems import InvalidInput
 from slotcar.reservation import loading
 from slotcar.settings import Settings
+from slotcar.wiring import policy_of
 
 NOW = datetime(2027, 1, 1, 12, tzinfo=UTC)
 FILE = """version: 1
@@ -42,7 +43,8 @@ def network() -> Network:
 def planned(network: Network, folder: Path, rate: str = "1 Mbit/s") -> Plan:
     file = folder / "tonight.yml"
     file.write_text(FILE.replace("1 Mbit/s", rate), encoding="utf-8")
-    return plan_offline(read_source([file], NOW, network), network, Settings(), NOW, no_ledger_yet=True)
+    source, policy = read_source([file], NOW, network), policy_of(Settings(), network)
+    return plan_offline(source, network, policy, NOW, most_paths=Settings().paths, no_ledger_yet=True)
 
 
 def test_a_document_asks_for_what_the_plan_does_with_its_time_zone(network: Network, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from slotcar.recovery.history import Before, consequences, history_of
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.device_folder import RESERVATIONS
 from slotcar.rollout.model import ConfiguredReservation, Revision
-from slotcar.wiring import wanted_for
+from slotcar.rollout.wanted import wanted_for
 from tests.support.networks import line_network
 from tests.support.requests import T0
 from tests.unit.rollout.support import active, revision

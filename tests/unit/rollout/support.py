@@ -14,8 +14,8 @@ from slotcar.rollout import staging
 from slotcar.rollout.archive import revision_id
 from slotcar.rollout.model import DeviceRevision, Revision, Wanted
 from slotcar.rollout.program import Coming
+from slotcar.rollout.wanted import wanted_for
 from slotcar.timeline import Active
-from slotcar.wiring import wanted_for
 from tests.support.networks import line_network
 from tests.support.requests import T0, reservation
 

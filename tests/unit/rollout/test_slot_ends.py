@@ -16,7 +16,7 @@ from slotcar.rollout.device_folder import AFTER, BEFORE, ENDS
 from slotcar.rollout.model import DeviceRevision, NobodyNamed, Revision, still_open
 from slotcar.rollout.playbook import Playbooks
 from slotcar.rollout.slot_ends import EndsUnknown, file_at
-from slotcar.wiring import wanted_for
+from slotcar.rollout.wanted import wanted_for
 from tests.support.networks import line_network
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, active, wanted

@@ -14,6 +14,7 @@ from slotcar.planning.source import read_source
 from slotcar.settings import Settings
 from slotcar.timebase import Window
 from slotcar.timeline.shares import BackgroundShares
+from slotcar.wiring import policy_of
 from slotcar_lab.errors import LabError
 from slotcar_lab.experiments import catalogue
 from slotcar_lab.experiments.catalogue import NAMES, find
@@ -72,7 +73,8 @@ def test_an_unknown_experiment_is_refused_with_those_that_there_are() -> None:
 def test_reservations_are_admitted_as_the_experiment_says(inventory: str, file: str, admitted: bool) -> None:
     network = load_network(HOME / inventory)
     source = read_source([HOME / file], NOW, network, None, [])
-    plan = plan_offline(source, network, Settings(), NOW, no_ledger_yet=False)
+    policy = policy_of(Settings(), network)
+    plan = plan_offline(source, network, policy, NOW, most_paths=Settings().paths, no_ledger_yet=False)
     assert bool(plan.refused) is not admitted
 
 
