@@ -16,12 +16,10 @@ from slotcar.ledger.pages import Page
 from slotcar.ledger.queries import EventFilter
 from slotcar.network.model import Network
 from slotcar.planning.enquiry import EnquiryAnswer, ask_tables, ask_to_add
-from slotcar.planning.request_limits import require_few_windows
 from slotcar.planning.routing import ways
 from slotcar.platforms.model import Configuration
-from slotcar.policy import roles
+from slotcar.policy import request_limits, roles
 from slotcar.policy.roles import NOBODY, Caller
-from slotcar.problems import InvalidInput, Problem
 from slotcar.recovery.comparison import Comparison, compare, comparison_document
 from slotcar.reservation.model import Reservation, is_storable
 from slotcar.settings import Settings
@@ -39,9 +37,6 @@ from slotcar.wiring import pusher_for
 EVENTS_WITHIN = timedelta(hours=1)
 #: Of what the audit log says about boundaries; with more, the earliest are left out.
 MOST_EVENTS = 20_000
-
-#: Of a requester's timeline: reading more would be work for everybody.
-MOST_ENTRIES = 10_000
 AnyFilter = TypeVar("AnyFilter", Filter, GroupFilter)
 
 
@@ -125,11 +120,13 @@ class Looking:
         window = Window(query.since, query.until + MICROSECOND)
         if owner is None:
             return BackgroundShares(self.network)(self.ledger.between(query.since, query.until), window)
-        own = self.ledger.between(query.since, query.until, owner, MOST_ENTRIES + 1)
+        own = self.ledger.between(query.since, query.until, owner, request_limits.MOST_ENTRIES + 1)
         if not any(entry.reservation.share for entry in own):
-            return _require_few(own)
-        everybody = self.ledger.between(query.since, query.until, limit=MOST_ENTRIES + 1)
-        return BackgroundShares(self.network)(_require_few(everybody), window)
+            request_limits.require_few_entries(len(own))
+            return own
+        everybody = self.ledger.between(query.since, query.until, limit=request_limits.MOST_ENTRIES + 1)
+        request_limits.require_few_entries(len(everybody))
+        return BackgroundShares(self.network)(everybody, window)
 
     def compare(self, devices: Collection[str] | None, caller: Caller, now: datetime) -> Comparison:
         """What these devices have (all where `devices` is None) against what they are to have; reads them, which takes
@@ -154,7 +151,7 @@ class Looking:
             NoPath: the endpoints are not connected, or not known. BeyondHorizon: reservations end earlier.
         """
         self.ledger.terms.policy.check_horizon(reservation, now)
-        require_few_windows([("", reservation)], self.settings.max_windows)
+        request_limits.require_few_windows([("", reservation)], self.settings.max_windows)
         choices = ways(reservation, self.network, self.settings.paths)
         answer, _ = self.ledger.ask(lambda tables: ask_tables(reservation, choices, self.network, tables), now)
         return answer
@@ -237,10 +234,3 @@ def seen_by(wanted: AnyFilter, caller: Caller) -> AnyFilter | None:
     if roles.may_see(caller, wanted.owner or ""):
         return wanted
     return replace(wanted, owner=roles.only_owner(caller)) if wanted.owner is None else None
-
-
-def _require_few(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    if len(entries) > MOST_ENTRIES:
-        words = f"there are more than {MOST_ENTRIES:,} reservations in this time".replace(",", " ")
-        raise InvalidInput([Problem("query", 0, "until", words, hint="ask for a shorter time")])
-    return entries

@@ -5,10 +5,9 @@ Each verb takes the caller and `now`, and asks the ledger a fixed number of ques
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from slotcar.broker import Broker
@@ -17,16 +16,12 @@ from slotcar.ledger.model import Entry, State
 from slotcar.ledger.queries import EventFilter
 from slotcar.ledger.summaries import BoundaryCounts
 from slotcar.looking import EVENTS_WITHIN, MOST_EVENTS
-from slotcar.planning.errors import NotPossible
 from slotcar.policy import roles
+from slotcar.policy.request_limits import require_few_months
 from slotcar.policy.roles import NOBODY, Caller
-from slotcar.problems import InvalidInput, Problem
-from slotcar.recovery.rollback import Goal, Rollback, plan_rollback
 from slotcar.rollout.archive import Archive
-from slotcar.rollout.check_requests import ask_check, wait_for_answer
-from slotcar.rollout.holding import HELD, RELEASED, Hold, holds_of
 from slotcar.rollout.status import LoopStatus
-from slotcar.timebase import MICROSECOND, Window, iso
+from slotcar.timebase import MICROSECOND, Window
 from slotcar.timeline.shares import BackgroundShares
 from slotcar.views.boundary import DiffGroup, devices_changing, differences_at, entering, groups_of
 from slotcar.views.capacity import Course, courses, named_resource, resource_names
@@ -39,14 +34,9 @@ from slotcar.views.revisions import revisions_page
 from slotcar.views.timeline import TimelineItem, TimelineQuery, timeline
 from slotcar.views.topology import network_document
 from slotcar.views.usage import UsageTable, months_of, usage_table
-from slotcar.wiring import pusher_for
 
-#: A request for the use of more months would read the whole ledger.
-MOST_MONTHS = 24
 #: Of a device's last events, among which its state is looked for.
 LAST_EVENTS = 20
-#: So long whoever asks for a rollback waits for the controller that leads.
-PATIENCE_S = 60.0
 #: How far ahead one looks for boundaries who does not say.
 LOOK_AHEAD = timedelta(days=31)
 
@@ -225,142 +215,17 @@ class Overview:
         roles.require_overview(caller, "see what was pushed")
         return revisions_page(Archive(self.broker.settings.state_dir), before, limit)
 
-    def rollback_preview(self, device: str, to: str, caller: Caller, now: datetime) -> Rollback:
-        """What would take one router back to a revision, a time or the baseline. Reads it, which takes seconds.
-
-        Raises:
-            NotAllowed: no operator. NoSuchDevice. NotPossible: there is nothing to go back to.
-        """
-        roles.require_operator(caller, "preview a rollback")
-        broker = self.broker
-        return plan_rollback(
-            pusher_for(broker.network, broker.settings, None), broker.network, Goal(to, [device]), now
-        )
-
-    def roll_back(self, device: str, to: str, caller: Caller, now: datetime, until: datetime | None = None) -> str:
-        """Does what `rollback_preview` showed, as the router is by now, and holds the router: whoever leads pushes nothing
-        to it until it is released, or until `until`. The revision, empty where nothing differed.
-
-        Raises:
-            NotAllowed. NoSuchDevice. NotPossible: there is nothing to go back to, or whoever leads does not answer; nothing
-            was done. PushFailed. Where it fails, the router is held no longer than it was before.
-        """
-        roles.require_operator(caller, "roll a router back")
-        named_devices(self.broker.network, [device])
-        _must_come(until, now)
-        before = holds_of(self.broker.ledger, now, [device]).get(device)
-        hold = Hold(device, f"rolled back to {to}", caller.name, now, until)
-        self._record(HELD, hold.details, device)
-        try:
-            with self._left_alone(device, caller, now):
-                revision = self._push_back(device, to, caller, now)
-        except BaseException:
-            if before:
-                self._record(HELD, before.details, device)
-            else:
-                self._record(RELEASED, {"actor": caller.name, "message": "the rollback failed"}, device)
-            raise
-        self._record(HELD, hold.details, device)  # it is what was last said of the router
-        return revision
-
-    def holds(self, caller: Caller, now: datetime) -> tuple[Hold, ...]:
-        """The holds of all held routers, by name.
-
-        Raises:
-            NotAllowed.
-        """
-        roles.require_overview(caller, "see which routers are held")
-        return tuple(one for _, one in sorted(holds_of(self.broker.ledger, now).items()))
-
-    def hold(
-        self, device: str, caller: Caller, now: datetime, until: datetime | None = None, reason: str = ""
-    ) -> Hold:
-        """Holds a router as it is: whoever leads leaves it alone from its next turn on, until it is released or `until`.
-        A hold that it has already is replaced.
-
-        Raises:
-            NotAllowed. NoSuchDevice. InvalidInput: `until` is past.
-        """
-        roles.require_operator(caller, "hold a router")
-        named_devices(self.broker.network, [device])
-        _must_come(until, now)
-        hold = Hold(device, reason, caller.name, now, until)
-        self._record(HELD, hold.details, device)
-        return hold
-
-    def release(self, device: str, caller: Caller, now: datetime) -> Hold:
-        """Ends the hold of a router, and gives it: whoever leads reads the router, and pushes what the ledger wants.
-
-        Raises:
-            NotAllowed. NoSuchDevice. NotPossible: it is not held.
-        """
-        roles.require_operator(caller, "release a router")
-        named_devices(self.broker.network, [device])
-        hold = holds_of(self.broker.ledger, now, [device]).get(device)
-        if hold is None:
-            raise NotPossible(f"{device} is not held")
-        self._record(RELEASED, {"actor": caller.name}, device)
-        return hold
-
-    @contextmanager
-    def _left_alone(self, device: str, caller: Caller, now: datetime) -> Iterator[None]:
-        """While it lasts nobody pushes to the device: nobody leads, or the leader has answered after the hold's record.
-
-        Raises:
-            NotPossible: there is no answer.
-        """
-        ledger = self.broker.ledger
-        lease = ledger.try_lead()
-        if lease is not None:
-            with lease:
-                yield
-            return
-        request_sequence = ask_check(ledger, [device], caller.name, now, f"{device} is held")
-        if wait_for_answer(ledger, request_sequence, PATIENCE_S) is None:
-            raise NotPossible(
-                f"the controller that leads did not answer within {PATIENCE_S:.0f} s, so nothing was done: it may wait for"
-                " a boundary; try again, or stop it"
-            )
-        yield
-
-    def _push_back(self, device: str, to: str, caller: Caller, now: datetime) -> str:
-        broker = self.broker
-        pusher = pusher_for(broker.network, broker.settings, broker.ledger)
-        rollback = plan_rollback(pusher, broker.network, Goal(to, [device]), now)
-        if rollback.failures:
-            raise NotPossible("; ".join(f"{one.device}: {one.message}" for one in rollback.failures))
-        rollback.must_be_of_now(datetime.now(UTC))
-        revision = pusher.push(rollback.wanted, rollback.readings.by_device, datetime.now(UTC)).revision
-        if revision:
-            details = {"by": "operator", "actor": caller.name, "message": f"rolled back to {to}, by {caller.name}"}
-            broker.ledger.append_event("push.rolled-back", datetime.now(UTC), device=device, details=details)
-        return revision or ""
-
-    def _record(self, kind: str, details: Mapping[str, str], device: str) -> None:
-        self.broker.ledger.append_event(kind, datetime.now(UTC), device=device, details=details)
-
     def usage(self, by: str, window: Window, caller: Caller, owner: str | None = None) -> UsageTable:
         """What was and is reserved in each month (UTC) of the window, by `owner`, `sls` or `domain`.
 
         Raises:
-            InvalidInput: the window is longer than `MOST_MONTHS`. NotAllowed: a requester asks for another's.
+            InvalidInput: the window has more months than one may ask for. NotAllowed: a requester asks for another's.
         """
         if owner is not None:
             roles.require_own(caller, owner, "the use")
         if not roles.may_overview(caller):
             owner = roles.only_owner(caller)
         months = months_of(window)
-        if len(months) > MOST_MONTHS:
-            hint = f"at most {MOST_MONTHS} months"
-            raise InvalidInput([Problem("query", 0, "until", "is too far from `from`", iso(window.end), hint)])
+        require_few_months(len(months), window)
         domains: Mapping[str, str] = {name: one.domain for name, one in self.broker.network.devices.items()}
         return usage_table(by, months, self.broker.ledger.summaries.usage(by, months, domains, owner))
-
-
-def _must_come(until: datetime | None, now: datetime) -> None:
-    """
-    Raises:
-        InvalidInput: it is past.
-    """
-    if until is not None and until <= now:
-        raise InvalidInput([Problem("request", 0, "until", "is past", iso(until), f"it is {iso(now)}")])

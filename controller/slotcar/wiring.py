@@ -1,9 +1,11 @@
-"""What the settings and the inventory make together: the operator's policy, the pusher, the reconcile loop."""
+"""What the settings and the inventory make together: the operator's policy, the pusher, the reconcile loop, and what holds
+routers and rolls them back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from slotcar.ledger import Ledger
@@ -12,6 +14,7 @@ from slotcar.policy.endpoints import endpoint_owners
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
 from slotcar.policy.quotas import Quota
+from slotcar.recovery.held_routers import HeldRouters
 from slotcar.rollout.adoption import Adoption
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.loop import ReconcileLoop
@@ -59,6 +62,10 @@ def loop_for(network: Network, settings: Settings, ledger: Ledger) -> ReconcileL
         replan_period=settings.replan_interval,
         instants=instants_of(network),
     )
+
+
+def held_routers_for(network: Network, settings: Settings, ledger: Ledger) -> HeldRouters:
+    return HeldRouters(ledger, network, partial(pusher_for, network, settings))
 
 
 def policy_of(settings: Settings, network: Network) -> Policy:

@@ -27,8 +27,8 @@ from slotcar.ledger import Ledger, open_ledger
 from slotcar.network.model import Network
 from slotcar.path.topology import topology_of
 from slotcar.planning.plan_page import PageStart, page_document
-from slotcar.planning.request_limits import PlanTooLarge
 from slotcar.planning.source import source_of_body
+from slotcar.policy.request_limits import PlanTooLarge
 from slotcar.policy.roles import Caller
 from slotcar.problems import SlotcarError
 from slotcar.settings import Settings

@@ -21,7 +21,7 @@ from fastapi import HTTPException
 
 from slotcar.api.plan_process import PlanAnswer, PlanRequest, Workplace
 from slotcar.broker import Broker
-from slotcar.planning.request_limits import PlanTooLarge
+from slotcar.policy.request_limits import PlanTooLarge
 
 log = structlog.get_logger("slotcar.api")
 #: Plans that wait for each process; more are asked to come again.

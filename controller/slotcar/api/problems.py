@@ -18,9 +18,9 @@ from slotcar.notify.signing import SecretUnusable
 from slotcar.notify.webhooks import UnknownWebhook, WrongKind, WrongWebhook
 from slotcar.path import NoPath
 from slotcar.planning import errors
-from slotcar.planning.request_limits import PlanTooLarge
 from slotcar.platforms.model import Unrenderable
 from slotcar.policy import errors as policy_errors
+from slotcar.policy.request_limits import PlanTooLarge
 from slotcar.policy.roles import NotAllowed
 from slotcar.problems import InvalidInput, Problem, SlotcarError
 from slotcar.units import UnitError

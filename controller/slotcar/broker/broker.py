@@ -12,13 +12,15 @@ from slotcar.broker.files import Files
 from slotcar.ledger.groups import ApproveGroup, OnGroup
 from slotcar.ledger.model import Entry, State
 from slotcar.planning.errors import NotPossible
-from slotcar.planning.request_limits import require_few_windows
 from slotcar.planning.routing import RoutedReservation
 from slotcar.planning.source import group_members
 from slotcar.policy import roles
+from slotcar.policy.request_limits import require_few_windows
 from slotcar.policy.roles import Caller
 from slotcar.problems import InvalidInput, Problem, is_line
+from slotcar.recovery.held_routers import HeldRouters
 from slotcar.reservation import require_valid
+from slotcar.wiring import held_routers_for
 
 LONGEST_REASON = 500
 
@@ -26,6 +28,11 @@ LONGEST_REASON = 500
 @dataclass(frozen=True, slots=True)
 class Broker(Files):
     """The verbs. Errors are `SlotcarError`s; `RefusedByAdmission` carries the numbers."""
+
+    @property
+    def held_routers(self) -> HeldRouters:
+        """Holds, releases, and rollbacks that hold."""
+        return held_routers_for(self.network, self.settings, self.ledger)
 
     # -- states ----------------------------------------------------------------------------------------------------
 

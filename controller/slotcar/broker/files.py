@@ -11,11 +11,11 @@ from slotcar.planning.errors import StalePlan, require_no_refusal
 from slotcar.planning.matching import match
 from slotcar.planning.plan import Applied, Plan, make_plan, network_digest
 from slotcar.planning.promises import Promises, is_over
-from slotcar.planning.request_limits import require_few_windows
 from slotcar.planning.routing import RoutedReservation, hops_of, route, routed_ways
 from slotcar.planning.source import Source
 from slotcar.planning.step import Action, PlanStep
 from slotcar.policy import roles
+from slotcar.policy.request_limits import require_few_windows
 from slotcar.policy.roles import Caller
 from slotcar.reservation import require_valid
 from slotcar.reservation.model import Reservation

@@ -19,9 +19,9 @@ from slotcar.planning.errors import CannotExpress, NotPossible, RefusedByAdmissi
 from slotcar.planning.modification import Modification, modified, with_ports
 from slotcar.planning.never_fits import never_fits, require_it_may_fit
 from slotcar.planning.platform_limits import PlatformLimits
-from slotcar.planning.request_limits import require_few_windows
 from slotcar.planning.routing import RoutedReservation, route, routed_ways
 from slotcar.policy import roles
+from slotcar.policy.request_limits import require_few_windows
 from slotcar.policy.roles import Caller
 from slotcar.reservation import require_valid
 from slotcar.reservation.model import Reservation

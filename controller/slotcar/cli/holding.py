@@ -99,9 +99,7 @@ class _Here:
     """Holds in this machine's ledger."""
 
     def __init__(self, opened: Broker) -> None:
-        from slotcar.overview import Overview
-
-        self._opened, self._overview = opened, Overview(opened)
+        self._opened = opened
 
     def named(self, devices: Collection[str]) -> tuple[str, ...]:
         from slotcar.views.devices import named_devices
@@ -109,13 +107,13 @@ class _Here:
         return named_devices(self._opened.network, devices)
 
     def held(self) -> dict[str, Hold]:
-        return {one.device: one for one in self._overview.holds(caller(), now())}
+        return {one.device: one for one in self._opened.held_routers.holds(caller(), now())}
 
     def hold(self, device: str, until: datetime | None, reason: str) -> Hold:
-        return self._overview.hold(device, caller(), now(), until, reason)
+        return self._opened.held_routers.hold(device, caller(), now(), until, reason)
 
     def release(self, device: str) -> Hold:
-        return self._overview.release(device, caller(), now())
+        return self._opened.held_routers.release(device, caller(), now())
 
 
 class _OverHttp:

@@ -1,1 +1,2 @@
-"""The policy room: who may ask for how much, for how long and for which packets. Pure; asked under the ledger's lock."""
+"""The policy room: who may ask for how much, for how long and for which packets. Pure; what rests on
+the ledger is asked under its lock."""

@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
-from slotcar import looking
 from slotcar.auth.tokens import create_token
 from slotcar.ledger import Ledger
 from slotcar.notify.signing import DerivedSecrets, SecretUnusable
+from slotcar.policy import request_limits
 from slotcar.policy.roles import Role
 from slotcar.settings import Settings
 from slotcar.timebase import iso
@@ -172,7 +172,7 @@ def test_a_timeline_comes_in_pages(hep: httpx.Client) -> None:
 def test_a_requesters_timeline_reads_so_many_reservations_and_no_more(
     hep: httpx.Client, as_: As, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looking, "MOST_ENTRIES", 2)
+    monkeypatch.setattr(request_limits, "MOST_ENTRIES", 2)
     for number in range(3):
         created(hep, f"one-{number}", destination=f"lbnl-premium:{6000 + number}", rate="1 Mbit/s")
     detail = problem(hep.get("/v1/timeline"), 422, "invalid-input")["detail"]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from slotcar import overview
 from slotcar.broker import Broker
 from slotcar.ledger import Ledger
 from slotcar.overview import Overview
 from slotcar.planning.errors import NotPossible
 from slotcar.policy.roles import Caller, Role
 from slotcar.problems import InvalidInput
+from slotcar.recovery import held_routers
 from slotcar.recovery.rollback import BASELINE
 from slotcar.reservation import from_mapping
 from slotcar.rollout import holding
@@ -72,6 +72,7 @@ def test_a_router_is_taken_back_while_a_controller_leads_and_stays_until_it_is_r
 ) -> None:
     with leading(world, ledger) as (loop, failures):
         view = Overview(Broker(ledger, world.network, world.settings))  # sets the terms of the ledger
+        holder = view.broker.held_routers
         wait_for(settled(loop), "the routers to have what is wanted")
         unreserved = running(world)
         reserve(view, 5001)
@@ -79,7 +80,7 @@ def test_a_router_is_taken_back_while_a_controller_leads_and_stays_until_it_is_r
         wait_for(settled(loop), "the routers to have it")
         others = {name: text for name, text in running(world).items() if name != ONE}
 
-        revision = view.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC))
+        revision = holder.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC))
         assert revision
         assert running(world)[ONE] == unreserved[ONE]
         assert "rolled back to baseline; held by ops until it is released" in looked_at(ledger)
@@ -93,7 +94,7 @@ def test_a_router_is_taken_back_while_a_controller_leads_and_stays_until_it_is_r
         assert "held by ops" in looked_at(ledger)
         assert running(world) == others | {ONE: unreserved[ONE]}, "what crosses it is active nowhere"
         assert [one["devices"] for one in events(ledger, "push.withheld")] == [[ONE]]
-        assert view.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC)) == "", "it has that already, and is held"
+        assert holder.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC)) == "", "it has that already, and is held"
         assert failures == []
     with leading(world, ledger) as (loop, _):
         wait_for(lambda: ONE in loop.status.troubles, "the next leader to know of it")
@@ -113,7 +114,7 @@ def test_a_router_is_taken_back_while_a_controller_leads_and_stays_until_it_is_r
         assert held_devices(ledger, datetime.now(UTC)) == {}
         assert f"{ONE} is not held" in operator("release", ONE, "--yes").err
         with pytest.raises(NotPossible, match="is not held"):
-            view.release(ONE, OPERATOR, datetime.now(UTC))
+            holder.release(ONE, OPERATOR, datetime.now(UTC))
 
 
 @pytest.mark.slow
@@ -126,8 +127,9 @@ def test_with_nobody_leading_the_next_leader_leaves_it_alone_too(
 ) -> None:
     world.push()
     view = Overview(Broker(ledger, world.network, world.settings))
+    holder = view.broker.held_routers
     assert world.routers[ONE].configure("no access-list rate-limit 61 1") == []
-    assert view.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC))
+    assert holder.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC))
     assert world.routers[ONE].configure("no access-list rate-limit 61 1") == []
     held = world.running()[ONE]
     for name, value in (
@@ -140,7 +142,7 @@ def test_with_nobody_leading_the_next_leader_leaves_it_alone_too(
     with leading(world, ledger):
         assert "held by ops" in looked_at(ledger)
         assert world.running()[ONE] == held
-        view.release(ONE, OPERATOR, datetime.now(UTC))
+        holder.release(ONE, OPERATOR, datetime.now(UTC))
         wait_for(lambda: "access-list rate-limit 61 1" in world.running()[ONE], "it to be repaired")
 
 
@@ -152,15 +154,16 @@ def test_where_whoever_leads_does_not_answer_nothing_is_done(
     assert world.routers[ONE].configure("no access-list rate-limit 61 1") == []
     before = world.running()
     view = Overview(Broker(ledger, world.network, world.settings))
-    monkeypatch.setattr(overview, "PATIENCE_S", 0.2)
+    holder = view.broker.held_routers
+    monkeypatch.setattr(held_routers, "PATIENCE_S", 0.2)
     lease = ledger.try_lead()
     assert lease is not None
     with lease, pytest.raises(NotPossible, match="did not answer within 0 s, so nothing was done"):
-        view.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC))
+        holder.roll_back(ONE, BASELINE, OPERATOR, datetime.now(UTC))
     assert world.running() == before
     assert held_devices(ledger, datetime.now(UTC)) == {}
     with pytest.raises(NotPossible):
-        view.roll_back(ONE, (datetime.now(UTC) - timedelta(days=9)).isoformat(), OPERATOR, datetime.now(UTC))
+        holder.roll_back(ONE, (datetime.now(UTC) - timedelta(days=9)).isoformat(), OPERATOR, datetime.now(UTC))
     assert held_devices(ledger, datetime.now(UTC)) == {}, "there was nothing to go back to"
 
 
@@ -233,14 +236,15 @@ def test_holds_of_which_more_were_recorded_than_are_read_at_once_are_all_known(
 def test_whoever_leads_takes_a_router_back_into_care_when_its_hold_ends(world: CiscoWorld, ledger: Ledger) -> None:
     with leading(world, ledger) as (loop, failures):
         view = Overview(Broker(ledger, world.network, world.settings))
+        holder = view.broker.held_routers
         wait_for(settled(loop), "the routers to have what is wanted")
         now = datetime.now(UTC)
         with pytest.raises(InvalidInput, match="is past"):
-            view.hold(ONE, OPERATOR, now, now)
-        view.hold(ONE, OPERATOR, now, datetime.now(UTC) + timedelta(seconds=20), "a fan")
+            holder.hold(ONE, OPERATOR, now, now)
+        holder.hold(ONE, OPERATOR, now, datetime.now(UTC) + timedelta(seconds=20), "a fan")
         assert "a fan; held by ops until" in looked_at(ledger)
         assert world.routers[ONE].configure("no access-list rate-limit 61 1") == []
         wait_for(lambda: "access-list rate-limit 61 1" in world.running()[ONE], "it to be repaired")
         assert datetime.now(UTC) >= now + timedelta(seconds=20)
         wait_for(settled(loop), "the routers to have what is wanted")
-        assert (ONE in loop.status.troubles, view.holds(OPERATOR, datetime.now(UTC)), failures) == (False, (), [])
+        assert (ONE in loop.status.troubles, holder.holds(OPERATOR, datetime.now(UTC)), failures) == (False, (), [])

@@ -100,7 +100,7 @@ def hold(visit: Visit) -> Answer:
         NotAllowed, NoSuchDevice. InvalidInput: `until` is no time, or past.
     """
     name, until = str(visit.path["device"]), visit.form_value("until")
-    visit.overview.hold(
+    visit.broker.held_routers.hold(
         name, visit.caller, visit.now, visit.time("until", until) if until else None, visit.form_value("reason")
     )
     return Moved(f"/devices/{name}")
@@ -112,7 +112,7 @@ def release(visit: Visit) -> Answer:
         NotAllowed, NoSuchDevice. NotPossible: it is not held.
     """
     name = str(visit.path["device"])
-    visit.overview.release(name, visit.caller, visit.now)
+    visit.broker.held_routers.release(name, visit.caller, visit.now)
     return Moved(f"/devices/{name}")
 
 

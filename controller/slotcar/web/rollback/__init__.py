@@ -37,7 +37,7 @@ def preview(visit: Visit) -> Answer:
     roles.require_operator(visit.caller, "preview a rollback")
     device, to = _goal(visit)
     sequence = visit.broker.ledger.last_event()
-    preview = visit.overview.rollback_preview(device, to, visit.caller, visit.now)
+    preview = visit.broker.held_routers.rollback_preview(device, to, visit.caller, visit.now)
     model: dict[str, Any] = {
         "device": device, "to": to, "preview": preview, "sequence": sequence,
         "groups": [
@@ -64,7 +64,9 @@ def roll_back(visit: Visit) -> Answer:
             ]
         )
     until = visit.form_value("until")
-    visit.overview.roll_back(device, to, visit.caller, visit.now, visit.time("until", until) if until else None)
+    visit.broker.held_routers.roll_back(
+        device, to, visit.caller, visit.now, visit.time("until", until) if until else None
+    )
     return Moved(f"/devices/{device}")
 
 

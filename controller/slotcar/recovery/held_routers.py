@@ -1,0 +1,145 @@
+"""Routers that an operator takes out of the controller's care: hold, release, a rollback that holds (ADR 34, ADR 49)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from slotcar.ledger import Ledger
+from slotcar.network.model import Network
+from slotcar.planning.errors import NotPossible
+from slotcar.policy import roles
+from slotcar.policy.request_limits import require_future
+from slotcar.policy.roles import Caller
+from slotcar.recovery.rollback import Goal, Rollback, plan_rollback
+from slotcar.rollout.check_requests import ask_check, wait_for_answer
+from slotcar.rollout.holding import HELD, RELEASED, Hold, holds_of
+from slotcar.rollout.pusher import Pusher
+from slotcar.views.devices import named_devices
+
+#: So long whoever asks for a rollback waits for the controller that leads.
+PATIENCE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRouters:
+    """Errors are `SlotcarError`s.
+
+    Attributes:
+        pusher_for: makes a pusher, which records what it does in the ledger that it is given.
+    """
+
+    ledger: Ledger
+    network: Network
+    pusher_for: Callable[[Ledger | None], Pusher]
+
+    def rollback_preview(self, device: str, to: str, caller: Caller, now: datetime) -> Rollback:
+        """What would take one router back to a revision, a time or the baseline. Reads it, which takes seconds.
+
+        Raises:
+            NotAllowed: no operator. NoSuchDevice. NotPossible: there is nothing to go back to.
+        """
+        roles.require_operator(caller, "preview a rollback")
+        return plan_rollback(self.pusher_for(None), self.network, Goal(to, [device]), now)
+
+    def roll_back(self, device: str, to: str, caller: Caller, now: datetime, until: datetime | None = None) -> str:
+        """Does what `rollback_preview` showed, as the router is by now, and holds the router: whoever leads pushes nothing
+        to it until it is released, or until `until`. The revision, empty where nothing differed.
+
+        Raises:
+            NotAllowed. NoSuchDevice. NotPossible: there is nothing to go back to, or whoever leads does not answer; nothing
+            was done. PushFailed. Where it fails, the router is held no longer than it was before.
+        """
+        roles.require_operator(caller, "roll a router back")
+        named_devices(self.network, [device])
+        require_future(until, now)
+        before = holds_of(self.ledger, now, [device]).get(device)
+        hold = Hold(device, f"rolled back to {to}", caller.name, now, until)
+        self._record(HELD, hold.details, device)
+        try:
+            with self._left_alone(device, caller, now):
+                revision = self._push_back(device, to, caller, now)
+        except BaseException:
+            if before:
+                self._record(HELD, before.details, device)
+            else:
+                self._record(RELEASED, {"actor": caller.name, "message": "the rollback failed"}, device)
+            raise
+        self._record(HELD, hold.details, device)  # it is what was last said of the router
+        return revision
+
+    def holds(self, caller: Caller, now: datetime) -> tuple[Hold, ...]:
+        """The holds of all held routers, by name.
+
+        Raises:
+            NotAllowed.
+        """
+        roles.require_overview(caller, "see which routers are held")
+        return tuple(one for _, one in sorted(holds_of(self.ledger, now).items()))
+
+    def hold(
+        self, device: str, caller: Caller, now: datetime, until: datetime | None = None, reason: str = ""
+    ) -> Hold:
+        """Holds a router as it is: whoever leads leaves it alone from its next turn on, until it is released or `until`.
+        A hold that it has already is replaced.
+
+        Raises:
+            NotAllowed. NoSuchDevice. InvalidInput: `until` is past.
+        """
+        roles.require_operator(caller, "hold a router")
+        named_devices(self.network, [device])
+        require_future(until, now)
+        hold = Hold(device, reason, caller.name, now, until)
+        self._record(HELD, hold.details, device)
+        return hold
+
+    def release(self, device: str, caller: Caller, now: datetime) -> Hold:
+        """Ends the hold of a router, and gives it: whoever leads reads the router, and pushes what the ledger wants.
+
+        Raises:
+            NotAllowed. NoSuchDevice. NotPossible: it is not held.
+        """
+        roles.require_operator(caller, "release a router")
+        named_devices(self.network, [device])
+        hold = holds_of(self.ledger, now, [device]).get(device)
+        if hold is None:
+            raise NotPossible(f"{device} is not held")
+        self._record(RELEASED, {"actor": caller.name}, device)
+        return hold
+
+    @contextmanager
+    def _left_alone(self, device: str, caller: Caller, now: datetime) -> Iterator[None]:
+        """While it lasts nobody pushes to the device: nobody leads, or the leader has answered after the hold's record.
+
+        Raises:
+            NotPossible: there is no answer.
+        """
+        lease = self.ledger.try_lead()
+        if lease is not None:
+            with lease:
+                yield
+            return
+        request_sequence = ask_check(self.ledger, [device], caller.name, now, f"{device} is held")
+        if wait_for_answer(self.ledger, request_sequence, PATIENCE_S) is None:
+            raise NotPossible(
+                f"the controller that leads did not answer within {PATIENCE_S:.0f} s, so nothing was done: it may wait for"
+                " a boundary; try again, or stop it"
+            )
+        yield
+
+    def _push_back(self, device: str, to: str, caller: Caller, now: datetime) -> str:
+        pusher = self.pusher_for(self.ledger)
+        rollback = plan_rollback(pusher, self.network, Goal(to, [device]), now)
+        if rollback.failures:
+            raise NotPossible("; ".join(f"{one.device}: {one.message}" for one in rollback.failures))
+        rollback.must_be_of_now(datetime.now(UTC))
+        revision = pusher.push(rollback.wanted, rollback.readings.by_device, datetime.now(UTC)).revision
+        if revision:
+            details = {"by": "operator", "actor": caller.name, "message": f"rolled back to {to}, by {caller.name}"}
+            self.ledger.append_event("push.rolled-back", datetime.now(UTC), device=device, details=details)
+        return revision or ""
+
+    def _record(self, kind: str, details: Mapping[str, str], device: str) -> None:
+        self.ledger.append_event(kind, datetime.now(UTC), device=device, details=details)
