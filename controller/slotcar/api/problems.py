@@ -15,13 +15,14 @@ from starlette.exceptions import HTTPException
 from slotcar.ledger import errors as ledger_errors
 from slotcar.notify.sending import WrongUrl
 from slotcar.notify.signing import SecretUnusable
-from slotcar.notify.webhooks import UnknownWebhook, WrongKind, WrongWebhook
+from slotcar.notify.webhooks import UnknownWebhook, WrongKind
 from slotcar.path import NoPath
 from slotcar.planning import errors
 from slotcar.platforms.model import Unrenderable
 from slotcar.policy import errors as policy_errors
 from slotcar.policy.request_limits import PlanTooLarge
 from slotcar.policy.roles import NotAllowed
+from slotcar.policy.webhooks import WrongWebhook
 from slotcar.problems import InvalidInput, Problem, SlotcarError
 from slotcar.units import UnitError
 from slotcar.views.capacity import NoSuchResource

@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 from slotcar.ledger import Ledger
 from slotcar.ledger.webhooks import Backlog, Delivery, Webhook
@@ -17,15 +16,12 @@ from slotcar.notify.message import trial_message
 from slotcar.notify.sending import Outcome, Sender, checked_url
 from slotcar.notify.signing import DERIVED, DerivedSecrets, keys_at
 from slotcar.policy.roles import Caller, only_owner, require_operator
+from slotcar.policy.webhooks import WrongWebhook, check_kinds, check_requesters, check_room
 from slotcar.problems import SlotcarError
 from slotcar.settings import Settings
 from slotcar.timebase import iso
 from slotcar.views.documents import event_document
 
-#: Each is looked after at every event. So many of operators, so many of all owners, so many of one owner.
-MOST_WEBHOOKS = 50
-MOST_OF_OWNERS, MOST_OF_ONE = 100, 5
-MOST_KINDS = 20
 #: The first words of all kinds of events that there are.
 FAMILIES = ("reservation", "group", "push", "boundary", "device", "controller")
 _KIND = re.compile(r"(?P<family>[a-z-]+)(\.[a-z-]*)?")
@@ -37,10 +33,6 @@ class UnknownWebhook(SlotcarError):
 
 class WrongKind(SlotcarError):
     """No event's kind begins so."""
-
-
-class WrongWebhook(SlotcarError):
-    """What is asked of a webhook makes no sense; the message says what would."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +64,8 @@ class Webhooks:
         place = self._place(webhook_id, secret) if owner is None else self._place_of_owner(webhook_id, url, secret)
         for kind in kinds:
             _check_kind(kind)
-        if len(kinds) > MOST_KINDS:
-            raise WrongWebhook(f"{len(kinds)} kinds are more than {MOST_KINDS}: say beginnings such as `push.`")
-        self._check_room(owner)
+        check_kinds(len(kinds))
+        check_room(owner, [one.owner for one in self.ledger.webhooks.all()])
         return self.ledger.webhooks.add(webhook_id, url, place, tuple(dict.fromkeys(kinds)), now, caller.name, owner)
 
     def _place(self, webhook_id: str, secret: str | None) -> str:
@@ -84,29 +75,8 @@ class Webhooks:
         return secret
 
     def _place_of_owner(self, webhook_id: str, url: str, secret: str | None) -> str:
-        if secret is not None:
-            raise WrongWebhook("a requester's webhook has no secret of its own: leave it out, the answer has one")
-        host, allowed = urlsplit(url).hostname or "", self.settings.webhook_hosts
-        if host not in {one.strip("[]").lower() for one in allowed}:
-            hosts = f"one of {', '.join(allowed)}" if allowed else "no host"
-            raise WrongWebhook(
-                f"a requester's events are sent to {hosts} (SLOTCAR_WEBHOOK_HOSTS), not to {host}; follow them instead,"
-                " as a stream: slotcar events --follow, GET /v1/events/stream"
-            )
+        check_requesters(url, secret, self.settings.webhook_hosts)
         return self.derived.place(webhook_id)
-
-    def _check_room(self, owner: str | None) -> None:
-        owners = [one.owner for one in self.ledger.webhooks.all()]
-        limits = [(owners.count(None), MOST_WEBHOOKS, "of operators")]
-        if owner is not None:
-            of_owners = len(owners) - owners.count(None)
-            limits = [
-                (owners.count(owner), MOST_OF_ONE, f"of owner {owner}"),
-                (of_owners, MOST_OF_OWNERS, "of owners"),
-            ]
-        for there_are, most, whose in limits:
-            if there_are >= most:
-                raise WrongWebhook(f"there are {most} webhooks {whose}, and no more may be: remove one first")
 
     def new_document(self, webhook: Webhook) -> dict[str, Any]:
         """The webhook as it was just added, with its signing secret where that is derived: the only time it is said."""

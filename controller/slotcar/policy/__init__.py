@@ -1,2 +1,4 @@
-"""The policy room: who may ask for how much, for how long and for which packets. Pure; what rests on
-the ledger is asked under its lock."""
+"""The policy room: who may do what, and ask for how much, for how long and for which packets.
+
+Pure. What rests on the ledger is asked under its lock.
+"""
