@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from slotcar.broker import Broker
+from slotcar.broker.queries import EVENTS_WITHIN, MOST_EVENTS
 from slotcar.ledger.crowds import Crowd
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.queries import EventFilter
 from slotcar.ledger.summaries import BoundaryCounts
-from slotcar.looking import EVENTS_WITHIN, MOST_EVENTS
 from slotcar.policy import roles
 from slotcar.policy.request_limits import require_few_months
 from slotcar.policy.roles import NOBODY, Caller

@@ -45,7 +45,6 @@ ORDER = [
     "planning",
     "recovery",
     "wiring",
-    "looking",
     "broker",
     "overview",
     "notify",

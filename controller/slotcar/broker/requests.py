@@ -12,8 +12,8 @@ from slotcar.admission import capacities
 from slotcar.admission.highs import HighsSolver
 from slotcar.admission.model import Refused
 from slotcar.auth import access
+from slotcar.broker.queries import Queries
 from slotcar.ledger.model import AdmissionRequest, Alternative, Condition, Entry, Terms
-from slotcar.looking import Looking
 from slotcar.path.model import Path
 from slotcar.planning.errors import CannotExpress, NotPossible, RefusedByAdmission
 from slotcar.planning.modification import Modification, modified, with_ports
@@ -41,7 +41,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Requests(Looking):
+class Requests(Queries):
     """The part of `Broker` that asks admission. Errors are `SlotcarError`s; `RefusedByAdmission` carries the numbers."""
 
     _platform_limits: PlatformLimits = field(init=False, repr=False, compare=False)

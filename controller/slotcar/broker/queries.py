@@ -1,4 +1,4 @@
-"""What callers may look at and ask: reservations, free rates, the timeline, events, endpoints, limits, configurations."""
+"""What callers may ask: reservations, free rates, the timeline, events, endpoints, limits, configurations. Only reads."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ from slotcar.wiring import pusher_for
 EVENTS_WITHIN = timedelta(hours=1)
 #: Of what the audit log says about boundaries; with more, the earliest are left out.
 MOST_EVENTS = 20_000
+
 AnyFilter = TypeVar("AnyFilter", Filter, GroupFilter)
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
+class Queries:
     """The part of `Broker` that only reads. Errors are `SlotcarError`s."""
 
     ledger: Ledger
@@ -83,17 +84,17 @@ class Looking:
 
     def groups(self, wanted: GroupFilter, caller: Caller) -> tuple[tuple[Entry, ...], ...]:
         """The members of each group; a requester sees its own."""
-        visible = seen_by(wanted, caller)
+        visible = visible_to(wanted, caller)
         return self.ledger.groups(visible) if visible else ()
 
     def list(self, wanted: Filter, caller: Caller) -> tuple[Entry, ...]:
         """Entries by number; a requester sees its own."""
-        visible = seen_by(wanted, caller)
+        visible = visible_to(wanted, caller)
         return self.ledger.list(visible) if visible else ()
 
     def page(self, wanted: Filter, caller: Caller) -> Page:
         """As `list`, and how many there are on all pages, as far as they are counted."""
-        visible = seen_by(wanted, caller)
+        visible = visible_to(wanted, caller)
         return self.ledger.page(visible) if visible else Page((), 0)
 
     def timeline(self, query: TimelineQuery, caller: Caller, now: datetime) -> tuple[TimelineItem, ...]:
@@ -229,7 +230,7 @@ class Looking:
         return configurations_document(self.configurations(at, caller, devices), at)
 
 
-def seen_by(wanted: AnyFilter, caller: Caller) -> AnyFilter | None:
+def visible_to(wanted: AnyFilter, caller: Caller) -> AnyFilter | None:
     """The filter, narrowed to what the caller may see: a requester sees its own; None where that is nothing."""
     if roles.may_see(caller, wanted.owner or ""):
         return wanted
