@@ -30,7 +30,7 @@ from slotcar.vocabulary import Protocol, Service
 FIXED = 100_000
 LIVE, QUICK_LIVE = (10, 100, 1_000), (10,)
 DECISIONS, QUICK_DECISIONS = 400, 60
-ASKED, QUICK_ASKED = 400, 120
+VOLUMES, QUICK_VOLUMES = 400, 120
 LINKS, LINK_BPS = 6, 10_000 * MEGABIT
 #: Of all that the links carry in the time, so much is asked for.
 LOADS = (0.7, 1.0, 1.4)
@@ -71,7 +71,7 @@ class Book:
 def measure(quick: bool, say: Say) -> Iterator[Figure]:
     for load in LOADS:
         say(f"volumes at a load of {load:g}")
-        yield from _volumes(load, QUICK_ASKED if quick else ASKED)
+        yield from _volumes(load, QUICK_VOLUMES if quick else VOLUMES)
     say("100k fixed reservations: making the workload")
     work = workload(1_000 if quick else FIXED, 1)
     for live in QUICK_LIVE if quick else LIVE:

@@ -10,7 +10,7 @@ from benchmarks.admission.peers import copy_rows
 from benchmarks.admission.workload import NOW, PATH_LENGTH, RESOURCES, Bookings
 from slotcar.ledger.model import AdmissionRequest
 from slotcar.ledger.rows import paths_json
-from slotcar.policy.flows import Claim
+from slotcar.policy.flows import FlowClaim
 
 _PATH = [f"p{hop}" for hop in range(PATH_LENGTH)]
 _RATES = f"array_fill(rate_bps, ARRAY[{PATH_LENGTH}])"
@@ -57,7 +57,7 @@ def fill_ledger(url: str, live: Bookings, like: AdmissionRequest) -> None:
         }
         connection.execute(_ENTRIES, parameters)
         connection.execute(_OCCUPANCY)
-        for flow in Claim(like.reservation, like.paths).flows:
+        for flow in FlowClaim(like.reservation, like.paths).flows:
             connection.execute(_FLOWS, (*flow.packets, flow.device))
         connection.execute("UPDATE head SET sequence = %(n)s, entry_number = %(n)s", {"n": len(live)})
         connection.commit()

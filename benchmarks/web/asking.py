@@ -26,7 +26,7 @@ from slotcar.api.context import Context
 from slotcar.api.serving import exempt_from_collections
 from slotcar.auth.tokens import TokenStore
 from slotcar.broker import Broker
-from slotcar.ledger import Filter, Ledger, open_ledger
+from slotcar.ledger import EntryFilter, Ledger, open_ledger
 from slotcar.rollout.status import LoopStatus
 from slotcar.settings import Settings
 from slotcar.timebase import iso
@@ -78,7 +78,7 @@ def opened(url: str, world: World) -> Iterator[tuple[FastAPI, Ledger]]:
 
 def paths_of(world: World, ledger: Ledger) -> Mapping[str, tuple[str, Sequence[str]]]:
     """By title: of which kind, and the addresses, which are asked for in turn."""
-    some = ledger.list(Filter(newest=True, limit=1000))[::25]
+    some = ledger.list(EntryFilter(newest=True, limit=1000))[::25]
     live = [one for one in some if one.reservation.end > datetime.now(UTC)]
     names = [one.reservation.name for one in some]
     resources = sorted({str(demand.resource) for pair in world.pairs for demand in pair.demands})[::7]

@@ -58,7 +58,7 @@ def explained(
     """What is wrong with `data`: key, message, value and hint of each error."""
     by_key: dict[Key, list[dict[str, Any]]] = {}
     for detail in error.errors(include_url=False):
-        by_key.setdefault(_Place.of(detail["loc"], model, data).key, []).append(dict(detail))
+        by_key.setdefault(_PlaceOfError.of(detail["loc"], model, data).key, []).append(dict(detail))
     for key, details in by_key.items():
         yield key, *_words_of(details, model, data, words or Words())
 
@@ -104,7 +104,7 @@ def _words_of(
     kind, value, last = detail["type"], detail["input"], str(detail["loc"][-1]) if detail["loc"] else ""
     kinds = [noun for one in details for begin, noun in _KINDS.items() if one["type"].startswith(begin)]
     if kind in ("missing", "extra_forbidden"):
-        around = _Place.of(detail["loc"][:-1], model, data)
+        around = _PlaceOfError.of(detail["loc"][:-1], model, data)
         fields = around.model.model_fields
         if kind == "missing":
             described = fields.get(last)
@@ -135,7 +135,7 @@ def _own_words(detail: Mapping[str, Any]) -> tuple[str, object, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _PlaceOfError:
     """Where an error is: its key, the innermost model around it, and what was given for that."""
 
     key: Key
@@ -143,7 +143,7 @@ class _Place:
     data: Mapping[str, Any]
 
     @classmethod
-    def of(cls, loc: Sequence[str | int], model: type[BaseModel], data: Mapping[str, Any]) -> _Place:
+    def of(cls, loc: Sequence[str | int], model: type[BaseModel], data: Mapping[str, Any]) -> _PlaceOfError:
         """Descends from the outermost model; the arm of a union and the mark of a key are no keys."""
         key: list[str] = []
         annotation, value = model, data  # type: Any, Any

@@ -133,7 +133,7 @@ class LabProcess:
         assert self.returncode is not None
         return self.returncode
 
-    def wait_said(self, word: str, timeout_s: float) -> str:
+    def wait_reported(self, word: str, timeout_s: float) -> str:
         """Standard output, once the word is in it.
 
         Raises:

@@ -137,10 +137,10 @@ class Receiver:
         store = Store(self._tree, place, self._wanted.job, files, block_bytes, self._events.put)
         arrived = store.arrived_bytes()
         self._count.begin(sum(one.size_bytes for one in files), len(files), arrived, len(store.at_first))
-        self._say_what_is_there(store, arrived)
+        self._send_received_blocks(store, arrived)
         return store
 
-    def _say_what_is_there(self, store: Store, arrived_bytes: int) -> None:
+    def _send_received_blocks(self, store: Store, arrived_bytes: int) -> None:
         done, partial = store.at_first, list(store.partial().items())
         for begin in range(0, len(done), 100 * PAGE):
             self._control.send_message({"done": done[begin : begin + 100 * PAGE]})

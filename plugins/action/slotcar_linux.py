@@ -17,7 +17,7 @@ try:  # here, where Ansible's own process loads it once, and not in each task's
     from slotcar.problems import SlotcarError
     from slotcar.rollout import steps
     from slotcar.rollout.device_folder import DeviceFolder
-    from slotcar.rollout.linux.shell import Answer
+    from slotcar.rollout.linux.shell import ShellAnswer
     from slotcar.rollout.linux.transport import LinuxTransport
     from slotcar.rollout.transport import Order
 except ImportError as error:
@@ -86,4 +86,4 @@ class _Shell:
         # With nothing to read Ansible would ask for a terminal, which mixes what is said with what went wrong.
         data = text.encode() or b"\n"
         done = self._action._low_level_execute_command(command, sudoable=True, in_data=data)
-        return Answer(done["rc"], done["stdout"], done["stderr"])
+        return ShellAnswer(done["rc"], done["stdout"], done["stderr"])

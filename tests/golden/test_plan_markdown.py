@@ -25,7 +25,7 @@ from slotcar.planning.offline import entries_of
 from slotcar.planning.plan import Plan, make_plan
 from slotcar.planning.plan_file import plan_document
 from slotcar.planning.plan_markdown import MOST_CHARS, marker, plan_markdown
-from slotcar.planning.source import Source, source_of_body
+from slotcar.planning.source import ReservationSource, source_of_body
 from slotcar.policy.policy import Policy
 
 ROOT = Path(__file__).parents[2]
@@ -48,11 +48,11 @@ def document_of(name: str, **more: Any) -> dict[str, Any]:
     return {key: value for key, value in (usual | more).items() if value is not None}
 
 
-def source(*reservations: dict[str, Any], of_set: str = "tonight") -> Source:
+def source(*reservations: dict[str, Any], of_set: str = "tonight") -> ReservationSource:
     return source_of_body({"version": 1, "reservations": list(reservations)}, NOW, of_set, 10_000)
 
 
-def planned(wanted: Source, live: Source | None = None, inventory: str = "lab") -> Plan:
+def planned(wanted: ReservationSource, live: ReservationSource | None = None, inventory: str = "lab") -> Plan:
     """A plan against a ledger that has what is `live`."""
     current: tuple[Entry, ...] = ()
     tables = SlotTables(capacities(network(inventory)))

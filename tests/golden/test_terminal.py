@@ -18,7 +18,7 @@ from rich.console import Console
 
 from slotcar.cli.listing import BOUNDARIES, RESERVATIONS, boundary_row, reservation_row
 from slotcar.cli.tables import Column, Row, table_lines
-from slotcar.cli.watching import Picture, drawing, line
+from slotcar.cli.watching import StatusPicture, drawing, line
 from slotcar.ledger.model import Entry, State
 from slotcar.reservation.model import Endpoint
 from slotcar.views.documents import timeline_document
@@ -91,7 +91,7 @@ def test_what_is_watched() -> None:
         "phases": dict.fromkeys(ROUTERS.split()[1:], "active") | {"anl-edge": "failed"},
         "troubles": {"anl-edge": "it does not answer"},
     }  # fmt: skip
-    picture = Picture(NOW, controller, ITEMS[1], tuple(ITEMS[2:5]))
+    picture = StatusPicture(NOW, controller, ITEMS[1], tuple(ITEMS[2:5]))
     written = io.StringIO()
     Console(width=80, file=written).print(drawing(picture, 80))
     shown = f"{written.getvalue()}\n{line(picture)}\n"

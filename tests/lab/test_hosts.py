@@ -21,7 +21,7 @@ from tests.support.patience import wait_for
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 CGROUPS = "/sys/fs/cgroup"
 #: The greatest number that a process can have; none has it here.
-GONE = 4_194_303
+NO_SUCH_PROCESS = 4_194_303
 #: Until a slot that is asked for begins, and until it ends, on an emulated kernel.
 
 
@@ -55,7 +55,9 @@ def test_a_host_gives_its_cores_and_takes_them_back_with_the_controller_dead(
         slice_ = f"{CGROUPS}/slotcar/{group['handle']}"
         wait_for(lambda: of_kernel(lab, f"cat {slice_}/cgroup.procs").split() == [pid], "the process in its slice")
         # A process that is gone fails its own group's member, and nothing of the others' on the host.
-        wait_for(lambda: failed_parts(controller) == [f"process:{GONE}"], "the bind that failed to be recorded")
+        wait_for(
+            lambda: failed_parts(controller) == [f"process:{NO_SUCH_PROCESS}"], "the bind that failed to be recorded"
+        )
         slices = of_kernel(lab, f"ls -d {CGROUPS}/slotcar/g-*").split()
         assert len(slices) == 2
         limit = f"cat {CGROUPS}/slotcar-rest/cpu.max"
@@ -76,7 +78,10 @@ def _reserve(controller: Controller, folder: Path, pid: str) -> dict[str, Any]:
         {"name": "line", "network": flow | {"rate": "1 Mbit/s"}},
         {"name": "cores", "cpu": {"host": "lbnl-premium", "percent": "50 %", "bind": {"process": int(pid)}}},
     ]
-    unbindable = {"name": "cores", "cpu": {"host": "lbnl-premium", "percent": "10 %", "bind": {"process": GONE}}}
+    unbindable = {
+        "name": "cores",
+        "cpu": {"host": "lbnl-premium", "percent": "10 %", "bind": {"process": NO_SUCH_PROCESS}},
+    }
     window = {"owner": "test", "start": "now + 90 s", "duration": "60 s"}
     groups = [
         {"name": "tonight", **window, "members": members},

@@ -24,7 +24,7 @@ from tests.support.patience import PATIENCE_S, wait_for
 pytestmark = pytest.mark.lab
 SLICE = f"{CGROUPS}/slotcar.slice/slotcar-g_one.slice"
 #: The greatest number that a process can have; none has it here.
-GONE = 4_194_303
+NO_SUCH_PROCESS = 4_194_303
 READING = "while :; do dd if=/dev/vda of=/dev/null bs=256k iflag=direct 2>&-; done"
 #: Until a slot that is asked for begins, until it ends, and until a playbook does, on an emulated kernel.
 
@@ -43,14 +43,14 @@ def test_systemd_gives_a_slice_and_ceilings_and_all_is_as_before(guest: Lab) -> 
     given = "".join(
         f"{line}\n"
         for line in (
-            "slice add g-one", "weight g-one 50", "bind g-one unit:worker.service", f"bind g-one process:{GONE}",
+            "slice add g-one", "weight g-one 50", "bind g-one unit:worker.service", f"bind g-one process:{NO_SUCH_PROCESS}",
             "reserve 600", "disk vda read 8000000",
         )
     )  # fmt: skip
     batch(guest, given)
     wanted = [
-        f"slice g-one weight=50 bind=process:{GONE} bind=unit:worker.service",
-        f"refused g-one process:{GONE} this host has no process {GONE}, and is not bound",
+        f"slice g-one weight=50 bind=process:{NO_SUCH_PROCESS} bind=unit:worker.service",
+        f"refused g-one process:{NO_SUCH_PROCESS} this host has no process {NO_SUCH_PROCESS}, and is not bound",
         "rest reserved=600",
         "rest vda:read=8000000",
     ]
@@ -125,7 +125,7 @@ def reserve(controller: Controller, folder: Path) -> dict[str, str]:
     """The handles of the groups, by name."""
     disk = {"host": "mover", "device": "vda", "read": "12 MB/s", "bind": {"unit": "reader.service"}}
     cores = {"host": "mover", "percent": "50 %", "bind": {"unit": "worker.service"}}
-    unbindable = {"host": "mover", "percent": "10 %", "bind": {"process": GONE}}
+    unbindable = {"host": "mover", "percent": "10 %", "bind": {"process": NO_SUCH_PROCESS}}
     window = {"owner": "test", "start": "now", "duration": "90 s"}
     groups = [
         {"name": "disk", **window, "members": [{"name": "reading", "storage": disk}]},
@@ -171,7 +171,7 @@ def test_a_reserved_reader_keeps_its_rate_and_slots_end_with_the_controller_dead
         own, others = read_in_8_s(guest, "slotcar.slice")
         assert own > others > 0, "12 of 20 MB/s"
         # The slots begin with a push, and nobody looks again within the hour.
-        wait_for(lambda: failed_parts(controller) == [f"process:{GONE}"], "the refused bind to be recorded")
+        wait_for(lambda: failed_parts(controller) == [f"process:{NO_SUCH_PROCESS}"], "the refused bind to be recorded")
         controller.kill()
     left = f"slice {handles['cores']} weight=50 bind=unit:worker.service"
     wait_for(lambda: show(guest) == [left, "rest reserved=500"], "the host to end the slots by itself")

@@ -20,7 +20,7 @@ import yaml
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.rollout.netconf import netconf_login
-from slotcar.rollout.netconf.session import Session
+from slotcar.rollout.netconf.session import NetconfSession
 from slotcar_lab.ios import Router, Routers
 from tests.integration.netconf.server import ROOT, Server
 from tests.support import netconf_world
@@ -145,8 +145,8 @@ class MixedSite:
             (self.inventory / "host_vars" / f"{name}.yml").write_text(yaml.safe_dump(values, sort_keys=False))
 
     @contextmanager
-    def _session(self) -> Iterator[Session]:
-        opened = Session(PEER, netconf_login(PEER, self._server.variables))
+    def _session(self) -> Iterator[NetconfSession]:
+        opened = NetconfSession(PEER, netconf_login(PEER, self._server.variables))
         opened.open()
         try:
             yield opened

@@ -24,7 +24,7 @@ from slotcar.network.model import Device, Network
 from slotcar.planning.offline import entries_of
 from slotcar.platforms.cisco_iosxe_netconf.tree import ACL, NATIVE, POLICY
 from slotcar.rollout.netconf import netconf_login
-from slotcar.rollout.netconf.session import Session
+from slotcar.rollout.netconf.session import NetconfSession
 from slotcar.rollout.wanted import wanted_for
 from slotcar.settings import load_settings
 from slotcar.timebase import Window
@@ -88,9 +88,9 @@ class NetconfWorld:
                 session.do("commit")
 
     @contextmanager
-    def session(self, name: str) -> Iterator[Session]:
+    def session(self, name: str) -> Iterator[NetconfSession]:
         """Somebody else's."""
-        opened = Session(name, netconf_login(name, self.servers[name].variables))
+        opened = NetconfSession(name, netconf_login(name, self.servers[name].variables))
         opened.open()
         try:
             yield opened

@@ -21,6 +21,7 @@ ORDER = [
     "timebase",
     "vocabulary",
     "flow_match",
+    "frozen",
     "units",
     "model_errors",
     "managers",

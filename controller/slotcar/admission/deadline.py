@@ -206,7 +206,7 @@ def _earliest_deadline(
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ReportedProgress:
     """What becomes of a transfer at a report of its remaining volume.
 
     Attributes:
@@ -222,7 +222,9 @@ class Progress:
     missing_bytes: int = 0
 
 
-def progress(transfer: Transfer, profile: Profile, remaining_bytes: int, now: datetime, free: Free) -> Progress:
+def progress(
+    transfer: Transfer, profile: Profile, remaining_bytes: int, now: datetime, free: Free
+) -> ReportedProgress:
     """The transfer's new profile: what is done early is given back, what has fallen behind asks for more.
 
     Args:
@@ -237,7 +239,7 @@ def progress(transfer: Transfer, profile: Profile, remaining_bytes: int, now: da
         raise ValueError(f"{remaining_bytes} bytes cannot remain at {now.isoformat()}")
     before = clipped(profile, now_us, by_us)
     if not remaining_bytes:
-        return Progress(0, (), (), before)
+        return ReportedProgress(0, (), (), before)
     start = max(now, transfer.window.start)
     # A late profile that has begun goes on: to put it off at each report would switch it off and on.
     begun = transfer.shape is Shape.LATEST and bool(before) and before[0].start_us <= now_us
@@ -248,4 +250,4 @@ def progress(transfer: Transfer, profile: Profile, remaining_bytes: int, now: da
         usable = rest.usable(free)
         after = shaped(rest, free) or merged(usable.profile())  # or all that there is
         missing = max(0, -((microbits(after) - rest.microbits) // MICROBITS_PER_BYTE))
-    return Progress(rest.needed_bps, after, excess(after, before), excess(before, after), missing)
+    return ReportedProgress(rest.needed_bps, after, excess(after, before), excess(before, after), missing)

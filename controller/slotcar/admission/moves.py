@@ -110,13 +110,13 @@ def make_room(
     crossed = _resources(request).union(*(one.resources for one in component))
     spans = [_span_us(request), *(_movable_window(one, frozen_until_us) for one in component)]
     whole = Window.of_us(min(start_us for start_us, _ in spans), max(end_us for _, end_us in spans))
-    if not _Plan(tables.excerpt(_resources(request), whole), frozen_until_us, sls).can_fit(request, component):
+    if not _MovePlan(tables.excerpt(_resources(request), whole), frozen_until_us, sls).can_fit(request, component):
         return None
     own = tables.excerpt(crossed, whole)
-    room = _Plan(own.copy(), frozen_until_us, sls).one_after_another(request, component)
+    room = _MovePlan(own.copy(), frozen_until_us, sls).one_after_another(request, component)
     if room is not None or solver is None:
         return room
-    return _Plan(own, frozen_until_us, sls).together(request, component, solver)
+    return _MovePlan(own, frozen_until_us, sls).together(request, component, solver)
 
 
 def _placed(tables: SlotTables, request: Transfer | FixedRequest, sls: Mapping[str, Sls] | None) -> Profile | None:
@@ -201,7 +201,7 @@ def _promised(one: PlacedTransfer) -> int:
     return min(one.transfer.microbits, microbits(one.profile))
 
 
-class _Plan:
+class _MovePlan:
     """Tables of its own, in which profiles are moved until the request fits."""
 
     def __init__(self, tables: SlotTables, frozen_until_us: int, sls: Mapping[str, Sls] | None) -> None:

@@ -15,7 +15,7 @@ from slotcar.reservation.model import Claim, Reservation
 from slotcar.vocabulary import RESERVED_SERVICES, Direction, Service
 
 
-class NoSuchResource(SlotcarError):
+class UnknownClaimedResource(SlotcarError):
     """A claim is on something that the inventory has not; the message says what there is."""
 
 
@@ -63,18 +63,18 @@ def claimed(claim: Claim, network: Network) -> tuple[Demand, ...]:
     """
     manager, device = manager_of(claim.kind), network.devices.get(claim.place)
     if manager is None:
-        raise NoSuchResource(f"no resource manager for {claim.kind} is installed: {_there_are(managers())}")
+        raise UnknownClaimedResource(f"no resource manager for {claim.kind} is installed: {_there_are(managers())}")
     capacities = device.capacities_of(claim.kind) if device else {}
     if not capacities:
         places = [name for name, one in network.devices.items() if one.capacities_of(claim.kind)]
-        raise NoSuchResource(f"{claim.place} has no {claim.kind} to reserve: {_there_are(places)}")
+        raise UnknownClaimedResource(f"{claim.place} has no {claim.kind} to reserve: {_there_are(places)}")
     request = request_of(claim.kind, claim.request)
     if request is None or request.place != claim.place:
-        raise NoSuchResource(f"what is claimed of {claim.place} is not a request that {claim.kind} takes")
+        raise UnknownClaimedResource(f"what is claimed of {claim.place} is not a request that {claim.kind} takes")
     try:
         amounts = manager.amounts(request, capacities)
     except ManagerError as error:
-        raise NoSuchResource(str(error)) from error
+        raise UnknownClaimedResource(str(error)) from error
     return tuple(
         Demand.constant(managed_resource(claim.kind, claim.place, part), amount)
         for part, amount in sorted(amounts.items())

@@ -131,7 +131,7 @@ def if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None
     return int(etag[1])
 
 
-def if_match_where_said(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
+def optional_if_match(value: Annotated[str | None, IF_MATCH_HEADER] = None) -> int | None:
     """The version in an If-Match header; None for `*`, and where there is no such header.
 
     Raises:
@@ -188,5 +188,5 @@ OwnerQuery = Annotated[str | None, Query(max_length=128, pattern=LINE_PATTERN, d
 NameQuery = Annotated[str | None, Query(max_length=63, pattern=LINE_PATTERN, description="only of this name")]
 Newest = Annotated[bool, Query(description="the latest first")]
 IfMatch = Annotated[int | None, Depends(if_match)]
-MaybeIfMatch = Annotated[int | None, Depends(if_match_where_said)]
+MaybeIfMatch = Annotated[int | None, Depends(optional_if_match)]
 OneVersion = Annotated[int, Depends(one_version)]

@@ -175,7 +175,7 @@ def _serve(
         timeout_graceful_shutdown=3, **connection_options(settings, reserve_descriptors(settings.max_connections)),
     )  # fmt: skip
     server = _Server(config, context.streams)
-    parts = _Parts(ledger, server, settings.stop_timeout.total_seconds())
+    parts = _ApplicationParts(ledger, server, settings.stop_timeout.total_seconds())
 
     def on_signal() -> None:
         server.end()
@@ -211,7 +211,7 @@ def exempt_from_collections() -> None:
 
 
 @dataclass(slots=True)
-class _Parts:
+class _ApplicationParts:
     """What runs beside the API: the loop, and while it leads the delivery of webhooks and the watching of devices.
 
     Attributes:

@@ -118,7 +118,7 @@ class Streams:
         framing: Framing,
     ) -> AsyncIterator[str]:
         yield f"retry: {COME_AGAIN_MS}\n: events after {after}\n\n"
-        fresh, said_away, spoke_at = True, False, time.monotonic()
+        fresh, reported_away, spoke_at = True, False, time.monotonic()
         while not self.closing.is_set() and still() and not await request.is_disconnected():
             # Read before the page: every event up to it can be seen by then, so none is passed over.
             latest = self._latest
@@ -129,10 +129,10 @@ class Streams:
                     self._away = False
             except LedgerUnavailable:
                 self._away, latest = True, after
-            if self._away and not said_away:
+            if self._away and not reported_away:
                 spoke_at = time.monotonic()
                 yield framing.away
-            said_away = self._away
+            reported_away = self._away
             for event in listed:
                 after, spoke_at = event.sequence, time.monotonic()
                 yield framing.event(event)

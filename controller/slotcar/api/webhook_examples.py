@@ -34,10 +34,10 @@ _LETTER = {
     "dead_at": "2027-02-27T16:31:44Z",
     "last_error": "answered 502",
 }
-_ASKED = {key: _WEBHOOK[key] for key in ("url", "secret", "kinds")}
+_SUBMITTED = {key: _WEBHOOK[key] for key in ("url", "secret", "kinds")}
 
 WEBHOOK_EXAMPLES: dict[str, tuple[dict[str, Any] | None, dict[str, Any]]] = {
-    "webhook_add": (_ASKED, {_JSON: _NEW}),
+    "webhook_add": (_SUBMITTED, {_JSON: _NEW}),
     "webhook_list": (None, {_JSON: {"items": [_WEBHOOK]}}),
     "webhook_remove": (None, {_JSON: _NEW}),
     "webhook_test": (None, {_JSON: {"delivered": True, "status": 204, "message": ""}}),

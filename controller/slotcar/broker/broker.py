@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from slotcar.auth import access
-from slotcar.broker.files import Files
+from slotcar.broker.files import ReservationFiles
 from slotcar.ledger.groups import ApproveGroup, OnGroup
 from slotcar.ledger.model import Entry, State
 from slotcar.planning.errors import NotPossible
@@ -26,7 +26,7 @@ LONGEST_REASON = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Broker(Files):
+class Broker(ReservationFiles):
     """The verbs. Errors are `SlotcarError`s; `RefusedByAdmission` carries the numbers."""
 
     @property

@@ -12,7 +12,7 @@ from slotcar.planning.matching import match
 from slotcar.planning.plan import Applied, Plan, make_plan, network_digest
 from slotcar.planning.promises import Promises, is_over
 from slotcar.planning.routing import RoutedReservation, hops_of, route, routed_ways
-from slotcar.planning.source import Source
+from slotcar.planning.source import ReservationSource
 from slotcar.planning.step import Action, PlanStep
 from slotcar.policy import roles
 from slotcar.policy.request_limits import require_few_windows
@@ -23,10 +23,12 @@ from slotcar.timebase import iso
 
 
 @dataclass(frozen=True, slots=True)
-class Files(Requests):
+class ReservationFiles(Requests):
     """The part of `Broker` that plans and applies reservation files."""
 
-    def plan(self, source: Source, caller: Caller, now: datetime, show_from: datetime | None = None) -> Plan:
+    def plan(
+        self, source: ReservationSource, caller: Caller, now: datetime, show_from: datetime | None = None
+    ) -> Plan:
         """What applying the files would do, against the ledger as it is; writes nothing. `show_from`: see `make_plan`.
 
         A requester gets the outcome of each of its reservations, and no device's difference.

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from slotcar.auth import access
-from slotcar.ledger import Filter, Ledger
+from slotcar.ledger import EntryFilter, Ledger
 from slotcar.ledger.errors import UnknownHandle
 from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.model import Entry, Event
@@ -20,7 +20,7 @@ from slotcar.planning.routing import ways
 from slotcar.platforms.model import Configuration
 from slotcar.policy import request_limits, roles
 from slotcar.policy.roles import NOBODY, Caller
-from slotcar.recovery.comparison import Comparison, compare, comparison_document
+from slotcar.recovery.comparison import FleetComparison, compare, comparison_document
 from slotcar.reservation.model import Reservation, is_storable
 from slotcar.settings import Settings
 from slotcar.timebase import MICROSECOND, Window
@@ -38,7 +38,7 @@ EVENTS_WITHIN = timedelta(hours=1)
 #: Of what the audit log says about boundaries; with more, the earliest are left out.
 MOST_EVENTS = 20_000
 
-AnyFilter = TypeVar("AnyFilter", Filter, GroupFilter)
+AnyFilter = TypeVar("AnyFilter", EntryFilter, GroupFilter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +87,12 @@ class Queries:
         visible = visible_to(wanted, caller)
         return self.ledger.groups(visible) if visible else ()
 
-    def list(self, wanted: Filter, caller: Caller) -> tuple[Entry, ...]:
+    def list(self, wanted: EntryFilter, caller: Caller) -> tuple[Entry, ...]:
         """Entries by number; a requester sees its own."""
         visible = visible_to(wanted, caller)
         return self.ledger.list(visible) if visible else ()
 
-    def page(self, wanted: Filter, caller: Caller) -> Page:
+    def page(self, wanted: EntryFilter, caller: Caller) -> Page:
         """As `list`, and how many there are on all pages, as far as they are counted."""
         visible = visible_to(wanted, caller)
         return self.ledger.page(visible) if visible else Page((), 0)
@@ -129,7 +129,7 @@ class Queries:
         request_limits.require_few_entries(len(everybody))
         return BackgroundShares(self.network)(everybody, window)
 
-    def compare(self, devices: Collection[str] | None, caller: Caller, now: datetime) -> Comparison:
+    def compare(self, devices: Collection[str] | None, caller: Caller, now: datetime) -> FleetComparison:
         """What these devices have (all where `devices` is None) against what they are to have; reads them, which takes
         seconds, and changes nothing.
 

@@ -12,7 +12,7 @@ import typer
 from slotcar.cli.confirmation import confirm
 from slotcar.cli.options import Inventory, OutputFormat, Yes, parsed
 from slotcar.cli.output import Format, emit, print_table, progress, stdout
-from slotcar.cli.session import now, settings, tell_here
+from slotcar.cli.session import now, settings, warn_of_other_controller
 from slotcar.cli.strict import App
 
 database = App(help="The ledger's database.", no_args_is_help=True)
@@ -49,7 +49,7 @@ def upgrade() -> None:
     """Upgrade the tables to this version. The embedded database is upgraded by itself."""
     from slotcar.ledger import open_ledger
 
-    tell_here("database")
+    warn_of_other_controller("database")
     chosen = settings()
     with open_ledger(chosen.ledger_url(), chosen.state_dir, migrate=False) as ledger:
         before, after = ledger.upgrade()
@@ -80,7 +80,7 @@ def database_stop() -> None:
     uses it; one that was killed leaves it running."""
     from slotcar.ledger import embedded
 
-    tell_here("database")
+    warn_of_other_controller("database")
     chosen = settings()
     if chosen.database_url:
         raise typer.BadParameter("SLOTCAR_DATABASE_URL names a server, which is not Slotcar's to stop")
@@ -105,13 +105,15 @@ def schema(
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
-class Shell(StrEnum):
+class CompletionShell(StrEnum):
     BASH = "bash"
     ZSH = "zsh"
     FISH = "fish"
 
 
-def completion(shell: Annotated[Shell, typer.Argument(help="the shell that completes", show_default=False)]) -> None:
+def completion(
+    shell: Annotated[CompletionShell, typer.Argument(help="the shell that completes", show_default=False)],
+) -> None:
     """Print the script by which a shell completes commands, options, reservations and devices.
 
     bash: `source <(slotcar completion bash)` in ~/.bashrc; zsh: the same with zsh, after compinit, in ~/.zshrc; fish:
@@ -141,7 +143,7 @@ def token_create(
 
     if role not in set(Role):
         raise typer.BadParameter(f"say one of {', '.join(Role)}", param_hint="--role")
-    tell_here("tokens")
+    warn_of_other_controller("tokens")
     moment = now()
     expires_at = moment + parsed("--valid", parse_duration, valid) if valid else None
     sys.stdout.write(create_token(settings().tokens_path, name, Role(role), owner or name, moment, expires_at) + "\n")
@@ -172,7 +174,7 @@ def token_revoke(name: str, yes: Yes = False) -> None:
     """Revoke a token; a running controller refuses it from the next request on. Asks first."""
     from slotcar.auth.tokens import need_token, revoke_token
 
-    tell_here("tokens")
+    warn_of_other_controller("tokens")
     file = settings().tokens_path
     need_token(file, name)
     confirm(yes, f"Revoke the token {name}?")

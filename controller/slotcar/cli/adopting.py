@@ -11,7 +11,7 @@ from slotcar.cli.devices import print_comparison
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.options import Inventory, OutputFormat, Yes, actor, complete_device
 from slotcar.cli.output import Format, emit, progress, stdout
-from slotcar.cli.session import broker, caller, now, require_here
+from slotcar.cli.session import broker, caller, now, require_local_ledger
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +44,7 @@ def adopt(
 
     if device and every:
         raise typer.BadParameter("say either the routers' names, or --all", param_hint="--all")
-    require_here("devices are adopted")
+    require_local_ledger("devices are adopted")
     with broker(inventory) as opened:
         managed = managed_devices(opened.ledger, Archive(opened.settings.state_dir))
         new = [name for name in named_devices(opened.network, device) if name not in managed]

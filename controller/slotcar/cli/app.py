@@ -29,7 +29,7 @@ from slotcar.cli.remote import choose_context
 from slotcar.cli.strict import App
 
 
-class Program(WithInstalled):
+class CommandLineProgram(WithInstalled):
     """All commands, and how they end."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
@@ -39,7 +39,7 @@ class Program(WithInstalled):
 
 app = App(
     name="slotcar",
-    cls=Program,
+    cls=CommandLineProgram,
     help="Reserve bandwidth for a time slot and have the routers do it.",
     epilog=markdown_table(),
     no_args_is_help=True,

@@ -45,18 +45,18 @@ def _living() -> Iterable[Entry]:
     """The live reservations; none where the embedded database does not run, as completing does not start it."""
     from slotcar.ledger import open_ledger
     from slotcar.ledger.model import OCCUPYING
-    from slotcar.ledger.queries import Filter
+    from slotcar.ledger.queries import EntryFilter
 
     if chosen_place() is not None:
         from slotcar.cli.session import caller, over_http
 
         with over_http() as far:
-            return far.list(Filter(states=OCCUPYING, limit=MOST_NAMES), caller())
+            return far.list(EntryFilter(states=OCCUPYING, limit=MOST_NAMES), caller())
     chosen = settings()
     if chosen.database_url is None and not (chosen.state_dir / "postgres" / "postmaster.pid").exists():
         return ()
     with open_ledger(chosen.ledger_url(), chosen.state_dir, migrate=False) as ledger:
-        return ledger.list(Filter(states=OCCUPYING, limit=MOST_NAMES))
+        return ledger.list(EntryFilter(states=OCCUPYING, limit=MOST_NAMES))
 
 
 def _beginning(incomplete: str, find: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]]:

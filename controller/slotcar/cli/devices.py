@@ -24,7 +24,16 @@ from slotcar.cli.output import (
     progress,
     stdout,
 )
-from slotcar.cli.session import broker, caller, network_of, now, require_here, settings, tell_here, verbs
+from slotcar.cli.session import (
+    broker,
+    caller,
+    network_of,
+    now,
+    require_local_ledger,
+    settings,
+    verbs,
+    warn_of_other_controller,
+)
 from slotcar.cli.tables import Column, fits
 from slotcar.problems import printable
 from slotcar.stopping import PROCESS
@@ -93,7 +102,7 @@ def push(
     from slotcar.rollout.holding import held_devices
     from slotcar.wiring import pusher_for
 
-    require_here("devices are pushed to")
+    require_local_ledger("devices are pushed to")
     with broker(inventory) as opened, opened.ledger.try_lead() or nullcontext() as lease:
         pusher = pusher_for(opened.network, opened.settings, opened.ledger)
         progress("reading the devices")
@@ -163,7 +172,7 @@ def rollback(
     if reservation and revision:
         words = "goes with --to, not with a revision alone; to have what was after one, say --to REVISION"
         raise typer.BadParameter(words, param_hint="--reservation")
-    tell_here("archive and routers")
+    warn_of_other_controller("archive and routers")
     chosen = settings(inventory=inventory)
     network = network_of(chosen)
     pusher = pusher_for(network, chosen, None)
@@ -277,7 +286,7 @@ def drift(
     change (SLOTCAR_WATCH): it records the event `device.drifted` and repairs the router. With --repair it does so now.
     """
     if repair:
-        require_here("devices are repaired")
+        require_local_ledger("devices are repaired")
     comparison = _compare(inventory, device)
     different, failed = comparison["different"], comparison["failed"]
     rows = [

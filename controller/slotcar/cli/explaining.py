@@ -6,7 +6,7 @@ import typer
 
 from slotcar.cli.options import Inventory, OutputFormat, Which
 from slotcar.cli.output import Format, coloured_diff, emit, hanging, stdout
-from slotcar.cli.session import broker, caller, now, require_here
+from slotcar.cli.session import broker, caller, now, require_local_ledger
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +23,7 @@ def explain(which: Which, inventory: Inventory = None, form: OutputFormat = Form
     from slotcar.views.numbers import explain as explained
     from slotcar.views.numbers import explanation_document
 
-    require_here("numbers are explained")
+    require_local_ledger("numbers are explained")
     moment = now()
     with broker(inventory) as opened:
         entry = opened.status(which, caller())

@@ -35,13 +35,13 @@ def exit_code(error: BaseException, debug: bool = False) -> int:
 
 def _words(error: SlotcarError) -> str:
     """The words of an error. Of a refusal they name the tightest shortfall only, unless all are asked for."""
-    from slotcar.cli.remote import RefusedThere
+    from slotcar.cli.remote import RefusedByController
     from slotcar.planning.errors import RefusedByAdmission
     from slotcar.views.explain import refusal_sentences
 
     if isinstance(error, RefusedByAdmission):
         return "\n".join(refusal_sentences(error.reservation, error.refused, others_short()))
-    if isinstance(error, RefusedThere) and error.refusal is not None:
+    if isinstance(error, RefusedByController) and error.refusal is not None:
         from slotcar.cli.from_documents import refused_of
 
         first, *_ = str(error).splitlines()
@@ -56,7 +56,7 @@ def _first_line(error: BaseException) -> str:
 
 def _code_of(error: SlotcarError) -> int:
     from slotcar.api.listening import PortInUse
-    from slotcar.cli.remote import RefusedThere
+    from slotcar.cli.remote import RefusedByController
     from slotcar.ledger.errors import PlanNotAdmitted
     from slotcar.planning.errors import CannotExpress, PlanRefused, RefusedByAdmission
     from slotcar.policy.errors import RefusedByPolicy
@@ -66,7 +66,8 @@ def _code_of(error: SlotcarError) -> int:
     if isinstance(error, Stopping):
         return 128 + PROCESS.signal_number
     if isinstance(
-        error, RefusedByAdmission | RefusedByPolicy | PlanRefused | PlanNotAdmitted | CannotExpress | RefusedThere
+        error,
+        RefusedByAdmission | RefusedByPolicy | PlanRefused | PlanNotAdmitted | CannotExpress | RefusedByController,
     ):
         return ExitCode.REFUSED
     if isinstance(error, PortInUse):

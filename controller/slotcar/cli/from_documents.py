@@ -11,12 +11,12 @@ from typing import Any
 
 from slotcar.admission.model import Demand, Refused, Shortfall, TransferRefused
 from slotcar.admission.resource_id import ResourceId
-from slotcar.ledger.model import Entry, Event, Progress, Proposal, State
+from slotcar.ledger.model import Entry, Event, ProgressReport, Proposal, State
 from slotcar.network.model import InterfaceId
 from slotcar.path.model import Hop, Path
 from slotcar.planning.enquiry import EnquiryAnswer, FreeRates, FreeStep, Highest
 from slotcar.planning.plan import Plan
-from slotcar.planning.step import Action, Difference, PlanStep
+from slotcar.planning.step import Action, KeyDifference, PlanStep
 from slotcar.platforms.model import Approximation
 from slotcar.reservation.model import Reservation
 from slotcar.rollout.holding import Hold
@@ -60,8 +60,8 @@ def hold_of(document: Document) -> Hold:
     )
 
 
-def _progress(document: Document) -> Progress:
-    return Progress(
+def _progress(document: Document) -> ProgressReport:
+    return ProgressReport(
         document["remaining_bytes"], _time(document["at"]), document["needed_bps"], document["missing_bytes"]
     )
 
@@ -181,7 +181,7 @@ def _step(document: Document, cancelled: Mapping[str, Entry]) -> PlanStep:
         document["handle"],
         document["expected_version"],
         entry=cancelled.get(document["handle"] or ""),
-        differences=tuple(Difference(one["key"], one["before"], one["after"]) for one in document["differences"]),
+        differences=tuple(KeyDifference(one["key"], one["before"], one["after"]) for one in document["differences"]),
         refusal=refused_of(document["refusal"]) if document["refusal"] else None,
         waits=document["waits"],
         seen=document["seen"],

@@ -92,10 +92,10 @@ class _Holder(Protocol):
 def _holder(opened: Broker | OverHttp) -> _Holder:
     from slotcar.broker import Broker
 
-    return _Here(opened) if isinstance(opened, Broker) else _OverHttp(opened)
+    return _LocalHolds(opened) if isinstance(opened, Broker) else _RemoteHolds(opened)
 
 
-class _Here:
+class _LocalHolds:
     """Holds in this machine's ledger."""
 
     def __init__(self, opened: Broker) -> None:
@@ -116,7 +116,7 @@ class _Here:
         return self._opened.held_routers.release(device, caller(), now())
 
 
-class _OverHttp:
+class _RemoteHolds:
     """Holds in the ledger of the named controller, with the caller's own rights."""
 
     def __init__(self, opened: OverHttp) -> None:

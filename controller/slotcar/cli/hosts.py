@@ -17,7 +17,7 @@ from slotcar.problems import SlotcarError
 MOUNTS = Path("/proc/mounts")
 
 
-class CannotRun(SlotcarError):
+class CommandNotRunnable(SlotcarError):
     """A command cannot be run within a reservation here; the message says why and what would do."""
 
 
@@ -43,7 +43,7 @@ def run(
     try:
         os.execvp(words[0], words)  # noqa: S606 - the caller's own command
     except OSError as error:
-        raise CannotRun(f"{command[0]} cannot be run: {error.strerror}") from error
+        raise CommandNotRunnable(f"{command[0]} cannot be run: {error.strerror}") from error
 
 
 def cgroups(mounts: Path = MOUNTS) -> Path:
@@ -56,7 +56,7 @@ def cgroups(mounts: Path = MOUNTS) -> Path:
         _, place, kind, *_ = line.split()
         if kind == "cgroup2":
             return Path(place)
-    raise CannotRun("cgroup v2 is not mounted on this host")
+    raise CommandNotRunnable("cgroup v2 is not mounted on this host")
 
 
 def in_slice(group: str, command: Sequence[str], root: Path) -> list[str]:
@@ -67,13 +67,13 @@ def in_slice(group: str, command: Sequence[str], root: Path) -> list[str]:
         CannotRun: the host has no such slice now, or this user may not.
     """
     if "/" in group or group in ("", ".", ".."):
-        raise CannotRun(f"{group} is not a group's handle")
+        raise CommandNotRunnable(f"{group} is not a group's handle")
     unit = f"slotcar-{group.replace('-', '_')}.slice"
     manager = () if os.geteuid() == 0 else ("--user",)
     # Of root's manager, or of the user's own, which is further down.
     where = "slotcar.slice" if not manager else f"user.slice/user-{os.geteuid()}.slice/*/slotcar.slice"
     if manager and (root / "slotcar.slice" / unit).exists():
-        raise CannotRun(f"only root may put a process into the slice of {group}: say sudo slotcar run …")
+        raise CommandNotRunnable(f"only root may put a process into the slice of {group}: say sudo slotcar run …")
     if next(root.glob(f"{where}/{unit}"), None) is not None:
         return ["systemd-run", *manager, "--quiet", "--scope", "--collect", f"--slice={unit}", "--", *command]
     enter(group, root)
@@ -90,11 +90,13 @@ def enter(group: str, root: Path) -> None:
     try:
         procs.write_text(str(os.getpid()), encoding="utf-8")
     except FileNotFoundError as error:
-        raise CannotRun(
+        raise CommandNotRunnable(
             f"this host has no slice of {group} now: is its slot open, and does it reserve cores here?"
         ) from error
     except PermissionError as error:
-        raise CannotRun(f"only root may put a process into the slice of {group}: say sudo slotcar run …") from error
+        raise CommandNotRunnable(
+            f"only root may put a process into the slice of {group}: say sudo slotcar run …"
+        ) from error
 
 
 def measure(

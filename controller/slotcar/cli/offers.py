@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
         app.command()(command)
 
 
-class Here:
+class LocalOffers:
     """What is offered, by this machine's ledger; the client library has the same of a controller over HTTP."""
 
     def __init__(self, opened: Broker) -> None:
@@ -40,13 +40,13 @@ class Here:
 
 
 @contextmanager
-def opened() -> Iterator[Here | Slotcar]:
+def opened() -> Iterator[LocalOffers | Slotcar]:
     if chosen_place() is not None:
         with remote(None, None) as slotcar:
             yield slotcar
         return
     with broker() as here:
-        yield Here(here)
+        yield LocalOffers(here)
 
 
 def whoami(form: OutputFormat = Format.TABLE) -> None:

@@ -21,7 +21,7 @@ from slotcar.cli.remote import Declined
 from slotcar.ledger.group_queries import GroupFilter
 from slotcar.ledger.groups import ApproveGroup, CancelGroup, CommitGroup, OnGroup
 from slotcar.ledger.model import Entry, Event
-from slotcar.ledger.queries import EventFilter, Filter
+from slotcar.ledger.queries import EntryFilter, EventFilter
 from slotcar.planning.enquiry import EnquiryAnswer
 from slotcar.planning.modification import Modification
 from slotcar.planning.plan import Applied, Plan
@@ -53,7 +53,7 @@ class OverHttp:
     def status(self, which: str, _caller: Caller) -> Entry:
         return entry_of(self.slotcar.reservation(which))
 
-    def list(self, wanted: Filter, _caller: Caller) -> tuple[Entry, ...]:
+    def list(self, wanted: EntryFilter, _caller: Caller) -> tuple[Entry, ...]:
         listed = self.slotcar.reservations(
             owner=wanted.owner,
             name=wanted.name,

@@ -8,7 +8,7 @@ import typer
 
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.output import Format, emit, long_work_reported, print_table, progress, stdout
-from slotcar.cli.session import network_of, now, require_here, settings
+from slotcar.cli.session import network_of, now, require_local_ledger, settings
 from slotcar.problems import printable
 
 
@@ -20,7 +20,7 @@ def check_devices(inventory: Path | None, device: list[str] | None, form: Format
     from slotcar.recovery.readiness import readiness, readiness_document
     from slotcar.wiring import pusher_for
 
-    require_here("devices are checked")
+    require_local_ledger("devices are checked")
     chosen = settings(inventory=inventory)
     network = network_of(chosen)
     progress("reading the devices")

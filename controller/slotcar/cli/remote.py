@@ -47,7 +47,7 @@ class Declined(SlotcarError):
     """The controller answers, and will not do this; asking again does not help."""
 
 
-class RefusedThere(Declined):
+class RefusedByController(Declined):
     """The controller's admission or its operator's rules refuse it.
 
     Attributes:
@@ -120,7 +120,7 @@ def translated() -> Iterator[None]:
     except slotcar_client.Problem as error:
         words = f"{error}; an earlier attempt may have done it: see slotcar status" if error.maybe_done else str(error)
         if error.kind in _REFUSALS:
-            raise RefusedThere(words, None if error.maybe_done else error.document.get("refusal")) from error
+            raise RefusedByController(words, None if error.maybe_done else error.document.get("refusal")) from error
         raise Declined(words) from error
     except slotcar_client.SlotcarError as error:
         raise Declined(str(error)) from error

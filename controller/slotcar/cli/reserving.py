@@ -261,7 +261,7 @@ def status(
         return
     from slotcar.ledger.group_queries import GroupFilter
     from slotcar.ledger.model import OCCUPYING
-    from slotcar.ledger.queries import Filter
+    from slotcar.ledger.queries import EntryFilter
     from slotcar.views.documents import entry_document
 
     if groups:
@@ -277,7 +277,7 @@ def status(
             return
         begin, end = (time_of(option, text, now()) for option, text in (("--from", since), ("--until", until)))
         states = None if every else OCCUPYING
-        wanted = Filter(owner, name, states, label_of(label), begin, end, newest, limit=limit)
+        wanted = EntryFilter(owner, name, states, label_of(label), begin, end, newest, limit=limit)
         entries = opened.list(wanted, caller())
     emit([entry_document(entry) for entry in entries], form, lambda: _print_list(entries))
 

@@ -81,7 +81,7 @@ def over_http(inventory: Path | None = None) -> Iterator[OverHttp]:
         yield opened
 
 
-def require_here(what: str) -> None:
+def require_local_ledger(what: str) -> None:
     """
     Raises:
         Declined: another controller is named, and this can only be done with this machine's ledger.
@@ -96,7 +96,7 @@ def require_here(what: str) -> None:
         )
 
 
-def tell_here(what: str) -> None:
+def warn_of_other_controller(what: str) -> None:
     """Says on standard error that another controller is named, and that the command does not go there: it works on this
     machine's `what`. A context that cannot be read keeps nobody from that."""
     from slotcar.cli.remote import Declined, chosen_place
@@ -130,8 +130,8 @@ def broker(inventory: Path | None = None) -> Iterator[Broker]:
 def _near(opened: Broker, which: str) -> str:
     """The reservations that may be meant: by `OWNER/NAME`, name or handle, those that live first."""
     from slotcar.ledger.model import OCCUPYING
-    from slotcar.ledger.queries import Filter
+    from slotcar.ledger.queries import EntryFilter
     from slotcar.views.naming import near_reservations
 
-    living = opened.list(Filter(states=OCCUPYING, limit=MOST_NAMES), caller())
-    return near_reservations(which, living or opened.list(Filter(limit=MOST_NAMES), caller()))
+    living = opened.list(EntryFilter(states=OCCUPYING, limit=MOST_NAMES), caller())
+    return near_reservations(which, living or opened.list(EntryFilter(limit=MOST_NAMES), caller()))

@@ -25,7 +25,7 @@ Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class StatusPicture:
     """What is shown at one moment; `error` instead of all else where the controller does not answer."""
 
     at: datetime
@@ -53,7 +53,7 @@ def watch(slotcar: Slotcar, interval_s: float, times: int | None = None) -> None
         return
 
 
-def _pictures(slotcar: Slotcar, interval_s: float, times: int | None) -> Iterator[Picture]:
+def _pictures(slotcar: Slotcar, interval_s: float, times: int | None) -> Iterator[StatusPicture]:
     pictures = 0
     while times is None or pictures < times:
         if pictures:
@@ -62,7 +62,7 @@ def _pictures(slotcar: Slotcar, interval_s: float, times: int | None) -> Iterato
         pictures += 1
 
 
-def look(slotcar: Slotcar) -> Picture:
+def look(slotcar: Slotcar) -> StatusPicture:
     """
     Raises:
         Problem: the token does not allow it.
@@ -76,11 +76,11 @@ def look(slotcar: Slotcar) -> Picture:
         past = slotcar.timeline(since=moment - RECENT, until=moment, limit=1000)
         coming = slotcar.timeline(since=moment, limit=3)
     except (NoAnswer, Unavailable) as error:
-        return Picture(now(), error=str(error))
-    return Picture(moment, controller, next(iter(past[-1:]), None), tuple(coming))
+        return StatusPicture(now(), error=str(error))
+    return StatusPicture(moment, controller, next(iter(past[-1:]), None), tuple(coming))
 
 
-def line(picture: Picture) -> str:
+def line(picture: StatusPicture) -> str:
     """The picture in one line, for a log."""
     from slotcar.timebase import iso
 
@@ -100,7 +100,7 @@ def line(picture: Picture) -> str:
     return printable(f"{stamp} {'; '.join(parts)}")
 
 
-def drawing(picture: Picture, width: int) -> RenderableType:
+def drawing(picture: StatusPicture, width: int) -> RenderableType:
     """What a terminal of `width` columns shows."""
     from rich.console import Group
     from rich.text import Text
@@ -143,7 +143,7 @@ def _checked_at(controller: Json) -> datetime | None:
     return datetime.fromisoformat(controller["checked_at"]) if controller["checked_at"] else None
 
 
-def _devices(picture: Picture) -> str:
+def _devices(picture: StatusPicture) -> str:
     """`devices 3 active, 1 failed at the check 3 min ago`; by the log, where another controller leads."""
     from slotcar.rollout.status import as_of
 
@@ -153,7 +153,7 @@ def _devices(picture: Picture) -> str:
     return f"devices: {_counted(_phases(picture))}{when}"
 
 
-def _phases(picture: Picture) -> Counter[str]:
+def _phases(picture: StatusPicture) -> Counter[str]:
     """The phases by the loop of the controller that leads; else by what the log says of the next boundary."""
     assert picture.controller is not None
     if picture.controller["phases"]:
@@ -161,7 +161,7 @@ def _phases(picture: Picture) -> Counter[str]:
     return Counter(one["phase"] for item in picture.coming[:1] for one in item["devices"])
 
 
-def _watches(picture: Picture) -> str:
+def _watches(picture: StatusPicture) -> str:
     """Empty where no device is to tell of changes."""
     from slotcar.watching.model import watch_words
 
@@ -170,7 +170,7 @@ def _watches(picture: Picture) -> str:
     return watch_words([one["state"] for one in watches]) if watches else ""
 
 
-def _failures(picture: Picture) -> list[tuple[str, str]]:
+def _failures(picture: StatusPicture) -> list[tuple[str, str]]:
     assert picture.controller is not None
     failures = dict(picture.controller["troubles"])
     for item in [picture.last] if picture.last else []:

@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(webhook, name="webhook")
 
 
-class Here:
+class LocalWebhooks:
     """Webhooks of this machine's ledger, as the client library has those of a controller over HTTP."""
 
     def __init__(self, webhooks: Webhooks) -> None:
@@ -65,7 +65,7 @@ class Here:
 
 
 @contextmanager
-def webhooks() -> Iterator[Here | Slotcar]:
+def webhooks() -> Iterator[LocalWebhooks | Slotcar]:
     if chosen_place() is not None:
         with remote(None, None) as slotcar:
             yield slotcar
@@ -76,7 +76,7 @@ def webhooks() -> Iterator[Here | Slotcar]:
     chosen = settings()
     progress("opening the ledger")
     with open_ledger(chosen.ledger_url(), chosen.state_dir) as ledger:
-        yield Here(Webhooks(ledger, chosen))
+        yield LocalWebhooks(Webhooks(ledger, chosen))
 
 
 @webhook.command()

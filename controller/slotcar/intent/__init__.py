@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from slotcar.intent.model import Active, AggregatePolicer, EdgeFlow, Egress, FlowMatch, QosIntent, Queue
+from slotcar.intent.model import ActiveReservation, AggregatePolicer, EdgeFlow, Egress, FlowMatch, QosIntent, Queue
 
 if TYPE_CHECKING:
     from slotcar.intent.build import intents_at as intents_at
 
-__all__ = ["Active", "AggregatePolicer", "EdgeFlow", "Egress", "FlowMatch", "QosIntent", "Queue", "intents_at"]
+__all__ = [
+    "ActiveReservation",
+    "AggregatePolicer",
+    "EdgeFlow",
+    "Egress",
+    "FlowMatch",
+    "QosIntent",
+    "Queue",
+    "intents_at",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from slotcar.intent.model import Active
+from slotcar.intent.model import ActiveReservation
 from slotcar.managers import Allocation, manager_of, request_of
 
 
-def allocations_of(active: Iterable[Active]) -> dict[str, list[Allocation]]:
+def allocations_of(active: Iterable[ActiveReservation]) -> dict[str, list[Allocation]]:
     """The allocations of each place. For a kind whose manager is not installed any more a place gets none."""
     allocations: dict[str, list[Allocation]] = {}
     for one in active:

@@ -8,13 +8,13 @@ from datetime import datetime
 from slotcar.intent.allocations import allocations_of
 from slotcar.intent.egress import Load, egress_of, load_of
 from slotcar.intent.flows import flows_of, without_twins
-from slotcar.intent.model import Active, AggregatePolicer, EdgeFlow, QosIntent
+from slotcar.intent.model import ActiveReservation, AggregatePolicer, EdgeFlow, QosIntent
 from slotcar.network.model import Device, Interface, InterfaceId, Network
 from slotcar.vocabulary import InterfaceRole
 
 
 def intents_at(
-    active: Iterable[Active],
+    active: Iterable[ActiveReservation],
     network: Network,
     at: datetime | None = None,
     devices: Collection[str] | None = None,

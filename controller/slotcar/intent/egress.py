@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from slotcar.admission.arithmetic import scaled_up
 from slotcar.admission.resource_id import ResourceId, interface_resource
 from slotcar.intent.flows import Policed, committed, first_ingress
-from slotcar.intent.model import Active, Egress, Queue
+from slotcar.intent.model import ActiveReservation, Egress, Queue
 from slotcar.ledger.crowds import Crowd
 from slotcar.network.model import Interface, InterfaceId, Network
 from slotcar.path.model import Path
@@ -52,7 +52,10 @@ def outbound(interface: Interface, service: Service) -> ResourceId:
 
 
 def load_of(
-    active: Iterable[Active], network: Network, devices: Collection[str] | None = None, beside: Load | None = None
+    active: Iterable[ActiveReservation],
+    network: Network,
+    devices: Collection[str] | None = None,
+    beside: Load | None = None,
 ) -> Load:
     """What the active slots ask of every egress, in layer-2 rate as they were admitted.
 

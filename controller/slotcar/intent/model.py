@@ -15,7 +15,7 @@ if typing.TYPE_CHECKING:
     from slotcar.reservation.model import Slot
 
 
-class Active(typing.Protocol):
+class ActiveReservation(typing.Protocol):
     """A reservation that is active at the instant asked for, with its slot that is open then."""
 
     @property

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from slotcar.ledger.ledger import Ledger as Ledger
     from slotcar.ledger.opening import open_ledger as open_ledger
-    from slotcar.ledger.queries import Filter as Filter
+    from slotcar.ledger.queries import EntryFilter
 
-__all__ = ["Filter", "Ledger", "open_ledger"]
+__all__ = ["EntryFilter", "Ledger", "open_ledger"]
 
 
 def __getattr__(name: str) -> Any:
@@ -18,4 +18,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from slotcar.ledger import ledger, opening, queries
 
-    return getattr({"Filter": queries, "Ledger": ledger, "open_ledger": opening}[name], name)
+    return getattr({"EntryFilter": queries, "Ledger": ledger, "open_ledger": opening}[name], name)

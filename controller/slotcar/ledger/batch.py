@@ -97,7 +97,7 @@ class Replaced(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Savepoint:
     """How much a transaction had noted at a moment, so that it can be made that again."""
 
     entries: int

@@ -25,7 +25,7 @@ from slotcar.ledger.listening import Lease, Listener, try_lead
 from slotcar.ledger.model import AdmissionRequest, Cancellation, Condition, Entry, Event, State, Terms
 from slotcar.ledger.operations import Admit, Expire, ExtendHold, Move, Rebind
 from slotcar.ledger.pages import Page
-from slotcar.ledger.queries import EventFilter, Filter
+from slotcar.ledger.queries import EntryFilter, EventFilter
 from slotcar.ledger.replanning import Replan
 from slotcar.ledger.reporting import Report
 from slotcar.ledger.sessions import SessionStore
@@ -288,11 +288,11 @@ class Ledger:
         with database.reading(self._engine) as connection:
             return group_queries.groups(connection, wanted)
 
-    def list(self, wanted: Filter) -> tuple[Entry, ...]:
+    def list(self, wanted: EntryFilter) -> tuple[Entry, ...]:
         with database.reading(self._engine) as connection:
             return pages.entries(connection, wanted)
 
-    def page(self, wanted: Filter) -> Page:
+    def page(self, wanted: EntryFilter) -> Page:
         """A page that is counted."""
         with database.reading(self._engine) as connection:
             return pages.page(connection, wanted)

@@ -13,7 +13,7 @@ from slotcar.admission.resource_id import ResourceId
 from slotcar.network.model import LONGEST_NOTICE, Sls
 from slotcar.path.model import Path, crossed
 from slotcar.policy.amounts import Amount, amount_of, amount_of_change
-from slotcar.policy.flows import Claim, ReservedFlow
+from slotcar.policy.flows import FlowClaim, ReservedFlow
 from slotcar.policy.policy import Policy
 from slotcar.policy.quotas import Usage, greater, usage_of
 from slotcar.reservation.model import Reservation, Slot
@@ -70,7 +70,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProgressReport:
     """The last report of a volume by a deadline.
 
     Attributes:
@@ -85,7 +85,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class EntryChange:
     """When an entry came into force, or its present form did; and for a while from then on the slots of the form before.
 
     A hold, and what waited for approval, had none.
@@ -122,8 +122,8 @@ class Entry:
     changed_at: datetime
     hold_until: datetime | None = None
     proposed: Proposal | None = None
-    progress: Progress | None = None
-    change: Change | None = None
+    progress: ProgressReport | None = None
+    change: EntryChange | None = None
     group: str | None = None
 
     @property
@@ -137,14 +137,14 @@ class Entry:
         """The reservation as it was asked for last: the proposed change, where one waits."""
         return self.proposed.reservation if self.proposed else self.reservation
 
-    def changed_at_once(self, now: datetime) -> Change:
+    def changed_at_once(self, now: datetime) -> EntryChange:
         """A change at `now`, with the slots that were in force around it: they stay known while notice may be given."""
         until = now + LONGEST_NOTICE
         near = [slot for slot in self.reservation.slots if slot.start < until and now < slot.end]
         was = self.change
         if was is not None and now < was.at + LONGEST_NOTICE:  # what it has itself was not in force for long
             near = [slot for slot in was.before if slot.start < until and now < slot.end]
-        return Change(now, tuple(near))
+        return EntryChange(now, tuple(near))
 
     @property
     def occupied(self) -> Admitted:
@@ -155,10 +155,10 @@ class Entry:
         return covering(own, Admitted(self.proposed.demands, self.proposed.reservation.slots))
 
     @property
-    def claims(self) -> tuple[Claim, ...]:
+    def claims(self) -> tuple[FlowClaim, ...]:
         """The packets that the entry has, and those that it would have by the change that waits."""
-        own = Claim(self.reservation, self.paths)
-        return (own, Claim(self.proposed.reservation, self.proposed.paths)) if self.proposed else (own,)
+        own = FlowClaim(self.reservation, self.paths)
+        return (own, FlowClaim(self.proposed.reservation, self.proposed.paths)) if self.proposed else (own,)
 
     @property
     def flows(self) -> frozenset[ReservedFlow]:
@@ -167,10 +167,10 @@ class Entry:
         """
         if self.state not in OCCUPYING:
             return frozenset()
-        own = Claim(self.reservation, self.paths).flows
+        own = FlowClaim(self.reservation, self.paths).flows
         if self.proposed is None:
             return frozenset(own)
-        return _joined((*own, *Claim(self.proposed.reservation, self.proposed.paths).flows))
+        return _joined((*own, *FlowClaim(self.proposed.reservation, self.proposed.paths).flows))
 
     @property
     def pairs(self) -> frozenset[str]:

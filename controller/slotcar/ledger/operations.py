@@ -17,9 +17,9 @@ from slotcar.ledger.model import (
     OCCUPYING,
     TRANSITIONS,
     AdmissionRequest,
-    Change,
     Condition,
     Entry,
+    EntryChange,
     Proposal,
     State,
 )
@@ -27,7 +27,7 @@ from slotcar.ledger.recording import ask, record
 from slotcar.ledger.rights import check_flows, check_quotas, firm_state, owners_usage, with_proposed_change
 from slotcar.ledger.transaction import Transaction
 from slotcar.ledger.transfers import done_by, movable_in, move_others, progress_after, rules_of
-from slotcar.policy.flows import Claim, ReservedFlow
+from slotcar.policy.flows import FlowClaim, ReservedFlow
 from slotcar.policy.gate import needs_approval
 from slotcar.reservation.fingerprint import fingerprint_of
 from slotcar.reservation.model import Reservation
@@ -95,7 +95,7 @@ class Admit(Operation[Entry | Refused]):
     @cached_property
     def flows(self) -> tuple[ReservedFlow, ...]:
         """What the request reserves on its own paths."""
-        return Claim(self.request.reservation, self.request.paths).flows
+        return FlowClaim(self.request.reservation, self.request.paths).flows
 
     @property
     def needs(self) -> Needs:
@@ -362,7 +362,7 @@ def _make_way(transaction: Transaction, key: tuple[str, str], now: datetime) -> 
 def move(transaction: Transaction, entry: Entry, to: State, actor: str, now: datetime, reason: str) -> Entry:
     fields: dict[str, Any] = {"hold_until": entry.hold_until if to is State.HELD else None}
     if to is State.COMMITTED:
-        fields["change"] = Change(now)
+        fields["change"] = EntryChange(now)
     changed = transaction.change(entry, to, now, proposed=None, **fields)
     # What ended on its own lies in the past: there is nothing to give back.
     if entry.state in OCCUPYING and to not in OCCUPYING and max(entry.reservation.end, entry.latest.end) > now:

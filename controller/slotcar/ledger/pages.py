@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select, text
 from slotcar.ledger import rows, schema, searching
 from slotcar.ledger.explaining import expected_rows
 from slotcar.ledger.model import OCCUPYING, Entry, State
-from slotcar.ledger.queries import Filter, conditions_of, indexed_state, page_of
+from slotcar.ledger.queries import EntryFilter, conditions_of, indexed_state, page_of
 
 #: So many rows are sorted rather than found in their order.
 MOST_SORTED = 1_000
@@ -38,16 +38,16 @@ class Page:
     count: int
 
 
-def entries(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
+def entries(connection: Connection, wanted: EntryFilter) -> tuple[Entry, ...]:
     """A page that is not counted, which takes less."""
     return _page(connection, wanted, counted=False).entries
 
 
-def page(connection: Connection, wanted: Filter) -> Page:
+def page(connection: Connection, wanted: EntryFilter) -> Page:
     return _page(connection, wanted, counted=True)
 
 
-def _page(connection: Connection, wanted: Filter, *, counted: bool) -> Page:
+def _page(connection: Connection, wanted: EntryFilter, *, counted: bool) -> Page:
     """A page, with a wrong count where it is not `counted`.
 
     Few entries that are asked for are found by their own index and sorted, many by going through the numbers.
@@ -79,7 +79,7 @@ def _count_all(connection: Connection) -> int:
     return int(connection.execute(select(func.count()).select_from(numbers.subquery())).scalar_one())
 
 
-def _read(connection: Connection, numbers: Sequence[int], wanted: Filter) -> tuple[Entry, ...]:
+def _read(connection: Connection, numbers: Sequence[int], wanted: EntryFilter) -> tuple[Entry, ...]:
     """The entries of the first `limit` numbers, in the filter's order."""
     if not (page := numbers[: wanted.limit]):
         return ()
@@ -88,7 +88,7 @@ def _read(connection: Connection, numbers: Sequence[int], wanted: Filter) -> tup
     return tuple(map(rows.entry_from_row, connection.execute(statement)))
 
 
-def _in_order(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
+def _in_order(connection: Connection, wanted: EntryFilter) -> tuple[Entry, ...]:
     """What is found by going through the numbers."""
     statement = rows.SELECT_ENTRY.where(*conditions_of(wanted, ordered=True, row_by_row=True))
     within = [_entry.state] if indexed_state(wanted) else []
@@ -96,7 +96,7 @@ def _in_order(connection: Connection, wanted: Filter) -> tuple[Entry, ...]:
     return tuple(map(rows.entry_from_row, connection.execute(statement.limit(wanted.limit))))
 
 
-def _after(numbers: Collection[int], wanted: Filter) -> list[int]:
+def _after(numbers: Collection[int], wanted: EntryFilter) -> list[int]:
     """The numbers after the filter's, in its order."""
     ordered = sorted(numbers, reverse=wanted.newest)
     if wanted.newest:
@@ -104,7 +104,7 @@ def _after(numbers: Collection[int], wanted: Filter) -> list[int]:
     return [number for number in ordered if number > wanted.after]
 
 
-def _scan(connection: Connection, wanted: Filter, most: int) -> Sequence[int]:
+def _scan(connection: Connection, wanted: EntryFilter, most: int) -> Sequence[int]:
     """The first `most` numbers that a search finds among the next `SCANNED_FIRST` of its order; none for a handle."""
     if searching.is_handle(wanted.search or ""):
         return ()
@@ -118,7 +118,7 @@ def _scan(connection: Connection, wanted: Filter, most: int) -> Sequence[int]:
     return connection.execute(statement.limit(most)).scalars().all()
 
 
-def _few(connection: Connection, wanted: Filter) -> Sequence[int] | None:
+def _few(connection: Connection, wanted: EntryFilter) -> Sequence[int] | None:
     """The numbers of all that a filter finds, in no order; None where that is more than are sorted and counted."""
     most = max(MOST_SORTED, MOST_COUNTED)
     conditions = _conditions_of_search(connection, wanted) if wanted.search else conditions_of(wanted)
@@ -126,7 +126,7 @@ def _few(connection: Connection, wanted: Filter) -> Sequence[int] | None:
     return numbers if len(numbers) <= most else None
 
 
-def _conditions_of_search(connection: Connection, wanted: Filter) -> list[ColumnElement[bool]]:
+def _conditions_of_search(connection: Connection, wanted: EntryFilter) -> list[ColumnElement[bool]]:
     """The conditions of a search. The one that has the fewest rows is evaluated by its index, and the others on each of
     these rows.
 
@@ -151,7 +151,7 @@ def _numbers_of(conditions: Sequence[ColumnElement[bool]]) -> Select[Any]:
     return select(_entry.number).where(*conditions)
 
 
-def _are_indexed(wanted: Filter) -> bool:
+def _are_indexed(wanted: EntryFilter) -> bool:
     """Whether what is asked beside the search has an index of its own."""
     states = set(wanted.states or ())
     by_state = bool(states) and (states <= OCCUPYING or State.COMMITTED not in states)

@@ -39,7 +39,7 @@ _LABELLED = literal_column("(labels <> '{}')", Boolean)
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class EntryFilter:
     """Which entries to list; None does not ask.
 
     Attributes:
@@ -96,13 +96,15 @@ def _one(connection: Connection, statement: Select[Any]) -> Entry | None:
     return rows.entry_from_row(row) if row else None
 
 
-def indexed_state(wanted: Filter) -> str | None:
+def indexed_state(wanted: EntryFilter) -> str | None:
     """The filter's state, where it has one alone and the index `entry_state` has its numbers in order."""
     states = list(wanted.states or ())
     return states[0].value if len(states) == 1 and states[0] is not State.COMMITTED else None
 
 
-def conditions_of(wanted: Filter, *, ordered: bool = False, row_by_row: bool = False) -> list[ColumnElement[bool]]:
+def conditions_of(
+    wanted: EntryFilter, *, ordered: bool = False, row_by_row: bool = False
+) -> list[ColumnElement[bool]]:
     """The conditions of a filter.
 
     Args:
@@ -168,7 +170,7 @@ class EventFilter:
 
     Attributes:
         kinds: beginnings such as `push.` or `reservation.committed`.
-        owner, name, label: only events of the reservations that `Filter` finds by these.
+        owner, name, label: only events of the reservations that `EntryFilter` finds by these.
         since, until: by when they were recorded, `[since, until]`.
     """
 

@@ -16,7 +16,7 @@ from slotcar.admission.free import free_in
 from slotcar.admission.placing import next_second, place_transfer, profile_of, rest_of, transfer_of, with_profile
 from slotcar.admission.rates import Profile
 from slotcar.ledger.errors import ProgressRefused
-from slotcar.ledger.model import Entry, Progress, State
+from slotcar.ledger.model import Entry, ProgressReport, State
 from slotcar.ledger.operations import OnEntry, move
 from slotcar.ledger.recording import record
 from slotcar.ledger.transaction import Transaction
@@ -45,7 +45,7 @@ class Report(OnEntry):
         moment = next_second(self.now)
         before = rest_of(entry.reservation, moment)
         plan = planned(transaction, entry, need, self.remaining_bytes, moment, self.now)
-        progress = Progress(self.remaining_bytes, self.now, plan.needed_bps, plan.missing_bytes)
+        progress = ProgressReport(self.remaining_bytes, self.now, plan.needed_bps, plan.missing_bytes)
         form = {} if plan.profile == before or not plan.profile else moved_form(entry, plan.profile, moment)
         transaction.give_back(entry)
         changed = transaction.change(entry, entry.state, self.now, progress=progress, **form)
@@ -73,7 +73,7 @@ class Report(OnEntry):
             )
         return need
 
-    def _record(self, transaction: Transaction, before: Entry, after: Entry, progress: Progress) -> None:
+    def _record(self, transaction: Transaction, before: Entry, after: Entry, progress: ProgressReport) -> None:
         numbers = {"remaining_bytes": progress.remaining_bytes, "needed_bps": progress.needed_bps}
         forms = (
             {"before": before.reservation, "reservation": after.reservation} if before.demands != after.demands else {}
@@ -89,7 +89,7 @@ class Report(OnEntry):
             return move(transaction, entry, State.CANCELLED, self.actor, self.now, reason)
         transaction.give_back(entry)
         reservation, demands = with_profile(entry.reservation, entry.demands, (), self.now, entry.reservation.slots)
-        progress = Progress(0, self.now, 0)
+        progress = ProgressReport(0, self.now, 0)
         ended = transaction.change(
             entry, State.ENDED, self.now, reservation=reservation, demands=demands, progress=progress, proposed=None
         )
@@ -134,7 +134,7 @@ def planned(
 
 
 def record_behind(
-    transaction: Transaction, entry: Entry, remaining_bytes: int, progress: Progress, now: datetime
+    transaction: Transaction, entry: Entry, remaining_bytes: int, progress: ProgressReport, now: datetime
 ) -> None:
     """Says what of a transfer cannot be moved by its deadline."""
     assert entry.reservation.need is not None

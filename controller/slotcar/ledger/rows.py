@@ -14,7 +14,7 @@ from sqlalchemy import Row, select
 from slotcar.admission.model import Demand
 from slotcar.admission.resource_id import ResourceId
 from slotcar.ledger import schema
-from slotcar.ledger.model import Change, Entry, Event, Progress, Proposal, State
+from slotcar.ledger.model import Entry, EntryChange, Event, ProgressReport, Proposal, State
 from slotcar.network.model import InterfaceId
 from slotcar.path.model import Hop, Path
 from slotcar.reservation.model import Reservation, Slot
@@ -125,7 +125,7 @@ def _with_headers(demands: Sequence[Demand], row: Row[Any]) -> tuple[Demand, ...
     )
 
 
-def progress_json(progress: Progress) -> str:
+def progress_json(progress: ProgressReport) -> str:
     return as_json(
         {
             "remaining_bytes": progress.remaining_bytes,
@@ -136,18 +136,18 @@ def progress_json(progress: Progress) -> str:
     )
 
 
-def progress_from_row(row: dict[str, Any]) -> Progress:
-    return Progress(**{**row, "at": datetime.fromisoformat(row["at"])})
+def progress_from_row(row: dict[str, Any]) -> ProgressReport:
+    return ProgressReport(**{**row, "at": datetime.fromisoformat(row["at"])})
 
 
-def change_json(change: Change) -> str:
+def change_json(change: EntryChange) -> str:
     before = [[slot.start_us, slot.end_us, *slot.rates] for slot in change.before]
     return as_json({"at": change.at.isoformat(), "before": before})
 
 
-def change_from_row(row: dict[str, Any]) -> Change:
+def change_from_row(row: dict[str, Any]) -> EntryChange:
     before = tuple(Slot(from_us(start), from_us(end), *rates) for start, end, *rates in row["before"])
-    return Change(datetime.fromisoformat(row["at"]), before)
+    return EntryChange(datetime.fromisoformat(row["at"]), before)
 
 
 def event_from_row(row: Row[Any]) -> Event:

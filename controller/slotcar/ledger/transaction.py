@@ -15,7 +15,7 @@ from sqlalchemy import Connection, select, text
 
 from slotcar.admission import SlotTables
 from slotcar.ledger import rows, schema, writing
-from slotcar.ledger.batch import Key, Mark, Needs, Notes, Remembered
+from slotcar.ledger.batch import Key, Needs, Notes, Remembered, Savepoint
 from slotcar.ledger.batch_entries import BatchEntries
 from slotcar.ledger.cache import TableCache
 from slotcar.ledger.database import Head
@@ -156,9 +156,9 @@ class Transaction:
 
     # -- taking back ---------------------------------------------------------------------------------------------
 
-    def mark(self) -> Mark:
+    def mark(self) -> Savepoint:
         notes = self._notes
-        return Mark(
+        return Savepoint(
             entries=self.entries.mark(),
             occupancy=len(notes.occupancy),
             events=len(notes.events),
@@ -166,7 +166,7 @@ class Transaction:
             counters=(self.head.sequence, self.head.entry_number),
         )
 
-    def take_back(self, mark: Mark) -> None:
+    def take_back(self, mark: Savepoint) -> None:
         """Makes the transaction what it was at the mark."""
         notes = self._notes
         for _, _, part, sign in reversed(notes.occupancy[mark.occupancy :]):

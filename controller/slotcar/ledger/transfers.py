@@ -9,7 +9,7 @@ from typing import Any
 from slotcar.admission.moves import PlacedTransfer
 from slotcar.admission.placing import Done, Rules, profile_of, transfer_of, with_profile
 from slotcar.admission.rates import MICROBITS_PER_BYTE, Profile, clipped, microbits
-from slotcar.ledger.model import Entry, Progress, State, Terms
+from slotcar.ledger.model import Entry, ProgressReport, State, Terms
 from slotcar.ledger.recording import ask, record
 from slotcar.ledger.transaction import Transaction
 from slotcar.policy.gate import Gate
@@ -98,13 +98,13 @@ def done_by(entry: Entry | None, now: datetime) -> Done:
     return Done(reported + moved, entry.reservation.slots)
 
 
-def progress_after(old: Entry, reservation: Reservation, now: datetime) -> Progress | None:
+def progress_after(old: Entry, reservation: Reservation, now: datetime) -> ProgressReport | None:
     """The progress of a changed transfer, as far as is known; None where nothing has been moved yet."""
     need, done_bytes = reservation.need, done_by(old, now).volume_bytes
     if need is None or not done_bytes:
         return None
     remaining = need.model_copy(update={"volume_bytes": max(1, need.volume_bytes - done_bytes)})
-    return Progress(remaining.volume_bytes, now, remaining.needed_bps(need.window_from(now)))
+    return ProgressReport(remaining.volume_bytes, now, remaining.needed_bps(need.window_from(now)))
 
 
 def moved_form(entry: Entry, profile: Profile, now: datetime) -> dict[str, Any]:

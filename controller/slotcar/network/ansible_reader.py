@@ -48,7 +48,7 @@ def read(inventory: str, vault_password_files: list[str], prefixes: tuple[str, .
     # Ansible prints why each plugin refused a file and raises no more than that all did.
     manager.display.error_as_warning = lambda *_, exception, **__: causes.append(exception)
     try:
-        return Reader(inventory, vault_password_files, prefixes).everything()
+        return AnsibleReader(inventory, vault_password_files, prefixes).everything()
     except AnsibleError as error:
         return {"error": _best([*causes, error])}
 
@@ -74,7 +74,7 @@ def _best(errors: list[BaseException]) -> dict[str, Any]:
     return next(lined, None) or next(script, None) or next(telling, outer[0])
 
 
-class Reader:
+class AnsibleReader:
     """One inventory, its variables with Ansible's precedence, and the templar that expands them."""
 
     def __init__(self, inventory: str, vault_password_files: list[str], prefixes: tuple[str, ...]) -> None:

@@ -13,7 +13,7 @@ from slotcar.network.connections import ConnectionVariables
 from slotcar.network.findings import Findings
 from slotcar.network.model import Device, Domain, Host, Interface, InterfaceId, Network, Sls
 from slotcar.network.places import add_place, is_place, variables_of, variables_of_managers
-from slotcar.network.reading import Inventory, Node, Place
+from slotcar.network.reading import Inventory, InventoryNode, SourceLocation
 from slotcar.network.variables import (
     DEVICE_NAME,
     INTERFACE_NAME,
@@ -48,7 +48,7 @@ SLIP = 0.8
 
 
 @dataclass(slots=True)
-class Draft:
+class InventoryDraft:
     """What could be built. One error causes no second: what was written and could not be built is known by name.
 
     Attributes:
@@ -58,8 +58,8 @@ class Draft:
     """
 
     source: str
-    nodes: dict[str, Node] = field(default_factory=dict)
-    groups: dict[str, Node] = field(default_factory=dict)
+    nodes: dict[str, InventoryNode] = field(default_factory=dict)
+    groups: dict[str, InventoryNode] = field(default_factory=dict)
     domains: dict[str, Domain] = field(default_factory=dict)
     domain_of: dict[str, str] = field(default_factory=dict)
     named: dict[str, list[str]] = field(default_factory=dict)
@@ -90,13 +90,13 @@ class Draft:
         )
 
 
-def build(inventory: Inventory, findings: Findings) -> Draft:
+def build(inventory: Inventory, findings: Findings) -> InventoryDraft:
     """Every part that can be built; the rest is noted in `found`."""
-    draft = Draft(inventory.source)
+    draft = InventoryDraft(inventory.source)
     for name, node in inventory.domains.items():
         _domain(draft, name, node, findings)
     if not draft.groups:
-        nowhere = Node("all", frozenset(), {}, {}, Place(inventory.source))
+        nowhere = InventoryNode("all", frozenset(), {}, {}, SourceLocation(inventory.source))
         findings.add(
             nowhere, (), f"has no domain below its group `{DOMAINS_GROUP}`", "", "make a group for each domain"
         )
@@ -116,7 +116,7 @@ def build(inventory: Inventory, findings: Findings) -> Draft:
     return draft
 
 
-def _note_variables(node: Node, read: Collection[str], findings: Findings) -> None:
+def _note_variables(node: InventoryNode, read: Collection[str], findings: Findings) -> None:
     """Notes which variables that are `read` of this node failed, and which others look like slips of the pen."""
     for key, message in node.problems:
         if key[0] in read:
@@ -132,7 +132,7 @@ def _note_variables(node: Node, read: Collection[str], findings: Findings) -> No
             findings.add(node, (name,), "is no variable that is read", "", f"did you mean `{best}`?")
 
 
-def _domain(draft: Draft, name: str, node: Node, findings: Findings) -> None:
+def _domain(draft: InventoryDraft, name: str, node: InventoryNode, findings: Findings) -> None:
     draft.groups[name] = node
     _note_variables(node, OF_DOMAINS, findings)
     variables = findings.parse(DomainVariables, node, ("slotcar_domain",), node.variables.get("slotcar_domain", {}))
@@ -142,7 +142,7 @@ def _domain(draft: Draft, name: str, node: Node, findings: Findings) -> None:
     )
 
 
-def _classify(draft: Draft, node: Node, findings: Findings) -> None:
+def _classify(draft: InventoryDraft, node: InventoryNode, findings: Findings) -> None:
     """Whether a node is a router, an end system, or none of Slotcar's business."""
     domains = sorted(node.groups & set(draft.groups))
     is_host = HOSTS_GROUP in node.groups
@@ -173,7 +173,7 @@ def _classify(draft: Draft, node: Node, findings: Findings) -> None:
         findings.add(node, (), f"is an end system that is not in the group `{HOSTS_GROUP}`", "", "put it there")
 
 
-def _router(draft: Draft, node: Node, findings: Findings) -> None:
+def _router(draft: InventoryDraft, node: InventoryNode, findings: Findings) -> None:
     name, domain = node.name, draft.domain_of[node.name]
     _note_variables(node, OF_ROUTERS, findings)
     if not DEVICE_NAME.fullmatch(name):
@@ -205,7 +205,7 @@ def _router(draft: Draft, node: Node, findings: Findings) -> None:
     )
 
 
-def _router_for_checks(node: Node) -> RouterVariables | None:
+def _router_for_checks(node: InventoryNode) -> RouterVariables | None:
     """A refused router with its interfaces, for further checks; None where the interfaces are wrong themselves."""
     own = {key: node.variables[key] for key in OF_INTERFACES if key in node.variables}
     try:
@@ -214,7 +214,7 @@ def _router_for_checks(node: Node) -> RouterVariables | None:
         return None
 
 
-def _check_options(draft: Draft, node: Node, router: RouterVariables, findings: Findings) -> None:
+def _check_options(draft: InventoryDraft, node: InventoryNode, router: RouterVariables, findings: Findings) -> None:
     """Notes options that the router's platform does not have, values that it does not take, and names of interfaces that
     the router does not have."""
     model, interfaces = facts_of(router.slotcar_platform).options, draft.named[node.name]
@@ -228,7 +228,9 @@ def _check_options(draft: Draft, node: Node, router: RouterVariables, findings: 
                 findings.add(node, ("slotcar_options", option), message, value, nearest(name, interfaces))
 
 
-def _interfaces(draft: Draft, node: Node, router: RouterVariables | None, findings: Findings) -> dict[str, Interface]:
+def _interfaces(
+    draft: InventoryDraft, node: InventoryNode, router: RouterVariables | None, findings: Findings
+) -> dict[str, Interface]:
     """The interfaces that could be built."""
     written = node.variables.get("slotcar_interfaces")
     if not isinstance(written, Mapping) or not written:
@@ -253,7 +255,12 @@ def _interfaces(draft: Draft, node: Node, router: RouterVariables | None, findin
 
 
 def _interface(
-    draft: Draft, node: Node, name: str, own: InterfaceVariables, router: RouterVariables, findings: Findings
+    draft: InventoryDraft,
+    node: InventoryNode,
+    name: str,
+    own: InterfaceVariables,
+    router: RouterVariables,
+    findings: Findings,
 ) -> Interface | None:
     """One interface; what it does not say itself comes from the router's variable of the same name."""
     key = ("slotcar_interfaces", name)
@@ -286,7 +293,7 @@ def _interface(
     )
 
 
-def _role(draft: Draft, router: str, neighbour: InterfaceId | None) -> InterfaceRole:
+def _role(draft: InventoryDraft, router: str, neighbour: InterfaceId | None) -> InterfaceRole:
     """What an interface that states no role must be: it follows from who is at its other end."""
     if neighbour is None:
         return InterfaceRole.EDGE
@@ -294,7 +301,7 @@ def _role(draft: Draft, router: str, neighbour: InterfaceId | None) -> Interface
     return InterfaceRole.CORE if same else InterfaceRole.INTER_DOMAIN
 
 
-def _all_sls(draft: Draft, domain: str, node: Node, findings: Findings) -> None:
+def _all_sls(draft: InventoryDraft, domain: str, node: InventoryNode, findings: Findings) -> None:
     written = node.variables.get("slotcar_sls", {})
     if not isinstance(written, Mapping):
         findings.add(

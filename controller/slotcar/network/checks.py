@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
 from slotcar.model_errors import nearest
-from slotcar.network.building import Draft
+from slotcar.network.building import InventoryDraft
 from slotcar.network.findings import Findings
 from slotcar.network.marking import check_markings
 from slotcar.network.model import Device, Interface, InterfaceId, Sls
-from slotcar.network.reading import Key, Node
+from slotcar.network.reading import InventoryNode, Key
 from slotcar.network.variables import format_share
 from slotcar.registry import FOLDERS, facts_of
 from slotcar.units import format_rate
@@ -22,7 +22,7 @@ from slotcar.vocabulary import InterfaceRole
 MILLION = 1_000_000
 
 
-def check(draft: Draft, findings: Findings) -> None:
+def check(draft: InventoryDraft, findings: Findings) -> None:
     """Notes everything that does not fit."""
     for interface in draft.interfaces.values():
         _shares(draft, interface, findings)
@@ -47,7 +47,9 @@ def _key(interface: InterfaceId, *last: str) -> Key:
     return ("slotcar_interfaces", interface.name, *last)
 
 
-def _looked_up(draft: Draft, node: Node, key: Key, named: InterfaceId, findings: Findings) -> Interface | None:
+def _looked_up(
+    draft: InventoryDraft, node: InventoryNode, key: Key, named: InterfaceId, findings: Findings
+) -> Interface | None:
     """The interface that a value names; None where there is none, which is noted, or where it could not be built."""
     if named.device not in draft.named:
         hint = nearest(named.device, list(draft.named))
@@ -58,11 +60,11 @@ def _looked_up(draft: Draft, node: Node, key: Key, named: InterfaceId, findings:
     return draft.interfaces.get(named)
 
 
-def _is_named(draft: Draft, interface: InterfaceId) -> bool:
+def _is_named(draft: InventoryDraft, interface: InterfaceId) -> bool:
     return interface.name in draft.named.get(interface.device, ())
 
 
-def _shares(draft: Draft, interface: Interface, findings: Findings) -> None:
+def _shares(draft: InventoryDraft, interface: Interface, findings: Findings) -> None:
     total_ppm = sum(interface.shares_ppm.values())
     if total_ppm <= MILLION:
         return
@@ -73,7 +75,7 @@ def _shares(draft: Draft, interface: Interface, findings: Findings) -> None:
     findings.add(node, key, "is more than the whole link", f"{parts} = {format_share(total_ppm)}", "say at most 100 %")
 
 
-def _scheduler(draft: Draft, interface: Interface, findings: Findings) -> None:
+def _scheduler(draft: InventoryDraft, interface: Interface, findings: Findings) -> None:
     """A choice that a platform does not have, and would pass over, is refused where it is written."""
     device = draft.devices.get(interface.id.device)
     if device is None or interface.scheduler in facts_of(device.platform).schedulers:
@@ -88,7 +90,7 @@ def _scheduler(draft: Draft, interface: Interface, findings: Findings) -> None:
     findings.add(node, key, f"cannot be chosen on {device.platform}", interface.scheduler, hint)
 
 
-def _owners(draft: Draft, interface: Interface, findings: Findings) -> None:
+def _owners(draft: InventoryDraft, interface: Interface, findings: Findings) -> None:
     """Only end systems have owners, and owners are named of what is behind the interface."""
     node = draft.nodes[interface.id.device]
     if interface.owners and interface.role is not InterfaceRole.EDGE:
@@ -104,7 +106,7 @@ def _owners(draft: Draft, interface: Interface, findings: Findings) -> None:
             findings.add(node, _key(interface.id, "owners", str(prefix)), message, prefix)
 
 
-def _dead_man(draft: Draft, device: Device, findings: Findings) -> None:
+def _dead_man(draft: InventoryDraft, device: Device, findings: Findings) -> None:
     """Only a router that acts by itself can fall back by itself."""
     if device.dead_man_s is not None and not facts_of(device.platform).acts(device.options):
         words = dict.fromkeys(facts_of(name).acts_words for name in FOLDERS)
@@ -113,7 +115,7 @@ def _dead_man(draft: Draft, device: Device, findings: Findings) -> None:
         findings.add(draft.nodes[device.name], key, "needs a router that acts by itself", device.platform, hint)
 
 
-def _right_role(draft: Draft, interface: Interface) -> InterfaceRole | None:
+def _right_role(draft: InventoryDraft, interface: Interface) -> InterfaceRole | None:
     """The role that follows from who is at the other end (RFC 2475); None where that is not known, which is reported."""
     ours, neighbour = draft.domain_of[interface.id.device], interface.neighbour
     if neighbour is None:
@@ -125,7 +127,7 @@ def _right_role(draft: Draft, interface: Interface) -> InterfaceRole | None:
     return InterfaceRole.CORE if theirs == ours else InterfaceRole.INTER_DOMAIN
 
 
-def _role(draft: Draft, interface: Interface, findings: Findings) -> None:
+def _role(draft: InventoryDraft, interface: Interface, findings: Findings) -> None:
     """An interface's role and its neighbour must tell the same story."""
     node, key, role = draft.nodes[interface.id.device], _key(interface.id, "role"), interface.role
     if interface.prefixes and role is not InterfaceRole.EDGE:
@@ -147,7 +149,7 @@ def _role(draft: Draft, interface: Interface, findings: Findings) -> None:
         findings.add(node, key, f"does not fit: {why}", role, f"say `{right}`, or leave the role out")
 
 
-def _link(draft: Draft, interface: Interface, findings: Findings) -> None:
+def _link(draft: InventoryDraft, interface: Interface, findings: Findings) -> None:
     """A link has two ends that name each other and agree."""
     other_id, node = interface.neighbour, draft.nodes[interface.id.device]
     if other_id is None:
@@ -168,7 +170,7 @@ def _link(draft: Draft, interface: Interface, findings: Findings) -> None:
             _agree(draft, interface, other, findings)
 
 
-def _agree(draft: Draft, one: Interface, other: Interface, findings: Findings) -> None:
+def _agree(draft: InventoryDraft, one: Interface, other: Interface, findings: Findings) -> None:
     """Capacity, layer-2 overhead and subnet are the link's, so both ends say the same; a metric is each end's own."""
     node, place = draft.nodes[one.id.device], draft.nodes[other.id.device].place(_key(other.id))
 
@@ -185,7 +187,7 @@ def _agree(draft: Draft, one: Interface, other: Interface, findings: Findings) -
         findings.add(node, _key(one.id, "address"), f"{message} ({place.file}:{place.line})", one.address)
 
 
-def _networks(draft: Draft) -> Iterator[tuple[IPv4Network, InterfaceId, Key]]:
+def _networks(draft: InventoryDraft) -> Iterator[tuple[IPv4Network, InterfaceId, Key]]:
     for interface in draft.interfaces.values():
         if interface.address is not None:
             yield interface.address.network, interface.id, _key(interface.id, "address")
@@ -193,7 +195,7 @@ def _networks(draft: Draft) -> Iterator[tuple[IPv4Network, InterfaceId, Key]]:
             yield prefix, interface.id, _key(interface.id, "prefixes")
 
 
-def _overlaps(draft: Draft, findings: Findings) -> None:
+def _overlaps(draft: InventoryDraft, findings: Findings) -> None:
     """No address is behind two interfaces; the two ends of one link share their subnet.
 
     Sorted, a network that overlaps an earlier one is inside the last of those still open, so one pass finds them.
@@ -211,13 +213,13 @@ def _overlaps(draft: Draft, findings: Findings) -> None:
         open_networks.append((network, owner))
 
 
-def _may_share(draft: Draft, owner: InterfaceId, other: InterfaceId) -> bool:
+def _may_share(draft: InventoryDraft, owner: InterfaceId, other: InterfaceId) -> bool:
     # The two ends of a link whose subnets overlap and differ are told so by `_agree`.
     linked = draft.interfaces[owner].neighbour == other or draft.interfaces[other].neighbour == owner
     return owner == other or linked
 
 
-def _twin_addresses(draft: Draft, findings: Findings) -> None:
+def _twin_addresses(draft: InventoryDraft, findings: Findings) -> None:
     first: dict[IPv4Address, str] = {}
     for interface in draft.interfaces.values():
         if interface.address is None:
@@ -234,7 +236,7 @@ def _twin_addresses(draft: Draft, findings: Findings) -> None:
         first.setdefault(address, name)
 
 
-def _accounts(draft: Draft, name: str, findings: Findings) -> None:
+def _accounts(draft: InventoryDraft, name: str, findings: Findings) -> None:
     """Accounts are given to owners that may reserve there at all."""
     node, host = draft.nodes[name], draft.hosts[name]
     for owner in host.slotcar_host_accounts or {}:
@@ -243,7 +245,7 @@ def _accounts(draft: Draft, name: str, findings: Findings) -> None:
             findings.add(node, ("slotcar_host_accounts", owner), "is none of its slotcar_owners", owner, hint)
 
 
-def _host(draft: Draft, name: str, findings: Findings) -> None:
+def _host(draft: InventoryDraft, name: str, findings: Findings) -> None:
     """An end system is behind an edge interface, with an address of what is behind it."""
     node, host = draft.nodes[name], draft.hosts[name]
     behind, key = host.slotcar_attached_to, ("slotcar_attached_to",)
@@ -261,7 +263,7 @@ def _host(draft: Draft, name: str, findings: Findings) -> None:
         findings.add(node, ("slotcar_address",), message, host.slotcar_address)
 
 
-def _sls(draft: Draft, sls: Sls, findings: Findings) -> None:
+def _sls(draft: InventoryDraft, sls: Sls, findings: Findings) -> None:
     """An SLS binds two neighbours, at an inter-domain interface of the domain that accepts the traffic."""
     node, key = draft.groups[sls.downstream], ("slotcar_sls", sls.name)
     if sls.upstream not in draft.groups:
@@ -278,7 +280,7 @@ def _sls(draft: Draft, sls: Sls, findings: Findings) -> None:
         _sls_ingress(draft, sls, ingress, findings)
 
 
-def _sls_ingress(draft: Draft, sls: Sls, ingress: Interface, findings: Findings) -> None:
+def _sls_ingress(draft: InventoryDraft, sls: Sls, ingress: Interface, findings: Findings) -> None:
     node, key = draft.groups[sls.downstream], ("slotcar_sls", sls.name)
     where, neighbour, at = (*key, "ingress"), ingress.neighbour, ingress.id
     owner = draft.domain_of[at.device]
@@ -301,7 +303,7 @@ def _sls_ingress(draft: Draft, sls: Sls, ingress: Interface, findings: Findings)
         findings.add(node, (*key, "rate"), message, format_rate(sls.rate_bps))
 
 
-def _sls_twins(draft: Draft, findings: Findings) -> None:
+def _sls_twins(draft: InventoryDraft, findings: Findings) -> None:
     """At one ingress, one service has one SLS at a time; one may follow the other."""
     sls_by_ingress: dict[tuple[str, InterfaceId], list[Sls]] = {}
     for sls in draft.sls.values():

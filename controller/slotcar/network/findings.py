@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from slotcar import model_errors
 from slotcar.model_errors import KEY_ITSELF, Words, listed
-from slotcar.network.reading import Key, Node, Place, vault_hint
+from slotcar.network.reading import InventoryNode, Key, SourceLocation, vault_hint
 from slotcar.problems import InvalidInput, Problem
 from slotcar.registry import FOLDERS
 from slotcar.vocabulary import RESERVED_SERVICES, InterfaceRole, Scheduler, Service
@@ -21,25 +21,25 @@ class Findings:
     """The problems found so far. A problem that several hosts inherit from one line is kept once, with their names."""
 
     def __init__(self) -> None:
-        self.nodes_of: dict[tuple[Place, Key, str, str, str], list[str]] = {}
+        self.nodes_of: dict[tuple[SourceLocation, Key, str, str, str], list[str]] = {}
         self._unread: set[tuple[str, Key]] = set()
 
-    def unread(self, node: Node, key: Key, message: str) -> None:
+    def unread(self, node: InventoryNode, key: Key, message: str) -> None:
         """Notes that a template or a secret could not be read; what follows from its absence is not noted again."""
         self.add(node, key, f"cannot be read: {message}", "", vault_hint(message))
         self._unread.add((node.name, key))
 
-    def is_unread(self, node: Node, key: Key) -> bool:
+    def is_unread(self, node: InventoryNode, key: Key) -> bool:
         """Whether this value, or something around it, was noted as unread."""
         return any((node.name, key[:length]) in self._unread for length in range(1, len(key) + 1))
 
-    def add(self, node: Node, key: Key, message: str, value: object = "", hint: str = "") -> None:
+    def add(self, node: InventoryNode, key: Key, message: str, value: object = "", hint: str = "") -> None:
         """Notes that `key` of `node` is wrong; the place is where the variable was written."""
         if self.is_unread(node, key):
             return
         self.nodes_of.setdefault((node.place(key), key, message, _value_text(value), hint), []).append(node.name)
 
-    def parse(self, model: type[M], node: Node, above: Key, data: object) -> M | None:
+    def parse(self, model: type[M], node: InventoryNode, above: Key, data: object) -> M | None:
         """The data as the model; None, with every error noted, where it is none."""
         if not isinstance(data, Mapping):
             self.add(node, above, "is no mapping", data if data is not None else "nothing", _fields_hint(model))
@@ -52,7 +52,7 @@ class Findings:
             return None
 
     def parse_for_checks(
-        self, model: type[M], node: Node, above: Key, data: object, stand_in: Mapping[str, Any]
+        self, model: type[M], node: InventoryNode, above: Key, data: object, stand_in: Mapping[str, Any]
     ) -> M | None:
         """As `parse`; what is wrong only in keys of `stand_in`, or in keys that are not known, is given with these values
         in their place. The inventory is refused all the same, and what does not fit the rest is told in the same pass."""

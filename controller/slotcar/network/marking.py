@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from slotcar.model_errors import listed
-from slotcar.network.building import Draft
+from slotcar.network.building import InventoryDraft
 from slotcar.network.findings import Findings
 from slotcar.network.model import Device, Interface
 from slotcar.registry import facts_of
@@ -21,7 +21,7 @@ OPTION = "marking"
 _SERVICES = (Service.IP_PREMIUM, Service.ASSURED_RATE, Service.QBSS)
 
 
-def check_markings(draft: Draft, findings: Findings) -> None:
+def check_markings(draft: InventoryDraft, findings: Findings) -> None:
     """Notes options that are no marking of their platform, and routers whose marks a later one takes for another
     service that is offered over both."""
     markings = {name: _marking(draft, device, findings) for name, device in draft.devices.items()}
@@ -44,7 +44,7 @@ def check_markings(draft: Draft, findings: Findings) -> None:
         _refuse(draft, marker, reader, services, configured, findings)
 
 
-def _marking(draft: Draft, device: Device, findings: Findings) -> Marking | None:
+def _marking(draft: InventoryDraft, device: Device, findings: Findings) -> Marking | None:
     """What the router marks and matches by; None where the option is none, which is noted."""
     markings = facts_of(device.platform).markings
     option = device.options.get(OPTION)
@@ -79,7 +79,7 @@ class _Links:
     into: Mapping[str, list[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, draft: Draft, service: Service) -> _Links:
+    def of(cls, draft: InventoryDraft, service: Service) -> _Links:
         agreed = {(sls.ingress, sls.upstream) for sls in draft.sls.values() if sls.service is service}
         links = cls({name: [] for name in draft.devices})
         for one in draft.interfaces.values():
@@ -104,7 +104,7 @@ def _offers(interface: Interface, service: Service) -> bool:
     return interface.shares_ppm.get(service, 0) > 0
 
 
-def _enters(draft: Draft, service: Service, ingress: Interface, agreed: bool) -> bool:
+def _enters(draft: InventoryDraft, service: Service, ingress: Interface, agreed: bool) -> bool:
     """Whether code points of the service come into a domain: by an SLS; QBSS is open to everybody, but for platforms
     that reset it there."""
     if service is not Service.QBSS:
@@ -112,7 +112,7 @@ def _enters(draft: Draft, service: Service, ingress: Interface, agreed: bool) ->
     return service not in facts_of(draft.devices[ingress.id.device].platform).resets
 
 
-def _meetings(draft: Draft, service: Service, links: _Links, wrong: set[str]) -> Iterator[tuple[str, str]]:
+def _meetings(draft: InventoryDraft, service: Service, links: _Links, wrong: set[str]) -> Iterator[tuple[str, str]]:
     """Routers that mark the service, each with the nearest one of `wrong` that the marks come to."""
     nearest = {name: name for name in sorted(wrong)}
     waiting = deque(nearest)
@@ -127,7 +127,7 @@ def _meetings(draft: Draft, service: Service, links: _Links, wrong: set[str]) ->
             yield name, nearest[name]
 
 
-def _markers(draft: Draft, service: Service, links: _Links) -> set[str]:
+def _markers(draft: InventoryDraft, service: Service, links: _Links) -> set[str]:
     """Where flows of the service are marked: the first router that Slotcar configures, from an edge on."""
     starts = {
         interface.id.device
@@ -152,7 +152,7 @@ def _markers(draft: Draft, service: Service, links: _Links) -> set[str]:
 
 
 def _refuse(
-    draft: Draft,
+    draft: InventoryDraft,
     marker: str,
     reader: str,
     services: list[Service],
@@ -182,7 +182,9 @@ def _point(dscp: int, marking: Marking) -> str:
     return f"DSCP {dscp}" if marking is Marking.DSCP else f"precedence {dscp // 8}"
 
 
-def _hint(draft: Draft, marker: str, reader: str, markings: Mapping[str, Marking], services: list[Service]) -> str:
+def _hint(
+    draft: InventoryDraft, marker: str, reader: str, markings: Mapping[str, Marking], services: list[Service]
+) -> str:
     """A hint: a marking that all routers can use and who does not yet; else one for these two; else to part them."""
     can = {name: facts_of(draft.devices[name].platform).markings for name in markings}
     for names in (sorted(markings), (marker, reader)):

@@ -6,15 +6,11 @@ from datetime import datetime, timedelta
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from slotcar.frozen import Frozen
 from slotcar.timebase import Window
 from slotcar.vocabulary import InterfaceRole, Scheduler, Service
-
-
-class Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
 
 #: An operator's own words, which are shown and decide nothing.
 Description = Annotated[str, Field(exclude_if=lambda text: not text)]

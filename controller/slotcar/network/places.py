@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from slotcar.managers import Place, ResourceManager, WrongVariable, managers
 from slotcar.network.findings import Findings
 from slotcar.network.model import Device
-from slotcar.network.reading import Node
+from slotcar.network.reading import InventoryNode
 from slotcar.registry import facts_of
 
 #: The platform of places whose managers have call-outs of their own.
@@ -19,7 +19,7 @@ OPTIONS = ("slotcar_options",)
 class Places(Protocol):
     """The places of resource managers that a draft of a network has."""
 
-    nodes: dict[str, Node]
+    nodes: dict[str, InventoryNode]
     devices: dict[str, Device]
 
 
@@ -28,12 +28,12 @@ def variables_of_managers() -> tuple[str, ...]:
     return tuple(sorted({name for manager in managers().values() for name in manager.variables}))
 
 
-def variables_of(node: Node) -> tuple[str, ...]:
+def variables_of(node: InventoryNode) -> tuple[str, ...]:
     """The variables among them that the node has."""
     return tuple(name for name in variables_of_managers() if node.variables.get(name) is not None)
 
 
-def is_place(node: Node) -> bool:
+def is_place(node: InventoryNode) -> bool:
     """Whether a node of a domain is a place of a manager and no router."""
     return bool(variables_of(node)) and "slotcar_interfaces" not in node.variables
 
@@ -72,7 +72,7 @@ def add_place(draft: Places, name: str, domain: str, findings: Findings) -> None
         )
 
 
-def _own_options(draft: Places, node: Node) -> Any:
+def _own_options(draft: Places, node: InventoryNode) -> Any:
     """What is written as `slotcar_options` for this place and not for routers of a group that it is in, too."""
     options = node.variables.get(OPTIONS[0])
     routers = (one for one in draft.nodes.values() if "slotcar_interfaces" in one.variables)

@@ -27,7 +27,7 @@ VAULT_HINT = "name the file with the vault's password in ANSIBLE_VAULT_PASSWORD_
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLocation:
     """A file, or the name of a source that is none, and a line (0: unknown)."""
 
     file: str
@@ -35,7 +35,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class InventoryNode:
     """A host or a domain of the inventory with the variables that Ansible gives it, templates expanded.
 
     Attributes:
@@ -46,11 +46,11 @@ class Node:
     name: str
     groups: frozenset[str]
     variables: Mapping[str, Any]
-    places: Mapping[Key, Place]
-    declared: Place
+    places: Mapping[Key, SourceLocation]
+    declared: SourceLocation
     problems: tuple[tuple[Key, str], ...] = field(default=())
 
-    def place(self, key: Key) -> Place:
+    def place(self, key: Key) -> SourceLocation:
         """Where this variable, or the nearest thing around it, was written; else where the node is named."""
         for length in range(len(key), 0, -1):
             if key[:length] in self.places:
@@ -63,8 +63,8 @@ class Inventory:
     """What was read. `domains` are the groups directly below the group `domains`."""
 
     source: str
-    hosts: Mapping[str, Node]
-    domains: Mapping[str, Node]
+    hosts: Mapping[str, InventoryNode]
+    domains: Mapping[str, InventoryNode]
 
 
 def read_inventory(inventory: Path, vault_password_file: Path | None = None) -> Inventory:
@@ -187,20 +187,20 @@ class _CallerPaths:
         self._absolute = _absolute(folder)
         self._inventory = str(inventory)
 
-    def place(self, file: str, line: int) -> Place:
+    def place(self, file: str, line: int) -> SourceLocation:
         if not file:
-            return Place(self._inventory)
+            return SourceLocation(self._inventory)
         path = Path(file)
         if path.is_absolute() and path.is_relative_to(self._absolute):
-            return Place(str(self._folder / path.relative_to(self._absolute)), line)
-        return Place(self.text(file), line)
+            return SourceLocation(str(self._folder / path.relative_to(self._absolute)), line)
+        return SourceLocation(self.text(file), line)
 
     def text(self, text: str) -> str:
         return text.replace(str(self._absolute), str(self._folder))
 
 
-def _node(name: str, node: dict[str, Any], paths: _CallerPaths) -> Node:
-    return Node(
+def _node(name: str, node: dict[str, Any], paths: _CallerPaths) -> InventoryNode:
+    return InventoryNode(
         name=name,
         groups=frozenset(node["groups"]),
         variables=node["variables"],

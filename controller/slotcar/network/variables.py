@@ -12,8 +12,9 @@ from decimal import Decimal
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model_validator
 
+from slotcar.frozen import Frozen
 from slotcar.managers import managers
 from slotcar.network.connections import ConnectionVariables
 from slotcar.network.model import BACKGROUND_PPM, LONGEST_NOTICE, NOTICE_US, InterfaceId
@@ -193,11 +194,7 @@ Metric = Annotated[int, Field(ge=1, le=2**32 - 1)]
 Overhead = Annotated[int, Field(ge=0, le=200)]
 
 
-class Variables(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class InterfaceVariables(Variables):
+class InterfaceVariables(Frozen):
     """One entry of `slotcar_interfaces`. What is None here comes from the variable of the same name of the router."""
 
     capacity: Rate | None = None
@@ -215,14 +212,14 @@ class InterfaceVariables(Variables):
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 
 
-class Position(Variables):
+class Position(Frozen):
     """Where a map draws a router, from the left and from the top."""
 
     x: Place
     y: Place
 
 
-class RouterVariables(Variables):
+class RouterVariables(Frozen):
     """Variables of a router. `slotcar_interfaces` is read entry by entry, so that one bad entry hides no other."""
 
     slotcar_platform: PlatformName
@@ -240,14 +237,14 @@ class RouterVariables(Variables):
     slotcar_options: dict[str, bool | int | str] = Field(default_factory=dict)
 
 
-class DomainVariables(Variables):
+class DomainVariables(Frozen):
     """The value of `slotcar_domain`."""
 
     over_provisioned: bool = False
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 
 
-class Validity(Variables):
+class Validity(Frozen):
     """When an SLS holds: two times with zones."""
 
     start: datetime
@@ -269,7 +266,7 @@ def _promises_a_rate(value: object) -> object:
     return value
 
 
-class SlsVariables(Variables):
+class SlsVariables(Frozen):
     """One entry of `slotcar_sls` in the group of the downstream domain."""
 
     upstream: str
@@ -282,7 +279,7 @@ class SlsVariables(Variables):
     description: Annotated[str, StringConstraints(max_length=200)] = ""
 
 
-class HostVariables(Variables):
+class HostVariables(Frozen):
     """Variables of an end system."""
 
     slotcar_address: HostAddress

@@ -23,7 +23,7 @@ from slotcar.ledger.listening import Lease
 from slotcar.ledger.webhooks import Delivery, Webhook
 from slotcar.notify.backoff import Backoff
 from slotcar.notify.message import message_of
-from slotcar.notify.sending import ANSWER_S, Outcome, Sender
+from slotcar.notify.sending import ANSWER_S, DeliveryOutcome, Sender
 from slotcar.notify.signing import DerivedSecrets, SecretUnusable
 from slotcar.timebase import ClockWatch
 
@@ -127,15 +127,15 @@ class Dispatcher:
             elif await self._failed(delivery, outcome):
                 return
 
-    async def _send(self, sender: Sender, webhook: Webhook, delivery: Delivery) -> Outcome:
+    async def _send(self, sender: Sender, webhook: Webhook, delivery: Delivery) -> DeliveryOutcome:
         try:
             keys = self.derived.keys(webhook.id, webhook.secret)
         except SecretUnusable as error:
-            return Outcome(False, None, str(error))
+            return DeliveryOutcome(False, None, str(error))
         message = message_of(webhook.id, delivery.event)
         return await sender.send(webhook.url, message.body, message.headers(keys, self.clock()))
 
-    async def _failed(self, delivery: Delivery, outcome: Outcome) -> bool:
+    async def _failed(self, delivery: Delivery, outcome: DeliveryOutcome) -> bool:
         """Whether it waits for another attempt; else it is given up, and what comes after it goes on."""
         attempts = delivery.attempts + 1
         wait = self.backoff.wait(attempts, self.chance())

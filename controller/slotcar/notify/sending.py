@@ -23,7 +23,7 @@ class WrongUrl(SlotcarError):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DeliveryOutcome:
     """`status` is None where there was no answer; `words` say what went wrong, and nothing of what was sent."""
 
     ok: bool
@@ -83,7 +83,7 @@ class Sender:
     ) -> None:
         await self._client.__aexit__(kind, error, trace)
 
-    async def send(self, url: str, body: bytes, headers: dict[str, str]) -> Outcome:
+    async def send(self, url: str, body: bytes, headers: dict[str, str]) -> DeliveryOutcome:
         """The answer's head is all that is read: what a receiver says beyond it is not needed."""
         try:
             async with (
@@ -92,17 +92,17 @@ class Sender:
             ):
                 return _outcome(response)
         except TimeoutError:
-            return Outcome(False, None, f"did not answer within {self._answer_s:g} s")
+            return DeliveryOutcome(False, None, f"did not answer within {self._answer_s:g} s")
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
-            return Outcome(False, None, _words(error))
+            return DeliveryOutcome(False, None, _words(error))
 
 
-def _outcome(response: httpx.Response) -> Outcome:
+def _outcome(response: httpx.Response) -> DeliveryOutcome:
     status = response.status_code
     if response.is_success:
-        return Outcome(True, status, "")
+        return DeliveryOutcome(True, status, "")
     more = ", and redirects are not followed: register the address that it leads to" if response.is_redirect else ""
-    return Outcome(False, status, f"answered {status}{more}")
+    return DeliveryOutcome(False, status, f"answered {status}{more}")
 
 
 def _words(error: Exception) -> str:

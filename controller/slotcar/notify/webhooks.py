@@ -13,7 +13,7 @@ from typing import Any
 from slotcar.ledger import Ledger
 from slotcar.ledger.webhooks import Backlog, Delivery, Webhook
 from slotcar.notify.message import trial_message
-from slotcar.notify.sending import Outcome, Sender, checked_url
+from slotcar.notify.sending import DeliveryOutcome, Sender, checked_url
 from slotcar.notify.signing import DERIVED, DerivedSecrets, keys_at
 from slotcar.policy.roles import Caller, only_owner, require_operator
 from slotcar.policy.webhooks import WrongWebhook, check_kinds, check_requesters, check_room
@@ -95,7 +95,7 @@ class Webhooks:
         self.ledger.webhooks.remove(webhook_id)
         return webhook
 
-    def test(self, webhook_id: str, caller: Caller, now: datetime) -> Outcome:
+    def test(self, webhook_id: str, caller: Caller, now: datetime) -> DeliveryOutcome:
         """Sends a message of the kind `webhook.test` at once, from here, once.
 
         Raises:
@@ -105,7 +105,7 @@ class Webhooks:
         keys = self.derived.keys(webhook.id, webhook.secret)
         message = trial_message(webhook.id, secrets.token_hex(4), now)
 
-        async def send() -> Outcome:
+        async def send() -> DeliveryOutcome:
             async with Sender() as sender:
                 return await sender.send(webhook.url, message.body, message.headers(keys, now))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from slotcar.ledger.model import OCCUPYING, Entry
-from slotcar.planning.step import Action, Difference, PlanStep
+from slotcar.planning.step import Action, KeyDifference, PlanStep
 from slotcar.reservation.model import Reservation
 from slotcar.timebase import iso
 from slotcar.views.documents import DERIVED_KEYS, reservation_document
@@ -105,7 +105,7 @@ def _without_accounts(reservation: Reservation) -> Reservation:
     return reservation.model_copy(update={"claim": claim.model_copy(update={"accounts": ()})})
 
 
-def compare(before: Reservation, after: Reservation) -> tuple[Difference, ...]:
+def compare(before: Reservation, after: Reservation) -> tuple[KeyDifference, ...]:
     """Keys whose values differ, in the document's order."""
     old, new = reservation_document(_without_accounts(before)), reservation_document(_without_accounts(after))
     constant = before.constant_rate_bps is not None and after.constant_rate_bps is not None
@@ -113,7 +113,7 @@ def compare(before: Reservation, after: Reservation) -> tuple[Difference, ...]:
     if after.need is not None:  # admission chooses its slots
         repeated_keys = {"slots", *DERIVED_KEYS}
     return tuple(
-        Difference(key, old.get(key), new.get(key))
+        KeyDifference(key, old.get(key), new.get(key))
         for key in {**new, **old}
         if old.get(key) != new.get(key) and key not in repeated_keys
     )

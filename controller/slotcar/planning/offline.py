@@ -13,14 +13,14 @@ from slotcar.path.model import Path
 from slotcar.planning.matching import match
 from slotcar.planning.plan import Plan, decide_steps, make_plan
 from slotcar.planning.routing import route
-from slotcar.planning.source import Source
+from slotcar.planning.source import ReservationSource
 from slotcar.policy.endpoints import endpoint_owners
 from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Reservation
 
 
 def plan_offline(
-    source: Source, network: Network, policy: Policy, now: datetime, *, most_paths: int, no_ledger_yet: bool
+    source: ReservationSource, network: Network, policy: Policy, now: datetime, *, most_paths: int, no_ledger_yet: bool
 ) -> Plan:
     """A plan against an empty ledger. `no_ledger_yet`: there is none, so the plan can be applied to the first one."""
     return make_plan(
@@ -46,7 +46,9 @@ class Assumed:
     notes: tuple[str, ...]
 
 
-def admitted_entries(source: Source, network: Network, policy: Policy, now: datetime, most_paths: int) -> Assumed:
+def admitted_entries(
+    source: ReservationSource, network: Network, policy: Policy, now: datetime, most_paths: int
+) -> Assumed:
     """The files' reservations with the ways (ADR 25) and the rates that the controller would give them on an empty ledger.
     What it would refuse beside the others is taken as it was asked for, on its shortest path."""
     matched = match(_granted(source.reservations, network), (), source.scope, now, source.relative)

@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from slotcar.admission import capacities
-from slotcar.admission.resources import NoSuchResource
+from slotcar.admission.resources import UnknownClaimedResource
 from slotcar.network.model import Network
 from slotcar.path import NoPath, find_paths
 from slotcar.path.finding import end_problems
@@ -27,7 +27,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ReservationSource:
     """Attributes:
     relative: keys of reservations of which the files give a time relative to now.
     paths: by key, those that were found while the files were checked against the network.
@@ -47,7 +47,7 @@ def read_source(
     owners: Iterable[str] = (),
     most_paths: int = 1,
     contents: Mapping[FilePath, bytes] = NO_CONTENTS,
-) -> Source:
+) -> ReservationSource:
     """
     Args:
         contents: what files hold that were read already.
@@ -63,7 +63,7 @@ def read_source(
         if reservation.claim is not None:
             try:
                 paths[reservation.key] = route(reservation, network).paths
-            except NoSuchResource as error:
+            except UnknownClaimedResource as error:
                 yield "claim", str(error)
             return
         try:
@@ -89,7 +89,7 @@ def read_source(
 
 def source_of_body(
     body: Mapping[str, Any], now: datetime, set_name: str, max_windows: int, owners: Iterable[str] = ()
-) -> Source:
+) -> ReservationSource:
     """The source of a reservation file that came as JSON. `owners`: those that it speaks for beside the owners in it.
 
     Raises:
@@ -111,7 +111,7 @@ def group_members(
     def check_path(one: Reservation) -> Iterator[tuple[str, str]]:
         try:
             members.append(route(one, network))
-        except NoSuchResource as error:
+        except UnknownClaimedResource as error:
             yield "claim", str(error)
         except NoPath as error:
             yield error.key, str(error)
@@ -122,9 +122,9 @@ def group_members(
 
 def _source(
     loaded: Loaded, set_name: str, owners: Iterable[str] = (), paths: Mapping[Key, tuple[Path, ...]] | None = None
-) -> Source:
+) -> ReservationSource:
     scope = Scope(set_name, frozenset(one.owner for one in loaded.reservations) | frozenset(owners))
-    return Source(tuple(loaded.reservations), scope, frozenset(loaded.relative), paths or {})
+    return ReservationSource(tuple(loaded.reservations), scope, frozenset(loaded.relative), paths or {})
 
 
 def default_set_name(files: Sequence[FilePath]) -> str:

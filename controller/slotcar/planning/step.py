@@ -23,7 +23,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class KeyDifference:
     """One key of a reservation that the files want otherwise."""
 
     key: str
@@ -56,7 +56,7 @@ class PlanStep:
     entry: Entry | None = None
     routed: RoutedReservation | None = None
     paths: tuple[tuple[Hop, ...], ...] | None = None
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[KeyDifference, ...] = ()
     refusal: Refused | None = None
     waits: bool = False
     seen: str = ""

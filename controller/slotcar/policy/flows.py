@@ -39,7 +39,7 @@ class ReservedFlow(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class FlowClaim:
     """A reservation on its paths: which packets it claims, and when."""
 
     reservation: Reservation
@@ -82,7 +82,7 @@ class Claim:
         )
 
 
-def check_flows(own: Claim, others: Iterable[Claim], now: datetime, *, name_other: bool) -> None:
+def check_flows(own: FlowClaim, others: Iterable[FlowClaim], now: datetime, *, name_other: bool) -> None:
     """
     Args:
         others: claims of any owners; those of the same owner are passed over.

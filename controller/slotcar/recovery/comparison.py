@@ -21,7 +21,7 @@ from slotcar.views.devices import named_devices
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class FleetComparison:
     """What devices have against what they are to have; `failures` are those that could not be read."""
 
     diffs: tuple[DeviceDiff, ...]
@@ -33,7 +33,7 @@ class Comparison:
 
 def compare(
     ledger: Ledger, network: Network, pusher: Pusher, now: datetime, devices: Collection[str] | None = None
-) -> Comparison:
+) -> FleetComparison:
     """Reads the devices, changes nothing.
 
     Args:
@@ -55,7 +55,7 @@ def compare(
             equal.append(name)
         else:
             diffs.append(DeviceDiff(name, reading.configuration, wanted[name].configuration))
-    return Comparison(tuple(diffs), tuple(equal), (*failures, *readings.failures.values()), wanted, readings)
+    return FleetComparison(tuple(diffs), tuple(equal), (*failures, *readings.failures.values()), wanted, readings)
 
 
 def _wanted_at(ledger: Ledger, network: Network, now: datetime) -> Outlook:
@@ -63,7 +63,7 @@ def _wanted_at(ledger: Ledger, network: Network, now: datetime) -> Outlook:
     return wanted_for(network)(active_at(entries, now), now)
 
 
-def must_be_wanted_still(ledger: Ledger, network: Network, comparison: Comparison, now: datetime) -> None:
+def must_be_wanted_still(ledger: Ledger, network: Network, comparison: FleetComparison, now: datetime) -> None:
     """A compared configuration is pushed only if it is still the wanted one: a person may have taken long to confirm.
 
     Raises:
@@ -78,7 +78,7 @@ def must_be_wanted_still(ledger: Ledger, network: Network, comparison: Compariso
             )
 
 
-def comparison_document(comparison: Comparison) -> dict[str, Any]:
+def comparison_document(comparison: FleetComparison) -> dict[str, Any]:
     return {
         "different": [{"device": one.device, "diff": list(one.diff)} for one in comparison.diffs],
         "equal": list(comparison.equal),
@@ -86,7 +86,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def difference_document(device: str, comparison: Comparison) -> dict[str, Any]:
+def difference_document(device: str, comparison: FleetComparison) -> dict[str, Any]:
     """The document of a comparison of one device: `state` is `equal`, `different` or `failed`."""
     failure = next((one.message for one in comparison.failures if one.device == device), "")
     diff = next((list(one.diff) for one in comparison.diffs if one.device == device), [])

@@ -40,7 +40,7 @@ NOWHERE = Ends()
 
 
 @dataclass(slots=True)
-class Reader(Keys):
+class EntryReader(Keys):
     """Reads the keys of one entry.
 
     Attributes:

@@ -13,7 +13,7 @@ from pydantic import StringConstraints, ValidationError
 from slotcar.located_yaml import Document
 from slotcar.managers import managers
 from slotcar.model_errors import explained
-from slotcar.reservation.entry import Ends, Reader
+from slotcar.reservation.entry import Ends, EntryReader
 from slotcar.reservation.keys import value_text
 from slotcar.reservation.model import Claim, Membership, Name, Reservation
 from slotcar.reservation.written import FIELDS, NEED_KEYS
@@ -228,7 +228,7 @@ class _Group:
             else:
                 self.complain(f"{key}.{kind}.{wrong}" if wrong else f"{key}.{kind}", message, value, hint)
 
-        reader = Reader(data, complain, self.loaded.now)
+        reader = EntryReader(data, complain, self.loaded.now)
         read = reader.reservation()
         self.loaded.windows += reader.slot_count
         ends_wrong = [] if claim else list(self.loaded.check_ends(reader.ends))

@@ -12,7 +12,7 @@ from typing import Any
 
 from slotcar.located_yaml import Document, load, read_text, text_of
 from slotcar.problems import InvalidInput, Problem
-from slotcar.reservation.entry import KEYS, Ends, Reader, unknown_key
+from slotcar.reservation.entry import KEYS, Ends, EntryReader, unknown_key
 from slotcar.reservation.groups import read_groups
 from slotcar.reservation.keys import value_text
 from slotcar.reservation.model import Reservation
@@ -153,7 +153,7 @@ def from_mapping(data: Mapping[str, object], now: datetime, file: str = "request
         InvalidInput: all that is wrong with it.
     """
     problems: list[Problem] = []
-    reader = Reader(data, lambda key, *words: problems.append(Problem(file, 0, key, *words)), now)
+    reader = EntryReader(data, lambda key, *words: problems.append(Problem(file, 0, key, *words)), now)
     reservation = reader.reservation()
     if reservation is None:
         raise InvalidInput(problems)
@@ -247,7 +247,7 @@ def _check_default(document: Document, key: str, defaults: Mapping[str, Any], lo
         if wrong.partition(".")[0] == key:  # what else a reservation needs is no matter here
             loaded.wrong(document, f"defaults.{wrong}", message, value, hint)
 
-    Reader({key: defaults[key]}, complain, loaded.now).reservation()
+    EntryReader({key: defaults[key]}, complain, loaded.now).reservation()
     if key == "end" and "duration" in defaults:
         complain("end", "is given, and so is duration", "", "say either `end` or `duration`")
 
@@ -267,7 +267,7 @@ def _read_entry(document: Document, index: int, entry: Any, defaults: Mapping[st
     # An end in an entry speaks against a default duration, and the other way round.
     rest = {key: one for key, one in defaults.items() if entry.get(_OPPOSITE.get(key)) is None}
     whole = {**rest, **entry}
-    reader = Reader(whole, complain, loaded.now)
+    reader = EntryReader(whole, complain, loaded.now)
     reservation = reader.reservation()
     loaded.windows += reader.slot_count
     ends_wrong = list(loaded.check_ends(reader.ends))

@@ -10,9 +10,10 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import pairwise
 from typing import Annotated, Any, Generic, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
+from slotcar.frozen import Frozen
 from slotcar.reservation.need import VolumeByDeadline
 from slotcar.timebase import Window
 from slotcar.units import MAX_RATE_BPS
@@ -55,10 +56,6 @@ class Hint:
 
 def _is_none(value: object) -> bool:
     return value is None
-
-
-class Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Endpoint(Frozen):

@@ -15,7 +15,7 @@ from slotcar.ledger import Ledger
 from slotcar.ledger.model import Event
 from slotcar.ledger.queries import EventFilter
 
-ASKED, DONE = "controller.check-asked", "controller.check-done"
+CHECK_ASKED, CHECK_DONE = "controller.check-asked", "controller.check-done"
 #: So many of the last requests and answers a new leader looks at; whoever asked waits no longer than some minutes.
 LOOK_BACK = 50
 NAP_S = 1.0
@@ -25,14 +25,14 @@ def ask_check(ledger: Ledger, devices: Sequence[str], actor: str, now: datetime,
     """Asks the controller that leads; the number after which its answer comes. `message`: why, for people."""
     before = ledger.last_event()
     why = {"message": message} if message else {}
-    ledger.append_event(ASKED, now, details={"devices": sorted(devices), "actor": actor} | why)
-    mine = ledger.events_of(EventFilter((ASKED,)), before, LOOK_BACK)
+    ledger.append_event(CHECK_ASKED, now, details={"devices": sorted(devices), "actor": actor} | why)
+    mine = ledger.events_of(EventFilter((CHECK_ASKED,)), before, LOOK_BACK)
     return next(event.sequence for event in mine if event.details["actor"] == actor)
 
 
 def answer_to(ledger: Ledger, request_sequence: int) -> Event | None:
     """The leader's answer to the request of this number; None while there is none."""
-    answers = ledger.events_of(EventFilter((DONE,)), request_sequence, LOOK_BACK)
+    answers = ledger.events_of(EventFilter((CHECK_DONE,)), request_sequence, LOOK_BACK)
     return next((event for event in answers if request_sequence in event.details["asked"]), None)
 
 
@@ -67,11 +67,11 @@ class CheckRequests:
         if last == self._after:
             return set()
         events = list(self._events_since(self._after))
-        answered = {number for event in events if event.kind == DONE for number in event.details["asked"]}
+        answered = {number for event in events if event.kind == CHECK_DONE for number in event.details["asked"]}
         new = {
             event.sequence: tuple(event.details["devices"])
             for event in events
-            if event.kind == ASKED and event.sequence not in answered
+            if event.kind == CHECK_ASKED and event.sequence not in answered
         }
         self._after = last
         self.pending |= new
@@ -79,7 +79,7 @@ class CheckRequests:
 
     def _events_since(self, after: int | None) -> Iterator[Event]:
         """All, page by page: a play may last so long that more came than a page holds."""
-        while events := self.ledger.events_of(EventFilter((ASKED, DONE)), after, LOOK_BACK):
+        while events := self.ledger.events_of(EventFilter((CHECK_ASKED, CHECK_DONE)), after, LOOK_BACK):
             yield from events
             if after is None:  # a new leader looks at the last ones only
                 return
@@ -92,5 +92,5 @@ class CheckRequests:
         names = {name for one in self.pending.values() for name in one}
         failed = {name: why for name, why in troubles.items() if name in names}
         details = {"asked": sorted(self.pending), "devices": sorted(names), "failed": failed}
-        self.ledger.append_event(DONE, now, details=details)
+        self.ledger.append_event(CHECK_DONE, now, details=details)
         self.pending.clear()

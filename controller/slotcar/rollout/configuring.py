@@ -15,7 +15,7 @@ from slotcar.timeline import Active
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _Rendered:
     """The configurations of one set of reservations and SLSs; never changed."""
 
     active: Mapping[int, Active]
@@ -56,7 +56,7 @@ class Configuring:
     """
 
     network: Network
-    _last_answer: _Answer | None = None
+    _last_answer: _Rendered | None = None
     _rendering: Rendering = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ class Configuring:
             new, newly = self._rendering(intents)
             configurations = {name: one for name, one in last.configurations.items() if name not in intents} | new
             unrenderable = {name: why for name, why in last.unrenderable.items() if name not in intents} | newly
-        self._last_answer = _Answer(by_number, at, configurations, unrenderable)
+        self._last_answer = _Rendered(by_number, at, configurations, unrenderable)
         return dict(sorted(configurations.items())), dict(sorted(unrenderable.items()))
 
 

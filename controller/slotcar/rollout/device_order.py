@@ -20,7 +20,7 @@ MIN_DISTANCE = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Boundary:
+class DeviceBoundary:
     """An instant, who is active from then on, and how much earlier (below zero) or later some devices act."""
 
     at: datetime
@@ -34,7 +34,7 @@ class Boundary:
 
 def boundaries_in_order(
     at: datetime, active: Sequence[Active], coming: Sequence[tuple[datetime, Sequence[Active]]]
-) -> list[Boundary]:
+) -> list[DeviceBoundary]:
     """Each boundary of `coming` with how much earlier or later than it the devices of the core are changed.
 
     Where slots begin or rise and others end or fall at one instant, all devices act at it: for a moment both would be
@@ -44,13 +44,13 @@ def boundaries_in_order(
         active: the slots that are open from `at` until the first boundary.
         coming: the boundaries after `at`, ascending, each with the slots that are open from then on.
     """
-    boundaries: list[Boundary] = []
+    boundaries: list[DeviceBoundary] = []
     before = active
     for index, (instant, after) in enumerate(coming):
         earlier = coming[index - 1][0] if index else at
         later = coming[index + 1][0] if index + 1 < len(coming) else None
         alone = instant - earlier >= MIN_DISTANCE and (later is None or later - instant >= MIN_DISTANCE)
-        boundaries.append(Boundary(instant, after, _shifts(before, after) if alone else {}))
+        boundaries.append(DeviceBoundary(instant, after, _shifts(before, after) if alone else {}))
         before = after
     return boundaries
 

@@ -26,7 +26,7 @@ from slotcar.rollout.pusher import Pusher
 from slotcar.rollout.pushing import Attempt, Pushing
 from slotcar.rollout.replanning import Replanning
 from slotcar.rollout.retention import Retention
-from slotcar.rollout.schedule import Pace, Progress, Turn, lead_now, look_until, next_turn, wake_at
+from slotcar.rollout.schedule import LoopProgress, Pace, Turn, lead_now, look_until, next_turn, wake_at
 from slotcar.rollout.status import LoopStatus
 from slotcar.rollout.unrecorded import record_kept
 from slotcar.stopping import Stopping
@@ -73,7 +73,7 @@ class ReconcileLoop:
     _announcing: Announcing = field(init=False)
     _replanning: Replanning = field(init=False)
     _clock_watch: ClockWatch = field(init=False)
-    _progress: Progress = field(default_factory=Progress, init=False)
+    _progress: LoopProgress = field(default_factory=LoopProgress, init=False)
     _clock_is_off: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from slotcar.network.model import Device
 from slotcar.platforms.model import Configuration
 from slotcar.registry import facts_of
-from slotcar.rollout.device_order import Boundary, boundaries_in_order
+from slotcar.rollout.device_order import DeviceBoundary, boundaries_in_order
 from slotcar.rollout.model import Outlook, Program, Wanted
 from slotcar.timeline import Active
 
@@ -80,7 +80,7 @@ def wanted_with_programs(
 
 
 def _steps(
-    now: Mapping[str, Configuration], boundaries: Sequence[Boundary], configure: Configure
+    now: Mapping[str, Configuration], boundaries: Sequence[DeviceBoundary], configure: Configure
 ) -> dict[str, list[_Due]]:
     """For each device the boundaries at which its configuration changes, with the configuration from then on."""
     last = dict(now)

@@ -50,7 +50,7 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class LoopProgress:
     """What a controller has done.
 
     Attributes:
@@ -72,19 +72,19 @@ class Progress:
     turns: tuple[timedelta, ...] = ()
     pushes: tuple[timedelta, ...] = ()
 
-    def took_turn(self, duration: timedelta) -> Progress:
+    def took_turn(self, duration: timedelta) -> LoopProgress:
         return replace(self, turns=(*self.turns, duration)[-REMEMBERED:])
 
-    def took_push(self, duration: timedelta) -> Progress:
+    def took_push(self, duration: timedelta) -> LoopProgress:
         return replace(self, pushes=(*self.pushes, duration)[-REMEMBERED:])
 
-    def of_new_lead(self, now: datetime) -> Progress:
+    def of_new_lead(self, now: datetime) -> LoopProgress:
         """The progress at the beginning of a lead. What another controller did is not known, so all devices are read."""
         return replace(self, armed=(), held=None, near=(), doubted_all_at=now)
 
-    def of_new_time(self) -> Progress:
+    def of_new_time(self) -> LoopProgress:
         """The clock was set: nothing that was done at an instant was done at that instant."""
-        return Progress(turns=self.turns, pushes=self.pushes)
+        return LoopProgress(turns=self.turns, pushes=self.pushes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Turn:
         progress: what will have been done.
     """
 
-    progress: Progress
+    progress: LoopProgress
     lead: timedelta
     postponed_until: datetime | None = None
     read_all: bool = False
@@ -114,7 +114,7 @@ class Turn:
     idle: bool = False
 
 
-def next_turn(pace: Pace, progress: Progress, coming: Sequence[datetime], now: datetime) -> Turn:
+def next_turn(pace: Pace, progress: LoopProgress, coming: Sequence[datetime], now: datetime) -> Turn:
     """
     Args:
         coming: the boundaries after `now`, ascending, until `look_until` at the least.
@@ -162,18 +162,18 @@ def wake_at(
     return min([now + LONGEST_SLEEP, check, *retries, *settled, *leads])
 
 
-def lead_now(pace: Pace, progress: Progress) -> timedelta:
+def lead_now(pace: Pace, progress: LoopProgress) -> timedelta:
     """The lead as set, or longer where the last turns took longer: a change must be staged before its boundary."""
     return max([pace.lead, *(turn + turn / 2 + QUIET for turn in progress.turns)])
 
 
-def look_until(pace: Pace, progress: Progress, now: datetime) -> datetime:
+def look_until(pace: Pace, progress: LoopProgress, now: datetime) -> datetime:
     """The instant until which the loop needs to know the boundaries."""
     return max(now + lead_now(pace, progress), armed_until(now, pace.arm_ahead)) + LONGEST_SLEEP
 
 
 def _postponed(
-    pace: Pace, progress: Progress, coming: Sequence[datetime], now: datetime
+    pace: Pace, progress: LoopProgress, coming: Sequence[datetime], now: datetime
 ) -> tuple[datetime | None, datetime | None]:
     """When to push instead, where it would meet the devices' own step at a boundary; and since when that is put off."""
     later = None
@@ -187,7 +187,7 @@ def _postponed(
     return later, since
 
 
-def _quiet(pace: Pace, progress: Progress) -> timedelta:
+def _quiet(pace: Pace, progress: LoopProgress) -> timedelta:
     """How long before an armed boundary nothing else is pushed: the fastest push would meet it, and be taken back."""
     return min(max(QUIET, min(progress.pushes)), MOST_POSTPONED) if pace.all_act and progress.pushes else QUIET
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from slotcar.admission.resource_id import SLS, ResourceId
 from slotcar.admission.resources import background_factors, capacities, demands
-from slotcar.ledger.model import Change, Entry, State
+from slotcar.ledger.model import Entry, EntryChange, State
 from slotcar.network.model import Network
 from slotcar.reservation.model import Reservation, Slot, joined_slots
 from slotcar.timebase import MICROSECOND, Window, from_us
@@ -89,7 +89,7 @@ class BackgroundShares:
         their notice."""
         if entry.reservation.need is not None:  # its slots move a volume that was promised
             return entry
-        change = entry.change or Change(entry.created_at)
+        change = entry.change or EntryChange(entry.created_at)
         notice = max(
             (self._notices.get(demand.resource, 0) for demand in entry.demands if demand.resource in shared), default=0
         )
@@ -201,7 +201,7 @@ def _name(entry: Entry, way: Direction) -> str:
     return f"{entry.number:012d} {way.value}"
 
 
-def _until_announced(slots: Sequence[Slot], change: Change, announced_at: datetime) -> Iterator[Slot]:
+def _until_announced(slots: Sequence[Slot], change: EntryChange, announced_at: datetime) -> Iterator[Slot]:
     """The slots with at most the rates of the form before, until `announced_at`; nothing where that was closed."""
     for slot in slots:
         yield from (
@@ -211,7 +211,7 @@ def _until_announced(slots: Sequence[Slot], change: Change, announced_at: dateti
         )
 
 
-def _parts(slot: Slot, change: Change, announced_at: datetime) -> Iterator[Slot]:
+def _parts(slot: Slot, change: EntryChange, announced_at: datetime) -> Iterator[Slot]:
     """The parts of one slot that the time until `announced_at` overlaps."""
     first, last = max(slot.start, change.at), min(slot.end, announced_at)
     if slot.start < first and change.before:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from slotcar.admission.model import Demand, Refused, TransferRefused
 from slotcar.admission.resource_id import describe
 from slotcar.ledger.groups import state_of, version_of
-from slotcar.ledger.model import OCCUPYING, Entry, Event, Progress, Proposal
+from slotcar.ledger.model import OCCUPYING, Entry, Event, ProgressReport, Proposal
 from slotcar.path.model import Path
 from slotcar.platforms.model import Configuration
 from slotcar.reservation.model import Reservation
@@ -119,7 +119,7 @@ def member_name(entry: Entry) -> str:
     return entry.reservation.name.removeprefix(f"{together.group}.") if together else entry.reservation.name
 
 
-def progress_document(progress: Progress) -> dict[str, Any]:
+def progress_document(progress: ProgressReport) -> dict[str, Any]:
     return {
         "remaining_bytes": progress.remaining_bytes,
         "at": iso(progress.at),

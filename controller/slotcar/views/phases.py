@@ -15,7 +15,7 @@ from slotcar.timebase import iso
 #: The events that tell of boundaries.
 KINDS = ("boundary.", "push.")
 #: A controller that took the lead found devices to have what was wanted of them, and pushed nothing.
-SEEN = "boundary.seen"
+BOUNDARY_SEEN = "boundary.seen"
 
 
 class Phase(StrEnum):
@@ -66,7 +66,7 @@ def records_of(events: Iterable[Event]) -> Records:
     for event in events:
         at = _boundary(event, revisions)
         phase = _phase(event, at)
-        if phase is None and event.kind != SEEN:
+        if phase is None and event.kind != BOUNDARY_SEEN:
             continue
         if at is not None and event.details.get("withheld"):
             withheld.add(at)
@@ -76,10 +76,10 @@ def records_of(events: Iterable[Event]) -> Records:
                 new = Record(phase, lags.get(device), _message(event, phase))
                 records[at, device] = _later(records.get((at, device)), new)
                 (failures[device].add if phase is Phase.FAILED else failures[device].discard)(at)
-            if event.kind in ("push.verified", SEEN):
+            if event.kind in ("push.verified", BOUNDARY_SEEN):
                 # What failed at a boundary, and is verified after it, carries what that boundary wanted, late. Only a push
                 # gives a device what was withheld from it.
-                made_good = failures[device] - withheld if event.kind == SEEN else failures[device]
+                made_good = failures[device] - withheld if event.kind == BOUNDARY_SEEN else failures[device]
                 for boundary in [one for one in made_good if one <= event.at]:
                     words = f"late, at {iso(event.at)}: {records[boundary, device].message}"
                     records[boundary, device] = Record(Phase.ACTIVE, None, words)
@@ -106,7 +106,7 @@ def _unchanged(event: Event) -> tuple[str, ...]:
 
 
 def _sighting(event: Event) -> Sighting | None:
-    key = {"push.verified": "activate_at", SEEN: "until"}.get(event.kind)
+    key = {"push.verified": "activate_at", BOUNDARY_SEEN: "until"}.get(event.kind)
     until = instant_of(event.details, key) if key else None
     # Sighting before its instant, it is what the device holds ready.
     return Sighting(until, event.at) if until is not None and until <= event.at else None

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from slotcar.problems import printable
 from slotcar.rollout.playbook import OF_THIS_PROCESS
-from slotcar.watching.model import Listener, Unwatched, WatchBroken
+from slotcar.watching.model import ChangeListener, Unwatched, WatchBroken
 from slotcar.watching.tc_events import change_in
 
 READY = "slotcar: watching"
@@ -91,7 +91,7 @@ class LinuxSource:
         self._command = list(command)
         self._interfaces = frozenset(interfaces)
 
-    def watch(self, listener: Listener) -> None:
+    def watch(self, listener: ChangeListener) -> None:
         environment = os.environ | dict([OF_THIS_PROCESS])
         try:
             process = subprocess.Popen(  # noqa: S603 - ssh, as a list and without a shell of this machine
@@ -102,15 +102,15 @@ class LinuxSource:
             raise WatchBroken(f"{self._command[0]} cannot be started: {error.strerror}") from error
         with process:
             try:
-                _Output(process, listener, self._interfaces).listen()
+                _MonitorOutput(process, listener, self._interfaces).listen()
             finally:
                 _end(process)
 
 
-class _Output:
+class _MonitorOutput:
     """What one process prints, taken apart into lines."""
 
-    def __init__(self, process: subprocess.Popen[bytes], listener: Listener, interfaces: frozenset[str]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], listener: ChangeListener, interfaces: frozenset[str]) -> None:
         self._process, self._listener, self._interfaces = process, listener, interfaces
         self._rest, self._errors = b"", b""
         self._is_up = False

@@ -70,7 +70,7 @@ def watch_words(states: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class ChangeListener:
     """What a connection to one device reports to. `up`: what changes from now on is reported. `changed`: a change, in
     words. `ended`: nobody listens any more."""
 
@@ -79,7 +79,7 @@ class Listener:
     ended: threading.Event
 
 
-class Source(Protocol):
+class ChangeSource(Protocol):
     """A device that tells of changes over a connection of its own.
 
     Attributes:
@@ -90,7 +90,7 @@ class Source(Protocol):
     how: str
     echo_s: float
 
-    def watch(self, listener: Listener) -> None:
+    def watch(self, listener: ChangeListener) -> None:
         """Reports changes until the listener has ended. Changes nothing on the device.
 
         Raises:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from slotcar.rollout.netconf import netconf_login
-from slotcar.rollout.netconf.session import Feature, Session
+from slotcar.rollout.netconf.session import Feature, NetconfSession
 from slotcar.watching.config_changes import change_in
-from slotcar.watching.model import Listener, Unwatched
+from slotcar.watching.model import ChangeListener, Unwatched
 from slotcar.watching.pending import ECHO_S
 
 _LOOK_S = 0.5
@@ -25,12 +25,12 @@ class NetconfSource:
         Raises:
             Unreachable: no user is named.
         """
-        self._session = Session(name, netconf_login(name, variables))
+        self._session = NetconfSession(name, netconf_login(name, variables))
 
-    def watch(self, listener: Listener) -> None:
+    def watch(self, listener: ChangeListener) -> None:
         """
         Raises:
-            NetconfError: see `Session`.
+            NetconfError: see `NetconfSession`.
         """
         session = self._session
         session.open()

@@ -42,7 +42,7 @@ class _Changes:
 
 
 @dataclass(slots=True)
-class _Device:
+class _DeviceReports:
     """`during`: reported while a push went on that began at `push_began_s`. `echo_s`: how much later it tells what
     was done to it."""
 
@@ -58,7 +58,7 @@ class _Device:
 class Pending:
     """The devices to be checked during one lead."""
 
-    _devices: dict[str, _Device] = field(default_factory=dict)
+    _devices: dict[str, _DeviceReports] = field(default_factory=dict)
 
     def note(self, name: str, what: str, work: Work, now_s: float, echo_s: float = ECHO_S) -> None:
         """A device told of a change.
@@ -67,7 +67,7 @@ class Pending:
             work: what the leader last did there.
             echo_s: how much later the device tells what was done to it; 0 where a task of Ansible's takes longer.
         """
-        device = self._devices.setdefault(name, _Device())
+        device = self._devices.setdefault(name, _DeviceReports())
         device.echo_s = echo_s
         one = _Changes(now_s, now_s, what)
         if work.push_ended_s == math.inf:
@@ -94,7 +94,7 @@ class Pending:
         return due
 
 
-def _resolve(device: _Device, work: Work) -> None:
+def _resolve(device: _DeviceReports, work: Work) -> None:
     """What was reported while a push went on was its own where it changed the device, until it was compared."""
     during = device.during
     if during is None or work.push_ended_s == math.inf:
@@ -111,12 +111,12 @@ def _own_until_s(work: Work, echo_s: float) -> float:
     return work.push_ended_s + ECHO_S if work.compared_s is None else work.compared_s + echo_s
 
 
-def _is_due(device: _Device, changes: _Changes, now_s: float) -> bool:
+def _is_due(device: _DeviceReports, changes: _Changes, now_s: float) -> bool:
     rested = now_s - changes.last_s >= QUIET_S or now_s - changes.first_s >= LONGEST_WAIT_S
     return rested and now_s - device.checked_s >= device.interval_s
 
 
-def _note_check(device: _Device, now_s: float) -> None:
+def _note_check(device: _DeviceReports, now_s: float) -> None:
     again = now_s - device.checked_s < REST_S
     device.interval_s = min(2 * device.interval_s, LONGEST_INTERVAL_S) if again else FIRST_INTERVAL_S
     device.checked_s, device.changes = now_s, None

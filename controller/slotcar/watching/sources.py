@@ -8,14 +8,14 @@ from typing import Any
 from slotcar.network.model import Device
 from slotcar.registry import Watch, facts_of
 from slotcar.watching.linux import LinuxSource, ssh_command
-from slotcar.watching.model import Source, Unwatched
+from slotcar.watching.model import ChangeSource, Unwatched
 from slotcar.watching.netconf import NetconfSource
 
 BY_SYSLOG = "it tells by syslog only, and SLOTCAR_SYSLOG_LISTEN names no port"
 BY_NOTHING = "nothing on it tells of changes: they show when it is read, every SLOTCAR_CHECK_INTERVAL"
 
 
-def source_of(device: Device, variables: Mapping[str, Any]) -> Source:
+def source_of(device: Device, variables: Mapping[str, Any]) -> ChangeSource:
     """The connection, not made yet.
 
     Args:

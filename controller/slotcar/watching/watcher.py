@@ -22,7 +22,7 @@ from slotcar.problems import SlotcarError
 from slotcar.registry import Watch, facts_of
 from slotcar.rollout.check_requests import ask_check
 from slotcar.rollout.status import LoopStatus, Work
-from slotcar.watching.model import DeviceWatch, Listener, Source, Unwatched, WatchState, WatchStatus
+from slotcar.watching.model import ChangeListener, ChangeSource, DeviceWatch, Unwatched, WatchState, WatchStatus
 from slotcar.watching.pending import ECHO_S, Pending
 from slotcar.watching.receiver import addresses_of, receive
 from slotcar.watching.sources import source_of
@@ -134,7 +134,7 @@ class Watcher:
         devices = self.network.devices
         return [name for name, one in devices.items() if self.network.is_configured(one)]
 
-    def _source(self, name: str, variables: Mapping[str, Any], open_by_now: int) -> Source | None:
+    def _source(self, name: str, variables: Mapping[str, Any], open_by_now: int) -> ChangeSource | None:
         """How the device tells over a connection of its own; None, and said in the status, where it does not."""
         device = self.network.devices[name]
         try:
@@ -161,7 +161,7 @@ class Watcher:
 
     # -- connections -------------------------------------------------------------------------------------------------
 
-    def _keep(self, name: str, source: Source, ended: threading.Event, missed: bool) -> None:
+    def _keep(self, name: str, source: ChangeSource, ended: threading.Event, missed: bool) -> None:
         """Keeps one device's connection, and makes it again when it breaks: later each time. `missed`: nobody listened for
         a part of this lead."""
         failures = 0
@@ -183,7 +183,7 @@ class Watcher:
                 wait = RETRIES.wait(failures, random.random())  # noqa: S311 - no secret
                 ended.wait(wait.total_seconds() if wait else 0)
 
-    def _watch_once(self, name: str, source: Source, ended: threading.Event, *, missed: bool) -> None:
+    def _watch_once(self, name: str, source: ChangeSource, ended: threading.Event, *, missed: bool) -> None:
         """
         Raises:
             WatchBroken, Unwatched, DeviceError: see `Source`.
@@ -206,11 +206,11 @@ class Watcher:
             if ended.is_set():
                 return
         try:
-            source.watch(Listener(up, partial(self.changed, name, echo_s=source.echo_s), ended))
+            source.watch(ChangeListener(up, partial(self.changed, name, echo_s=source.echo_s), ended))
         finally:
             let_others_in()
 
-    def _broke(self, name: str, source: Source, why: str, first: bool) -> None:
+    def _broke(self, name: str, source: ChangeSource, why: str, first: bool) -> None:
         self._set(name, WatchState.BROKEN, source.how, why)
         if first:
             log.warning("watching broke", device=name, how=source.how, error=why)

@@ -33,9 +33,9 @@ from slotcar.web import (
 )
 from slotcar.web.assets import asset
 from slotcar.web.headers import SecurityHeaders
-from slotcar.web.serving import Page, no_page, route_of
+from slotcar.web.serving import WebPage, no_page, route_of
 
-PAGES: tuple[Page, ...] = tuple(
+PAGES: tuple[WebPage, ...] = tuple(
     page
     for entity in (
         home, signing_in, boundaries, reservations, approvals, links, devices, maps, rollback, requests, plans, usage, logs,

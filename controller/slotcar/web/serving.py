@@ -34,7 +34,7 @@ SIGN_IN = "/sign-in"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WebPage:
     """One address of the page.
 
     Attributes:
@@ -49,7 +49,7 @@ class Page:
     open: bool = False
 
 
-def route_of(page: Page, context: Context) -> Route:
+def route_of(page: WebPage, context: Context) -> Route:
     async def endpoint(request: Request) -> Response:
         body = await request.body() if page.method == "POST" else b""
         return await to_thread.run_sync(_answer, page, context, request, body)
@@ -88,7 +88,7 @@ def _cookie_name(request: Request) -> str:
     return COOKIE_OVER_TLS if request.url.scheme == "https" else COOKIE
 
 
-def _answer(page: Page, context: Context, request: Request, body: bytes) -> Response:
+def _answer(page: WebPage, context: Context, request: Request, body: bytes) -> Response:
     now, sessions = datetime.now(UTC), sessions_of(context)
     visit: Visit | None = None
     try:
@@ -101,7 +101,7 @@ def _answer(page: Page, context: Context, request: Request, body: bytes) -> Resp
         visit = Visit(
             context, sessions, caller or LOCAL, signed.session if signed else None, clock, request.path_params
         )
-        answer = page.view(_with_what_is_said(visit, page, request, body))
+        answer = page.view(_with_parameters(visit, page, request, body))
         return _response(answer, request, visit if caller else None, clock)
     except (SlotcarError, UnitError) as error:
         status, kind, title = problems.kind_of(error)
@@ -113,7 +113,7 @@ def _answer(page: Page, context: Context, request: Request, body: bytes) -> Resp
         return _failed(request, visit, now, 500, problems.INTERNAL[2], "the controller's log says more", "")
 
 
-def _require_own_form(page: Page, request: Request) -> None:
+def _require_own_form(page: WebPage, request: Request) -> None:
     """A form of another site is refused, and so is one of which a browser does not say whose it is.
 
     Raises:
@@ -126,7 +126,7 @@ def _require_own_form(page: Page, request: Request) -> None:
         raise HTTPException(403, "the form comes from another site, or from a browser that does not say where from")
 
 
-def _with_what_is_said(visit: Visit, page: Page, request: Request, body: bytes) -> Visit:
+def _with_parameters(visit: Visit, page: WebPage, request: Request, body: bytes) -> Visit:
     """
     Raises:
         InvalidInput: the address has a key that means nothing here, or the form is none.

@@ -14,7 +14,7 @@ from slotcar.web.times import Clock
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class StateMark:
     """`look`: good, wait, bad or soft, the class of its colour; the word and the shape say the same without it."""
 
     word: str
@@ -23,18 +23,18 @@ class Mark:
 
 
 PHASES = {
-    Phase.PLANNED: Mark("planned", "○", "soft"), Phase.STAGED: Mark("staged", "◔", "wait"),
-    Phase.ARMED: Mark("armed", "◑", "wait"), Phase.ACTIVE: Mark("active", "●", "good"),
-    Phase.FAILED: Mark("failed", "✕", "bad"), Phase.UNRECORDED: Mark("unrecorded", "?", "soft"),
+    Phase.PLANNED: StateMark("planned", "○", "soft"), Phase.STAGED: StateMark("staged", "◔", "wait"),
+    Phase.ARMED: StateMark("armed", "◑", "wait"), Phase.ACTIVE: StateMark("active", "●", "good"),
+    Phase.FAILED: StateMark("failed", "✕", "bad"), Phase.UNRECORDED: StateMark("unrecorded", "?", "soft"),
 }  # fmt: skip
 DEVICES = {
-    DeviceState.EQUAL: Mark("as wanted", "●", "good"), DeviceState.DRIFTED: Mark("drifted", "≠", "bad"),
-    DeviceState.FAILED: Mark("failed", "✕", "bad"), DeviceState.WAITING: Mark("waits to be adopted", "◌", "wait"),
-    DeviceState.HELD: Mark("held", "‖", "wait"), DeviceState.UNKNOWN: Mark("not known", "?", "soft"),
+    DeviceState.EQUAL: StateMark("as wanted", "●", "good"), DeviceState.DRIFTED: StateMark("drifted", "≠", "bad"),
+    DeviceState.FAILED: StateMark("failed", "✕", "bad"), DeviceState.WAITING: StateMark("waits to be adopted", "◌", "wait"),
+    DeviceState.HELD: StateMark("held", "‖", "wait"), DeviceState.UNKNOWN: StateMark("not known", "?", "soft"),
 }  # fmt: skip
 _OVER = {
-    State.CANCELLED: Mark("cancelled", "✕", "soft"), State.REJECTED: Mark("rejected", "✕", "bad"),
-    State.TIMED_OUT: Mark("timed out", "✕", "soft"), State.ENDED: Mark("ended", "✓", "soft"),
+    State.CANCELLED: StateMark("cancelled", "✕", "soft"), State.REJECTED: StateMark("rejected", "✕", "bad"),
+    State.TIMED_OUT: StateMark("timed out", "✕", "soft"), State.ENDED: StateMark("ended", "✓", "soft"),
 }  # fmt: skip
 
 
@@ -46,16 +46,16 @@ def next_window(entry: Entry, now: datetime) -> Window | None:
     return next((one for one in entry.reservation.windows if one.start > now), None)
 
 
-def mark_of(entry: Entry, now: datetime) -> Mark:
+def mark_of(entry: Entry, now: datetime) -> StateMark:
     if entry.state in _OVER:
         return _OVER[entry.state]
     if entry.state is State.HELD:
-        return Mark("held", "◌", "wait")
+        return StateMark("held", "◌", "wait")
     if entry.state is State.AWAITING_APPROVAL:
-        return Mark("awaits approval", "?", "wait")
+        return StateMark("awaits approval", "?", "wait")
     if open_window(entry, now):
-        return Mark("running", "●", "good")
-    return Mark("coming", "○", "good") if next_window(entry, now) else Mark("over", "✓", "soft")
+        return StateMark("running", "●", "good")
+    return StateMark("coming", "○", "good") if next_window(entry, now) else StateMark("over", "✓", "soft")
 
 
 def turns_at(entry: Entry, now: datetime) -> datetime | None:

@@ -19,7 +19,7 @@ ETC_NETNS = Path("/etc/netns")
 CLONE_NEWNS, CLONE_NEWNET = 0x0002_0000, 0x4000_0000
 MS_BIND, MS_REC, MS_SLAVE = 0x1000, 0x4000, 0x8_0000
 MNT_DETACH = 2
-Made = TypeVar("Made")
+Created = TypeVar("Created")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -35,7 +35,7 @@ class Namespace:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
         self._thread.submit(_enter, name).result()
 
-    def start(self, make: Callable[[], Made]) -> Made:
+    def start(self, make: Callable[[], Created]) -> Created:
         """What `make` gives, called inside; it must not wait, because all others wait for it."""
         return self._thread.submit(make).result()
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slotcar.broker import Broker
-from slotcar.ledger import Filter, Ledger
+from slotcar.ledger import EntryFilter, Ledger
 from slotcar.ledger.model import Entry
 from slotcar.network.model import Network
 from slotcar.overview import BoundaryView, Overview
@@ -98,7 +98,7 @@ def test_a_boundary_is_the_same_as_by_reading_every_reservation(overview: Overvi
     kinds = fill(overview, random.Random(seed), 60)
     assert min(kinds[kind] for kind in ("plain", "both ways", "slots", "volume", "unpromised", "cancelled")) > 0, kinds
     now = datetime.now(UTC)
-    entries = overview.broker.list(Filter(limit=1_000), OPERATOR)
+    entries = overview.broker.list(EntryFilter(limit=1_000), OPERATOR)
     crowded = 0
     for instant in instants_of(entries):
         crowded += sum(len(one.numbers) for one in overview.broker.ledger.instants.around(instant).crowds)
@@ -114,6 +114,6 @@ def test_with_a_background_reservation_a_boundary_is_told_by_everything(overview
     share = {"weight": 3, "at_least": "100 kbit/s"}
     document = body("rest", rate=None, destination="lbnl-premium:4999", duration="PT6H", share=share)
     overview.broker.create(from_mapping(document, now), OPERATOR, now)
-    for instant in instants_of(overview.broker.list(Filter(limit=1_000), OPERATOR)):
+    for instant in instants_of(overview.broker.list(EntryFilter(limit=1_000), OPERATOR)):
         for caller in (OPERATOR, REQUESTER):
             assert overview.boundary(instant, caller, now) == plainly(overview, instant, caller, now), instant

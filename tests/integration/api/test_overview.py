@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from slotcar.broker import Broker
-from slotcar.ledger import Filter, Ledger
+from slotcar.ledger import EntryFilter, Ledger
 from slotcar.ledger.pages import MOST_COUNTED
 from slotcar.network.model import Network
 from slotcar.overview import Overview, ResourcePage
@@ -228,8 +228,8 @@ def asked_of(overview: Overview) -> dict[str, list[str]]:
         "use": lambda: overview.usage("owner", month, OPERATOR),
         "use of domains": lambda: overview.usage("domain", month, OPERATOR),
         "use of SLSs": lambda: overview.usage("sls", month, OPERATOR),
-        "reservations": lambda: broker.list(Filter(since=now, newest=True, limit=50), OPERATOR),
-        "counted": lambda: broker.page(Filter(since=now, newest=True, limit=50), OPERATOR),
+        "reservations": lambda: broker.list(EntryFilter(since=now, newest=True, limit=50), OPERATOR),
+        "counted": lambda: broker.page(EntryFilter(since=now, newest=True, limit=50), OPERATOR),
     }
     overview.resources(ResourcePage(), month, OPERATOR, now)
     sent = {}
@@ -248,4 +248,4 @@ def test_each_answer_takes_a_fixed_number_of_statements(overview: Overview) -> N
     many = asked_of(overview)
     assert {name: len(listed) for name, listed in many.items()} == few
     assert max(few.values()) <= 5, many
-    assert overview.broker.page(Filter(), OPERATOR).count == 63 <= MOST_COUNTED
+    assert overview.broker.page(EntryFilter(), OPERATOR).count == 63 <= MOST_COUNTED

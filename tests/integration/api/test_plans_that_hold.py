@@ -17,7 +17,7 @@ from slotcar.broker import Broker
 from slotcar.ledger import open_ledger
 from slotcar.ledger.errors import PlanNotAdmitted, StaleLedger
 from slotcar.ledger.model import Entry, State
-from slotcar.ledger.queries import Filter
+from slotcar.ledger.queries import EntryFilter
 from slotcar.network.model import Network
 from slotcar.planning.plan import Applied, Plan
 from slotcar.planning.plan_file import plan_document, plan_of_document
@@ -61,18 +61,20 @@ def applied(broker: Broker, *reservations: dict[str, Any], of_set: str = "mine")
 
 
 def entry_named(broker: Broker, name: str) -> Entry:
-    entries = [one for one in broker.ledger.list(Filter(states=[State.COMMITTED])) if one.reservation.name == name]
+    entries = [
+        one for one in broker.ledger.list(EntryFilter(states=[State.COMMITTED])) if one.reservation.name == name
+    ]
     assert len(entries) == 1
     return entries[0]
 
 
 def refuses(broker: Broker, plan: Plan, *words: str) -> None:
     """It is stale, says so in these words, and nothing of it is done."""
-    before = broker.ledger.list(Filter(limit=1000))
+    before = broker.ledger.list(EntryFilter(limit=1000))
     with pytest.raises(StaleLedger) as caught:
         broker.apply(plan, OPERATOR, NOW)
     assert all(one in str(caught.value) for one in words), str(caught.value)
-    assert broker.ledger.list(Filter(limit=1000)) == before
+    assert broker.ledger.list(EntryFilter(limit=1000)) == before
 
 
 def small(name: str, **more: Any) -> dict[str, Any]:
@@ -122,7 +124,7 @@ def test_what_a_plan_cancels_or_leaves_alone_may_end_by_itself(broker: Broker, r
         broker.ledger.expire(over)
     done = broker.apply(plan, OPERATOR, over)
     assert (done.created, done.changed, done.cancelled) == (1, 0, 1)
-    assert {one.reservation.name for one in broker.ledger.list(Filter(states=[State.CANCELLED]))} == {"old"}
+    assert {one.reservation.name for one in broker.ledger.list(EntryFilter(states=[State.CANCELLED]))} == {"old"}
     with pytest.raises(StaleLedger, match="hep/new is there by now"):
         broker.apply(plan, OPERATOR, over)
 

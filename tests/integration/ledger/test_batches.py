@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from slotcar.admission import capacities
-from slotcar.ledger import Filter, Ledger
+from slotcar.ledger import EntryFilter, Ledger
 from slotcar.ledger.errors import UnknownHandle
 from slotcar.ledger.model import AdmissionRequest, State, Terms
 from slotcar.ledger.operations import Admit, ExtendHold, Operation, move
@@ -103,7 +103,7 @@ def written(book: Ledger, owner: str, batch: Sequence[Steps]) -> list[Any]:
     answers = book._writer._write(list(batch)) if batch else []
     entries = [
         (one.reservation.name, one.state, one.version, one.hold_until, one.reservation.peak_rate_bps, one.occupied)
-        for one in book.list(Filter(owner=owner))
+        for one in book.list(EntryFilter(owner=owner))
     ]
     kinds = [event.kind for event in book.events(limit=1000) if event.details.get("owner") == owner]
     return [[type(one) for one in answers], sorted(entries, key=str), kinds]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from slotcar.ledger import Ledger
-from slotcar.ledger.model import Change, Entry, State
+from slotcar.ledger.model import Entry, EntryChange, State
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
 from tests.integration.ledger.test_transfers import TERMS, admission_of
@@ -32,10 +32,10 @@ def test_a_raise_knows_what_it_raised(book: Ledger) -> None:
     assert isinstance(entry, Entry)
     assert entry.change is None
     raised = changed(book, entry, 40, 10)
-    assert raised.change == Change(at(10), entry.reservation.slots)
+    assert raised.change == EntryChange(at(10), entry.reservation.slots)
     assert book.get(entry.handle) == raised
     again = changed(book, raised, 60, 20)
-    assert again.change == Change(at(20), raised.reservation.slots)
+    assert again.change == EntryChange(at(20), raised.reservation.slots)
 
 
 def test_a_hold_is_in_force_from_its_commit(book: Ledger) -> None:
@@ -44,7 +44,7 @@ def test_a_hold_is_in_force_from_its_commit(book: Ledger) -> None:
     entry = changed(book, entry, 30, 5)
     assert entry.change is None, "a hold was not in force"
     committed = book.commit(entry.handle, at(10), actor="hep")
-    assert committed.change == Change(at(10))
+    assert committed.change == EntryChange(at(10))
     assert book.get(entry.handle) == committed
 
 
@@ -54,9 +54,9 @@ def test_what_waited_for_approval_is_in_force_from_then(book: Ledger) -> None:
     assert isinstance(entry, Entry)
     assert entry.state is State.AWAITING_APPROVAL
     approved = book.approve(entry.handle, at(10), actor="ops")
-    assert approved.change == Change(at(10))
+    assert approved.change == EntryChange(at(10))
     waits = changed(book, approved, 60, 20)
-    assert (waits.change, waits.proposed is None) == (Change(at(10)), False)
+    assert (waits.change, waits.proposed is None) == (EntryChange(at(10)), False)
     raised = book.approve(entry.handle, at(30), actor="ops")
-    assert raised.change == Change(at(30), approved.reservation.slots)
+    assert raised.change == EntryChange(at(30), approved.reservation.slots)
     assert book.get(entry.handle) == raised

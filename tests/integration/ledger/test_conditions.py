@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from slotcar.admission import capacities
-from slotcar.ledger import Filter, Ledger
+from slotcar.ledger import EntryFilter, Ledger
 from slotcar.ledger.model import AdmissionRequest, Condition, Entry, State, Terms
 from slotcar.planning.routing import route
 from slotcar.problems import SlotcarError
@@ -87,7 +87,7 @@ def test_what_it_refuses_is_not_written(book: Ledger) -> None:
     with pytest.raises(TooMany, match="new would be beside 1 others"):
         book.admit(request_for("new", Witness(most=0)), T0)
     assert (book.sequence(), book.last_event()) == (sequence, events)
-    assert [one.reservation.name for one in book.list(Filter())] == ["there"]
+    assert [one.reservation.name for one in book.list(EntryFilter())] == ["there"]
     admit(book, "new", Witness(most=1))
 
 
@@ -118,7 +118,7 @@ def test_a_plans_steps_are_beside_what_the_whole_plan_leaves(book: Ledger) -> No
     assert (one.questions, two.questions) == ([[]], [[]])
     with pytest.raises(TooMany):
         book.apply([request_for(name, one) for name in "cd"], T0, actor="tester")
-    assert [entry.reservation.name for entry in book.list(Filter())] == ["a", "b"]
+    assert [entry.reservation.name for entry in book.list(EntryFilter())] == ["a", "b"]
 
 
 def test_those_that_ask_at_once_cannot_both_be_the_last(book: Ledger) -> None:
@@ -133,4 +133,4 @@ def test_those_that_ask_at_once_cannot_both_be_the_last(book: Ledger) -> None:
     with ThreadPoolExecutor(24) as pool:
         answers = list(pool.map(ask, range(24)))
     assert sum(answers) == 5
-    assert len(book.list(Filter())) == 5
+    assert len(book.list(EntryFilter())) == 5

@@ -20,7 +20,7 @@ from slotcar.path import Path as FoundPath
 from slotcar.path.flow import pairs_of
 from slotcar.planning.routing import route
 from slotcar.policy import flows
-from slotcar.policy.flows import Claim
+from slotcar.policy.flows import FlowClaim
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Endpoint, Membership, Reservation
@@ -117,7 +117,7 @@ def test_other_owners_reservations_of_other_ports_and_times_are_not_read(book: L
     for name, port, start in others:
         admit(book, name, None, start, start + 30, owner="astro", port=port)
     ask = request("mine", None, 0, 30, port=7_001)
-    (flow,) = Claim(ask.reservation, ask.paths).flows
+    (flow,) = FlowClaim(ask.reservation, ask.paths).flows
     engine = make_engine(database_url)
     with engine.connect() as connection:
         for start, end, read in ((0, 30, []), (29, 31, ["b"]), (60, 90, []), (60, 91, ["any"])):

@@ -12,7 +12,7 @@ from sqlalchemy.pool import QueuePool
 
 from slotcar.admission import SlotTables
 from slotcar.admission.model import Refused
-from slotcar.ledger import Filter, Ledger, open_ledger, pages
+from slotcar.ledger import EntryFilter, Ledger, open_ledger, pages
 from slotcar.ledger.database import SchemaState, make_engine
 from slotcar.ledger.errors import (
     ForbiddenTransition,
@@ -284,10 +284,10 @@ def test_lists_are_filtered_and_paged(book: Ledger) -> None:
         admitted(
             book, name=f"n{number}", rate_bps=1, start=10 * number, end=10 * number + 10, labels={"n": str(number)}
         )
-    assert [entry.number for entry in book.list(Filter(limit=2))] == [1, 2]
-    assert [entry.number for entry in book.list(Filter(after=2, limit=2))] == [3, 4]
-    assert [entry.number for entry in book.list(Filter(label=("n", "3")))] == [4]
-    assert [entry.number for entry in book.list(Filter(since=at(10), until=at(30)))] == [2, 3]
+    assert [entry.number for entry in book.list(EntryFilter(limit=2))] == [1, 2]
+    assert [entry.number for entry in book.list(EntryFilter(after=2, limit=2))] == [3, 4]
+    assert [entry.number for entry in book.list(EntryFilter(label=("n", "3")))] == [4]
+    assert [entry.number for entry in book.list(EntryFilter(since=at(10), until=at(30)))] == [2, 3]
     assert [entry.number for entry in book.live_between(at(15), at(31))] == [2, 3, 4]
     assert book.states() == {State.COMMITTED: 5}
 
@@ -301,9 +301,9 @@ def test_few_are_sorted_and_many_gone_through_with_the_same_outcome(
         entry = admitted(book, name=f"a-{number}", rate_bps=1, labels={"n": str(number % 2)})
         if number % 3 == 0:
             book.transition(entry.handle, State.CANCELLED, T0, actor="tester")
-    owner = book.list(Filter(limit=1))[0].reservation.owner
+    owner = book.list(EntryFilter(limit=1))[0].reservation.owner
     requests = [
-        Filter(newest=newest, after=after, limit=3, **how)
+        EntryFilter(newest=newest, after=after, limit=3, **how)
         for newest in (True, False)
         for after in (0, 5)
         for how in (
@@ -318,7 +318,7 @@ def test_few_are_sorted_and_many_gone_through_with_the_same_outcome(
     monkeypatch.setattr(pages, "MOST_SORTED", 0)
     assert [book.list(wanted) for wanted in requests] == sorted_few
     assert {len(entries) for entries in sorted_few} == {0, 1, 2, 3}
-    cancelled = book.list(Filter(states=[State.CANCELLED], newest=True, limit=10))
+    cancelled = book.list(EntryFilter(states=[State.CANCELLED], newest=True, limit=10))
     assert [entry.reservation.name for entry in cancelled] == ["a-6", "a-3", "a-0"]
 
 

@@ -15,7 +15,7 @@ from slotcar.admission import ResourceId
 from slotcar.admission.rates import MICROBITS_PER_BYTE
 from slotcar.ledger import Ledger, open_ledger
 from slotcar.ledger.model import OCCUPYING, Entry, State, Terms
-from slotcar.ledger.queries import Filter
+from slotcar.ledger.queries import EntryFilter
 from slotcar.timebase import Window
 from tests.support import mover
 from tests.support.patience import PATIENCE_S
@@ -44,7 +44,7 @@ def peaks(entries: Iterable[Entry]) -> dict[ResourceId, int]:
 
 def check_now(book: Ledger) -> int:
     """What is live at this moment, while controllers go on; how many there are."""
-    live = book.list(Filter(states=OCCUPYING, limit=10_000))
+    live = book.list(EntryFilter(states=OCCUPYING, limit=10_000))
     assert all(peak <= mover.CAPACITY_BPS for peak in peaks(live).values())
     return len(live)
 
@@ -84,7 +84,7 @@ def test_no_interface_is_ever_over_its_capacity_while_profiles_move(
 
 def check_promises(book: Ledger) -> None:
     """Each transfer that said nothing has all of its volume in time; its bounds hold."""
-    for entry in book.list(Filter(states=[State.COMMITTED], limit=10_000)):
+    for entry in book.list(EntryFilter(states=[State.COMMITTED], limit=10_000)):
         need, slots = entry.reservation.need, entry.reservation.slots
         if need is None:
             continue
@@ -99,7 +99,7 @@ def check_promises(book: Ledger) -> None:
 def check_tables(book: Ledger) -> None:
     """A controller that begins now finds in the log what the entries say."""
     book.set_terms(Terms(dict.fromkeys(RESOURCES, mover.CAPACITY_BPS), {}))
-    live = book.list(Filter(states=OCCUPYING, limit=10_000))
+    live = book.list(EntryFilter(states=OCCUPYING, limit=10_000))
     window = Window(T0, at(mover.MINUTES))
     highest, _ = book.ask(lambda tables: {name: tables.peak(name, window) for name in RESOURCES}, T0)
     assert highest == dict.fromkeys(RESOURCES, 0) | peaks(live)

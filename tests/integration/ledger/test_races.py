@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.ledger import Filter, open_ledger
+from slotcar.ledger import EntryFilter, open_ledger
 from slotcar.ledger.model import Entry, State, Terms
 from slotcar.timebase import Window
 from tests.support import racer
@@ -62,7 +62,7 @@ def raced_url(database_url: str, tmp_path: Path) -> str:
 def test_racing_controllers_never_oversubscribe(raced_url: str, tmp_path: Path) -> None:
     answers = race(raced_url, racers=4, requests=60, threads=4)
     with open_ledger(raced_url, tmp_path) as ledger:
-        live = ledger.list(Filter(states=[State.COMMITTED], limit=10_000))
+        live = ledger.list(EntryFilter(states=[State.COMMITTED], limit=10_000))
         assert peak_by_brute_force(live) <= racer.CAPACITY_BPS
         assert len(live) == sum(answer.count("admitted") for answer in answers)
         ledger.set_terms(Terms(dict.fromkeys(RESOURCES, racer.CAPACITY_BPS), {}))

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from slotcar.ledger import Ledger
-from slotcar.ledger.model import Entry, Progress, State
+from slotcar.ledger.model import Entry, ProgressReport, State
 from slotcar.ledger.replanning import is_off, remaining_bytes
 from slotcar.rollout.replanning import Replanning
 from tests.integration.ledger.test_transfers import TERMS, admission_of, admit, free, kinds, steps
@@ -31,7 +31,7 @@ def behind(book: Ledger) -> tuple[Entry, Entry]:
     entry = admit(book, transfer("bulk", HOUR_BYTES, 60))
     fixed = admit(book, reservation("fixed", 50, 30, 60))
     reported = book.report(entry.handle, HOUR_BYTES, at(30), actor="hep")
-    assert reported.progress == Progress(HOUR_BYTES, at(30), 80, HOUR_BYTES // 2)
+    assert reported.progress == ProgressReport(HOUR_BYTES, at(30), 80, HOUR_BYTES // 2)
     return reported, fixed
 
 
@@ -45,7 +45,7 @@ def test_what_is_behind_takes_what_comes_free(book: Ledger) -> None:
     assert after.version == reported.version + 1
     rest = HOUR_BYTES - 5 * MINUTE_BYTES
     assert steps(after) == [(0, 35, 40), (35, 60, 80)]
-    assert after.progress == Progress(HOUR_BYTES, at(30), -(-rest * 8 // 1500), rest - 25 * 2 * MINUTE_BYTES)
+    assert after.progress == ProgressReport(HOUR_BYTES, at(30), -(-rest * 8 // 1500), rest - 25 * 2 * MINUTE_BYTES)
     assert free(book, 36, 60) == [0, 0, 0]
     assert kinds(book, reported.handle)[-1] == "replanned", "less is missing than was told: it is not said again"
     (event,) = book.events(handle=reported.handle, kinds=["reservation.replanned"])

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from slotcar.admission import capacities
-from slotcar.ledger import Filter, Ledger, open_ledger
+from slotcar.ledger import EntryFilter, Ledger, open_ledger
 from slotcar.ledger.model import AdmissionRequest, Entry, State, Terms
 from slotcar.planning.routing import route
 from slotcar.policy.errors import FlowTaken, QuotaExceeded
@@ -69,7 +69,7 @@ def test_two_controllers_never_give_one_flow_to_two_owners(two: tuple[Ledger, Le
             lambda start=start: other.admit(request_for(f"c{start}", "bio", start), T0),
         )
         assert sorted(type(answer).__name__ for answer in answers) == ["Entry", "FlowTaken", "FlowTaken"]
-    live = one.list(Filter(states=[State.COMMITTED], limit=1000))
+    live = one.list(EntryFilter(states=[State.COMMITTED], limit=1000))
     assert len(live) == ROUNDS
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import NullPool, create_engine, text
 
-from slotcar.ledger import Filter, Ledger, open_ledger, pages
+from slotcar.ledger import EntryFilter, Ledger, open_ledger, pages
 from slotcar.ledger.model import Entry, State, Terms
 from tests.support.requests import RESOURCES, T0, request, reservation
 
@@ -19,7 +19,7 @@ NAMED = (
     ("astro", "vlbi-run-2"), ("astro", "stream"), ("cms", "genome-v3"), ("a", "2e5-7"), ("bio", "x--y"),
 )  # fmt: skip
 #: What is looked for, and the places in `NAMED` of what is found.
-FOUND: dict[str, tuple[int, ...]] = {
+EXPECTED: dict[str, tuple[int, ...]] = {
     "cms": (0, 1, 2, 6), "CMS": (0, 1, 2, 6), "cm": (0, 1, 2, 6), "ms": (), "hep": (0, 1, 2, 3), "he": (0, 1, 2, 3),
     "run 2": (0, 1, 4), "run-2": (0, 1, 4), "ru 2": (), "2 run": (0, 4), "hep cms-run-21": (1,), "hep/cms": (0, 1, 2),
     "he cms": (), "v3": (2, 6), "cms v": (2, 6), "backup 2026 0": (3,), "2e5": (7,), "a 2e": (7,), "bio Y": (8,),
@@ -48,12 +48,12 @@ def test_a_search_finds_whole_words_and_a_last_one_that_is_unfinished(
     monkeypatch.setattr(pages, "SCANNED_FIRST", scanned_first)
     monkeypatch.setattr(pages, "MOST_SIFTED", most_sifted)
     monkeypatch.setattr(pages, "MOST_SORTED", most_sorted)
-    for search, places in FOUND.items():
+    for search, places in EXPECTED.items():
         numbers = [place + 1 for place in places]
         for newest, limit in itertools.product((False, True), (2, 100)):
             ordered = numbers[::-1] if newest else numbers
             listed, after = [], 0
-            while page := book.list(Filter(search=search, newest=newest, limit=limit, after=after)):
+            while page := book.list(EntryFilter(search=search, newest=newest, limit=limit, after=after)):
                 listed += [entry.number for entry in page]
                 after = listed[-1]
             assert listed == ordered, (search, newest, limit)
@@ -63,24 +63,24 @@ def test_a_search_finds_whole_words_and_a_last_one_that_is_unfinished(
 def test_what_a_search_finds_is_counted(book: Ledger, scanned_first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "SCANNED_FIRST", scanned_first)
     monkeypatch.setattr(pages, "MOST_COUNTED", 2)
-    for search, places in FOUND.items():
+    for search, places in EXPECTED.items():
         for newest in (False, True):
-            assert book.page(Filter(search=search, newest=newest)).count == min(len(places), 3), search
+            assert book.page(EntryFilter(search=search, newest=newest)).count == min(len(places), 3), search
 
 
 def test_a_search_is_for_a_whole_handle_too_and_beside_other_conditions(book: Ledger) -> None:
-    first, *_, last = book.list(Filter())
-    assert book.list(Filter(search=last.handle)) == (last,)
-    assert book.list(Filter(search=last.handle, owner="hep")) == ()
-    assert book.list(Filter(search=last.handle[:-1])) == ()
+    first, *_, last = book.list(EntryFilter())
+    assert book.list(EntryFilter(search=last.handle)) == (last,)
+    assert book.list(EntryFilter(search=last.handle, owner="hep")) == ()
+    assert book.list(EntryFilter(search=last.handle[:-1])) == ()
     book.transition(first.handle, State.CANCELLED, T0, actor="tester")
-    assert [entry.number for entry in book.list(Filter(search="cms", states=[State.CANCELLED]))] == [1]
-    assert [entry.number for entry in book.list(Filter(search="cms", states=[State.COMMITTED], newest=True))] == [
+    assert [entry.number for entry in book.list(EntryFilter(search="cms", states=[State.CANCELLED]))] == [1]
+    assert [entry.number for entry in book.list(EntryFilter(search="cms", states=[State.COMMITTED], newest=True))] == [
         7,
         3,
         2,
     ]
-    assert [entry.number for entry in book.list(Filter(search="cms", owner="hep"))] == [1, 2, 3]
+    assert [entry.number for entry in book.list(EntryFilter(search="cms", owner="hep"))] == [1, 2, 3]
 
 
 def test_a_search_finds_the_same_where_the_planner_does_not_say_what_each_word_has(
@@ -89,7 +89,7 @@ def test_a_search_finds_the_same_where_the_planner_does_not_say_what_each_word_h
     """Of a large ledger PostgreSQL 18 gathered the rows from several processes, and a search was a fault in Slotcar."""
     monkeypatch.setattr(pages, "SCANNED_FIRST", 0)
     monkeypatch.setattr(pages, "expected_rows", lambda connection, statements: ())
-    assert [entry.number for entry in book.list(Filter(search="hep cms"))] == [1, 2, 3]
+    assert [entry.number for entry in book.list(EntryFilter(search="hep cms"))] == [1, 2, 3]
     monkeypatch.undo()
     monkeypatch.setattr(pages, "SCANNED_FIRST", 0)
     with create_engine(book.url, poolclass=NullPool).begin() as connection:
@@ -97,7 +97,7 @@ def test_a_search_finds_the_same_where_the_planner_does_not_say_what_each_word_h
         setting = connection.execute(text(names)).scalar_one()
         connection.execute(text(f"ALTER DATABASE {book.url.rsplit('/', 1)[1].partition('?')[0]} SET {setting} = on"))
     with open_ledger(book.url, tmp_path) as another:
-        assert [entry.number for entry in another.list(Filter(search="hep cms"))] == [1, 2, 3]
+        assert [entry.number for entry in another.list(EntryFilter(search="hep cms"))] == [1, 2, 3]
 
 
 WORDS = ("cms", "cms2", "atlas", "at", "vlbi", "run")
@@ -117,14 +117,14 @@ def test_searches_beside_other_conditions_find_and_count_what_a_plain_look_at_ea
         assert isinstance(entry, Entry), entry
         if chance.random() < 0.3:
             ledger.transition(entry.handle, State.CANCELLED, T0, actor="tester")
-    everything = ledger.list(Filter(limit=1_000))
+    everything = ledger.list(EntryFilter(limit=1_000))
     monkeypatch.setattr(pages, "SCANNED_FIRST", scanned_first)
     monkeypatch.setattr(pages, "MOST_SIFTED", most_sifted)
     monkeypatch.setattr(pages, "MOST_SORTED", most_sorted)
     monkeypatch.setattr(pages, "MOST_COUNTED", 6)
     found_some = 0
     for _ in range(60):
-        wanted = Filter(
+        wanted = EntryFilter(
             owner=chance.choice((None, None, *WORDS)),
             states=chance.choice((None, [State.CANCELLED], [State.COMMITTED, State.HELD])),
             label=chance.choice((None, ("kind", "test"), ("kind", ""))),
@@ -143,11 +143,11 @@ def test_searches_beside_other_conditions_find_and_count_what_a_plain_look_at_ea
     assert found_some > 20
 
 
-def comes_after(number: int, wanted: Filter) -> bool:
+def comes_after(number: int, wanted: EntryFilter) -> bool:
     return number < (wanted.after or 10**9) if wanted.newest else number > wanted.after
 
 
-def plainly_meets(entry: Entry, wanted: Filter) -> bool:
+def plainly_meets(entry: Entry, wanted: EntryFilter) -> bool:
     request = entry.reservation
     words, searched = (
         re.findall(r"[^\W_]+", text) for text in (f"{request.owner} {request.name}", wanted.search or "")

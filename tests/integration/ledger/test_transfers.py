@@ -15,7 +15,7 @@ from slotcar.admission import Demand, Refused
 from slotcar.admission.highs import HighsSolver
 from slotcar.ledger import Ledger, open_ledger
 from slotcar.ledger.errors import PlanNotAdmitted, ProgressRefused
-from slotcar.ledger.model import AdmissionRequest, Entry, Progress, State, Terms
+from slotcar.ledger.model import AdmissionRequest, Entry, ProgressReport, State, Terms
 from slotcar.policy.gate import Gate
 from slotcar.policy.policy import Policy
 from slotcar.reservation.model import Reservation
@@ -101,7 +101,7 @@ def test_done_early_is_given_back_and_behind_asks_for_more(book: Ledger) -> None
     assert steps(entry) == [(0, 60, 40)]
     half = book.report(entry.handle, 40 * 60 * 15 // 8, at(30), actor="hep")
     assert steps(half) == [(0, 30, 40), (30, 60, 20)]
-    assert half.progress == Progress(4500, at(30), 20)
+    assert half.progress == ProgressReport(4500, at(30), 20)
     assert free(book, 30, 60) == [75, 75, 75]
     same = book.report(entry.handle, 20 * 60 * 20 // 8, at(40), actor="hep")
     assert steps(same) == steps(half), "as planned: no router is told anything"
@@ -114,7 +114,7 @@ def test_what_is_behind_and_cannot_have_more_says_so(book: Ledger) -> None:
     entry = admit(book, transfer("bulk", 40 * 60 * 60 // 8, 60))
     admit(book, reservation("fixed", 50, 30, 60))
     behind = book.report(entry.handle, 40 * 60 * 60 // 8, at(30), actor="hep")
-    assert behind.progress == Progress(18000, at(30), 80, 9000)
+    assert behind.progress == ProgressReport(18000, at(30), 80, 9000)
     assert steps(behind) == [(0, 60, 40)]
     (event,) = book.events(handle=entry.handle, kinds=["reservation.behind"])
     assert event.details["missing_bytes"] == 9000
@@ -150,7 +150,7 @@ def test_progress_that_cannot_be_is_refused(book: Ledger) -> None:
     assert isinstance(held, Entry)
     with pytest.raises(ProgressRefused, match="hep/held is held"):
         book.report(held.handle, 1, at(1), actor="hep")
-    assert book.get(moving.handle).progress == Progress(6000, at(10), 16)  # type: ignore[union-attr]
+    assert book.get(moving.handle).progress == ProgressReport(6000, at(10), 16)  # type: ignore[union-attr]
 
 
 def moved_events(book: Ledger) -> list[tuple[str, str]]:
@@ -264,7 +264,7 @@ def test_a_change_keeps_what_is_done(book: Ledger) -> None:
     changed = book.admit(more, at(30))
     assert isinstance(changed, Entry)
     assert steps(changed) == [(0, 30, 40), (30, 60, 80)]
-    assert changed.progress == Progress(40 * 60 * 60 // 8, at(30), 80)
+    assert changed.progress == ProgressReport(40 * 60 * 60 // 8, at(30), 80)
 
 
 def test_a_ledger_of_the_version_before_is_kept_and_can_be_taken_back(database_url: str, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.support.requests import RESOURCES, T0, at, request
 from tests.unit.reservation.test_slots import varying
 
 TERMS = Terms(dict.fromkeys(RESOURCES, 100), {})
-ASKED = varying((0, 60, 40, 5), (60, 120, 90, 0))
+VARYING = varying((0, 60, 40, 5), (60, 120, 90, 0))
 
 
 def demands() -> tuple[Demand, ...]:
@@ -31,7 +31,7 @@ def demands() -> tuple[Demand, ...]:
 
 
 def admit(book: Ledger) -> Entry:
-    entry = book.admit(replace(request(ASKED), demands=demands()), T0)
+    entry = book.admit(replace(request(VARYING), demands=demands()), T0)
     assert isinstance(entry, Entry), entry
     return entry
 

@@ -20,7 +20,7 @@ from slotcar.rollout.device_folder import DeviceFolder
 from slotcar.rollout.fanout import Job, Login, Order, Outcome, PushStep, fan_out, fan_out_push
 from slotcar.rollout.model import DeviceRevision, Program, Revision
 from slotcar.rollout.netconf import netconf_login
-from slotcar.rollout.netconf.session import Session
+from slotcar.rollout.netconf.session import NetconfSession
 from slotcar.rollout.netconf.transport import NetconfTransport
 from slotcar.rollout.staging import commands
 from slotcar_lab import control, requirements
@@ -39,7 +39,7 @@ class Peer:
     device: Device
     archive: Archive
     confirm_s: int | None = None
-    _observer: Session | None = None
+    _observer: NetconfSession | None = None
 
     def case(self, name: str, device: str = NAME) -> Change:
         return change_of(RENDER / f"{self.device.platform}-{name}", device)
@@ -78,9 +78,9 @@ class Peer:
         return folder
 
     @contextmanager
-    def session(self) -> Iterator[Session]:
+    def session(self) -> Iterator[NetconfSession]:
         """Somebody else's."""
-        opened = Session("somebody", netconf_login("somebody", self.server.variables))
+        opened = NetconfSession("somebody", netconf_login("somebody", self.server.variables))
         opened.open()
         try:
             yield opened
@@ -90,7 +90,7 @@ class Peer:
     def everything(self, source: str = "running") -> str:
         """Slotcar's and others'."""
         if self._observer is None:
-            self._observer = Session("observer", netconf_login("observer", self.server.variables))
+            self._observer = NetconfSession("observer", netconf_login("observer", self.server.variables))
             self._observer.open()
         return str(self._observer.do("get_config", source=source).data_xml)
 

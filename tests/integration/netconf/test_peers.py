@@ -14,7 +14,7 @@ from ncclient import transport
 from slotcar.platforms import Configuration
 from slotcar.rollout.device_folder import DeviceFolder
 from slotcar.rollout.fanout import Job, Order, PushStep, fan_out, fan_out_push
-from slotcar.rollout.netconf.session import Feature, Session
+from slotcar.rollout.netconf.session import Feature, NetconfSession
 from slotcar.rollout.netconf.transport import PERSIST_ID, NetconfTransport
 from slotcar.rollout.staging import commands
 from tests.integration.netconf.conftest import Peer
@@ -59,10 +59,12 @@ def test_without_a_candidate_a_refused_change_leaves_running_as_it_was(make_peer
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """The server is as able as before; its greeting is read as that of one which is less."""
-    has = Session.has
+    has = NetconfSession.has
 
     def hide(*features: Feature) -> None:
-        monkeypatch.setattr(Session, "has", lambda self, feature: feature not in features and has(self, feature))
+        monkeypatch.setattr(
+            NetconfSession, "has", lambda self, feature: feature not in features and has(self, feature)
+        )
 
     return hide
 

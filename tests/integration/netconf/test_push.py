@@ -10,7 +10,7 @@ import pytest
 
 from slotcar.platforms import Change, Unrenderable, renderer_of
 from slotcar.rollout.fanout import PushStep, fan_out
-from slotcar.rollout.netconf.session import Session
+from slotcar.rollout.netconf.session import NetconfSession
 from slotcar.rollout.netconf.transport import PERSIST_ID, NetconfTransport
 from tests.golden.test_render import CASES
 from tests.integration.netconf.conftest import RENDER, Peer
@@ -219,12 +219,12 @@ def test_a_change_that_fails_at_validation_leaves_the_candidate_clean(
             "</class></policy-map></policy>"
         )
     )
-    do = Session.do
+    do = NetconfSession.do
 
-    def unchecked(session: Session, what: str, **options: Any) -> Any:
+    def unchecked(session: NetconfSession, what: str, **options: Any) -> Any:
         return do(session, what, **options, **({"test_option": "set"} if what == "edit_config" else {}))
 
-    monkeypatch.setattr(Session, "do", unchecked)
+    monkeypatch.setattr(NetconfSession, "do", unchecked)
     outcome = managed.take("stage", folder)
     assert "`validate`" in outcome.error
     assert "service-policy" in outcome.error
@@ -275,7 +275,7 @@ def test_a_router_that_was_changed_since_is_not_touched(managed: Peer) -> None:
 # -- nobody confirms ---------------------------------------------------------------------------------------------------
 
 
-def await_event(session: Session, event: str) -> None:
+def await_event(session: NetconfSession, event: str) -> None:
     """Until the server says what became of the confirmed commit (RFC 6470)."""
     while True:
         notification = session.do("take_notification", block=True, timeout=PATIENCE_S)
@@ -284,7 +284,7 @@ def await_event(session: Session, event: str) -> None:
             return
 
 
-def wait_no_longer(session: Session) -> None:
+def wait_no_longer(session: NetconfSession) -> None:
     """Has the server take back what waits as soon as it can: a confirmed commit that follows sets the time anew (RFC 6241
     §8.4.1)."""
     session.do("commit", confirmed=True, timeout="1", persist_id=PERSIST_ID)

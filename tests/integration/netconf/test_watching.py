@@ -14,7 +14,7 @@ import pytest
 from slotcar.ledger import open_ledger
 from slotcar.platforms.cisco_iosxe_netconf.tree import NATIVE, POLICY
 from slotcar.rollout.netconf import netconf_login
-from slotcar.rollout.netconf.session import Session
+from slotcar.rollout.netconf.session import NetconfSession
 from slotcar.watching.pending import ECHO_S, LONGEST_WAIT_S
 from slotcar_lab.ios import Routers
 from tests.integration.netconf.server import Server
@@ -65,7 +65,7 @@ def watched(controller: Controller) -> bool:
 
 def change_by_hand(server: Server) -> None:
     """Takes a policy of Slotcar's away, as an operator would in a session of their own."""
-    session = Session("hand", netconf_login("hand", server.variables))
+    session = NetconfSession("hand", netconf_login("hand", server.variables))
     session.open()
     try:
         policies = (

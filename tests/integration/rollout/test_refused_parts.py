@@ -24,7 +24,7 @@ WINDOW = Window(NOW + timedelta(hours=1), NOW + timedelta(hours=2))
 DURING = WINDOW.start + timedelta(minutes=1)
 CORES = managed_resource("cpu", "dst")
 NETWORK = line_network()
-GONE = "this host has no process 4711, and is not bound"
+NO_SUCH_PROCESS = "this host has no process 4711, and is not bound"
 
 
 @pytest.fixture(autouse=True)
@@ -74,11 +74,11 @@ def test_the_member_alone_has_failed_and_is_reported_once(
 ) -> None:
     present, absent = group_of(ledger, on_failure)
     active = active_at(ledger.live_between(NOW), DURING)
-    part = RefusedPart(absent.group or "", "process:4711", GONE)
+    part = RefusedPart(absent.group or "", "process:4711", NO_SUCH_PROCESS)
     for leader in (Withholding(ledger), Withholding(ledger)):  # the second one took the lead since
         leader.record_refused(active, {"dst": [part]}, DURING)
         leader.record_refused(active, {"dst": [part]}, DURING)
-    words = f"g.gone was given without process:4711 on dst: {GONE}: {on_failure.value}"
+    words = f"g.gone was given without process:4711 on dst: {NO_SUCH_PROCESS}: {on_failure.value}"
     assert failures(ledger) == [(absent.handle, words)]
     assert tuple(entry.state for one in (present, absent) if (entry := ledger.get(one.handle))) == states
 
@@ -92,6 +92,6 @@ def test_what_is_another_hosts_groups_or_requests_is_not_this_ones(
 ) -> None:
     _, absent = group_of(ledger, OnFailure.END_ALL)
     active = active_at(ledger.live_between(NOW), DURING)
-    refused = RefusedPart(handle or absent.group or "", part, GONE)
+    refused = RefusedPart(handle or absent.group or "", part, NO_SUCH_PROCESS)
     Withholding(ledger).record_refused(active, {device: [refused]}, DURING)
     assert failures(ledger) == []

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from slotcar.ledger import Filter
+from slotcar.ledger import EntryFilter
 from slotcar.ledger.model import State
 from slotcar.planning.modification import Modification
 from slotcar.rollout.holding import HELD, held_devices
@@ -346,7 +346,7 @@ def test_a_form_of_another_site_does_nothing(site: Site, headers: dict[str, str]
     with httpx.Client(base_url=site.base_url, cookies=operator.cookies, headers=sent) as foreign:
         answer = foreign.post(f"/approvals/{entry.handle}", data={"version": "1", "decision": "approve"})
     assert answer.status_code == 403
-    assert site.broker.list(Filter(waits=True), OPERATOR)[0].handle == entry.handle
+    assert site.broker.list(EntryFilter(waits=True), OPERATOR)[0].handle == entry.handle
 
 
 def test_descriptions_are_where_an_operator_looks(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

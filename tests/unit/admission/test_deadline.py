@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slotcar.admission import Demand, ResourceId, SlotTables
-from slotcar.admission.deadline import Progress, Shape, Transfer, TransferRefused, plan_transfer, progress
+from slotcar.admission.deadline import ReportedProgress, Shape, Transfer, TransferRefused, plan_transfer, progress
 from slotcar.admission.free import free_in
 from slotcar.admission.rates import Crossing, Profile, RateStep, clipped, microbits, profile_demands
 from slotcar.network.model import InterfaceId, Sls
@@ -128,7 +128,7 @@ def test_what_a_need_cannot_be() -> None:
         transfer(1, at_least_bps=2, at_most_bps=1)
 
 
-def report(request: Transfer, tables: SlotTables, profile: Profile, remaining: int, minute: int) -> Progress:
+def report(request: Transfer, tables: SlotTables, profile: Profile, remaining: int, minute: int) -> ReportedProgress:
     """With the present profile in the tables, and without it for the new one."""
     demands, windows = profile_demands(request.crossings, profile)
     tables.remove(demands, windows)
@@ -151,7 +151,7 @@ def test_what_is_done_early_is_given_back() -> None:
     tables, profile = planned(request)
     answer = report(request, tables, profile, 10, 5)
     assert answer.needed_bps == 2 * UNIT_BPS
-    assert answer == Progress(2 * UNIT_BPS, steps((5, 10, 2)), (), steps((5, 10, 3)))
+    assert answer == ReportedProgress(2 * UNIT_BPS, steps((5, 10, 2)), (), steps((5, 10, 3)))
 
 
 def test_what_falls_behind_asks_for_more_and_says_what_it_cannot_have() -> None:
@@ -175,7 +175,7 @@ def test_a_profile_that_is_right_stays_and_a_transfer_that_is_done_has_none() ->
     request = transfer(50)
     tables, profile = planned(request)
     assert report(request, tables, profile, 25, 5).profile == steps((5, 10, 5))
-    assert report(request, tables, profile, 0, 5) == Progress(0, (), (), steps((5, 10, 5)))
+    assert report(request, tables, profile, 0, 5) == ReportedProgress(0, (), (), steps((5, 10, 5)))
     assert clipped(profile, to_us(at(5)), to_us(at(10))) == steps((5, 10, 5))
     assert microbits(profile) == request.microbits
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slotcar.cli.hosts import CannotRun, in_slice
+from slotcar.cli.hosts import CommandNotRunnable, in_slice
 
 COMMAND = ["mover", "--fast"]
 
@@ -21,7 +21,7 @@ def test_systemd_runs_it_in_a_scope_of_the_slice(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert in_slice("g-7q2m", COMMAND, tmp_path) == scoped("slotcar-g_7q2m.slice")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(CannotRun, match="only root may put a process into the slice of g-7q2m"):
+    with pytest.raises(CommandNotRunnable, match="only root may put a process into the slice of g-7q2m"):
         in_slice("g-7q2m", COMMAND, tmp_path)
 
 
@@ -31,7 +31,7 @@ def test_a_user_has_slices_of_its_own_manager(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert in_slice("g-7q2m", COMMAND, tmp_path) == scoped("slotcar-g_7q2m.slice", "--user")
     monkeypatch.setattr(os, "geteuid", lambda: 1001)
-    with pytest.raises(CannotRun, match="this host has no slice of g-7q2m now"):
+    with pytest.raises(CommandNotRunnable, match="this host has no slice of g-7q2m now"):
         in_slice("g-7q2m", COMMAND, tmp_path)
 
 
@@ -43,5 +43,5 @@ def test_without_systemd_this_process_is_put_there(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.parametrize("group", ["", "..", "g/../..", "."])
 def test_what_is_no_handle_is_refused(tmp_path: Path, group: str) -> None:
-    with pytest.raises(CannotRun, match="is not a group's handle"):
+    with pytest.raises(CommandNotRunnable, match="is not a group's handle"):
         in_slice(group, COMMAND, tmp_path)

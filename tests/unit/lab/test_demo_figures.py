@@ -23,7 +23,7 @@ def flow(received_bps: dict[str, int], sent_bps: int = OFFERED_BPS, late_s: floa
     return Flow("premium", OFFERED_BPS, received, tuple(Sample(moment, sent_bps) for moment in times))
 
 
-SEEN = {"alone": 4_000_000, "congested": 3_000_000, "reserved": 3_960_000, "after": 3_000_000}
+RATES_BPS = {"alone": 4_000_000, "congested": 3_000_000, "reserved": 3_960_000, "after": 3_000_000}
 
 
 def held(premium: Flow, phases: tuple[Phase, ...]) -> dict[str, bool]:
@@ -31,7 +31,7 @@ def held(premium: Flow, phases: tuple[Phase, ...]) -> dict[str, bool]:
 
 
 def test_a_run_in_which_the_flow_kept_its_rate_only_alone_and_reserved_holds() -> None:
-    assert held(flow(SEEN), phases_of(BOUNDS_S, {})) == dict.fromkeys(SEEN, True)
+    assert held(flow(RATES_BPS), phases_of(BOUNDS_S, {})) == dict.fromkeys(RATES_BPS, True)
 
 
 @pytest.mark.parametrize(
@@ -39,25 +39,27 @@ def test_a_run_in_which_the_flow_kept_its_rate_only_alone_and_reserved_holds() -
     [("alone", 3_800_000), ("congested", 3_900_000), ("reserved", 3_800_000), ("after", 3_900_000)],
 )
 def test_each_phase_can_fail(phase: str, rate_bps: int) -> None:
-    assert held(flow(SEEN | {phase: rate_bps}), phases_of(BOUNDS_S, {})) == dict.fromkeys(SEEN, True) | {phase: False}
+    assert held(flow(RATES_BPS | {phase: rate_bps}), phases_of(BOUNDS_S, {})) == dict.fromkeys(RATES_BPS, True) | {
+        phase: False
+    }
 
 
 def test_what_a_router_says_it_was_late_is_left_out_of_the_phase_and_no_more() -> None:
-    late = flow(SEEN, late_s=5.0)
+    late = flow(RATES_BPS, late_s=5.0)
     assert not held(late, phases_of(BOUNDS_S, {}))["reserved"]
     assert held(late, phases_of(BOUNDS_S, {"reserved": 5.0}))["reserved"]
-    assert not held(flow(SEEN, late_s=15.0), phases_of(BOUNDS_S, {"reserved": 5.0}))["reserved"]
+    assert not held(flow(RATES_BPS, late_s=15.0), phases_of(BOUNDS_S, {"reserved": 5.0}))["reserved"]
 
 
 def test_judged_is_what_was_sent_and_a_sender_that_was_too_busy_is_told_of() -> None:
-    phases, busy = phases_of(BOUNDS_S, {}), flow(SEEN | {"reserved": 3_500_000}, sent_bps=3_550_000)
+    phases, busy = phases_of(BOUNDS_S, {}), flow(RATES_BPS | {"reserved": 3_500_000}, sent_bps=3_550_000)
     assert held(busy, phases)["reserved"]
     assert too_busy(busy, phases)
-    assert not too_busy(flow(SEEN), phases)
+    assert not too_busy(flow(RATES_BPS), phases)
 
 
 def test_a_phase_without_a_sample_well_inside_it_proves_nothing() -> None:
     """The load began so late that the slot started at once: the run must not claim that it saw congestion."""
     phases = phases_of((0.0, 17.0, 18.0, 43.0, 53.0), {})
-    assert mean_bps(flow(SEEN).samples, phases[1]) is None
-    assert not held(flow(SEEN), phases)["congested"]
+    assert mean_bps(flow(RATES_BPS).samples, phases[1]) is None
+    assert not held(flow(RATES_BPS), phases)["congested"]

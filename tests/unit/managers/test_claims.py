@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slotcar.admission.resources import NoSuchResource, claimed
+from slotcar.admission.resources import UnknownClaimedResource, claimed
 from slotcar.network.model import Device
 from slotcar.reservation.model import Claim
 from slotcar.views.explain import claim_words
@@ -37,7 +37,7 @@ def test_a_claim_takes_what_its_manager_says() -> None:
 )
 def test_a_claim_that_makes_no_sense_is_refused_in_words(wrong: Claim, words: str) -> None:
     """Also one that somebody wrote into a plan by hand."""
-    with pytest.raises(NoSuchResource) as refusal:
+    with pytest.raises(UnknownClaimedResource) as refusal:
         claimed(wrong, NETWORK)
     assert str(refusal.value) == words
     assert claim_words(wrong)

@@ -11,7 +11,7 @@ import pytest
 from slotcar.network.building import build
 from slotcar.network.checks import check
 from slotcar.network.findings import Findings
-from slotcar.network.reading import Inventory, Node, Place
+from slotcar.network.reading import Inventory, InventoryNode, SourceLocation
 from slotcar.platforms.capability import Capability
 from slotcar.platforms.cisco_car import limits as car
 from slotcar.platforms.cisco_cat6500 import limits as cat
@@ -44,8 +44,8 @@ def problems(
 ) -> str:
     """What is refused of a line of routers, each `(platform, more variables)` or with a `domain` of its own; end systems
     are behind the first and the last."""
-    hosts: dict[str, Node] = {}
-    domains: dict[str, Node] = {}
+    hosts: dict[str, InventoryNode] = {}
+    domains: dict[str, InventoryNode] = {}
     names = [f"r{number}" for number in range(1, len(routers) + 1)]
     of = {name: more.get("domain", "one") for name, (_, more) in zip(names, routers, strict=True)}
     for at, (name, (platform, more)) in enumerate(zip(names, routers, strict=True)):
@@ -79,8 +79,8 @@ def problems(
     return "\n".join(map(str, findings.problems()))
 
 
-def _node(name: str, groups: set[str], variables: dict[str, Any]) -> Node:
-    return Node(name, frozenset(groups), variables, {}, Place("made up"))
+def _node(name: str, groups: set[str], variables: dict[str, Any]) -> InventoryNode:
+    return InventoryNode(name, frozenset(groups), variables, {}, SourceLocation("made up"))
 
 
 def in_domain(name: str, **more: Any) -> dict[str, Any]:

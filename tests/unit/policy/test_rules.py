@@ -15,7 +15,7 @@ from slotcar.path.model import Path
 from slotcar.policy.amounts import amount_of, amount_of_change, volume_bits
 from slotcar.policy.endpoints import EndpointOwners
 from slotcar.policy.errors import EndpointNotAllowed, FlowTaken, HoldTooLong, QuotaExceeded
-from slotcar.policy.flows import Claim, check_flows
+from slotcar.policy.flows import FlowClaim, check_flows
 from slotcar.policy.gate import Gate, needs_approval
 from slotcar.policy.policy import Policy
 from slotcar.policy.quotas import Quota, Usage, check_quota
@@ -166,7 +166,7 @@ def test_a_volume_has_its_packets_up_to_its_deadline_wherever_its_profile_lies(a
     moving = transfer("bulk", 750, 60, owner="hep")
     early = moving.model_copy(update={"slots": constant_slots([Window(at(0), at(5))], 100, moving.direction)})
     fixed = reservation("fixed", 10, asked_start, asked_start + 30, owner="eo")
-    claims = [Claim(one, (PATH,)) for one in (fixed, early)]
+    claims = [FlowClaim(one, (PATH,)) for one in (fixed, early)]
     if taken:
         with pytest.raises(FlowTaken):
             check_flows(claims[0], claims[1:], T0, name_other=True)

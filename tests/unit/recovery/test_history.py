@@ -25,7 +25,7 @@ NETWORK = line_network()
 FIRST, *MIDDLE, LAST = sorted(NETWORK.devices)
 PATH = tuple(sorted(NETWORK.devices))
 #: What a push of nothing but the standing configuration carries.
-STANDING = revision(T0)
+NOTHING_RESERVED = revision(T0)
 
 
 def configured(name: str, version: int = 1, devices: tuple[str, ...] = PATH) -> ConfiguredReservation:
@@ -40,7 +40,7 @@ def archive_of(folder: Path, *revisions: Mapping[str, tuple[ConfiguredReservatio
     archive = Archive(folder)
     for minute, configured in enumerate(revisions):
         at = T0 + timedelta(minutes=minute)
-        parts = {name: replace(STANDING.devices[name], reservations=some) for name, some in configured.items()}
+        parts = {name: replace(NOTHING_RESERVED.devices[name], reservations=some) for name, some in configured.items()}
         archive.write(Revision(f"{at:%Y%m%dT%H%M%S.%fZ}-{minute:08x}", at, parts))
     return archive, list(archive.revisions())
 

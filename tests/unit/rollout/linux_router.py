@@ -15,7 +15,7 @@ from slotcar.rollout import steps
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.device_folder import DeviceFolder
 from slotcar.rollout.linux import scripts
-from slotcar.rollout.linux.shell import Answer
+from slotcar.rollout.linux.shell import ShellAnswer
 from slotcar.rollout.linux.transport import LinuxTransport
 from slotcar.rollout.model import NO_PROGRAM, DeviceRevision, Program, Revision
 from slotcar.rollout.transport import Order
@@ -43,12 +43,12 @@ class Router:
         self._environment = os.environ | {"PATH": f"{fake.parent}:{os.environ['PATH']}"}
         self.broken, self.given, self.slow = folder / "broken", folder / "given", folder / "slow"
 
-    def run(self, command: str, text: str = "") -> Answer:
+    def run(self, command: str, text: str = "") -> ShellAnswer:
         done = subprocess.run(
             ["sh", "-c", command],
             input=text, env=self._environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
-        return Answer(done.returncode, done.stdout, done.stderr)
+        return ShellAnswer(done.returncode, done.stdout, done.stderr)
 
     def run_and_hang_up(self, command: str, when: Path) -> None:
         """The login ends, and with it whoever reads the answers, as soon as that is there."""

@@ -15,7 +15,7 @@ from slotcar.rollout import staging, steps
 from slotcar.rollout.archive import Archive, revision_id
 from slotcar.rollout.device_folder import DeviceFolder
 from slotcar.rollout.linux.scripts import state_command
-from slotcar.rollout.linux.shell import Answer
+from slotcar.rollout.linux.shell import ShellAnswer
 from slotcar.rollout.linux.transport import LinuxTransport
 from slotcar.rollout.model import DeviceRevision, Program, Revision
 from slotcar.rollout.transport import Order
@@ -23,7 +23,7 @@ from slotcar.rollout.transport import Order
 HOST = Device(name="mover", domain="d", platform="linux-host", interfaces={}, resources={"cpu": 4000})
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 SLICE = Slice("g-one", 100, ("process:4711",))
-GONE = "this host has no process 4711, and is not bound"
+NO_SUCH_PROCESS = "this host has no process 4711, and is not bound"
 
 
 class Host:
@@ -32,12 +32,12 @@ class Host:
     def __init__(self, lines: Sequence[str]) -> None:
         self._shown = "\n".join(lines)
 
-    def run(self, command: str, text: str = "") -> Answer:
+    def run(self, command: str, text: str = "") -> ShellAnswer:
         answers = []
         for one in staging.commands(HOST):
             output = self._shown if one.endswith(" host.sh show") else "none" if state_command(HOST) in one else "0"
             answers.append(f"{output}\n\n--slotcar 0\n")
-        return Answer(0, "".join(answers), "")
+        return ShellAnswer(0, "".join(answers), "")
 
 
 def revision_of(archive: Archive) -> Revision:
@@ -60,8 +60,8 @@ def verify(archive: Archive, pushed: Revision, *more: str) -> None:
 def test_a_refused_bind_is_read_where_the_push_is_compared(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     pushed = revision_of(archive)
-    verify(archive, pushed, f"refused g-one process:4711/mover {GONE}")
-    assert archive.refused_of(pushed) == {HOST.name: (RefusedPart("g-one", "process:4711", GONE),)}
+    verify(archive, pushed, f"refused g-one process:4711/mover {NO_SUCH_PROCESS}")
+    assert archive.refused_of(pushed) == {HOST.name: (RefusedPart("g-one", "process:4711", NO_SUCH_PROCESS),)}
 
 
 def test_what_was_done_whole_refused_nothing(tmp_path: Path) -> None:

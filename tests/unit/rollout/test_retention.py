@@ -17,15 +17,15 @@ from tests.support.requests import T0
 from tests.unit.rollout.support import revision
 
 KEEP = timedelta(days=90)
-STANDING = revision(T0)
-DEVICES = tuple(sorted(STANDING.devices))
+NOTHING_RESERVED = revision(T0)
+DEVICES = tuple(sorted(NOTHING_RESERVED.devices))
 
 
 def pushed(archive: Archive, days: int, *handles: str) -> str:
     """A push some days after T0 after which every device carries these."""
     at = T0 + timedelta(days=days)
     configured = tuple(ConfiguredReservation(handle, f"hep/{handle}", 1, DEVICES) for handle in handles)
-    parts = {name: replace(part, reservations=configured) for name, part in STANDING.devices.items()}
+    parts = {name: replace(part, reservations=configured) for name, part in NOTHING_RESERVED.devices.items()}
     archived = Revision(revision_id(at, parts), at, parts)
     archive.write(archived)
     return archived.id
@@ -52,7 +52,7 @@ def test_an_old_push_that_came_to_nothing_goes(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     last = pushed(archive, 1)
     at = T0 + timedelta(days=2)
-    failed = Revision(revision_id(at, STANDING.devices), at, STANDING.devices)
+    failed = Revision(revision_id(at, NOTHING_RESERVED.devices), at, NOTHING_RESERVED.devices)
     archive.write(failed)
     archive.take_back(failed)
     Retention(archive, KEEP).look(T0 + timedelta(days=100))

@@ -16,8 +16,8 @@ from slotcar.rollout.schedule import (
     MOST_BOUNDARIES,
     QUIET,
     SETTLE,
+    LoopProgress,
     Pace,
-    Progress,
     Turn,
     armed_first,
     armed_until,
@@ -90,7 +90,7 @@ def took(*some_s: float) -> tuple[timedelta, ...]:
 
 
 #: All devices were read a moment ago.
-RESTED = Progress(doubted_all_at=T0)
+RESTED = LoopProgress(doubted_all_at=T0)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ RESTED = Progress(doubted_all_at=T0)
     ],
 )  # fmt: skip
 def test_a_push_that_would_meet_the_devices_own_step_is_postponed(
-    progress: Progress, coming_s: tuple[float, ...], until_s: float | None
+    progress: LoopProgress, coming_s: tuple[float, ...], until_s: float | None
 ) -> None:
     turn = next_turn(PACE, progress, seconds(*coming_s), T0)
     assert turn.postponed_until == (None if until_s is None else seconds(until_s)[0])
@@ -135,9 +135,9 @@ def test_where_all_devices_act_no_push_begins_that_would_end_at_their_step(
 @pytest.mark.parametrize(
     ("progress", "coming_s", "read_all", "read_for_s"),
     [
-        pytest.param(Progress(), (), True, (), id="first-turn"),
+        pytest.param(LoopProgress(), (), True, (), id="first-turn"),
         pytest.param(RESTED, (60,), False, (), id="read-a-moment-ago"),
-        pytest.param(Progress(doubted_all_at=T0 - timedelta(minutes=5)), (60,), True, (), id="checked-once-in-a-while"),
+        pytest.param(LoopProgress(doubted_all_at=T0 - timedelta(minutes=5)), (60,), True, (), id="checked-once-in-a-while"),
         pytest.param(RESTED, (5, 10, 60), False, (5, 10), id="boundaries-came-near"),
         pytest.param(replace(RESTED, near=seconds(5)), (5, 10), False, (10,), id="only-what-came-near-since"),
         pytest.param(
@@ -146,7 +146,7 @@ def test_where_all_devices_act_no_push_begins_that_would_end_at_their_step(
     ],
 )  # fmt: skip
 def test_devices_are_read_again_once_in_a_while_and_before_a_boundary_that_changes_them(
-    progress: Progress, coming_s: tuple[float, ...], read_all: bool, read_for_s: tuple[float, ...]
+    progress: LoopProgress, coming_s: tuple[float, ...], read_all: bool, read_for_s: tuple[float, ...]
 ) -> None:
     turn = next_turn(PACE, progress, seconds(*coming_s), T0)
     assert (turn.read_all, turn.read_for) == (read_all, seconds(*read_for_s))
@@ -165,7 +165,7 @@ def test_devices_are_read_again_once_in_a_while_and_before_a_boundary_that_chang
     ],
 )  # fmt: skip
 def test_what_a_turn_arms_and_waits_for(
-    progress: Progress, coming_s: tuple[float, ...], expected: tuple[tuple[float, ...], bool, float | None, bool]
+    progress: LoopProgress, coming_s: tuple[float, ...], expected: tuple[tuple[float, ...], bool, float | None, bool]
 ) -> None:
     arm_s, more, hold_s, idle = expected
     turn = next_turn(PACE, progress, seconds(*coming_s), T0)
@@ -217,6 +217,6 @@ def test_slow_turns_begin_earlier() -> None:
 
 def test_a_new_lead_and_a_clock_that_was_set_begin_anew() -> None:
     (one, two) = seconds(1, 2)
-    busy = Progress((one,), one, (one,), one, one, one, took(1), took(2))
-    assert busy.of_new_lead(two) == Progress((), None, (), one, two, one, took(1), took(2))
-    assert busy.of_new_time() == Progress(turns=took(1), pushes=took(2))
+    busy = LoopProgress((one,), one, (one,), one, one, one, took(1), took(2))
+    assert busy.of_new_lead(two) == LoopProgress((), None, (), one, two, one, took(1), took(2))
+    assert busy.of_new_time() == LoopProgress(turns=took(1), pushes=took(2))

@@ -22,7 +22,7 @@ from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK, active, wanted
 
 ROUTER = "r1"
-STANDING = wanted()[ROUTER].configuration
+NOTHING_RESERVED = wanted()[ROUTER].configuration
 
 
 def minutes(number: float) -> float:
@@ -70,7 +70,7 @@ def test_what_is_given_back_has_only_the_slots_that_are_open(
     assert left.lines == lines
     assert [one.timestamp() for one in ends.instants] == [minutes(10 * number) for number in open_then]
     if open_then:
-        assert ends.configurations[-1].lines == STANDING.lines, "each slot has its end"
+        assert ends.configurations[-1].lines == NOTHING_RESERVED.lines, "each slot has its end"
 
 
 def test_ends_are_kept_for_routers_that_do_nothing_by_themselves_too() -> None:

@@ -13,7 +13,7 @@ import pytest
 from slotcar.rollout import steps
 from slotcar.rollout.archive import Archive
 from slotcar.rollout.device_folder import AFTER, BEFORE, DeviceFolder, ReplacedProgram
-from slotcar.rollout.linux.shell import Answer
+from slotcar.rollout.linux.shell import ShellAnswer
 from slotcar.rollout.linux.transport import LinuxTransport
 from slotcar.rollout.slot_ends import EndsUnknown
 from slotcar.rollout.transport import DeviceError, Order, Transport
@@ -146,12 +146,12 @@ class AnsweringShell:
         self.verbs: list[str] = []
         self._present = present
 
-    def run(self, command: str, text: str = "") -> Answer:
+    def run(self, command: str, text: str = "") -> ShellAnswer:
         if command.startswith("if ["):
             name = "previous" if "previous" in command else "device" if "device.sh" in command else "revision"
-            return Answer(0, "yes\n" if self._present.get(name, True) else "no\n", "")
+            return ShellAnswer(0, "yes\n" if self._present.get(name, True) else "no\n", "")
         self.verbs.append(command.partition("device.sh ")[2].partition(" ")[2] or command)
-        return Answer(0, "100 200\n" if command.endswith("clock") else "", "")
+        return ShellAnswer(0, "100 200\n" if command.endswith("clock") else "", "")
 
 
 def linux_folder(tmp_path: Path, replaced: Sequence[float] = ()) -> DeviceFolder:

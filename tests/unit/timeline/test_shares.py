@@ -10,7 +10,7 @@ import pytest
 
 from slotcar.admission.rates import crossings
 from slotcar.admission.resources import capacities
-from slotcar.ledger.model import Change, Entry, State
+from slotcar.ledger.model import Entry, EntryChange, State
 from slotcar.network import load_network
 from slotcar.network.model import Network
 from slotcar.planning.offline import entries_of
@@ -197,11 +197,11 @@ def test_two_changes_within_the_notice_are_held_against_what_was_in_force_before
 
 
 def test_a_hold_that_is_committed_late_begins_when_the_others_were_told() -> None:
-    late = replace(entry(10, 0, 60, 8 * MBPS), change=Change(at(10)))
+    late = replace(entry(10, 0, 60, 8 * MBPS), change=EntryChange(at(10)))
     one, beside = BackgroundShares(NETWORK)((late, background()), HOUR)
     noticed = at(10) + timedelta(seconds=5)
     assert [(slot.start, slot.end) for slot in one.reservation.slots] == [(noticed, at(60))]
     assert rate_at(beside, noticed - MICROSECOND) == expected_bps(beside)
     assert rate_at(beside, noticed) == expected_bps(beside, late)
-    in_time = replace(entry(10, 20, 60, 8 * MBPS), change=Change(at(10)))
+    in_time = replace(entry(10, 20, 60, 8 * MBPS), change=EntryChange(at(10)))
     assert BackgroundShares(NETWORK)((in_time, background()), HOUR)[0] == in_time

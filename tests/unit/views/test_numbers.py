@@ -20,11 +20,11 @@ from tests.golden.test_terminal import ENDS
 from tests.support.requests import T0, at, reservation
 
 GARNET = load_network(Path(__file__).resolve().parents[3] / "inventories" / "garnet", None)
-ASKED = reservation("cms", 20_000_000, 10, 20, **ENDS)
+REQUESTED = reservation("cms", 20_000_000, 10, 20, **ENDS)
 
 
 def test_every_number_has_its_arithmetic() -> None:
-    request = ASKED.model_copy(update={"protocol": Protocol.TCP, "rtt_us": 50_000, "packet_size_bytes": 1500})
+    request = REQUESTED.model_copy(update={"protocol": Protocol.TCP, "rtt_us": 50_000, "packet_size_bytes": 1500})
     (entry,) = entries_of([request], GARNET, T0)
     explanation = explain(entry, [entry], GARNET, T0)
     assert explanation.at == at(10)
@@ -43,7 +43,7 @@ def test_every_number_has_its_arithmetic() -> None:
     "change", [{"rtt_us": 400_000}, {"service": Service.ASSURED_RATE}, {"protocol": Protocol.UDP}]
 )
 def test_who_does_not_need_it_is_not_warned_of_a_short_burst(change: dict[str, object]) -> None:
-    tcp = ASKED.model_copy(update={"protocol": Protocol.TCP, "rtt_us": 50_000})
+    tcp = REQUESTED.model_copy(update={"protocol": Protocol.TCP, "rtt_us": 50_000})
     assert "400 ms" in burst_warning(tcp)
     assert burst_warning(tcp.model_copy(update=change)) == ""
 
@@ -68,7 +68,7 @@ def test_what_is_taken_out_and_put_in_again_lapses_meanwhile() -> None:
 
 
 def test_the_commands_of_a_boundary_are_those_of_a_push_and_equal_boundaries_are_one() -> None:
-    (entry,) = entries_of([ASKED.over(tuple(ASKED.windows))], GARNET, T0)
+    (entry,) = entries_of([REQUESTED.over(tuple(REQUESTED.windows))], GARNET, T0)
     later = replace(entry, number=entry.number, reservation=reservation("cms", 20_000_000, 30, 40, **ENDS))
     both = [*transitions([entry], [at(10), at(20)], Differences(GARNET))]
     again = [*transitions([later], [at(30), at(40)], Differences(GARNET))]

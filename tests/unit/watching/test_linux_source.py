@@ -14,7 +14,7 @@ import pytest
 
 from slotcar.watching import linux
 from slotcar.watching.linux import READY, LinuxSource
-from slotcar.watching.model import Listener, WatchBroken
+from slotcar.watching.model import ChangeListener, WatchBroken
 from tests.support.patience import PATIENCE_S, wait_for
 
 CHANGED = "deleted filter dev eth2 ingress protocol ip pref 20813 flower chain 0 handle 0x1"
@@ -35,8 +35,8 @@ class Heard:
         return str(broken.value)
 
     @property
-    def listener(self) -> Listener:
-        return Listener(self.up.set, self.changes.append, self.ended)
+    def listener(self) -> ChangeListener:
+        return ChangeListener(self.up.set, self.changes.append, self.ended)
 
 
 def test_what_is_printed_is_told_line_by_line_from_ready_on() -> None:

@@ -9,7 +9,7 @@ import pytest
 from slotcar.network.model import Device
 from slotcar.registry import FOLDERS, OF_PLACES, Watch, facts_of
 from slotcar.watching.linux import LinuxSource
-from slotcar.watching.model import Source, Unwatched
+from slotcar.watching.model import ChangeSource, Unwatched
 from slotcar.watching.netconf import NetconfSource
 from slotcar.watching.sources import source_of
 
@@ -17,7 +17,7 @@ REACHED: dict[str, Any] = {"ansible_host": "192.0.2.1", "ansible_user": "slotcar
 KINDS: dict[Watch, type] = {Watch.TC_MONITOR: LinuxSource, Watch.NETCONF: NetconfSource}
 
 
-def source(platform: str) -> Source:
+def source(platform: str) -> ChangeSource:
     return source_of(Device(name="r1", domain="alpha", platform=platform, interfaces={}), REACHED)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slotcar.admission.resource_id import ResourceId
-from slotcar.ledger.model import Entry, Event, Progress, State
+from slotcar.ledger.model import Entry, Event, ProgressReport, State
 from slotcar.network.model import Network
 from slotcar.policy.roles import Caller, Role
 from slotcar.problems import InvalidInput
@@ -99,7 +99,7 @@ def test_progress_is_beside_the_promise() -> None:
     half = progress_of(one, at(15))
     assert half is not None
     assert (half.promised, half.promised_percent, half.moved_percent) == ("37.5 MB", 50, 50)
-    reported = progress_of(replace(one, progress=Progress(60_000_000, at(14), 5, 7)), at(15))
+    reported = progress_of(replace(one, progress=ProgressReport(60_000_000, at(14), 5, 7)), at(15))
     assert reported is not None
     assert (reported.moved_percent, reported.promised_percent, reported.behind) == (20, 50, "7 B")
     assert reported.reported_at == at(14)

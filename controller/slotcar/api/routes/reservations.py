@@ -35,7 +35,7 @@ from slotcar.api.models import (
 )
 from slotcar.broker import Options
 from slotcar.ledger.model import Entry, State
-from slotcar.ledger.queries import Filter
+from slotcar.ledger.queries import EntryFilter
 from slotcar.planning.enquiry import enquiry_document
 from slotcar.planning.modification import Modification
 from slotcar.policy.roles import owner_for
@@ -114,7 +114,7 @@ def entries(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> dict[str, Any]:  # fmt: skip
     """By number; `next` is the cursor of the following page, null on the last. A requester gets its own."""
-    wanted = Filter(owner, name, state, label_of(label), since, until, newest, after, limit + 1, search)
+    wanted = EntryFilter(owner, name, state, label_of(label), since, until, newest, after, limit + 1, search)
     if counted:
         counted_page = context.broker.page(wanted, caller)
         listed, count = counted_page.entries, counted_page.count

@@ -44,7 +44,7 @@ def _entry(old: Node | None, new: Node) -> list[Node]:
         return [_created(new)]
     if old == new:
         return []
-    if new.name in _SHARED or (new.name in _OPENED and _asked_alike(old, new)):
+    if new.name in _SHARED or (new.name in _OPENED and _matches_alike(old, new)):
         return _differing(old, new)
     return [new.marked(operation="replace")]
 
@@ -72,7 +72,7 @@ def _identity(node: Node) -> tuple[str, str]:
     return node.name, key_of(node) if node.name in KEYS or node.name in INTERFACES else ""
 
 
-def _asked_alike(old: Node, new: Node) -> bool:
+def _matches_alike(old: Node, new: Node) -> bool:
     """Whether the classes of `new` are among those of `old`, in the same order."""
     wanted = [key_of(one) for one in new.all("class")]
     return [key_of(one) for one in old.all("class") if key_of(one) in wanted] == wanted

@@ -181,7 +181,7 @@ def _edit(name: str, before: Ios, after: Ios, rewritten: Collection[str]) -> _Ed
             continue
         behind = one.name != DEFAULT_CLASS and any(
             overlap(first.name, one.name, after)
-            and (first.name not in stays or first.name in moved or not _asked_before(first, one, old, before))
+            and (first.name not in stays or first.name in moved or not _is_matched_before(first, one, old, before))
             for first in new[:n]
         )
         if behind or settings_of(stays[one.name]) != settings_of(one):
@@ -197,7 +197,7 @@ def _edit(name: str, before: Ios, after: Ios, rewritten: Collection[str]) -> _Ed
     )
 
 
-def _asked_before(first: PolicyClass, second: PolicyClass, old: Sequence[PolicyClass], before: Ios) -> bool:
+def _is_matched_before(first: PolicyClass, second: PolicyClass, old: Sequence[PolicyClass], before: Ios) -> bool:
     """Whether the device asks `first` before `second` now. Of classes that shared no packet the order is not known."""
     names = [one.name for one in old]
     return names.index(first.name) < names.index(second.name) and overlap(first.name, second.name, before)

@@ -94,12 +94,12 @@ class Ingress:
             one = self.flow_class(flow, f"{FLOW}{flow.number}", device)
             inputs.setdefault(flow.interface.name, []).append(one)
         for interface in sorted({*(a.interface for a in intent.aggregates), *intent.untrusted}, key=str):
-            inputs.setdefault(interface.name, []).extend(self._standing_classes(intent, interface, device))
+            inputs.setdefault(interface.name, []).extend(self._aggregate_classes(intent, interface, device))
         for name, classes in inputs.items():
             capability.check_classes(len(classes) + 1, f"{device.name} {name}")
         return inputs
 
-    def _standing_classes(self, intent: QosIntent, interface: InterfaceId, device: Device) -> list[PolicyClass]:
+    def _aggregate_classes(self, intent: QosIntent, interface: InterfaceId, device: Device) -> list[PolicyClass]:
         agreed = {a.service: a for a in intent.aggregates if a.interface == interface}
         classes = [self.agreed_class(aggregate, device) for _, aggregate in sorted(agreed.items())]
         if interface in intent.untrusted:

@@ -12,7 +12,7 @@ _MARK = "--slotcar"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ShellAnswer:
     """What a command ended with."""
 
     code: int
@@ -28,7 +28,7 @@ class Answer:
 class Shell(Protocol):
     """Runs a command of the router's shell, as root, with a text on its standard input."""
 
-    def run(self, command: str, text: str = "") -> Answer: ...
+    def run(self, command: str, text: str = "") -> ShellAnswer: ...
 
 
 def ask(shell: Shell, commands: Sequence[str]) -> dict[str, str]:

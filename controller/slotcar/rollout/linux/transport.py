@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from slotcar.network.model import Device
 from slotcar.rollout.device_folder import AFTER, BEFORE, DeviceFolder, after_steps, before_steps, text_of
 from slotcar.rollout.linux.scripts import batch_command, command, fence_word, remote_dir
-from slotcar.rollout.linux.shell import Answer, Shell, ask
+from slotcar.rollout.linux.shell import Shell, ShellAnswer, ask
 from slotcar.rollout.model import STALE, Restless
 from slotcar.rollout.play_clock import now_s
 from slotcar.rollout.slot_ends import file_at
@@ -18,13 +18,13 @@ from slotcar.rollout.steps import TRIES, file_reached
 from slotcar.rollout.transport import DeviceError, Order, Transport
 
 #: How often the router's clock is asked where it is to act by itself: the quickest answer says most.
-_ASKED = 2
+_CLOCK_TRIES = 2
 #: How often a router is read that acts by itself meanwhile.
 _TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class DeviceClock:
     """A router's clock against this machine's.
 
     Attributes:
@@ -79,7 +79,7 @@ class LinuxTransport(Transport):
     async def arm_program(self, folder: DeviceFolder, *, changes: bool) -> bool:
         """Only asks the router's clock: `activate` arms."""
         program = folder.program()
-        router_clock = clock(self._shell, folder.name, _ASKED if program.instants else 1)
+        router_clock = clock(self._shell, folder.name, _CLOCK_TRIES if program.instants else 1)
         folder.write_clock(router_clock.ahead_us)
         self._activation = ("activate", program.name, str(router_clock.boot_cs))
         return False
@@ -168,23 +168,23 @@ class LinuxTransport(Transport):
         """A word for each answer: a shell that runs nothing is no answer."""
         return self._do(f"if [ {what} ]; then echo yes; else echo no; fi", "looking").stdout.split()[-1:] == ["yes"]
 
-    def _do(self, command: str, what: str, text: str = "") -> Answer:
+    def _do(self, command: str, what: str, text: str = "") -> ShellAnswer:
         return _must(self._shell.run(command, text), what)
 
 
-def clock(shell: Shell, device: str, times: int = _ASKED) -> Clock:
+def clock(shell: Shell, device: str, times: int = _CLOCK_TRIES) -> DeviceClock:
     """
     Raises:
         DeviceError: the router does not tell its clock.
     """
     clock_command = command(device, "clock")
-    clocks: list[Clock] = []
+    clocks: list[DeviceClock] = []
     for _ in range(times):
         done = _must(shell.run(clock_command), "its clock")
         now_us = round(now_s() * 1_000_000)
         since_boot, *epoch = done.stdout.split()
         ahead_us = int(epoch[0]) * 10_000 - now_us if epoch and epoch[0].isdigit() and len(epoch[0]) == 12 else None
-        clocks.append(Clock(now_us // 10_000 - int(since_boot), ahead_us))
+        clocks.append(DeviceClock(now_us // 10_000 - int(since_boot), ahead_us))
     return min(clocks, key=lambda one: one.boot_cs)
 
 
@@ -192,7 +192,7 @@ def _past(instants: Sequence[float]) -> int:
     return sum(instant <= now_s() for instant in instants)
 
 
-def _must(done: Answer, what: str) -> Answer:
+def _must(done: ShellAnswer, what: str) -> ShellAnswer:
     if done.code != 0:
         raise DeviceError(f"{what}: {done.words}")
     return done

@@ -55,7 +55,7 @@ class Feature(StrEnum):
     CHANGE_NOTIFICATIONS = "urn:ietf:params:xml:ns:yang:ietf-netconf-notifications"
 
 
-class Refused(NetconfError):
+class NetconfRefused(NetconfError):
     """The peer answered with an error. `tag` is its error-tag (RFC 6241, appendix A)."""
 
     def __init__(self, message: str, tag: str) -> None:
@@ -81,7 +81,7 @@ class _CheckedSession(SSHSession):  # type: ignore[misc]
         super().load_known_hosts(self._file or filename)
 
 
-class Session:
+class NetconfSession:
     """Not for concurrent use. Every method raises `NetconfError` where the peer does not do it."""
 
     def __init__(self, name: str, login: Login) -> None:
@@ -183,7 +183,7 @@ class Session:
         try:
             return call(**options)
         except RPCError as error:
-            raise Refused(f"{self._name}: `{operation}`: {_sentence(error)}", str(error.tag or "")) from None
+            raise NetconfRefused(f"{self._name}: `{operation}`: {_sentence(error)}", str(error.tag or "")) from None
         except TimeoutExpiredError:
             raise NetconfError(f"{self._name}: no answer to `{operation}` within {self._login.answer_s:g} s") from None
         except (TransportError, OSError):

@@ -9,7 +9,7 @@ from contextlib import suppress
 from slotcar.platforms.netconf.question import MARKER
 from slotcar.rollout.fanout.login import Login
 from slotcar.rollout.netconf.login import NetconfError
-from slotcar.rollout.netconf.session import Feature, Refused, Session
+from slotcar.rollout.netconf.session import Feature, NetconfRefused, NetconfSession
 from slotcar.rollout.transport import Transport
 
 #: Names the commit that waits to be confirmed. Another process confirms or cancels it, and so may one that comes after a
@@ -28,7 +28,7 @@ class NetconfTransport(Transport):
 
     def __init__(self, name: str, login: Login, confirm_s: int | None = None) -> None:
         self._name = name
-        self._session = Session(name, login)
+        self._session = NetconfSession(name, login)
         self._confirm_s = confirm_s
         self._is_locked = False
         self._will_confirm_s: int | None = None
@@ -110,14 +110,14 @@ class NetconfTransport(Transport):
 
     def _confirm(self) -> None:
         if self._confirms_by_any_commit:
-            self._commit_what_is_there()
+            self._commit_unchanged()
             self._must_be_as_read()
             return
         if not self._session.has(Feature.CONFIRMED_COMMIT):
             return
         try:
             self._session.do("commit", persist_id=PERSIST_ID)
-        except Refused as error:
+        except NetconfRefused as error:
             if error.tag not in _NOTHING_WAITS:
                 raise
             self._must_be_as_read()
@@ -134,7 +134,7 @@ class NetconfTransport(Transport):
         has = self._session.has
         return has(Feature.CONFIRMED_COMMIT_1_0) and not has(Feature.CONFIRMED_COMMIT)
 
-    def _commit_what_is_there(self) -> None:
+    def _commit_unchanged(self) -> None:
         """A commit without a change, for what it does to one that waits. Under a lock, which a peer refuses while edits of
         somebody else are in the candidate: they would be committed with it."""
         if not self._is_locked:
@@ -145,7 +145,7 @@ class NetconfTransport(Transport):
         if not edit:
             # Where a commit waits that cannot be cancelled, the peer would go back to what was before it.
             if self._session.has(Feature.CANDIDATE) and self._confirms_by_any_commit:
-                self._commit_what_is_there()
+                self._commit_unchanged()
             return
         if not self._session.has(Feature.CANDIDATE):
             self._edit_running(edit)
@@ -158,7 +158,7 @@ class NetconfTransport(Transport):
             return
         try:
             self._session.do("cancel_commit", persist_id=PERSIST_ID)
-        except Refused as error:
+        except NetconfRefused as error:
             if error.tag not in _NOTHING_WAITS:
                 raise
 
@@ -194,7 +194,7 @@ class NetconfTransport(Transport):
         """
         try:
             self._session.do("lock", target="candidate")
-        except Refused as error:
+        except NetconfRefused as error:
             raise NetconfError(f"{error}; nothing was changed") from None
         self._is_locked = True
 

@@ -7,7 +7,7 @@ from zoneinfo import available_timezones
 from slotcar.problems import InvalidInput, Problem
 from slotcar.reservation.times import parse_zone
 from slotcar.units import UnitError
-from slotcar.web.serving import Page
+from slotcar.web.serving import WebPage
 from slotcar.web.visit import Answer, Moved, Shown, Visit
 
 
@@ -44,7 +44,7 @@ def end_others(visit: Visit) -> Answer:
 
 
 PAGES = (
-    Page("/account", show),
-    Page("/account/zone", set_zone, "POST"),
-    Page("/account/end-sessions", end_others, "POST"),
+    WebPage("/account", show),
+    WebPage("/account/zone", set_zone, "POST"),
+    WebPage("/account/end-sessions", end_others, "POST"),
 )

@@ -6,14 +6,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 from slotcar.ledger.model import Entry, State
-from slotcar.ledger.queries import Filter
+from slotcar.ledger.queries import EntryFilter
 from slotcar.policy import roles
 from slotcar.problems import InvalidInput, Problem
 from slotcar.web.approvals.model import device_groups, resource_rows
 from slotcar.web.boundaries.model import GroupRows
 from slotcar.web.reservations.model import amount_words, picture_of, row_of, rows_of
 from slotcar.web.reservations.pages import version_of
-from slotcar.web.serving import Page
+from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
 from slotcar.web.words import why_not_operator
 
@@ -28,7 +28,7 @@ def table(visit: Visit) -> Answer:
 
 def _list_model(visit: Visit) -> dict[str, Any]:
     roles.require_overview(visit.caller, "see what waits for approval")
-    wanted = Filter(waits=True, newest=True, after=visit.number("after"), limit=PAGE + 1)
+    wanted = EntryFilter(waits=True, newest=True, after=visit.number("after"), limit=PAGE + 1)
     sequence = visit.broker.ledger.last_event()
     entries = visit.broker.list(wanted, visit.caller)
     rows = [(row, _what(entry)) for row, entry in zip(rows_of(entries[:PAGE], visit.clock), entries, strict=False)]
@@ -76,8 +76,8 @@ def decide(visit: Visit) -> Answer:
 
 
 PAGES = (
-    Page("/approvals", listed, query=("after",)),
-    Page("/approvals/table", table, query=("after",)),
-    Page("/approvals/{handle}", one),
-    Page("/approvals/{handle}", decide, "POST"),
+    WebPage("/approvals", listed, query=("after",)),
+    WebPage("/approvals/table", table, query=("after",)),
+    WebPage("/approvals/{handle}", one),
+    WebPage("/approvals/{handle}", decide, "POST"),
 )

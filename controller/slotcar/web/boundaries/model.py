@@ -10,7 +10,7 @@ from slotcar.overview import BoundaryView
 from slotcar.timebase import iso
 from slotcar.views.boundary import LONGEST_BODY, DiffGroup
 from slotcar.views.phases import Phase
-from slotcar.web.words import PHASES, Mark
+from slotcar.web.words import PHASES, StateMark
 
 #: More names than these hide what a sentence says.
 NAMES_SHOWN = 5
@@ -26,7 +26,7 @@ class DeviceRow:
     """
 
     device: str
-    mark: Mark
+    mark: StateMark
     lag: timedelta | None
     message: str
     added: int | None
@@ -60,7 +60,7 @@ class BoundaryRows:
     """
 
     at: datetime
-    mark: Mark
+    mark: StateMark
     what: str
     starting: tuple[str, ...]
     ending: tuple[str, ...]

@@ -12,7 +12,7 @@ from slotcar.overview import LOOK_AHEAD
 from slotcar.timebase import iso
 from slotcar.views.boundary import groups_of
 from slotcar.web.boundaries.model import GroupRows, boundary_rows
-from slotcar.web.serving import Page
+from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Shown, Visit
 
 
@@ -62,8 +62,8 @@ def _instant(visit: Visit) -> datetime:
 
 
 PAGES = (
-    Page("/boundaries", listed, query=("from",)),
-    Page("/boundaries/{instant}", one, query=("after",)),
-    Page("/boundaries/{instant}/now", part, query=("after",)),
-    Page("/boundaries/{instant}/diff/{group:int}", body),
+    WebPage("/boundaries", listed, query=("from",)),
+    WebPage("/boundaries/{instant}", one, query=("after",)),
+    WebPage("/boundaries/{instant}/now", part, query=("after",)),
+    WebPage("/boundaries/{instant}/diff/{group:int}", body),
 )

@@ -15,7 +15,7 @@ from slotcar.views.devices import named_devices
 from slotcar.web.boundaries.model import GroupRows
 from slotcar.web.home.model import summary_of
 from slotcar.web.links.pages import THRESHOLDS, level_of, percent_of
-from slotcar.web.serving import Page
+from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
 from slotcar.web.words import DEVICES, why_not_operator
 
@@ -117,11 +117,11 @@ def release(visit: Visit) -> Answer:
 
 
 PAGES = (
-    Page("/devices", listed, query=("after",)),
-    Page("/devices/table", table, query=("after",)),
-    Page("/devices/{device}", one),
-    Page("/devices/{device}/wanted", wanted),
-    Page("/devices/{device}/compare", compare, "POST"),
-    Page("/devices/{device}/hold", hold, "POST"),
-    Page("/devices/{device}/release", release, "POST"),
+    WebPage("/devices", listed, query=("after",)),
+    WebPage("/devices/table", table, query=("after",)),
+    WebPage("/devices/{device}", one),
+    WebPage("/devices/{device}/wanted", wanted),
+    WebPage("/devices/{device}/compare", compare, "POST"),
+    WebPage("/devices/{device}/hold", hold, "POST"),
+    WebPage("/devices/{device}/release", release, "POST"),
 )

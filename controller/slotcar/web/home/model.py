@@ -9,20 +9,20 @@ from datetime import datetime
 
 from slotcar.rollout.status import LoopStatus, devices_words
 from slotcar.views.device_states import DeviceState, KnownState
-from slotcar.web.words import DEVICES, Mark
+from slotcar.web.words import DEVICES, StateMark
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
     device: str
-    mark: Mark
+    mark: StateMark
     message: str
     since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class StateCount:
-    mark: Mark
+    mark: StateMark
     count: int
 
 

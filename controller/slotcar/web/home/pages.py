@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from slotcar.ledger.model import State
-from slotcar.ledger.queries import EventFilter, Filter
+from slotcar.ledger.queries import EntryFilter, EventFilter
 from slotcar.overview import LOOK_AHEAD
 from slotcar.web.boundaries.model import BoundaryRows, boundary_rows
 from slotcar.web.home.model import controller_words, summary_of, troubles_of
 from slotcar.web.reservations.model import rows_of
-from slotcar.web.serving import Page
+from slotcar.web.serving import WebPage
 from slotcar.web.visit import Answer, Shown, Visit
 
 #: Lines of a card; the page behind it has all.
@@ -36,7 +36,7 @@ def _whole(visit: Visit) -> dict[str, Any]:
     following: BoundaryRows | None = None
     if coming:
         following = boundary_rows(visit.overview.boundary(coming[0].at, visit.caller, visit.now))
-    waiting_for = Filter(waits=True, newest=True, limit=CARD)
+    waiting_for = EntryFilter(waits=True, newest=True, limit=CARD)
     states = visit.overview.device_states(visit.caller, visit.context.loop, visit.now)
     return {
         "following": following,
@@ -51,7 +51,7 @@ def _whole(visit: Visit) -> dict[str, Any]:
 
 
 def _own(visit: Visit) -> dict[str, Any]:
-    waiting = Filter(states=[State.HELD, State.AWAITING_APPROVAL], newest=True, limit=CARD)
+    waiting = EntryFilter(states=[State.HELD, State.AWAITING_APPROVAL], newest=True, limit=CARD)
     coming = visit.overview.boundaries(visit.now, visit.now + LOOK_AHEAD, CARD, visit.caller)
     return {
         "running": rows_of(visit.overview.soonest(visit.caller, visit.now, CARD), visit.clock),
@@ -61,4 +61,4 @@ def _own(visit: Visit) -> dict[str, Any]:
     }
 
 
-PAGES = (Page("/", show), Page("/home/now", part))
+PAGES = (WebPage("/", show), WebPage("/home/now", part))

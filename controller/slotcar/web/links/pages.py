@@ -12,16 +12,20 @@ from slotcar.timebase import Window, from_us, iso
 from slotcar.views.capacity import MOST_STEPS, Course, course_document, device_of
 from slotcar.views.topology import description_of
 from slotcar.web.reservations.model import lanes_of, rows_of
-from slotcar.web.serving import Page
+from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Data, Shown, Visit
-from slotcar.web.words import Mark
+from slotcar.web.words import StateMark
 
 MONTH = "now + 30 d"
 #: Reservations under a curve; the list has all.
 CROSSING = 30
 #: From so many per cent on a resource is of this look; the map's legend says the same.
-THRESHOLDS = ((0, Mark("free", "○", "soft")), (1, Mark("in use", "◔", "good")), (70, Mark("busy", "◕", "wait")),
-              (90, Mark("nearly full", "●", "bad")))  # fmt: skip
+THRESHOLDS = (
+    (0, StateMark("free", "○", "soft")),
+    (1, StateMark("in use", "◔", "good")),
+    (70, StateMark("busy", "◕", "wait")),
+    (90, StateMark("nearly full", "●", "bad")),
+)
 
 
 def percent_of(course: Course) -> int:
@@ -142,7 +146,7 @@ def _ordered(visit: Visit, start: datetime, end: datetime) -> tuple[datetime, da
 
 
 PAGES = (
-    Page("/links", listed, query=("from", "until", "device", "domain", "after")),
-    Page("/links/{resource:path}", one, query=("from", "until", "after")),
-    Page("/chart/steps", steps, query=("resource", "from", "until", "points")),
+    WebPage("/links", listed, query=("from", "until", "device", "domain", "after")),
+    WebPage("/links/{resource:path}", one, query=("from", "until", "after")),
+    WebPage("/chart/steps", steps, query=("resource", "from", "until", "points")),
 )

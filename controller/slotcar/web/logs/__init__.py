@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from slotcar.ledger.queries import EventFilter
 from slotcar.problems import InvalidInput, Problem
-from slotcar.web.serving import Page
+from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Shown, Visit
 
 _KIND = re.compile(r"[a-z][a-z-]*(\.[a-z-]*)?")
@@ -54,4 +54,4 @@ def _model(visit: Visit) -> dict[str, Any]:
     }  # fmt: skip
 
 
-PAGES = (Page("/log", show, query=_FILTERS), Page("/log/table", table, query=_FILTERS))
+PAGES = (WebPage("/log", show, query=_FILTERS), WebPage("/log/table", table, query=_FILTERS))

@@ -15,7 +15,7 @@ from slotcar.views.capacity import Course
 from slotcar.views.device_states import KnownState
 from slotcar.views.topology import links_of
 from slotcar.web.links.pages import THRESHOLDS, level_of, percent_of
-from slotcar.web.words import DEVICES, Mark
+from slotcar.web.words import DEVICES, StateMark
 
 #: The picture's own measure, and what is left free around the devices, for their names.
 WIDTH, HEIGHT, MARGIN = 1000, 560, 70
@@ -28,12 +28,12 @@ _SEED = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class MapNode:
     name: str
     x: float
     y: float
     domain: str
-    mark: Mark
+    mark: StateMark
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class Edge:
         return f"u{self.level}"
 
     @property
-    def mark(self) -> Mark:
+    def mark(self) -> StateMark:
         return THRESHOLDS[self.level][1]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class MapShape:
     """Links of one level, or devices with one mark, as one SVG path.
 
     Attributes:
@@ -75,7 +75,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class MapPicture:
     """
     Attributes:
         nodes: every device. edges: every link.
@@ -84,20 +84,20 @@ class Picture:
         placed: whether the inventory says where devices stand.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[MapNode, ...]
     edges: tuple[Edge, ...]
-    drawn_nodes: tuple[Node, ...]
+    drawn_nodes: tuple[MapNode, ...]
     drawn_edges: tuple[Edge, ...]
-    other_nodes: tuple[Shape, ...]
-    other_edges: tuple[Shape, ...]
+    other_nodes: tuple[MapShape, ...]
+    other_edges: tuple[MapShape, ...]
     placed: bool
 
 
-def picture_of(network: Network, states: Mapping[str, KnownState], courses: Mapping[str, Course]) -> Picture:
+def picture_of(network: Network, states: Mapping[str, KnownState], courses: Mapping[str, Course]) -> MapPicture:
     """`states` by device; `courses` by resource."""
     places = places_of(network)
     nodes = tuple(
-        Node(name, *places[name], device.domain, DEVICES[states[name].state])
+        MapNode(name, *places[name], device.domain, DEVICES[states[name].state])
         for name, device in sorted(network.devices.items())
     )
     edges = tuple(_edges(network, places, _most_used(courses)))
@@ -107,9 +107,9 @@ def picture_of(network: Network, states: Mapping[str, KnownState], courses: Mapp
     others = {edge.look: "" for edge in sorted(by_use[MOST:], key=lambda edge: edge.level)}
     for edge in by_use[MOST:]:
         others[edge.look] += f"M{edge.x1} {edge.y1}L{edge.x2} {edge.y2}"
-    return Picture(
+    return MapPicture(
         nodes, edges, first_nodes, tuple(by_use[:MOST]), last_nodes,
-        tuple(Shape(look, path) for look, path in others.items()), placed,
+        tuple(MapShape(look, path) for look, path in others.items()), placed,
     )  # fmt: skip
 
 
@@ -131,7 +131,9 @@ def _most_used(courses: Mapping[str, Course]) -> dict[str, tuple[int, str]]:
     return used
 
 
-def _chosen_nodes(nodes: tuple[Node, ...], edges: Iterable[Edge]) -> tuple[tuple[Node, ...], tuple[Shape, ...]]:
+def _chosen_nodes(
+    nodes: tuple[MapNode, ...], edges: Iterable[Edge]
+) -> tuple[tuple[MapNode, ...], tuple[MapShape, ...]]:
     """The nodes that are drawn with a name; others are dots. Troubled nodes come first, then those with most links."""
     if len(nodes) <= MOST:
         return nodes, ()
@@ -140,7 +142,7 @@ def _chosen_nodes(nodes: tuple[Node, ...], edges: Iterable[Edge]) -> tuple[tuple
     dots: dict[str, str] = {}
     for node in ranked[MOST:]:
         dots[node.mark.look] = dots.get(node.mark.look, "") + f"M{node.x} {node.y}h0"
-    return tuple(ranked[:MOST]), tuple(Shape(look, path) for look, path in dots.items())
+    return tuple(ranked[:MOST]), tuple(MapShape(look, path) for look, path in dots.items())
 
 
 def places_of(network: Network) -> dict[str, tuple[float, float]]:

@@ -9,7 +9,7 @@ from slotcar.timebase import Window
 from slotcar.views.capacity import Course
 from slotcar.web.links.pages import THRESHOLDS
 from slotcar.web.maps.model import picture_of
-from slotcar.web.serving import Page
+from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Shown, Visit
 
 
@@ -40,4 +40,4 @@ def _model(visit: Visit) -> dict[str, Any]:
     }  # fmt: skip
 
 
-PAGES = (Page("/map", show, query=("after",)), Page("/map/now", part, query=("after",)))
+PAGES = (WebPage("/map", show, query=("after",)), WebPage("/map/now", part, query=("after",)))

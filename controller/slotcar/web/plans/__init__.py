@@ -13,7 +13,7 @@ from slotcar.planning.plan_file import plan_of_document
 from slotcar.planning.plan_page import PageStart
 from slotcar.policy import roles
 from slotcar.problems import InvalidInput, Problem
-from slotcar.web.serving import Page
+from slotcar.web.serving import WebPage
 from slotcar.web.visit import Answer, Shown, Visit
 from slotcar.web.words import why_not_change
 
@@ -85,4 +85,4 @@ def _short(plan_document: dict[str, Any]) -> dict[str, Any]:
     return plan_document | {"boundaries": [], "approximations": []}
 
 
-PAGES = (Page("/plan", form), Page("/plan", plan, "POST"), Page("/plan/apply", apply, "POST"))
+PAGES = (WebPage("/plan", form), WebPage("/plan", plan, "POST"), WebPage("/plan/apply", apply, "POST"))

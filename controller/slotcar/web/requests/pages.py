@@ -12,7 +12,7 @@ from slotcar.policy import roles
 from slotcar.reservation import from_mapping
 from slotcar.vocabulary import RESERVED_SERVICES, Direction, Protocol
 from slotcar.web.requests.model import FIELDS, address_with, body_of, ways_of
-from slotcar.web.serving import Page
+from slotcar.web.serving import WebPage
 from slotcar.web.times import echo
 from slotcar.web.visit import Answer, Moved, Shown, Visit
 from slotcar.web.words import why_not_change
@@ -75,7 +75,7 @@ def reserve(visit: Visit) -> Answer:
 
 
 PAGES = (
-    Page("/request", form, query=tuple(FIELDS)),
-    Page("/request", reserve, "POST"),
-    Page("/request/enquiry", enquiry, "POST"),
+    WebPage("/request", form, query=tuple(FIELDS)),
+    WebPage("/request", reserve, "POST"),
+    WebPage("/request/enquiry", enquiry, "POST"),
 )

@@ -14,7 +14,7 @@ from slotcar.timebase import Window, to_us
 from slotcar.units import format_bytes_about, format_rate
 from slotcar.views.explain import need_words, rate_words
 from slotcar.web.times import Clock
-from slotcar.web.words import Mark, mark_of
+from slotcar.web.words import StateMark, mark_of
 
 #: A picture of more slots is a grey field; the table below has them in pages.
 SLOTS_DRAWN = 400
@@ -35,7 +35,7 @@ class Row:
     rate: str
     start: datetime
     end: datetime
-    mark: Mark
+    mark: StateMark
     labels: tuple[str, ...]
     version: int
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from slotcar.api.context import label_of
 from slotcar.ledger.model import Entry, State
 from slotcar.ledger.pages import MOST_COUNTED
-from slotcar.ledger.queries import EventFilter, Filter
+from slotcar.ledger.queries import EntryFilter, EventFilter
 from slotcar.problems import InvalidInput, Problem
 from slotcar.units import UnitError, parse_duration
 from slotcar.web.reservations.model import (
@@ -23,7 +23,7 @@ from slotcar.web.reservations.model import (
     rows_of,
     used_bits,
 )
-from slotcar.web.serving import Page
+from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
 from slotcar.web.words import sentence, turns_at, why_not_change
 
@@ -89,13 +89,13 @@ def _list_model(visit: Visit) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _filter(visit: Visit, filters: ListFilters) -> Filter:
+def _filter(visit: Visit, filters: ListFilters) -> EntryFilter:
     named = [one.value for one in State]
     if filters.state not in (LIVE, "all", *named):
         hint = f"say one of live, all, {', '.join(named)}"
         raise InvalidInput([Problem("query", 0, "state", "is not a state", filters.state[:60], hint)])
     states = _LIVE_STATES if filters.state == LIVE else None if filters.state == "all" else (State(filters.state),)
-    return Filter(
+    return EntryFilter(
         filters.owner or None,
         None,
         states,
@@ -194,11 +194,11 @@ def version_of(visit: Visit) -> int:
 
 
 PAGES = (
-    Page("/reservations", listed, query=FILTERS),
-    Page("/reservations/table", table, query=FILTERS),
-    Page("/reservations/{handle}", one),
-    Page("/reservations/{handle}/now", part),
-    Page("/reservations/{handle}/commit", commit, "POST"),
-    Page("/reservations/{handle}/cancel", cancel, "POST"),
-    Page("/reservations/{handle}/extend", extend, "POST"),
+    WebPage("/reservations", listed, query=FILTERS),
+    WebPage("/reservations/table", table, query=FILTERS),
+    WebPage("/reservations/{handle}", one),
+    WebPage("/reservations/{handle}/now", part),
+    WebPage("/reservations/{handle}/commit", commit, "POST"),
+    WebPage("/reservations/{handle}/cancel", cancel, "POST"),
+    WebPage("/reservations/{handle}/extend", extend, "POST"),
 )

@@ -9,7 +9,7 @@ from slotcar.problems import InvalidInput, Problem
 from slotcar.views.boundary import DiffGroup, hunks_of
 from slotcar.views.devices import named_devices
 from slotcar.web.boundaries.model import GroupRows
-from slotcar.web.serving import Page
+from slotcar.web.serving import WebPage
 from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
 from slotcar.web.words import why_not_operator
 
@@ -84,7 +84,7 @@ def _goal(visit: Visit) -> tuple[str, str]:
 
 
 PAGES = (
-    Page("/rollback", listed, query=("before",)),
-    Page("/rollback/preview", preview, query=("device", "to")),
-    Page("/rollback", roll_back, "POST"),
+    WebPage("/rollback", listed, query=("before",)),
+    WebPage("/rollback/preview", preview, query=("device", "to")),
+    WebPage("/rollback", roll_back, "POST"),
 )

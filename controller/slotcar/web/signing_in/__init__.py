@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slotcar.web.serving import SIGN_IN, Page
+from slotcar.web.serving import SIGN_IN, WebPage
 from slotcar.web.visit import Answer, Data, Moved, Shown, Visit
 
 _WRONG = "This is not a token of this controller, or it has expired."
@@ -42,8 +42,8 @@ def own_address(text: str) -> str:
 
 
 PAGES = (
-    Page(SIGN_IN, form, query=("next",), open=True),
-    Page(SIGN_IN, sign_in, "POST", open=True),
-    Page("/sign-out", sign_out, "POST"),
-    Page("/live/check", check),
+    WebPage(SIGN_IN, form, query=("next",), open=True),
+    WebPage(SIGN_IN, sign_in, "POST", open=True),
+    WebPage("/sign-out", sign_out, "POST"),
+    WebPage("/live/check", check),
 )

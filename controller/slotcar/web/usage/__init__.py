@@ -12,7 +12,7 @@ from slotcar.problems import InvalidInput, Problem
 from slotcar.timebase import Window
 from slotcar.views.usage import UsageRow, UsageTable, month_at
 from slotcar.web.links.pages import window_of
-from slotcar.web.serving import Page
+from slotcar.web.serving import WebPage
 from slotcar.web.visit import Answer, Data, Shown, Visit
 
 BY = ("owner", "sls", "domain")
@@ -72,6 +72,6 @@ def guarded(cell: str) -> str:
 
 
 PAGES = (
-    Page("/usage", show, query=("by", "from", "until")),
-    Page("/usage.csv", file, query=("by", "from", "until")),
+    WebPage("/usage", show, query=("by", "from", "until")),
+    WebPage("/usage.csv", file, query=("by", "from", "until")),
 )

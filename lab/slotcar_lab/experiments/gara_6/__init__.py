@@ -78,7 +78,7 @@ def measure(bench: Bench) -> Findings:
     receiving = bench.lab.start_python("receiver", SCRIPT, "receive", ADDRESS, str(PORT), str(NS_PER_BYTE))
     started = [receiving]
     try:
-        pid = json.loads(receiving.wait_said("\n", READY_S).splitlines()[0])["pid"]
+        pid = json.loads(receiving.wait_reported("\n", READY_S).splitlines()[0])["pid"]
         since = time.time() + times.lead_s
         network, cores = _reserve(bench, pid, since, times)
         bench.arm(network, since - 2.0)
@@ -89,7 +89,7 @@ def measure(bench: Bench) -> Findings:
         competing = bench.udp(COMPETING, since + times.end)
         wait_until(since + times.load)
         started.append(bench.lab.start_python("receiver", SCRIPT, "load", str(LOAD)))
-        started[-1].wait_said("\n", READY_S)
+        started[-1].wait_reported("\n", READY_S)
         wait_until(since + times.end)
         competing.wait(30.0)
         samples = _samples(receiving, offset_s)

@@ -101,7 +101,7 @@ def measure(bench: Bench) -> Findings:
     serving = bench.lab.popen(SINK, _python(bench.lab, "serve", folder, SINK_ADDRESS, str(PORT)))
     runs: dict[tuple[str, float], Ran] = {}
     try:
-        serving.wait_said("ready", READY_S)
+        serving.wait_reported("ready", READY_S)
         bench.lab.check(SINK, [*DELAY, "root", "netem", "limit", "1000", "delay", f"{RTT_MS}ms"])
         for load in SMOKE_LOADS if bench.smoke else LOADS:
             for method in METHODS:

@@ -82,7 +82,7 @@ async def replace(terminal: Terminal, captures: Captures) -> str:
     done = await machine.replace(wanted, terminal.user)
     if not done.failed:
         return f"\nTotal number of passes: {done.passes}\nRollback Done\n\n"
-    return await _told_failure(terminal, done, before if on_error else None)
+    return await _failure_text(terminal, done, before if on_error else None)
 
 
 async def _is_sure(terminal: Terminal) -> bool:
@@ -112,7 +112,7 @@ def _wanted(machine: Machine, path: str) -> Configuration | str:
         return f"%The input file is not a valid config file.\n{error}\n"
 
 
-async def _told_failure(terminal: Terminal, done: Replacement, before: Configuration | None) -> str:
+async def _failure_text(terminal: Terminal, done: Replacement, before: Configuration | None) -> str:
     machine = terminal.machine
     lines = "".join(f"{line}\n" for line in done.failed)
     text = f"\nRollback aborted after {PASSES} passes\nThe following commands are failed to apply to the IOS image.\n"
