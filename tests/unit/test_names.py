@@ -75,6 +75,11 @@ def parts_of(name: str) -> list[str]:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().split("_")
 
 
+#: A class of `admission/kernels.py` too: numba's caches of earlier versions hold its name, and are not even looked at, and
+#: so not replaced, where the class has another one.
+IN_CACHES = {"State"}
+
+
 def test_a_class_name_stands_for_one_thing() -> None:
     """But for platforms: what a folder of theirs holds is named as that vendor names it."""
     modules: dict[str, list[str]] = {}
@@ -85,7 +90,7 @@ def test_a_class_name_stands_for_one_thing() -> None:
                 if isinstance(node, ast.ClassDef):
                     modules.setdefault(node.name.strip("_"), []).append(place.as_posix())
     assert len(modules) > 400, "classes were looked for where they are not"
-    assert {name: places for name, places in modules.items() if len(places) > 1} == {}
+    assert {name: places for name, places in modules.items() if len(places) > 1 and name not in IN_CACHES} == {}
 
 
 def test_the_check_sees_each_way_to_give_a_name() -> None:

@@ -36,7 +36,7 @@ BEGINNING = -(2**62)
 FOREVER = 2**62
 
 
-class Table(NamedTuple):
+class State(NamedTuple):
     """The arrays that the kernels work on; see the module's head."""
 
     pool: Ints
@@ -47,7 +47,7 @@ class Table(NamedTuple):
 
 
 @kernel
-def find_slot(state: Table, resource: int, time: int) -> int:
+def find_slot(state: State, resource: int, time: int) -> int:
     """Directory slot of the block that holds the level at `time`."""
     low: int = state.meta[resource, OFF]
     length = state.meta[resource, LEN]
@@ -60,13 +60,13 @@ def find_slot(state: Table, resource: int, time: int) -> int:
 
 
 @kernel
-def find_end(state: Table, resource: int) -> int:
+def find_end(state: State, resource: int) -> int:
     """The directory slot behind a resource's last one."""
     return int(state.meta[resource, OFF] + state.meta[resource, LEN])
 
 
 @kernel
-def find_index(state: Table, slot: int, time: int) -> int:
+def find_index(state: State, slot: int, time: int) -> int:
     """Index of the last breakpoint of a slot's block that is at most at `time` (the first is)."""
     block = state.dirs[BLOCK_ID, slot]
     low = 0
@@ -80,13 +80,13 @@ def find_index(state: Table, slot: int, time: int) -> int:
 
 
 @kernel
-def level_at(state: Table, slot: int, index: int) -> int:
+def level_at(state: State, slot: int, index: int) -> int:
     """The level from a breakpoint on."""
     return int(state.pool[state.dirs[BLOCK_ID, slot], LEVELS, index] + state.dirs[LAZY, slot])
 
 
 @kernel
-def peak(state: Table, resource: int, start: int, end: int) -> int:
+def peak(state: State, resource: int, start: int, end: int) -> int:
     """The highest level in `[start, end)`."""
     slot = find_slot(state, resource, start)
     last = find_end(state, resource)
@@ -112,7 +112,7 @@ def peak(state: Table, resource: int, start: int, end: int) -> int:
 
 
 @kernel
-def fits(state: Table, resources: Ints, amounts: Ints, capacities: Ints, starts: Ints, ends: Ints) -> bool:
+def fits(state: State, resources: Ints, amounts: Ints, capacities: Ints, starts: Ints, ends: Ints) -> bool:
     """Whether each amount fits beside every level of its window; before the floor all is free. Arrays: `tables.Request`."""
     for w in range(starts.size):
         start = max(starts[w], state.head[FLOOR])
@@ -124,7 +124,7 @@ def fits(state: Table, resources: Ints, amounts: Ints, capacities: Ints, starts:
 
 
 @kernel
-def worst(state: Table, resource: int, start: int, end: int, limit: int) -> tuple[int, int, int]:
+def worst(state: State, resource: int, start: int, end: int, limit: int) -> tuple[int, int, int]:
     """The highest level over the limit in `[start, end)`, and the period over the limit around its first moment.
 
     Returns:
@@ -164,7 +164,7 @@ def worst(state: Table, resource: int, start: int, end: int, limit: int) -> tupl
 
 
 @kernel
-def lowest(state: Table, resource: int, start: int, end: int) -> int:
+def lowest(state: State, resource: int, start: int, end: int) -> int:
     """The lowest level in `[start, end)`."""
     slot = find_slot(state, resource, start)
     index = find_index(state, slot, start)
@@ -181,7 +181,7 @@ def lowest(state: Table, resource: int, start: int, end: int) -> int:
 
 
 @kernel
-def end_of_last_excess(state: Table, resource: int, start: int, end: int, limit: int) -> int:
+def end_of_last_excess(state: State, resource: int, start: int, end: int, limit: int) -> int:
     """End of the period that holds the last moment of `[start, end)` over `limit`; `BEGINNING` where there is none.
 
     The period is followed past `end`, to the first moment that is within the limit again.
@@ -217,7 +217,7 @@ def end_of_last_excess(state: Table, resource: int, start: int, end: int, limit:
 
 
 @kernel
-def nearest_shift(state: Table, resources: Ints, limits: Ints, starts: Ints, ends: Ints, least: int, most: int) -> int:
+def nearest_shift(state: State, resources: Ints, limits: Ints, starts: Ints, ends: Ints, least: int, most: int) -> int:
     """The least shift in `least .. most` by which all windows together fit on all resources; -1 where none does.
 
     `limits[r, w]` is the highest level of resource r beside which window w fits.
@@ -246,7 +246,7 @@ def nearest_shift(state: Table, resources: Ints, limits: Ints, starts: Ints, end
 
 
 @kernel
-def make_breakpoint(state: Table, resource: int, time: int) -> int:
+def make_breakpoint(state: State, resource: int, time: int) -> int:
     """A breakpoint at `time`, made where there is none; gives its directory slot. May use one free block and slot."""
     slot = find_slot(state, resource, time)
     block, count = state.dirs[BLOCK_ID, slot], state.dirs[COUNT, slot]
@@ -268,7 +268,7 @@ def make_breakpoint(state: Table, resource: int, time: int) -> int:
 
 
 @kernel
-def split_block(state: Table, resource: int, slot: int) -> None:
+def split_block(state: State, resource: int, slot: int) -> None:
     """The upper half of a block goes to a free one, in the slot behind it."""
     state.head[FREE] -= 1
     block, other = state.dirs[BLOCK_ID, slot], state.free[state.head[FREE]]
@@ -291,7 +291,7 @@ def split_block(state: Table, resource: int, slot: int) -> None:
 
 
 @kernel
-def measure(state: Table, slot: int) -> None:
+def measure(state: State, slot: int) -> None:
     """Sets a block's highest level anew."""
     block = state.dirs[BLOCK_ID, slot]
     highest = state.pool[block, LEVELS, 0]
@@ -301,7 +301,7 @@ def measure(state: Table, slot: int) -> None:
 
 
 @kernel
-def drop_breakpoint_if_flat(state: Table, resource: int, time: int) -> None:
+def drop_breakpoint_if_flat(state: State, resource: int, time: int) -> None:
     """Takes the breakpoint at `time` away where the level does not change there."""
     slot = find_slot(state, resource, time)
     index = find_index(state, slot, time)
@@ -312,7 +312,7 @@ def drop_breakpoint_if_flat(state: Table, resource: int, time: int) -> None:
 
 
 @kernel
-def take_out(state: Table, resource: int, slot: int, index: int) -> None:
+def take_out(state: State, resource: int, slot: int, index: int) -> None:
     """Takes one breakpoint out of its block."""
     block, count = state.dirs[BLOCK_ID, slot], state.dirs[COUNT, slot]
     for i in range(index, count - 1):
@@ -330,7 +330,7 @@ def take_out(state: Table, resource: int, slot: int, index: int) -> None:
 
 
 @kernel
-def drop_slots(state: Table, resource: int, slot: int, number: int) -> None:
+def drop_slots(state: State, resource: int, slot: int, number: int) -> None:
     """Takes `number` slots from `slot` on out of a directory and frees their blocks."""
     for i in range(slot, slot + number):
         state.free[state.head[FREE]] = state.dirs[BLOCK_ID, i]
@@ -342,7 +342,7 @@ def drop_slots(state: Table, resource: int, slot: int, number: int) -> None:
 
 
 @kernel
-def merge_with_next(state: Table, resource: int, slot: int) -> None:
+def merge_with_next(state: State, resource: int, slot: int) -> None:
     """Joins a sparse block with the next where both fill half a block at most: removals leave no crumbs."""
     if slot + 1 >= find_end(state, resource):
         return
@@ -360,7 +360,7 @@ def merge_with_next(state: Table, resource: int, slot: int) -> None:
 
 
 @kernel
-def raise_level(state: Table, resource: int, start: int, end: int, rate: int) -> None:
+def raise_level(state: State, resource: int, start: int, end: int, rate: int) -> None:
     """Adds `rate` to every level of `[start, end)`. May use two free blocks and directory slots."""
     make_breakpoint(state, resource, start)
     last = make_breakpoint(state, resource, end)
@@ -383,7 +383,7 @@ def raise_level(state: Table, resource: int, start: int, end: int, rate: int) ->
 
 
 @kernel
-def raise_all(state: Table, resources: Ints, rates: Ints, starts: Ints, ends: Ints, begin: int) -> int:
+def raise_all(state: State, resources: Ints, rates: Ints, starts: Ints, ends: Ints, begin: int) -> int:
     """Adds to resource r its rate in window w, from the `begin`th (window, resource) pair on. Arrays: `tables.Request`.
 
     Returns:
@@ -408,7 +408,7 @@ def raise_all(state: Table, resources: Ints, rates: Ints, starts: Ints, ends: In
 
 
 @kernel
-def move_directory(state: Table, resource: int, room: int) -> None:
+def move_directory(state: State, resource: int, room: int) -> None:
     """Gives a resource's directory `room` slots at the tail."""
     old, new = state.meta[resource, OFF], state.head[TAIL]
     for i in range(state.meta[resource, LEN]):

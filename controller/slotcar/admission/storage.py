@@ -25,7 +25,7 @@ from slotcar.admission.kernels import (
     TAIL,
     TIMES,
     Ints,
-    Table,
+    State,
 )
 
 #: A step function: ascending times and the levels from then on, in the canonical form of `kernels`.
@@ -38,13 +38,13 @@ FILL = BLOCK * 3 // 4
 SPARE_SLOTS = 6
 
 
-def pack(functions: Sequence[Steps], floor_us: int = BEGINNING + 1) -> Table:
+def pack(functions: Sequence[Steps], floor_us: int = BEGINNING + 1) -> State:
     """A state that holds these step functions, resource i the i-th."""
     lengths = [-(-times.size // FILL) for times, _ in functions]
     blocks = sum(lengths)
     room = blocks + blocks // 2 + 64
     rooms = [length + length // 2 + SPARE_SLOTS for length in lengths]
-    state = Table(
+    state = State(
         # Pages that nobody touches cost no memory, so room is cheap.
         pool=np.empty((room, 2, BLOCK), dtype=np.int64),
         dirs=np.zeros((5, 2 * sum(rooms) + 64), dtype=np.int64),
@@ -62,7 +62,7 @@ def pack(functions: Sequence[Steps], floor_us: int = BEGINNING + 1) -> Table:
     return state
 
 
-def _fill(state: Table, slot: int, block: int, times: Ints, levels: Ints) -> None:
+def _fill(state: State, slot: int, block: int, times: Ints, levels: Ints) -> None:
     length = -(-times.size // FILL)
     cuts = np.arange(length) * FILL
     for row, values in ((TIMES, times), (LEVELS, levels)):
@@ -76,13 +76,13 @@ def _fill(state: Table, slot: int, block: int, times: Ints, levels: Ints) -> Non
     state.dirs[BLOCK_ID, slot : slot + length] = np.arange(block, block + length)
 
 
-def unpack(state: Table, number: int) -> Steps:
+def unpack(state: State, number: int) -> Steps:
     """A resource's whole step function."""
     start = int(state.meta[number, OFF])
     return _gather(state, start, start + int(state.meta[number, LEN]))
 
 
-def _gather(state: Table, first: int, last: int) -> Steps:
+def _gather(state: State, first: int, last: int) -> Steps:
     """What the directory slots `[first, last)` hold."""
     counts = state.dirs[COUNT, first:last]
     in_use = np.arange(BLOCK) < counts[:, None]
@@ -91,7 +91,7 @@ def _gather(state: Table, first: int, last: int) -> Steps:
     return blocks[:, TIMES][in_use], levels[in_use]
 
 
-def segment(state: Table, number: int, start_us: int, end_us: int) -> Steps:
+def segment(state: State, number: int, start_us: int, end_us: int) -> Steps:
     """A resource's step function over a window: the level at its start, and each change in it."""
     if start_us >= end_us:
         return NOTHING[0][:0], NOTHING[1][:0]
@@ -103,7 +103,7 @@ def segment(state: Table, number: int, start_us: int, end_us: int) -> Steps:
     return times, levels
 
 
-def part(state: Table, number: int, start_us: int, end_us: int) -> Steps:
+def part(state: State, number: int, start_us: int, end_us: int) -> Steps:
     """A resource's step function over a window, and level 0 before and after it; of a window that has a length."""
     times, levels = segment(state, number, start_us, end_us)
     times = np.concatenate((NOTHING[0], times, [end_us]))
@@ -139,7 +139,7 @@ def _sweep_one(starts: Ints, ends: Ints, rates: Ints) -> Steps:
     return np.concatenate((NOTHING[0], times[changes])), np.concatenate((NOTHING[1], levels[changes]))
 
 
-def forget(state: Table, before_us: int) -> None:
+def forget(state: State, before_us: int) -> None:
     """Drops what lies before a moment: level 0 until then. Sets the floor."""
     for number in range(state.meta.shape[0]):
         slot, bottom = kernels.find_slot(state, number, before_us), int(state.meta[number, OFF])
@@ -163,7 +163,7 @@ def forget(state: Table, before_us: int) -> None:
     state.head[FLOOR] = before_us
 
 
-def _set_block(state: Table, slot: int, steps: Steps) -> None:
+def _set_block(state: State, slot: int, steps: Steps) -> None:
     block = state.dirs[BLOCK_ID, slot]
     times, levels = steps
     state.pool[block, TIMES, : times.size] = times
@@ -171,7 +171,7 @@ def _set_block(state: Table, slot: int, steps: Steps) -> None:
     state.dirs[[FIRST, HIGHEST, LAZY, COUNT], slot] = times[0], levels.max(), 0, times.size
 
 
-def with_room(state: Table) -> Table:
+def with_room(state: State) -> State:
     """The same with more free blocks and directory slots."""
     size = state.pool.shape[0]
     more = size // 2 + 64
@@ -183,10 +183,10 @@ def with_room(state: Table) -> Table:
     free[more : more + unused] = state.free[:unused]
     dirs, meta = _respaced(state)
     head = np.array([unused + more, int(meta[:, CAP].sum()), state.head[FLOOR]], dtype=np.int64)
-    return Table(pool, dirs, meta, free, head)
+    return State(pool, dirs, meta, free, head)
 
 
-def _respaced(state: Table) -> tuple[Ints, Ints]:
+def _respaced(state: State) -> tuple[Ints, Ints]:
     """The directories one after another, each with room to grow, and free slots behind them all."""
     meta = state.meta.copy()
     meta[:, CAP] = meta[:, LEN] + meta[:, LEN] // 2 + SPARE_SLOTS
@@ -197,7 +197,7 @@ def _respaced(state: Table) -> tuple[Ints, Ints]:
     return dirs, meta
 
 
-def with_resource(state: Table) -> Table:
+def with_resource(state: State) -> State:
     """The same with one resource more, with nothing reserved on it."""
     if state.head[FREE] < 1 or state.head[TAIL] + SPARE_SLOTS > state.dirs.shape[1]:
         state = with_room(state)
