@@ -19,9 +19,9 @@ from slotcar.rollout.playbook import PlaybookResult, Playbooks
 from slotcar.rollout.pusher import Pusher, Readings
 from slotcar.rollout.pushing import Attempt, Pushing
 from slotcar.rollout.status import LoopStatus
+from slotcar.rollout.wanted import wanted_for
 from slotcar.timeline import active_at
 from slotcar.timeline.shares import BackgroundShares
-from slotcar.wiring import wanted_for
 from tests.support.requests import T0
 from tests.unit.rollout.support import NETWORK
 
