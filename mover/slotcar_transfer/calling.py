@@ -15,6 +15,7 @@ from slotcar_transfer.errors import Broken, OtherVersion, TransferError
 from slotcar_transfer.identity import Identity, Peer
 from slotcar_transfer.lanes import Steering, wanted_lanes
 from slotcar_transfer.tcp import BASE, mark
+from slotcar_transfer.threads import Threads
 from slotcar_transfer.wire import Channel
 
 CONNECT_S = 20.0
@@ -125,21 +126,18 @@ class Keeper:
         self._caller, self._session, self._base_port, self._steering = caller, session, base_port, steering
         self._attach, self._fail, self._announce = attach, fail, announce
         self._over = threading.Event()
-        self._threads: list[threading.Thread] = []
+        self._threads = Threads()
 
     def open(self) -> None:
         for lane in wanted_lanes(self._steering):
             self.lost(lane, 0)
 
     def lost(self, lane: str, after_s: float = AGAIN_S) -> None:
-        thread = threading.Thread(target=self._make, args=(lane, after_s), name=f"open-{lane}", daemon=True)
-        self._threads.append(thread)
-        thread.start()
+        self._threads.start(lambda: self._make(lane, after_s), f"open-{lane}")
 
     def close(self) -> None:
         self._over.set()
-        for thread in self._threads:
-            thread.join()
+        self._threads.join()
 
     def _make(self, lane: str, after_s: float) -> None:
         port = self._base_port if lane == BASE and self._steering.profile is not None else None

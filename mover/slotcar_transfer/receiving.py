@@ -19,6 +19,7 @@ from slotcar_transfer.manifest import PAGE, SMALLEST_BLOCK_BYTES, Block, checked
 from slotcar_transfer.part_files import place_of
 from slotcar_transfer.staging import Tree
 from slotcar_transfer.store import Store
+from slotcar_transfer.threads import Threads
 from slotcar_transfer.wire import LARGEST_BLOCK_BYTES, Channel, Header, Kind
 
 #: Of one transfer; the list of them is kept in memory at both ends.
@@ -49,7 +50,7 @@ class Receiver:
         self._lane_lost, self._begun_with = lane_lost, begun
         self._store: Store | None = None
         self._lanes: dict[str, Channel] = {}
-        self._threads: list[threading.Thread] = []
+        self._threads = Threads()
         self._events: queue.SimpleQueue[BaseException | int] = queue.SimpleQueue()
         self._begun = threading.Event()
         self._lock = threading.Lock()
@@ -92,9 +93,7 @@ class Receiver:
             self._begun.set()
             for channel in list(self._lanes.values()):
                 channel.close(abort=True)
-            for thread in self._threads:
-                if thread.name != "listen":
-                    thread.join()
+            self._threads.join(leave=("listen",))
             if self._store is not None:
                 self._store.close(keep)
 
@@ -217,6 +216,4 @@ class Receiver:
                 if not self._over:
                     self.fail(error)
 
-        thread = threading.Thread(target=guarded, name=name, daemon=True)
-        self._threads.append(thread)
-        thread.start()
+        self._threads.start(guarded, name)

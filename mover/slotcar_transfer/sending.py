@@ -17,6 +17,7 @@ from slotcar_transfer.lanes import BaseControl, Steering, Ticker, prepare
 from slotcar_transfer.manifest import PAGE, Block, File
 from slotcar_transfer.sources import Reader, load
 from slotcar_transfer.tcp import ADDITIONAL, mark
+from slotcar_transfer.threads import Threads
 from slotcar_transfer.wire import Channel, Header, Kind
 
 #: Read ahead and on the way to the connections; with the socket's buffers it is most of the memory that a sender takes.
@@ -56,7 +57,7 @@ class Sender:
         self._done: set[int] = set()
         self._blocks_at_receiver: dict[int, bytes] = {}
         self._lanes: dict[str, _Lane] = {}
-        self._threads: list[threading.Thread] = []
+        self._threads = Threads()
         self._lock = threading.Lock()
         self._finished = threading.Event()
         self._begun = threading.Event()
@@ -97,8 +98,7 @@ class Sender:
             for lane in list(self._lanes.values()):
                 lane.channel.close(abort=True)
             self._control.finish()
-            for thread in self._threads:
-                thread.join()
+            self._threads.join()
             self._reader.close()
 
     def attach(self, name: str, channel: Channel) -> None:
@@ -245,6 +245,4 @@ class Sender:
             except BaseException as error:
                 self.fail(error)
 
-        thread = threading.Thread(target=guarded, name=name, daemon=True)
-        self._threads.append(thread)
-        thread.start()
+        self._threads.start(guarded, name)
