@@ -50,7 +50,7 @@ class Adoption:
         if self.all_managed:
             return {}
         for name, reading in readings.items():
-            if reading.configuration.lines or reading.fence:
+            if self.manages(name, reading):
                 self._managed.add(name)
         new = {
             name
@@ -61,6 +61,10 @@ class Adoption:
         return dict.fromkeys(
             sorted(new), "Slotcar has never managed it, and waits: `slotcar adopt` shows the diff, and asks"
         )
+
+    def manages(self, name: str, reading: Reading) -> bool:
+        """Whether it was adopted or pushed to, or carries something of Slotcar's."""
+        return name in self._managed or bool(reading.configuration.lines or reading.fence)
 
     def adopted(self) -> Collection[str]:
         """The devices that waited for adoption and were adopted since."""

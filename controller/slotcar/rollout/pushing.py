@@ -26,7 +26,7 @@ from slotcar.rollout.model import STALE, NotKept, Outlook, PushFailed, PushResul
 from slotcar.rollout.observer import Observer
 from slotcar.rollout.playbook import CannotRun
 from slotcar.rollout.program import WantedFor, acts
-from slotcar.rollout.pusher import Pusher
+from slotcar.rollout.pusher import Pusher, Readings
 from slotcar.rollout.reading import ClockWasSet, read_devices
 from slotcar.rollout.status import LoopStatus
 from slotcar.rollout.withholding import Withholding
@@ -265,7 +265,7 @@ class Pushing:
                 unchanged=unchanged,
             )  # fmt: skip
             has_all = unknown - {*result.changed, *result.rearmed}
-            self.pusher.keep_as_good({name: targets[name] for name in has_all & targets.keys()}, self.clock())
+            self._keep_as_good({name: targets[name] for name in has_all & targets.keys()}, readings)
         except ClockWasSet:
             return Attempt.OUTDATED
         except (LedgerUnavailable, Stopping):
@@ -280,6 +280,11 @@ class Pushing:
         if at <= read_at:
             self._observer.record_seen(has_all, at)
         return Attempt.DONE
+
+    def _keep_as_good(self, present: Mapping[str, Wanted], readings: Readings) -> None:
+        """Of what is kept as good Slotcar later takes that it was pushed to: nothing of a router that was never managed."""
+        managed = {name: one for name, one in present.items() if self.adoption.manages(name, readings.by_device[name])}
+        self.pusher.keep_as_good(managed, self.clock())
 
     def _push(self, targets: Mapping[str, Wanted], *arguments: Any, **named: Any) -> PushResult:
         """As the pusher does, and has the status tell of it: what these devices tell of changes meanwhile is its own."""

@@ -13,9 +13,10 @@ from slotcar.ledger import Ledger
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.model import Entry, Event
 from slotcar.planning.offline import entries_of
+from slotcar.platforms.model import Configuration
 from slotcar.rollout.check_requests import CHECK_ASKED, LOOK_BACK, CheckRequests
 from slotcar.rollout.device_folder import AFTER
-from slotcar.rollout.model import Failure
+from slotcar.rollout.model import Failure, Outlook, Wanted
 from slotcar.rollout.playbook import PlaybookResult, _Limits
 from slotcar.rollout.pushing import Attempt
 from tests.support.requests import T0, reservation
@@ -109,6 +110,15 @@ def test_what_another_controller_pushed_is_kept_as_good(world: World, entries: t
     assert world.archive.revisions() == []
     for name, one in has.items():
         assert world.archive.known_good_of(NETWORK.devices[name], one) is None
+
+
+def test_nothing_is_kept_of_a_router_that_was_never_managed(world: World) -> None:
+    """It would count as pushed to, and the next push to it would wait for nobody."""
+    empty = {name: Wanted(Configuration(name, device.platform)) for name, device in NETWORK.devices.items()}
+    world.pushing.wanted_for = lambda *_: Outlook(empty, {})
+    world.reads((nothing, empty))
+    assert world.reconcile((), BEGINS) is Attempt.DONE
+    assert not world.archive.known_good.exists()
 
 
 def test_what_a_full_disk_did_not_keep_is_kept_once_there_is_room(world: World, entries: tuple[Entry, ...]) -> None:
