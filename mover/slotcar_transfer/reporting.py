@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -87,14 +88,32 @@ class Meter:
 
 
 class Display:
-    """On a terminal one line that is written over, with sentences above it; else a line of JSON for each thing."""
+    """On a terminal one line that is written over, with sentences above it; else a line of JSON for each thing. Nothing is
+    written after its end, whichever thread would."""
 
     def __init__(self, out: TextIO | None = None, notes: TextIO | None = None, bar: bool | None = None) -> None:
         self._out, self._notes = out or sys.stdout, notes or sys.stderr
         self._bar = self._notes.isatty() if bar is None else bar
-        self._drawn = False
+        self._drawn = self._ended = False
+        self._lock = threading.Lock()
 
     def say(self, words: str) -> None:
+        with self._lock:
+            if not self._ended:
+                self._say(words)
+
+    def show(self, figures: Figures) -> None:
+        with self._lock:
+            if not self._ended:
+                self._show(figures)
+
+    def end(self, document: dict[str, Any], words: str) -> None:
+        with self._lock:
+            if not self._ended:
+                self._ended = True
+                self._end(document, words)
+
+    def _say(self, words: str) -> None:
         if self._bar:
             self._wipe()
             self._write(self._notes, words + "\n")
@@ -103,14 +122,14 @@ class Display:
                 self._out, json.dumps({"event": "message", "at": _text(datetime.now(UTC)), "words": words}) + "\n"
             )
 
-    def show(self, figures: Figures) -> None:
+    def _show(self, figures: Figures) -> None:
         if not self._bar:
             self._write(self._out, json.dumps(figures.document()) + "\n")
             return
         self._write(self._notes, "\r\x1b[K" + line_of(figures))
         self._drawn = True
 
-    def end(self, document: dict[str, Any], words: str) -> None:
+    def _end(self, document: dict[str, Any], words: str) -> None:
         if self._bar:
             self._wipe()
             self._write(self._notes, words + "\n")

@@ -183,13 +183,15 @@ class Reservation:
         self.steering.packet_bytes = int(entry["reservation"].get("packet_size_bytes") or 1500)  # type: ignore[call-overload]
         profile = Profile.of_slots(entry["reservation"]["slots"]) if state == _CARRIED else Profile()
         self.steering.profile = profile
-        if state != self.state:
+        if self._over:
+            self.state = state  # what becomes of it now is this end's own doing
+        elif state != self.state:
             self.state = state
-            if state not in LIVE and not self._over:
+            if state not in LIVE:
                 self.lost(f"the reservation is {state}")
             elif state not in (_CARRIED, "ended"):
                 self.say(f"the reservation is {state}: until it is committed nothing is promised")
-        elif before is not None and before != profile and not self._over:
+        elif before is not None and before != profile:
             self.say(f"the reservation has changed: {self._words(entry)}")
 
     def _words(self, entry: Entry) -> str:
@@ -202,7 +204,7 @@ class Reservation:
 
     def _once(self, words: str) -> None:
         """The same trouble is said once."""
-        if words != self._last_trouble:
+        if words != self._last_trouble and not self._over:
             self._last_trouble = words
             self.say(words)
 

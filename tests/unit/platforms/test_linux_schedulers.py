@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slotcar.intent.egress import QBSS_LEAST_PPM
@@ -203,6 +203,8 @@ def loads(draw: st.DrawFn) -> Egress:
     return egress(capacity_bps, premium, assured, (premium_ppm, assured_ppm, qbss_ppm))
 
 
+@example(egress(10_000_000, 0, 0, (0, 0, 982_070)))
+@example(egress(10_000_000, 0, 10, (0, 1_000, 985_000)))
 @given(loads())
 def test_each_band_has_its_guarantee_of_what_premium_leaves(wanted: Egress) -> None:
     round_ = bands.round_of(wanted, "r1:eth1")

@@ -67,3 +67,14 @@ def test_nobody_reads_any_more_and_it_goes_on() -> None:
 
 def test_a_duration() -> None:
     assert [duration_text(one) for one in (0, 61, -3_725)] == ["0:00:00", "0:01:01", "-1:02:05"]
+
+
+def test_nothing_comes_after_the_last_document() -> None:
+    """A program reads the last line; the reservation's own thread may have words until this process ends."""
+    out = io.StringIO()
+    display = Display(out, io.StringIO())
+    display.end({"event": "done"}, "done")
+    display.say("the reservation is cancelled")
+    display.show(measured())
+    display.end({"event": "done"}, "done again")
+    assert [json.loads(line) for line in out.getvalue().splitlines()] == [{"event": "done"}]

@@ -24,6 +24,9 @@ ROUND_BYTES = 25_600
 LEFT_PPM = 10_000
 #: What the shares must leave best effort, of the link: below it no round that ets takes is fine enough.
 LEAST_LEFT_PPM = 1_000
+#: Bands whose share is less than the least quantum take the difference off best effort, whose part is this many times their
+#: quanta, where ets can.
+REST_PER_SMALL = 12
 ROBIN = (Service.ASSURED_RATE, Service.BEST_EFFORT, Service.QBSS)
 
 
@@ -53,9 +56,12 @@ def round_of(egress: Egress, where: str) -> Round:
         room_ppm = MILLION - qbss_ppm - min(shares[Service.BEST_EFFORT], LEFT_PPM)
         assured_ppm = max(assured_ppm, min(overestimated_ppm(assured_ppm), room_ppm))
     rest_ppm = MILLION - qbss_ppm - assured_ppm
-    # Long enough that the rest is a quantum, also when an idle band's least one has gone off it.
     least = ETS.weight.floor
+    # Long enough that the rest is a quantum.
     length = max(ROUND_BYTES, -(-2 * (least + 1) * MILLION // rest_ppm))
+    small = sum(length * ppm < least * MILLION for ppm in (assured_ppm, qbss_ppm))
+    rest_bytes = min(REST_PER_SMALL * least * small, ETS.weight.ceiling * rest_ppm // MILLION)
+    length = max(length, -(-rest_bytes * MILLION // rest_ppm))
     assured, qbss = (max(least, -(-length * ppm // MILLION)) for ppm in (assured_ppm, qbss_ppm))
     quanta = {Service.ASSURED_RATE: assured, Service.BEST_EFFORT: length - assured - qbss, Service.QBSS: qbss}
     for service, quantum in quanta.items():
