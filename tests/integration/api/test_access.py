@@ -203,7 +203,7 @@ def test_without_a_token_nobody_is_an_operator(as_: As, tmp_path: Any) -> None:
     document = problem(ops.get("/v1/reservations"), 401, "unauthenticated")
     assert "slotcar token create" in document["detail"]
     (tmp_path / "tokens.json").unlink()
-    document = problem(httpx.get(f"{ops.base_url}/v1/reservations"), 401, "unauthenticated")
+    document = problem(httpx.get(f"{ops.base_url}/v1/reservations", timeout=PATIENCE_S), 401, "unauthenticated")
     assert "slotcar token create" in document["detail"]
 
 

@@ -12,7 +12,9 @@ import yaml
 from slotcar.network.model import Network
 from tests.integration.api.conftest import START
 from tests.integration.web.conftest import Site
+from tests.support.controllers import NO_TLS
 from tests.support.networks import with_end_system
+from tests.support.patience import PATIENCE_S
 
 HOST = "lbnl-premium"
 CORES, DISK = f"cpu:{HOST}", f"storage:{HOST}:vdb:read"
@@ -41,7 +43,9 @@ def group(cores: float = 2.5, rate: str = "1 Mbit/s") -> dict[str, Any]:
 def reserved(site: Site, rate: str = "1 Mbit/s") -> dict[str, Any]:
     """The members of a group, by name."""
     token = {"Authorization": f"Bearer {site.tokens['operator']}"}
-    answer = httpx.post(f"{site.base_url}/v1/groups", json=group(rate=rate), headers=token)
+    answer = httpx.post(
+        f"{site.base_url}/v1/groups", json=group(rate=rate), headers=token, timeout=PATIENCE_S, verify=NO_TLS
+    )
     assert answer.status_code == 201, answer.text
     return {one["member"]: one for one in answer.json()["members"]}
 

@@ -19,6 +19,7 @@ from slotcar.vocabulary import Service
 from slotcar.web.app import PAGES
 from tests.integration.api.conftest import ROOT, START
 from tests.integration.web.conftest import HOSTILE, OPERATOR, Open, Site
+from tests.support.patience import PATIENCE_S
 from tests.support.statements import statements_of
 
 DOCUMENT = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
@@ -343,7 +344,7 @@ def test_a_form_of_another_site_does_nothing(site: Site, headers: dict[str, str]
     entry = site.reserve("large", rate="21 Mbit/s")
     operator = site.signed_in("operator")
     sent = {key: value for key, value in headers.items() if value}
-    with httpx.Client(base_url=site.base_url, cookies=operator.cookies, headers=sent) as foreign:
+    with httpx.Client(base_url=site.base_url, cookies=operator.cookies, headers=sent, timeout=PATIENCE_S) as foreign:
         answer = foreign.post(f"/approvals/{entry.handle}", data={"version": "1", "decision": "approve"})
     assert answer.status_code == 403
     assert site.broker.list(EntryFilter(waits=True), OPERATOR)[0].handle == entry.handle

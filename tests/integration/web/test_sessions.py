@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
 import psycopg
 import pytest
 
@@ -107,7 +106,7 @@ def test_a_session_that_was_ended_is_led_to_the_sign_in(site: Site) -> None:
     assert operator.post("/sign-out").headers["location"] == "/sign-in"
     assert operator.get("/", follow_redirects=False).headers["location"] == "/sign-in?next=%2F"
     assert other.get("/").status_code == 200
-    part = httpx.get(f"{site.base_url}/home/now", headers={"HX-Request": "true"})
+    part = site.client().get("/home/now", headers={"HX-Request": "true"})
     assert (part.status_code, part.headers["hx-redirect"]) == (401, "/sign-in")
     third = site.signed_in("operator")
     assert "another" in third.get("/account").text
