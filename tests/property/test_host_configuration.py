@@ -15,7 +15,7 @@ from tests.support.examples import examples
 
 DEVICE = Device(
     name="h", domain="d", platform="linux-host", interfaces={},
-    resources={"cpu": 64_000, "storage:vdb:read": 10**9, "storage:vdb:write": 10**9},
+    resources={"cpu": {"": 64_000}, "storage": {"vdb:read": 10**9, "vdb:write": 10**9}},
 )  # fmt: skip
 NAMES = st.text("abcdefghjkmnpqrstvwxyz0123456789", min_size=1, max_size=16)
 HANDLES = NAMES.map("r-{}".format)

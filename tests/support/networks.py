@@ -98,7 +98,7 @@ def _interface(names: list[str], domain: dict[str, str], index: int, *, left: bo
 
 def with_end_system(network: Network, name: str) -> Network:
     """The network with six cores, and with reading 400 MB/s of `vdb`, of one of its hosts to be reserved."""
-    resources = {"cpu": 6000, "storage:vdb:read": 400_000_000}
+    resources = {"cpu": {"": 6000}, "storage": {"vdb:read": 400_000_000}}
     host = Device(
         name=name, domain=network.hosts[name].domain, platform="linux-host", interfaces={}, resources=resources
     )

@@ -45,6 +45,16 @@ class ResourceId(NamedTuple):
         return _parse(text)
 
     @property
+    def interface(self) -> InterfaceId | None:
+        """The interface that this is a share of; None of an SLS and of what a manager manages."""
+        return _interface_at(self.place) if self.kind == INTERFACE else None
+
+    @property
+    def is_outbound(self) -> bool:
+        """Whether it is a share of what leaves the device by an interface."""
+        return self.kind == INTERFACE and self.part.startswith("out:")
+
+    @property
     def kind_of(self) -> ResourceKind:
         return KINDS.get(self.kind) or _of_manager(self.kind)
 
@@ -76,12 +86,17 @@ def managed_resource(kind: str, place: str, part: str = "") -> ResourceId:
 
 def interface_resource(interface: InterfaceId, direction: str, service: Service) -> ResourceId:
     """A service's share of one direction (`in` or `out`, as the device sees it) of an interface, layer 2."""
-    return ResourceId(INTERFACE, f"{interface.device}:{interface.name}", f"{direction}:{service}")
+    return ResourceId(INTERFACE, str(interface), f"{direction}:{service}")
 
 
 def sls_resource(name: str) -> ResourceId:
     """An SLS's agreed rate; layer-3 bits per second."""
     return ResourceId(SLS, name)
+
+
+def sls_pattern() -> str:
+    """The pattern by which SQL's `LIKE` finds the names of all SLSs."""
+    return str(sls_resource("%"))
 
 
 def describe(resource: ResourceId) -> str:
@@ -90,9 +105,15 @@ def describe(resource: ResourceId) -> str:
 
 
 def _describe_interface(resource: ResourceId) -> str:
-    device, _, port = resource.place.partition(":")
+    interface = _interface_at(resource.place)
     direction, _, service = resource.part.partition(":")
-    return f"{service} on {device} {port}, {direction}bound"
+    return f"{service} on {interface.device} {interface.name}, {direction}bound"
+
+
+@lru_cache(maxsize=65_536)
+def _interface_at(place: str) -> InterfaceId:
+    device, _, name = place.partition(":")
+    return InterfaceId(device=device, name=name)
 
 
 #: A manager's kind.

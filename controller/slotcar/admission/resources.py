@@ -89,15 +89,15 @@ def background_factors(network: Network, resources: Iterable[ResourceId]) -> dic
     """What background may have of what is left of resources, parts per million: as their interface says, an SLS's as
     its ingress says. Only of those that the network has.
     """
-    places = {
-        str(interface.id): interface for device in network.devices.values() for interface in device.interfaces.values()
+    interfaces = {
+        interface.id: interface for device in network.devices.values() for interface in device.interfaces.values()
     }
     factors = {}
     for resource in resources:
         agreement = network.sls.get(resource.place) if resource.kind == SLS else None
-        interface = places.get(str(agreement.ingress) if agreement else resource.place)
-        if interface is not None:
-            factors[resource] = interface.background_ppm
+        place = agreement.ingress if agreement else resource.interface
+        if place in interfaces:
+            factors[resource] = interfaces[place].background_ppm
     return factors
 
 
@@ -133,9 +133,8 @@ def capacities(network: Network) -> dict[ResourceId, int]:
     """
     shares: dict[ResourceId, int] = {}
     for device in network.devices.values():
-        for name, amount in device.resources.items():
-            kind, _, part = name.partition(":")
-            shares[managed_resource(kind, device.name, part)] = amount
+        for kind, parts in device.resources.items():
+            shares |= {managed_resource(kind, device.name, part): amount for part, amount in parts.items()}
         for interface in device.interfaces.values():
             for direction in ("in", "out"):
                 for service in RESERVED_SERVICES:

@@ -10,12 +10,12 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
-from slotcar.admission.resource_id import INTERFACE, KINDS, ResourceId
+from slotcar.admission.resource_id import KINDS, ResourceId
 from slotcar.api.context import Context
 from slotcar.api.loop import phases_of
 from slotcar.ledger.errors import LedgerUnavailable
 from slotcar.ledger.webhooks import Backlog
-from slotcar.network.model import InterfaceId, Network
+from slotcar.network.model import Network
 from slotcar.timebase import MICROSECOND, Window
 from slotcar.views.capacity import courses, device_of
 from slotcar.watching.model import WatchState
@@ -151,13 +151,11 @@ def links_of(capacities: Mapping[ResourceId, int], network: Network) -> list[Res
     one end went out at the other.
     """
     resources = (name for name, capacity in capacities.items() if capacity and name.kind in KINDS)
-    return sorted((name for name in resources if name.kind != INTERFACE or _leaves_by_link(name, network)), key=str)
+    return sorted((name for name in resources if name.interface is None or _leaves_by_link(name, network)), key=str)
 
 
 def _leaves_by_link(name: ResourceId, network: Network) -> bool:
-    device, _, port = name.place.partition(":")
-    interface = network.interface(InterfaceId(device=device, name=port))
-    return interface.neighbour is not None and name.part.startswith("out:")
+    return name.is_outbound and name.interface is not None and network.interface(name.interface).neighbour is not None
 
 
 def registry_of(context: Context) -> CollectorRegistry:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, any_, text
 
+from slotcar.admission.resource_id import ResourceId, sls_pattern
 from slotcar.ledger import database, rows, schema
 from slotcar.ledger.model import Entry, Event, State
 from slotcar.timebase import Window, from_us, to_us
@@ -97,13 +98,13 @@ _USAGE = {
     # An amount for each resource, or for each of its slots (`rows.amounts_of`).
     "sls": text(
         f"""{_PARTS}
-        SELECT place, substr(resource, 5) AS name, {_SUM.format(rate="amount")} AS bits,
+        SELECT place, resource AS name, {_SUM.format(rate="amount")} AS bits,
             count(DISTINCT number) AS reservations
         FROM parts, unnest(resources) WITH ORDINALITY AS listed (resource, place_of_resource), LATERAL (
             SELECT amounts[CASE WHEN cardinality(amounts) = cardinality(resources) THEN place_of_resource
                            ELSE (place_of_resource - 1) * slots + place_of_slot END] AS amount
         ) AS taken
-        WHERE resource LIKE 'sls:%' GROUP BY place, resource ORDER BY place, resource
+        WHERE resource LIKE :sls_pattern GROUP BY place, resource ORDER BY place, resource
         """  # noqa: S608 - constants of this file
     ),
     # One path for each reserved direction, forward first; a domain that is crossed twice counts once each way.
@@ -212,6 +213,12 @@ class Summaries:
         }  # fmt: skip
         if by == "domain":
             parameters |= {"devices": list(domains), "domains": list(domains.values())}
+        elif by == "sls":
+            parameters["sls_pattern"] = sls_pattern()
         with database.reading(self.engine) as connection:
             sums = connection.execute(_USAGE[by], parameters).all()
-        return tuple(UsageSum(row.place - 1, row.name, int(row.bits), row.reservations) for row in sums)
+        names = [ResourceId.parse(row.name).place if by == "sls" else row.name for row in sums]
+        return tuple(
+            UsageSum(row.place - 1, name, int(row.bits), row.reservations)
+            for row, name in zip(sums, names, strict=True)
+        )

@@ -91,8 +91,8 @@ class Device(Frozen):
         position: where a map draws it, from the left and from the top; of the same measure for all devices.
         options: `slotcar_options` as the operator wrote them; `slotcar.platforms.options` makes the platform's own
             type of them.
-        resources: of a place of resource managers, its capacities by kind and part, `storage:vdb:read`, in the managers'
-            units.
+        resources: of a place of resource managers, its capacities by kind and then by part, in the managers' units; the
+            part is empty where the kind has none.
     """
 
     name: str
@@ -104,12 +104,11 @@ class Device(Frozen):
     dead_man_s: int | None = Field(default=None, ge=120)
     position: tuple[int, int] | None = None
     options: dict[str, int | str | bool] = Field(default_factory=dict)
-    resources: dict[str, int] = Field(default_factory=dict, exclude_if=lambda resources: not resources)
+    resources: dict[str, dict[str, int]] = Field(default_factory=dict, exclude_if=lambda resources: not resources)
 
     def capacities_of(self, kind: str) -> dict[str, int]:
-        """The capacities of one kind of resource, by part; the empty part where the kind has none."""
-        split = ((name.partition(":"), amount) for name, amount in self.resources.items())
-        return {part: amount for (one, _, part), amount in split if one == kind}
+        """The capacities of one kind of resource, by part; none where the device has nothing of the kind."""
+        return self.resources.get(kind, {})
 
 
 class Host(Frozen):

@@ -42,7 +42,7 @@ def add_place(draft: Places, name: str, domain: str, findings: Findings) -> None
     """Notes what is wrong with the variables, and adds the device where nothing is."""
     node = draft.nodes[name]
     place = Place(name, node.variables)
-    resources: dict[str, int] = {}
+    resources: dict[str, dict[str, int]] = {}
     used: list[ResourceManager] = []
     for manager in managers().values():
         try:
@@ -52,7 +52,7 @@ def add_place(draft: Places, name: str, domain: str, findings: Findings) -> None
             continue
         if capacities:
             used.append(manager)
-            resources |= {f"{manager.kind}:{part}" if part else manager.kind: one for part, one in capacities.items()}
+            resources[manager.kind] = dict(sorted(capacities.items()))
     platforms = {manager.platform or CALL_OUTS for manager in used}
     if len(platforms) > 1:
         kinds = " and ".join(manager.kind for manager in used)

@@ -90,7 +90,7 @@ def _linux(text: str, device: Device, interval: ProbeInterval) -> Probe:
     uid = next(iter(answers.get("uid", ())), "")
     account = "root" if uid == "0" else f"uid {uid or 'unknown'}"
     obstacles = [f"its programs {', '.join(answers['missing'])} are missing"] if "missing" in answers else []
-    if not uid or (uid != "0" and needs.root(name.partition(":")[0] for name in device.resources)):
+    if not uid or (uid != "0" and needs.root(device.resources)):
         obstacles.append(
             f"Ansible's commands run as {account} there, and only root may {needs.only_root_may}: log in as root,"
             " or set `ansible_become: true` in the inventory"

@@ -185,12 +185,8 @@ class BackgroundShares:
     @cached_property
     def _notices(self) -> dict[ResourceId, int]:
         """The notice of every interface's resources, in microseconds."""
-        interfaces = {
-            str(interface.id): interface.notice_us
-            for device in self.network.devices.values()
-            for interface in device.interfaces.values()
-        }
-        return {name: interfaces[name.place] for name in self._capacities if name.place in interfaces}
+        places = {name: name.interface for name in self._capacities}
+        return {name: self.network.interface(place).notice_us for name, place in places.items() if place is not None}
 
     @cached_property
     def _capacities(self) -> dict[ResourceId, int]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from slotcar.admission import SlotTables
 from slotcar.admission.kernels import Ints
-from slotcar.admission.resource_id import INTERFACE, KINDS, SLS, ResourceId, describe
+from slotcar.admission.resource_id import KINDS, SLS, ResourceId, describe
 from slotcar.network.model import Network, Sls
 from slotcar.problems import SlotcarError
 from slotcar.timebase import Window, from_us, iso
@@ -150,8 +150,8 @@ def resource_names(
 
 def device_of(resource: ResourceId, network: Network) -> str:
     """The device of an interface's share, or where an SLS is policed; empty where the network has it no more."""
-    if resource.kind == INTERFACE:
-        return resource.place.partition(":")[0]
+    if resource.interface is not None:
+        return resource.interface.device
     if resource.kind not in KINDS:
         return resource.place if resource.place in network.devices else ""
     agreement = network.sls.get(resource.place)

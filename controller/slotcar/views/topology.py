@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slotcar.admission.resource_id import INTERFACE, SLS, ResourceId
+from slotcar.admission.resource_id import SLS, ResourceId
 from slotcar.network.model import Device, Interface, InterfaceId, Network, Sls
 from slotcar.views.documents import window_document
 from slotcar.vocabulary import RESERVED_SERVICES
@@ -33,30 +33,23 @@ def network_document(network: Network) -> dict[str, Any]:
 
 def links_of(network: Network) -> tuple[tuple[InterfaceId, InterfaceId], ...]:
     """Both ends of each link between two devices, each link once, by their names."""
-    links = set()
+    links: set[tuple[InterfaceId, InterfaceId]] = set()
     for device in network.devices.values():
         for interface in device.interfaces.values():
             other = interface.neighbour
             if other is not None and other.device in network.devices:
                 first, second = sorted((interface.id, other), key=str)
-                links.add((str(first), str(second)))
-    return tuple((_interface_id(first), _interface_id(second)) for first, second in sorted(links))
+                links.add((first, second))
+    return tuple(sorted(links, key=lambda ends: (str(ends[0]), str(ends[1]))))
 
 
 def description_of(resource: ResourceId, network: Network) -> str:
     """The operator's own words of the interface or the SLS; empty where there are none, or the network has it no more."""
     if resource.kind == SLS:
         return network.sls[resource.place].description if resource.place in network.sls else ""
-    if resource.kind != INTERFACE:
-        return ""
-    device, _, name = resource.place.partition(":")
-    interfaces = network.devices[device].interfaces if device in network.devices else {}
-    return interfaces[name].description if name in interfaces else ""
-
-
-def _interface_id(text: str) -> InterfaceId:
-    device, _, name = text.partition(":")
-    return InterfaceId(device=device, name=name)
+    place = resource.interface
+    interfaces = network.devices[place.device].interfaces if place and place.device in network.devices else {}
+    return interfaces[place.name].description if place and place.name in interfaces else ""
 
 
 def _device(device: Device) -> dict[str, Any]:

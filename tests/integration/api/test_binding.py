@@ -29,7 +29,7 @@ def with_cores(network: Network) -> Network:
     hosts, devices = dict(network.hosts), dict(network.devices)
     for name in (HOST, OPEN):
         devices[name] = Device(
-            name=name, domain="lbnl", platform="linux-host", interfaces={}, resources={"cpu": 64_000}
+            name=name, domain="lbnl", platform="linux-host", interfaces={}, resources={"cpu": {"": 64_000}}
         )
     accounts = {"hep": ("mover", "dtn")}
     hosts[HOST] = hosts[HOST].model_copy(update={"owners": ("hep", "astro"), "accounts": accounts})

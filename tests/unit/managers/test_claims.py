@@ -10,7 +10,7 @@ from slotcar.reservation.model import Claim
 from slotcar.views.explain import claim_words
 from tests.support.networks import line_network
 
-HOST = Device(name="dst", domain="omega", platform="linux-host", interfaces={}, resources={"cpu": 4000})
+HOST = Device(name="dst", domain="omega", platform="linux-host", interfaces={}, resources={"cpu": {"": 4000}})
 LINE = line_network()
 NETWORK = LINE.model_copy(update={"devices": LINE.devices | {"dst": HOST}})
 

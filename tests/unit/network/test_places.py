@@ -30,7 +30,7 @@ def test_a_host_is_a_device_with_what_may_be_reserved(tmp_path: Path) -> None:
     network = load_network(folder)
     host = network.devices["lbnl-premium"]
     assert (host.platform, host.domain, host.interfaces) == ("linux-host", "lbnl", {})
-    assert host.resources == {"cpu": 6000, "storage:vdb:read": 400_000_000}
+    assert host.resources == {"cpu": {"": 6000}, "storage": {"vdb:read": 400_000_000}}
     known = capacities(network)
     cores, disk = ResourceId("cpu", "lbnl-premium"), ResourceId("storage", "lbnl-premium", "vdb:read")
     assert (known[cores], known[disk]) == (6000, 400_000_000)

@@ -71,13 +71,13 @@ def test_a_netconf_peer_is_asked_for_nothing_more() -> None:
     assert probe_of({}, router, SOON) == Probe()
 
 
-def host(**resources: int) -> Device:
+def host(**resources: dict[str, int]) -> Device:
     return Device(
-        name="dtn", domain="alpha", platform="linux-host", interfaces={}, resources=resources or {"cpu": 4000}
+        name="dtn", domain="alpha", platform="linux-host", interfaces={}, resources=resources or {"cpu": {"": 4000}}
     )
 
 
-def of_host(text: str, **resources: int) -> Probe:
+def of_host(text: str, **resources: dict[str, int]) -> Probe:
     device = host(**resources)
     return probe_of({commands(device)[0]: text}, device, SOON)
 
@@ -104,7 +104,7 @@ def test_cores_are_given_without_root_and_disks_are_not() -> None:
     assert of_host("uid 1000\n") == Probe((), True, None, "uid 1000")
     (obstacle,) = of_host("uid 1000\nreadonly /run\n").obstacles
     assert "/run cannot be written" in obstacle
-    (obstacle,) = of_host("uid 1000\n", **{"cpu": 4000, "storage:vdb:read": 1}).obstacles
+    (obstacle,) = of_host("uid 1000\n", cpu={"": 4000}, storage={"vdb:read": 1}).obstacles
     assert "only root may give the bandwidth of a disk" in obstacle
     (obstacle,) = of_host("").obstacles
     assert "uid unknown" in obstacle

@@ -20,7 +20,7 @@ from slotcar.rollout.linux.transport import LinuxTransport
 from slotcar.rollout.model import DeviceRevision, Program, Revision
 from slotcar.rollout.transport import Order
 
-HOST = Device(name="mover", domain="d", platform="linux-host", interfaces={}, resources={"cpu": 4000})
+HOST = Device(name="mover", domain="d", platform="linux-host", interfaces={}, resources={"cpu": {"": 4000}})
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 SLICE = Slice("g-one", 100, ("process:4711",))
 NO_SUCH_PROCESS = "this host has no process 4711, and is not bound"

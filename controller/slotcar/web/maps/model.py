@@ -9,7 +9,6 @@ from functools import lru_cache
 
 import networkx
 
-from slotcar.admission.resource_id import INTERFACE
 from slotcar.network.model import InterfaceId, Network
 from slotcar.views.capacity import Course
 from slotcar.views.device_states import KnownState
@@ -114,19 +113,19 @@ def picture_of(network: Network, states: Mapping[str, KnownState], courses: Mapp
 
 
 def _edges(
-    network: Network, places: Mapping[str, tuple[float, float]], used: Mapping[str, tuple[int, str]]
+    network: Network, places: Mapping[str, tuple[float, float]], used: Mapping[InterfaceId, tuple[int, str]]
 ) -> Iterable[Edge]:
     for first, second in links_of(network):
-        percent, resource = max(used.get(str(end), (0, "")) for end in (first, second))
+        percent, resource = max(used.get(end, (0, "")) for end in (first, second))
         yield Edge(first, second, *places[first.device], *places[second.device], percent, resource)
 
 
-def _most_used(courses: Mapping[str, Course]) -> dict[str, tuple[int, str]]:
+def _most_used(courses: Mapping[str, Course]) -> dict[InterfaceId, tuple[int, str]]:
     """By interface, the most that is in use of one of its resources, in per cent, and which that is."""
-    used: dict[str, tuple[int, str]] = {}
+    used: dict[InterfaceId, tuple[int, str]] = {}
     for name, course in courses.items():
-        if course.resource.kind == INTERFACE:
-            place = course.resource.place
+        place = course.resource.interface
+        if place is not None:
             used[place] = max(used.get(place, (0, "")), (percent_of(course), name))
     return used
 
