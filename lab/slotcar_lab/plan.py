@@ -14,6 +14,9 @@ PREFIX = "slotcar-"
 WIRE = "wire"
 ACCOUNT = "slotcar"
 HOMES = PurePosixPath("/run/slotcar/homes")
+#: Neighbours are learnt once. GARA's links were ATM's, without ARP (§5). Here its questions would be dropped with the best
+#: effort that an experiment fills a link with: a second without a neighbour is a second in which all is lost.
+REACHABLE_MS = 86_400_000
 
 
 def prefix_for(state_dir: Path, *, own_kernel: bool) -> str:
@@ -194,4 +197,6 @@ def _sysctls(router: bool) -> list[str]:
     if router:
         lines.append(f"echo 1 >{ipv4}/ip_forward")
         lines.append(f"echo 0 >{ipv4}/conf/all/send_redirects")
-    return [*(f"[ ! -e {line.split('>')[1]} ] || {line}" for line in lines)]
+    guarded = [f"[ ! -e {line.split('>')[1]} ] || {line}" for line in lines]
+    times = f"{ipv4}/neigh/*/base_reachable_time_ms"
+    return [*guarded, f"for file in {times}; do echo {REACHABLE_MS} >$file; done"]
