@@ -11,13 +11,12 @@ import pytest
 from slotcar_lab import control
 from slotcar_lab.experiments import emerge_1, emerge_3, emerge_4
 from slotcar_lab.experiments.bench import Bench, bench
-from slotcar_lab.experiments.experiment import Experiment
-from slotcar_lab.experiments.model import Result, Verdict
+from slotcar_lab.experiments.model import Result
 from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.lab.conftest import free_base
+from tests.lab.repeated import shown
 
 pytestmark = pytest.mark.lab
-ATTEMPTS = 3
 
 
 @pytest.fixture(scope="module")
@@ -37,28 +36,6 @@ def configured(result: Result) -> str:
     (line,) = [line for line in result.configuration["evl"] if "ingress protocol ip pref 20813" in line]
     assert any(" htb prio 0 " in line for line in result.configuration["aruba"])
     return line
-
-
-def shown(ready: Bench, experiment: Experiment, *figures: str) -> Result:
-    """A run in which these rows hold: where the machine was too busy to say, another one is made.
-
-    They are rows whose rule leaves an emulated machine much room: many times what it adds by itself. A machine that is too
-    busy each time has shown nothing, neither that they hold nor that they don't: the case is skipped with what it lacked.
-    """
-    for attempt in range(ATTEMPTS):
-        if attempt:
-            ready.clear()
-        result = experiment.run(ready)
-        verdicts = {row.figure: row.verdict for row in result.rows if row.figure in figures}
-        assert verdicts.keys() == set(figures)
-        if Verdict.NOT_SHOWN not in verdicts.values():
-            break
-    else:
-        pytest.skip(f"too busy to show it {ATTEMPTS} times: {result.explanation}")
-    assert set(verdicts.values()) <= {Verdict.AS_THE_PAPER, Verdict.AS_PROMISED}, (
-        f"{result.rows}\n{result.explanation}"
-    )
-    return result
 
 
 def test_a_foreground_loses_less_with_its_reservation_than_congested(ready: Bench) -> None:
