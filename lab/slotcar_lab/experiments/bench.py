@@ -25,7 +25,7 @@ from slotcar_lab.errors import LabError
 from slotcar_lab.experiments.capture import Capture, Packet, stamps
 from slotcar_lab.experiments.figures import WAITING_US
 from slotcar_lab.experiments.wires import topology_of
-from slotcar_lab.lateness import Step, last_steps
+from slotcar_lab.lateness import lags_cs
 from slotcar_lab.metrics import delay
 from slotcar_lab.metrics.model import Delay
 
@@ -42,9 +42,6 @@ SMOKE_LEAD_S = 32
 SLOT_SETTLE_S = 3.5
 #: How long before a slot's end its routers are asked how late they began it.
 WATCH_S = 0.4
-#: A router is armed by this machine's clock, to within what it takes to ask the router for its own. Where a step was due
-#: farther from every boundary, one of the two clocks was set or stood still.
-CLOCKS_S = 1.0
 #: In no more slots it is tried to show what a load adds to a delay.
 MOST_SLOTS = 4
 STARTS = re.compile(r"now \+ (\d+) s")
@@ -94,8 +91,6 @@ class Bench:
     doubts: list[str] = field(default_factory=list)
     _flows: list[traffic.Flow] = field(default_factory=list)
     _concerned: list[str] = field(default_factory=list)
-    #: When what was reserved begins and ends, seconds since the epoch by this machine's clock.
-    _boundaries: list[float] = field(default_factory=list)
 
     def reserve(self, file: Path, repeat: int = 0) -> dict[str, Slot]:
         """Applies a file of reservations; gives each one's window by its name in the file.
@@ -117,7 +112,6 @@ class Bench:
             (window,) = reservation["windows"]
             start, end = (datetime.fromisoformat(window[key]).timestamp() for key in ("start", "end"))
             name = reservation["name"].removesuffix(_suffix(repeat))
-            self._boundaries += [start, end]
             slots[name] = Slot(name, start, end, int(reservation.get("rate_bps") or 0))
         return slots
 
@@ -187,22 +181,12 @@ class Bench:
         that what was measured in it is another configuration's. An emulated router that is congested may."""
         for slot in sorted(slots, key=lambda one: one.end):
             wait_until(slot.end - WATCH_S)
-            steps, offset_us = last_steps(self.lab, self._concerned), self.lab.clock_offset().offset_us
+            lag_by_router_cs = lags_cs(self.lab, self._concerned)
             for name in self._concerned:
-                if doubt := self._step_doubt(slot, steps.get(name), offset_us):
-                    self.doubts.append(f"{name} began {slot.name} {doubt}")
-
-    def _step_doubt(self, slot: Slot, step: Step | None, offset_us: int) -> str:
-        """Why a router did not have the slot's configuration when it was measured, in words; empty where it had."""
-        if step is None:
-            return "not at all: the machine was too busy"
-        if step.lag_cs > 100 * SLOT_SETTLE_S:
-            return f"{step.lag_cs / 100:.1f} s late: the machine was too busy"
-        due = (step.due_us - offset_us) / 1e6
-        apart_s = min(abs(due - boundary) for boundary in (slot.start, *self._boundaries))
-        if apart_s > CLOCKS_S:
-            return f"when its clock and this machine's were {apart_s:.1f} s apart"
-        return ""
+                lag = lag_by_router_cs.get(name)
+                if lag is None or lag > 100 * SLOT_SETTLE_S:
+                    late = "not at all" if lag is None else f"{lag / 100:.1f} s late"
+                    self.doubts.append(f"{name} began {slot.name} {late}: the machine was too busy")
 
     def settle(self) -> None:
         """Waits until every router has what is wanted now.

@@ -38,26 +38,17 @@ def test_what_is_over_is_not_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     assert commands == [("cancel", "open", "--yes"), ("cancel", "again", "--yes")]
 
 
-#: When the slot of the case below starts, seconds since the epoch by this machine's clock; the lab's is 2 s ahead.
-START, AHEAD_US = 1_800_000_000, 2_000_000
-
-
 @pytest.mark.parametrize(
-    ("answer", "doubts"),
+    ("lag", "doubts"),
     [
-        ("r1 12 1800000002.120000\n", []),
-        ("r1 350 1800000005.500000\n", []),
-        ("r1 930 1800000011.300000\n", ["r1 began slot 9.3 s late: the machine was too busy"]),
+        ("r1 12\n", []),
+        ("r1 350\n", []),
+        ("r1 930\n", ["r1 began slot 9.3 s late: the machine was too busy"]),
         ("r1\n", ["r1 began slot not at all: the machine was too busy"]),
-        ("r1 12 1800000002.620000\n", []),  # half a second of arming it by a slow answer
-        ("r1 12 1800000007.120000\n", ["r1 began slot when its clock and this machine's were 5.0 s apart"]),
-        ("r1 12 1799999995.120000\n", ["r1 began slot when its clock and this machine's were 7.0 s apart"]),
-        ("r1 12 1800000012.120000\n", []),  # it is another reservation's boundary
     ],
 )
-def test_a_router_that_did_not_begin_in_time_makes_a_run_doubtful(answer: str, doubts: list[str]) -> None:
-    lab = SimpleNamespace(check=lambda name, argv: answer, clock_offset=lambda: SimpleNamespace(offset_us=AHEAD_US))
-    ready = bench_of(lab=lab)
-    ready._concerned, ready._boundaries = ["r1"], [START, START + 10.0]
-    ready.watch([Slot("slot", START, time.time() - 1, 0)])
+def test_a_router_that_began_late_makes_a_run_doubtful(lag: str, doubts: list[str]) -> None:
+    ready = bench_of(lab=SimpleNamespace(check=lambda name, argv: lag))
+    ready._concerned = ["r1"]
+    ready.watch([Slot("slot", time.time() - 20, time.time() - 1, 0)])
     assert ready.doubts == doubts
