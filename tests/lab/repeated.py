@@ -8,16 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from slotcar.rollout.linux.scripts import REMOTE
 from slotcar_lab.experiments.bench import Bench
 from slotcar_lab.experiments.experiment import Experiment
 from slotcar_lab.experiments.model import Result, Verdict
-from slotcar_lab.lateness import last_steps
+from slotcar_lab.lateness import MACHINE
 
 ATTEMPTS = 3
 #: Of these events there are many, and they say nothing of the routers.
 OF_RESERVATIONS = "reservation."
 #: The newest of the others, which are a run's.
 MOST_EVENTS = 60
+#: When the routers started by the controller's account, when their steps were due, how late the last one was (all 1/100 s),
+#: and when it was taken, by the lab's clock.
+PROGRAMS = f"cd {REMOTE} && grep -s '' */rev-*/boot */rev-*/agenda */lag; stat -c '%n %.6Y' */lag 2>/dev/null; true"
 
 
 def shown(ready: Bench, experiment: Experiment, *figures: str) -> Result:
@@ -50,17 +54,12 @@ def _account(ready: Bench, since: float) -> str:
         for event in ready.controller.get("/v1/events?limit=1000&newest=true")["items"]
         if not event["kind"].startswith(OF_RESERVATIONS)
     ]
-    offset = ready.lab.clock_offset()
-    steps = [
-        f"{name}: its last step was due at {_clock((step.due_us - offset.offset_us) / 1e6)}, and {step.lag_cs / 100} s late"
-        for name, step in last_steps(ready.lab, ready.lab.topology.routers).items()
-    ]
     pressure = Path("/proc/pressure/cpu")
     return "\n".join(
         [
-            f"the run began at {_clock(since)}; the lab's clock is {offset.offset_us} us ahead",
+            f"the run began at {_clock(since)}; the lab's clock: {ready.lab.clock_offset()}",
             *(pressure.read_text().splitlines()[:1] if pressure.exists() else []),
-            *steps,
+            ready.lab.check(MACHINE, ["sh", "-c", PROGRAMS]),
             *reversed(events[:MOST_EVENTS]),
         ]
     )
