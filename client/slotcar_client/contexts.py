@@ -10,12 +10,13 @@ import json
 import os
 import re
 import stat
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from slotcar_client.errors import SlotcarError
+from slotcar_client.private_files import locked_for_change, replace_private_file
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 LARGEST_BYTES = 100_000
@@ -96,17 +97,27 @@ class Contexts:
         return self._read()[0]
 
     def place(self, name: str) -> Place:
-        """
+        """A context's address with the token that was given for it.
+
         Raises:
             NoContext: there is none of that name, or its token cannot be read.
         """
-        contexts = self.need(name)
+        # `add` takes the token away before it changes the address: one that is read between two equal ones is its token.
+        while True:
+            api = self.need(name)[name]
+            token = self._token(name)
+            if self.need(name)[name] == api:
+                return Place(api, token, name)
+
+    def _token(self, name: str) -> str | None:
         file = self._token_file(name)
-        if not file.exists():
-            return Place(contexts[name], None, name)
-        if stat.S_IMODE(file.stat().st_mode) & 0o077:
+        try:
+            mode = stat.S_IMODE(file.stat().st_mode)
+        except FileNotFoundError:
+            return None
+        if mode & 0o077:
             raise NoContext(f"{file} can be read by others: say chmod 600 {file}")
-        return Place(contexts[name], read_token(file), name)
+        return read_token(file)
 
     def add(self, name: str, api: str, token: str | None, use: bool = False) -> None:
         """Adds a context or replaces it; the first one is in use from then on."""
@@ -114,23 +125,37 @@ class Contexts:
             raise NoContext(
                 f"{name} is not a valid name of a context: say letters, digits, dots and dashes, at most 63"
             )
-        in_use, contexts = self._read()
-        if token is None:
-            self._token_file(name).unlink(missing_ok=True)
-        else:
-            self._write(self._token_file(name), token + "\n")
-        self._keep(name if use or in_use is None else in_use, contexts | {name: api})
+        with self._locked():
+            in_use, contexts = self._read()
+            if token is None or contexts.get(name) != api:
+                self._token_file(name).unlink(missing_ok=True)
+            self._keep(name if use or in_use is None else in_use, contexts | {name: api})
+            if token is not None:
+                self._write(self._token_file(name), token + "\n")
 
     def use(self, name: str | None) -> None:
         """From now on; None for none."""
-        self._keep(name, self.names() if name is None else self.need(name))
+        with self._locked():
+            self._keep(name, self.names() if name is None else self.need(name))
 
     def remove(self, name: str) -> None:
         """With its token; where it was in use, none is."""
-        contexts = self.need(name)
-        in_use = self.in_use()
-        self._token_file(name).unlink(missing_ok=True)
-        self._keep(None if in_use == name else in_use, {one: api for one, api in contexts.items() if one != name})
+        self.need(name)
+        with self._locked():
+            contexts = self.need(name)
+            in_use = self.in_use()
+            self._token_file(name).unlink(missing_ok=True)
+            left = {one: api for one, api in contexts.items() if one != name}
+            self._keep(None if in_use == name else in_use, left)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """No other program changes the contexts meanwhile: what one adds or removes, another's change keeps."""
+        try:
+            with locked_for_change(self._folder):
+                yield
+        except OSError as error:
+            raise NoContext(f"{self._folder} cannot be written: {error.strerror}") from error
 
     def _token_file(self, name: str) -> Path:
         return self._folder / "tokens" / name
@@ -165,14 +190,8 @@ class Contexts:
         self._write(self._file, json.dumps({"in_use": in_use, "contexts": listed}, indent=2) + "\n")
 
     def _write(self, file: Path, text: str) -> None:
-        """Whole or not at all, and readable by its owner only from its first byte."""
         try:
-            for folder in (self._folder, file.parent):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".new-")
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(text)
-            Path(temporary).replace(file)
+            replace_private_file(file, text)
         except OSError as error:
             raise NoContext(f"{file} cannot be written: {error.strerror}") from error
 

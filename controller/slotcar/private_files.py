@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 #: For this process and all that it starts: nothing for the group, nothing for others.
@@ -24,6 +26,41 @@ def make_private_folder(folder: Path) -> None:
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     for one in reversed(missing):
         one.mkdir(mode=FOLDER_MODE, exist_ok=True)
+
+
+@contextmanager
+def locked_for_change(file: Path) -> Iterator[None]:
+    """No other process or thread changes `file` meanwhile, of those that ask here: read it, change it and replace it
+    inside. The lock is on a file beside it, since the file itself is replaced.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lock = os.open(file.with_name(f".{file.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def replace_private_file(file: Path, text: str) -> None:
+    """Writes the file whole or not at all, and readable by its owner only from its first byte.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).replace(file)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 def close_state_folder(state_dir: Path, parts: Iterable[str]) -> None:

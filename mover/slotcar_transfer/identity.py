@@ -14,8 +14,8 @@ import socket
 import ssl
 import stat
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from slotcar_client.private_files import locked_for_change, replace_private_file
 from slotcar_transfer.errors import Broken, TransferError, WrongPeer
 from slotcar_transfer.wire import HANDSHAKE_S, Channel
 
@@ -73,7 +74,9 @@ class Identity:
     def make(self, name: str | None = None) -> str:
         """Makes the key and the certificate where there are none; gives the fingerprint."""
         if not self.key.exists():
-            self._write_new(name or socket.gethostname() or "slotcar-transfer")
+            with self._locked():
+                if not self.key.exists():
+                    self._write_new(name or socket.gethostname() or "slotcar-transfer")
         return fingerprint(ssl.PEM_cert_to_DER_cert(self._text(self.certificate)))
 
     def trust(
@@ -88,10 +91,11 @@ class Identity:
             x509.load_pem_x509_certificate(pem.encode())
         except ValueError as error:
             raise TransferError("that is not a certificate in PEM; `slotcar transfer key` prints one") from error
-        self._peers.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (self._peers / f"{name}.pem").write_text(pem, encoding="ascii")
         placed = {"address": address or name, "port": port, "host": host or name}
-        (self._peers / f"{name}.json").write_text(json.dumps(placed) + "\n", encoding="utf-8")
+        with self._locked():
+            # The certificate last: with it the end is known.
+            replace_private_file(self._peers / f"{name}.json", json.dumps(placed) + "\n")
+            replace_private_file(self._peers / f"{name}.pem", pem)
         return self.peer(name)
 
     def peers(self) -> list[Peer]:
@@ -179,6 +183,15 @@ class Identity:
             raise TransferError(f"{self.key} can be read by others: say chmod 600 {self.key}")
         context.load_cert_chain(self.certificate, self.key)
 
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """No other program changes the folder meanwhile."""
+        try:
+            with locked_for_change(self.folder):
+                yield
+        except OSError as error:
+            raise TransferError(f"{self.folder} cannot be written: {error.strerror}") from error
+
     def _text(self, file: Path) -> str:
         try:
             return file.read_text(encoding="utf-8")
@@ -196,14 +209,12 @@ class Identity:
             .not_valid_after(now + VALID).add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(usage, critical=False).sign(key, hashes.SHA256())
         )  # fmt: skip
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
         private = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        file = os.open(self.key, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(file, "wb") as stream:
-            stream.write(private)
+        # The key last: with it there is an identity.
+        replace_private_file(self.certificate, certificate.public_bytes(serialization.Encoding.PEM).decode())
+        replace_private_file(self.key, private.decode())
 
 
 def fingerprint(der: bytes) -> str:

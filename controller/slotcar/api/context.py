@@ -100,11 +100,12 @@ def still_known(
     context: Annotated[Context, Depends(context_of)],
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer)],
 ) -> Callable[[], bool]:
-    """Whether whoever asked may go on: its token is neither revoked nor over."""
+    """Whether whoever asked may go on: its token is neither revoked nor over, and has the rights that it had."""
+    first = caller_if_known(context, credentials)
 
     def still() -> bool:
         try:
-            return credentials is None or context.tokens.caller(credentials.credentials, now()) is not None
+            return credentials is None or context.tokens.caller(credentials.credentials, now()) == first
         except InvalidInput:  # whom to trust is not known: nobody
             return False
 

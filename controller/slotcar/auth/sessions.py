@@ -81,6 +81,14 @@ class Sessions:
             self.store.touch(session.id_sha256, now)
         return SignedIn(caller, session)
 
+    def still(self, signed: SignedIn, now: datetime) -> bool:
+        """Whether the session's token is the one that it was, with the same rights. Asks no database.
+
+        Raises:
+            InvalidInput: the token file is not in order.
+        """
+        return self._caller(signed.session, now) == signed.caller
+
     def _caller(self, session: Session, now: datetime) -> Caller | None:
         """Whom the token stands for now: its role may have changed, and a new token of its name is another one."""
         if session.token_sha256 is None:

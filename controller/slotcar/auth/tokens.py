@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 import stat
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from slotcar.files import read_regular_file
 from slotcar.policy.roles import Caller, Role
+from slotcar.private_files import locked_for_change, replace_private_file
 from slotcar.problems import InvalidInput, Problem, SlotcarError
 from slotcar.reservation.model import Owner
 
@@ -97,9 +98,6 @@ def create_token(
     Raises:
         TokenError: the name is taken. InvalidInput: the name, the owner or the file is wrong.
     """
-    tokens = read_tokens(file)
-    if any(token.name == name for token in tokens):
-        raise TokenError(f"there is a token named {name} already; revoke it first or choose another name")
     secret = TOKEN_PREFIX + secrets.token_urlsafe(32)
     try:
         token = Token(name=name, role=role, owner=owner, sha256=digest(secret), created_at=now, expires_at=expires_at)
@@ -107,7 +105,11 @@ def create_token(
         raise InvalidInput(
             [Problem("token", 0, str(d["loc"][0]), d["msg"], repr(d["input"])) for d in error.errors()]
         ) from error
-    _write(file, (*tokens, token))
+    with _changed(file):
+        tokens = read_tokens(file)
+        if any(one.name == name for one in tokens):
+            raise TokenError(f"there is a token named {name} already; revoke it first or choose another name")
+        _write(file, (*tokens, token))
     return secret
 
 
@@ -115,10 +117,12 @@ def revoke_token(file: Path, name: str) -> None:
     """Takes a token away; a running controller sees it at its next request.
 
     Raises:
-        TokenError: there is none of that name.
+        TokenError: there is none of that name. InvalidInput: the file is wrong.
     """
     need_token(file, name)
-    _write(file, tuple(token for token in read_tokens(file) if token.name != name))
+    with _changed(file):
+        need_token(file, name)
+        _write(file, tuple(token for token in read_tokens(file) if token.name != name))
 
 
 def need_token(file: Path, name: str) -> Token:
@@ -132,19 +136,18 @@ def need_token(file: Path, name: str) -> Token:
     return tokens[name]
 
 
-def _write(file: Path, tokens: tuple[Token, ...]) -> None:
-    """Whole or not at all, and readable by its owner only from its first byte."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".tokens-")
+@contextmanager
+def _changed(file: Path) -> Iterator[None]:
+    """Of two that change the file at once, the second reads what the first one wrote: nothing revoked comes back."""
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(TokenFile(tokens=tokens).model_dump_json(indent=2) + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).replace(file)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        with locked_for_change(file):
+            yield
+    except OSError as error:
+        raise InvalidInput([Problem(str(file), 0, "", f"cannot be changed: {error.strerror}")]) from error
+
+
+def _write(file: Path, tokens: tuple[Token, ...]) -> None:
+    replace_private_file(file, TokenFile(tokens=tokens).model_dump_json(indent=2) + "\n")
 
 
 class TokenStore:
@@ -152,22 +155,23 @@ class TokenStore:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._stamp: tuple[int, int, int] | None = None
-        self._tokens: tuple[Token, ...] = ()
+        #: What was read, and the stamp of the file at that time: one value, since several threads read and write it.
+        self._seen: tuple[tuple[int, ...] | None, tuple[Token, ...]] = (None, ())
 
     def tokens(self) -> tuple[Token, ...]:
         try:
             status = self._file.stat()
         except FileNotFoundError:
-            self._stamp, self._tokens = None, ()
+            self._seen = (None, ())
             return ()
         except OSError as error:
             raise _unreadable(self._file, error) from error
-        stamp = (status.st_mtime_ns, status.st_ino, status.st_size)
-        if stamp != self._stamp:
-            self._tokens = read_tokens(self._file)
-            self._stamp = stamp
-        return self._tokens
+        # Taken before the reading: what is replaced meanwhile is read again.
+        stamp = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
+        seen = self._seen
+        if seen[0] != stamp:
+            self._seen = seen = (stamp, read_tokens(self._file))
+        return seen[1]
 
     def caller(self, secret: str, now: datetime) -> Caller | None:
         """The caller that a token stands for; None for an unknown or expired token. Compares in constant time."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from slotcar.ledger import Ledger
+from slotcar.ledger.appending import AppendIfLast
 from slotcar.network.model import Network
 from slotcar.planning.errors import NotPossible
 from slotcar.policy import roles
@@ -58,14 +59,13 @@ class HeldRouters:
         before = holds_of(self.ledger, now, [device]).get(device)
         hold = Hold(device, f"rolled back to {to}", caller.name, now, until)
         self._record(HELD, hold.details, device)
+        ours = holds_of(self.ledger, now, [device]).get(device, hold)
         try:
             with self._left_alone(device, caller, now):
                 revision = self._push_back(device, to, caller, now)
         except BaseException:
-            if before:
-                self._record(HELD, before.details, device)
-            else:
-                self._record(RELEASED, {"actor": caller.name, "message": "the rollback failed"}, device)
+            failed = {"actor": caller.name, "message": "the rollback failed"}
+            self._record_after(ours, HELD if before else RELEASED, before.details if before else failed)
             raise
         self._record(HELD, hold.details, device)  # it is what was last said of the router
         return revision
@@ -99,14 +99,15 @@ class HeldRouters:
         """Ends the hold of a router, and gives it: whoever leads reads the router, and pushes what the ledger wants.
 
         Raises:
-            NotAllowed. NoSuchDevice. NotPossible: it is not held.
+            NotAllowed. NoSuchDevice. NotPossible: it is not held, or somebody released it or held it anew meanwhile.
         """
         roles.require_operator(caller, "release a router")
         named_devices(self.network, [device])
         hold = holds_of(self.ledger, now, [device]).get(device)
         if hold is None:
             raise NotPossible(f"{device} is not held")
-        self._record(RELEASED, {"actor": caller.name}, device)
+        if not self._record_after(hold, RELEASED, {"actor": caller.name}):
+            raise NotPossible(f"{device} was released or held anew by somebody else meanwhile; look at it again")
         return hold
 
     @contextmanager
@@ -143,3 +144,10 @@ class HeldRouters:
 
     def _record(self, kind: str, details: Mapping[str, str], device: str) -> None:
         self.ledger.append_event(kind, datetime.now(UTC), device=device, details=details)
+
+    def _record_after(self, hold: Hold, kind: str, details: Mapping[str, str]) -> bool:
+        """Whether it was recorded: not where somebody held the device anew or released it since `hold`."""
+        kinds = frozenset((HELD, RELEASED))
+        return self.ledger.append_if_last(
+            AppendIfLast(datetime.now(UTC), kind, hold.device, details, hold.number, kinds)
+        )

@@ -13,11 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from slotcar.api import problems
-from slotcar.api.context import LOCAL, Context
+from slotcar.api.context import Context
 from slotcar.api.streaming import Framing
+from slotcar.auth.sessions import Sessions, SignedIn
 from slotcar.ledger.model import Event
 from slotcar.ledger.queries import EventFilter
-from slotcar.policy.roles import Caller
 from slotcar.problems import InvalidInput, SlotcarError
 from slotcar.web.serving import sessions_of, signed_in
 
@@ -39,7 +39,9 @@ def endpoint_of(context: Context) -> Callable[[Request], Awaitable[Response]]:
     async def stream(request: Request) -> Response:
         """`after`: the event that the page was made at; a browser that comes back says `Last-Event-ID` instead."""
         try:
-            caller = await to_thread.run_sync(_caller, context, request)
+            sessions = sessions_of(context)
+            signed = await to_thread.run_sync(signed_in, request, sessions, datetime.now(UTC))
+            caller = signed.caller if signed else sessions.anyone
             if caller is None:
                 return Response(status_code=401)
             ledger = context.broker.ledger
@@ -48,7 +50,7 @@ def endpoint_of(context: Context) -> Callable[[Request], Awaitable[Response]]:
             # Of another ledger, or one from a backup: what comes now is what there is to tell.
             after = min(after, await context.streams.ask(ledger.last_event))
             wanted = context.broker.events_filter(EventFilter(), caller)
-            still = partial(_still, context, caller)
+            still = partial(_still, sessions, signed)
             return context.streams.respond(request, ledger, after, wanted, f"page {caller.name}", still, FRAMING)
         except SlotcarError as error:
             return problems.answer(request, 503, str(error))
@@ -58,18 +60,9 @@ def endpoint_of(context: Context) -> Callable[[Request], Awaitable[Response]]:
     return stream
 
 
-def _still(context: Context, caller: Caller) -> bool:
+def _still(sessions: Sessions, signed: SignedIn | None) -> bool:
     """Whether the stream may go on: the token that signed in is neither revoked nor over. Asks no database."""
-    if caller == LOCAL:
-        return True
     try:
-        is_known = any(one.name == caller.name for one in context.tokens.tokens())
-        return is_known and (caller.expires_at is None or datetime.now(UTC) < caller.expires_at)
+        return signed is None or sessions.still(signed, datetime.now(UTC))
     except InvalidInput:  # whom to trust is not known: nobody
         return False
-
-
-def _caller(context: Context, request: Request) -> Caller | None:
-    sessions = sessions_of(context)
-    signed = signed_in(request, sessions, datetime.now(UTC))
-    return signed.caller if signed else sessions.anyone

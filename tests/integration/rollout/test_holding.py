@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from slotcar.recovery.rollback import BASELINE
 from slotcar.reservation import from_mapping
 from slotcar.rollout import holding
 from slotcar.rollout.check_requests import ask_check, wait_for_answer
-from slotcar.rollout.holding import HELD, RELEASED, Hold, Holds, held_devices
+from slotcar.rollout.holding import HELD, RELEASED, Hold, Holds, held_devices, holds_of
 from slotcar.timebase import iso
 from slotcar.views.device_states import DeviceState
 from slotcar_lab.ios import Routers
@@ -212,6 +213,26 @@ def test_a_hold_that_is_said_again_as_it_ends_is_not_ended_with_it(
     assert holds.read(until) == set()
     assert "still; held by ops" in held_devices(ledger, until)[ONE]
     assert (list(holds.held), holds.ends()) == ([ONE], [])
+    assert events(ledger, "device.released") == []
+
+
+def test_a_hold_that_another_operator_made_meanwhile_is_not_released_with_the_one_that_was_seen(
+    world: CiscoWorld, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = datetime.now(UTC)
+    holder = Broker(ledger, world.network, world.settings).held_routers
+    holder.hold(ONE, OPERATOR, now, None, "a fan")
+
+    def and_then_it_is_held_anew(*asked: Any) -> dict[str, Hold]:
+        monkeypatch.undo()
+        seen = holds_of(*asked)
+        holder.hold(ONE, Caller("night", Role.OPERATOR), now, None, "a line card")
+        return seen
+
+    monkeypatch.setattr(held_routers, "holds_of", and_then_it_is_held_anew)
+    with pytest.raises(NotPossible, match="held anew by somebody else meanwhile"):
+        holder.release(ONE, OPERATOR, now)
+    assert "a line card; held by night" in held_devices(ledger, now)[ONE]
     assert events(ledger, "device.released") == []
 
 

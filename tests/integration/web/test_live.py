@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 
 import httpx
 
+from slotcar.auth.tokens import create_token, read_tokens, revoke_token
+from slotcar.policy.roles import Role
 from tests.integration.web.conftest import Site
 
 
@@ -57,3 +59,16 @@ def test_a_requester_is_told_of_its_own(site: Site) -> None:
 
 def test_nobody_is_told_nothing(site: Site) -> None:
     assert site.client().get("/live").status_code == 401
+
+
+def test_a_stream_ends_when_another_token_has_the_name_of_its_own(site: Site) -> None:
+    """That the name is known again says nothing of the token that signed in."""
+    operator = site.signed_in("operator")
+    file = site.broker.settings.tokens_path
+    (name,) = [one.name for one in read_tokens(file) if one.role is Role.OPERATOR]
+    with operator.stream("GET", "/live?after=0") as answer:
+        assert answer.status_code == 200
+        revoke_token(file, name)
+        create_token(file, name, Role.REQUESTER, "astro", datetime.now(UTC))
+        assert [line for line in answer.iter_lines() if line.startswith("id: ")] == []
+    assert operator.get("/live").status_code == 401

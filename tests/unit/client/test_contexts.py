@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from slotcar_client import private_files
 from slotcar_client.client import checked
 from slotcar_client.contexts import Contexts, NoContext, Place, chosen_place
 
@@ -78,3 +80,39 @@ def test_what_is_wrong_is_said(contexts: Contexts, tmp_path: Path) -> None:
 def test_an_address_is_one_of_http(wrong: str) -> None:
     with pytest.raises(NoContext, match="is not the address of an API"):
         checked(wrong)
+
+
+def test_two_contexts_that_are_added_at_once_are_both_kept(contexts: Contexts, tmp_path: Path) -> None:
+    names = [f"site-{number}" for number in range(16)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda name: Contexts(tmp_path / "slotcar").add(name, f"https://{name}", None), names))
+    assert sorted(contexts.names()) == sorted(names)
+
+
+def test_a_token_goes_with_the_address_that_it_was_given_for(
+    contexts: Contexts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program points the context elsewhere between what a reader reads of it: no step of it mixes the two."""
+    contexts.add("site", "https://old.example.net", "slotcar_old")
+    wrote: list[Place] = []
+    replace = private_files.replace_private_file
+
+    def replace_and_look(file: Path, text: str) -> None:
+        wrote.append(contexts.place("site"))
+        replace(file, text)
+        wrote.append(contexts.place("site"))
+
+    monkeypatch.setattr("slotcar_client.contexts.replace_private_file", replace_and_look)
+    contexts.add("site", "https://new.example.net", "slotcar_new")
+    pairs = {(one.api.split(".")[0], one.token) for one in wrote}
+    assert pairs == {("https://old", None), ("https://new", None), ("https://new", "slotcar_new")}
+
+    read = Contexts._token
+
+    def read_after_a_change(self: Contexts, name: str) -> str | None:
+        monkeypatch.setattr(Contexts, "_token", read)
+        contexts.add("site", "https://third.example.net", "slotcar_third")
+        return read(self, name)
+
+    monkeypatch.setattr(Contexts, "_token", read_after_a_change)
+    assert contexts.place("site") == Place("https://third.example.net", "slotcar_third", "site")
