@@ -156,22 +156,22 @@ class TokenStore:
     def __init__(self, file: Path) -> None:
         self._file = file
         #: What was read, and the stamp of the file at that time: one value, since several threads read and write it.
-        self._seen: tuple[tuple[int, ...] | None, tuple[Token, ...]] = (None, ())
+        self._last_read: tuple[tuple[int, ...] | None, tuple[Token, ...]] = (None, ())
 
     def tokens(self) -> tuple[Token, ...]:
         try:
             status = self._file.stat()
         except FileNotFoundError:
-            self._seen = (None, ())
+            self._last_read = (None, ())
             return ()
         except OSError as error:
             raise _unreadable(self._file, error) from error
         # Taken before the reading: what is replaced meanwhile is read again.
         stamp = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size)
-        seen = self._seen
-        if seen[0] != stamp:
-            self._seen = seen = (stamp, read_tokens(self._file))
-        return seen[1]
+        last = self._last_read
+        if last[0] != stamp:
+            self._last_read = last = (stamp, read_tokens(self._file))
+        return last[1]
 
     def caller(self, secret: str, now: datetime) -> Caller | None:
         """The caller that a token stands for; None for an unknown or expired token. Compares in constant time."""

@@ -223,11 +223,11 @@ def test_a_hold_that_another_operator_made_meanwhile_is_not_released_with_the_on
     holder = Broker(ledger, world.network, world.settings).held_routers
     holder.hold(ONE, OPERATOR, now, None, "a fan")
 
-    def and_then_it_is_held_anew(*asked: Any) -> dict[str, Hold]:
+    def and_then_it_is_held_anew(*arguments: Any) -> dict[str, Hold]:
         monkeypatch.undo()
-        seen = holds_of(*asked)
+        holds_before = holds_of(*arguments)
         holder.hold(ONE, Caller("night", Role.OPERATOR), now, None, "a line card")
-        return seen
+        return holds_before
 
     monkeypatch.setattr(held_routers, "holds_of", and_then_it_is_held_anew)
     with pytest.raises(NotPossible, match="held anew by somebody else meanwhile"):

@@ -29,19 +29,19 @@ def test_a_token_that_is_revoked_while_another_is_made_stays_revoked(
 ) -> None:
     """Whoever makes one has read the file; another revokes then, and either is done or waits before the file is written."""
     create_token(file, "leaked", Role.OPERATOR, "ops", NOW)
-    asked, revoking = threading.Event(), []
+    lock_wanted, revoking = threading.Event(), []
     flock = fcntl.flock
 
     def noticed(descriptor: int, operation: int) -> None:
         if threading.current_thread().name.startswith("other"):
-            asked.set()
+            lock_wanted.set()
         flock(descriptor, operation)
 
     def read_and_let_the_other_in(path: Path) -> tuple[Token, ...]:
         before = read_tokens(path)
         if not revoking and not threading.current_thread().name.startswith("other"):
             revoking.append(pool.submit(revoke_token, path, "leaked"))
-            wait_for(lambda: asked.is_set() or revoking[0].done(), "the other to ask for the file", pause_s=0.01)
+            wait_for(lambda: lock_wanted.is_set() or revoking[0].done(), "the other to ask for the file", pause_s=0.01)
         return before
 
     monkeypatch.setattr(fcntl, "flock", noticed)
@@ -54,8 +54,10 @@ def test_a_token_that_is_revoked_while_another_is_made_stays_revoked(
 
 def test_two_tokens_of_one_name_are_never_made(file: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
-        made: list[Future[str]] = [pool.submit(create_token, file, "one", Role.OPERATOR, "ops", NOW) for _ in range(8)]
-    assert len([one for one in made if one.exception() is None]) == 1
+        creations: list[Future[str]] = [
+            pool.submit(create_token, file, "one", Role.OPERATOR, "ops", NOW) for _ in range(8)
+        ]
+    assert len([one for one in creations if one.exception() is None]) == 1
     assert len(read_tokens(file)) == 1
 
 
@@ -81,11 +83,11 @@ def test_two_threads_of_a_controller_never_keep_an_older_file(file: Path, monkey
                 assert before_is_done.wait(PATIENCE_S)
 
     def read(path: Path) -> tuple[Token, ...]:
-        found = read_tokens(path)
+        listed = read_tokens(path)
         if threading.current_thread().name.startswith("before"):
             read_before.set()
             assert wrote_down.wait(PATIENCE_S)
-        return found
+        return listed
 
     store = Watched(file)
     monkeypatch.setattr(tokens, "read_tokens", read)

@@ -14,8 +14,8 @@ from slotcar_transfer.identity import Identity
 
 def test_of_two_that_make_a_key_at_once_both_have_the_same(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
-        made = set(pool.map(lambda _: Identity(tmp_path).make("one"), range(8)))
-    assert len(made) == 1
+        fingerprints = set(pool.map(lambda _: Identity(tmp_path).make("one"), range(8)))
+    assert len(fingerprints) == 1
     ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
     assert (tmp_path / "key.pem").stat().st_mode & 0o777 == 0o600
 
@@ -23,13 +23,13 @@ def test_of_two_that_make_a_key_at_once_both_have_the_same(tmp_path: Path) -> No
 def test_an_end_is_known_once_all_of_it_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other, one = Identity(tmp_path / "other"), Identity(tmp_path / "one")
     other.make("other")
-    seen: list[list[str]] = []
+    known_names: list[list[str]] = []
     replace = identities.replace_private_file
 
     def replace_and_look(file: Path, text: str) -> None:
         replace(file, text)
-        seen.append([peer.name for peer in one.peers()])
+        known_names.append([peer.name for peer in one.peers()])
 
     monkeypatch.setattr(identities, "replace_private_file", replace_and_look)
     one.trust("other", other.certificate.read_text(), "192.0.2.1")
-    assert seen == [[], ["other"]]
+    assert known_names == [[], ["other"]]
