@@ -7,16 +7,12 @@ entity tag that must stay, and the whole file's digest, where the server or the 
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import http.client
 import os
 import socket
 import threading
-import zlib
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
@@ -26,6 +22,7 @@ import blake3
 from slotcar_transfer.blocks import Blocks, Loaded
 from slotcar_transfer.errors import Broken, Changed, Damaged, NotAllowed, TransferError
 from slotcar_transfer.fireflies import SciTag
+from slotcar_transfer.http_digests import WANTED_DIGESTS, checker, digests_of
 from slotcar_transfer.lanes import wanted_lanes
 from slotcar_transfer.manifest import Block, File, block_bytes_in, checked_path
 from slotcar_transfer.moving import Job
@@ -37,9 +34,9 @@ from slotcar_transfer.tcp import BASE
 #: Blocks of one request: a request costs a round trip.
 RUN_BLOCKS = 8
 MOST_REDIRECTS = 5
+#: A token for the server that the user names, and for no other.
+TOKEN_VARIABLE = "SLOTCAR_TRANSFER_BEARER_TOKEN"  # noqa: S105 - the variable's name
 ANSWER_S = 60.0
-_WANTED_DIGESTS = {"Want-Digest": "adler32, md5;q=0.9, sha-256;q=0.8, sha-512;q=0.7", "Want-Repr-Digest": "sha-256=10"}
-_ADLER_FIRST = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +46,7 @@ class Resource:
     Attributes:
         tag: an entity tag or a time of change, by which it is known that it is the same at each request.
         digests: algorithm and hexadecimal digest of the whole.
+        authorization: the header for this very server; None where there is none for it.
     """
 
     url: SplitResult
@@ -56,10 +54,11 @@ class Resource:
     tag: str
     mtime_ns: int
     digests: dict[str, str]
+    authorization: str | None = field(default=None, repr=False)
 
     @property
     def port(self) -> int:
-        return self.url.port or (443 if self.url.scheme == "https" else 80)
+        return _port_of(self.url)
 
     @property
     def name(self) -> str:
@@ -86,7 +85,7 @@ def fetch(job: Job, url: str, tree: Tree, destination: str, checksum: str | None
     )
     keep = True
     try:
-        store.check = _checker(resource, checksum)
+        store.check = checker(resource.name, resource.digests, checksum)
         job.count.begin(file.size_bytes, 1, store.arrived_bytes(), len(store.at_first))
         job.ready(None)
         _Fetching(job, resource, store, placed).run()
@@ -104,26 +103,31 @@ def probe(url: str, tag: SciTag | None = None) -> tuple[Resource, str]:
     """What the server says of the file, after its redirections, and this end's address on the way.
 
     Raises:
-        Broken: it does not answer. NotAllowed: it does not give the file, or not in ranges.
+        Broken: it does not answer. NotAllowed: it does not give the file, or not in ranges; or a token would go in plain.
     """
+    first, token = urlsplit(url), os.environ.get(TOKEN_VARIABLE)
+    if token and first.scheme != "https":
+        raise NotAllowed("a bearer token is sent over https only")
     for _ in range(MOST_REDIRECTS):
         split = urlsplit(url)
         if split.scheme not in ("http", "https") or not split.hostname:
             raise NotAllowed(f"the server redirects to {url}, which is not the address of an HTTP server")
         with suppress(ValueError):
             _ = split.port
+        # As browsers and curl have it (RFC 6750 §5.3, CVE-2018-1000007): who is redirected to does not get the token.
+        authorization = f"Bearer {token}" if token and _origin_of(split) == _origin_of(first) else None
         connection = _connection(split, None)
         try:
             # One byte and not HEAD: a pre-signed address is for GET only, and this shows that ranges are served.
             connection.request(
-                "GET", _target(split), headers={"Range": "bytes=0-0", **_always(split, tag), **_WANTED_DIGESTS}
+                "GET", _target(split), headers={"Range": "bytes=0-0", **_always(authorization, tag), **WANTED_DIGESTS}
             )
             answer = connection.getresponse()
             address = connection.sock.getsockname()[0] if connection.sock else ""
             if answer.status in (301, 302, 303, 307, 308):
                 url = urljoin(url, answer.headers.get("Location", ""))
                 continue
-            return _resource(split, answer), address
+            return replace(_resource(split, answer), authorization=authorization), address
         except (OSError, http.client.HTTPException) as error:
             raise Broken(f"{split.hostname} does not answer: {error or type(error).__name__}") from error
         finally:
@@ -137,7 +141,7 @@ def _resource(url: SplitResult, answer: http.client.HTTPResponse) -> Resource:
     mtime_ns = 0
     with suppress(ValueError, TypeError):
         mtime_ns = int(parsedate_to_datetime(answer.headers["Last-Modified"]).timestamp()) * 10**9
-    digests = _digests(answer)
+    digests = digests_of(answer)
     if answer.status == 416 or (answer.status == 200 and answer.headers.get("Content-Length") == "0"):
         return Resource(url, 0, tag, mtime_ns, digests)
     if answer.status == 200:
@@ -248,7 +252,7 @@ class _Fetching:
         span = f"bytes={first.offset}-{last.offset + last.length - 1}"
         same = {"If-Match": self._resource.tag} if self._resource.tag.startswith('"') else {}
         url = self._resource.url
-        headers = {"Range": span, **_always(url, self._job.scitag), **same}
+        headers = {"Range": span, **_always(self._resource.authorization, self._job.scitag), **same}
         connection.request("GET", _target(url), headers=headers)
         answer = connection.getresponse()
         self._check(answer, first.offset)
@@ -307,82 +311,20 @@ def _target(url: SplitResult) -> str:
     return (url.path or "/") + (f"?{url.query}" if url.query else "")
 
 
-def _always(url: SplitResult, tag: SciTag | None) -> dict[str, str]:
-    """Nothing may be compressed on the way; a token out of the environment, as `.netrc` would have it. With its SciTag a
-    server announces by itself what it sends."""
+def _port_of(url: SplitResult) -> int:
+    return url.port or (443 if url.scheme == "https" else 80)
+
+
+def _origin_of(url: SplitResult) -> tuple[str, str | None, int]:
+    """Scheme, host and port (RFC 6454)."""
+    return url.scheme, url.hostname, _port_of(url)
+
+
+def _always(authorization: str | None, tag: SciTag | None) -> dict[str, str]:
+    """Nothing may be compressed on the way. With its SciTag a server announces by itself what it sends."""
     headers = {"Accept-Encoding": "identity", "User-Agent": "slotcar-transfer"}
-    if token := os.environ.get("SLOTCAR_TRANSFER_BEARER_TOKEN"):
-        if url.scheme != "https":
-            raise NotAllowed("a bearer token is sent over https only")
-        headers["Authorization"] = f"Bearer {token}"
+    if authorization is not None:
+        headers["Authorization"] = authorization
     if tag is not None:
         headers["SciTag"] = tag.header
     return headers
-
-
-# -- digests -------------------------------------------------------------------------------------------------------
-
-
-def _digests(answer: http.client.HTTPResponse) -> dict[str, str]:
-    """Out of `Digest` (RFC 3230) and `Repr-Digest` (RFC 9530): algorithm and hexadecimal digest of the whole file."""
-    digests: dict[str, str] = {}
-    for header in ("Digest", "Repr-Digest"):
-        for one in answer.headers.get(header, "").split(","):
-            name, equals, value = one.strip().partition("=")
-            algorithm = name.lower().replace("-", "")
-            if not equals or algorithm not in _ALGORITHMS:
-                continue
-            value = value.strip(":")
-            with suppress(ValueError):
-                digest = value.lower() if algorithm == "adler32" else base64.b64decode(value).hex()
-                # XRootD 5.5 gives its Adler-32 under the name of whatever it was asked for.
-                if len(digest) == _HEX_DIGITS[algorithm]:
-                    digests[algorithm] = digest
-    return digests
-
-
-class _Adler32:
-    def __init__(self) -> None:
-        self._value = _ADLER_FIRST
-
-    def update(self, body: bytes) -> None:
-        self._value = zlib.adler32(body, self._value)
-
-    def hexdigest(self) -> str:
-        return f"{self._value:08x}"
-
-
-_ALGORITHMS: dict[str, Callable[[], Any]] = {
-    "blake3": blake3.blake3, "sha256": hashlib.sha256, "sha512": hashlib.sha512, "adler32": _Adler32,
-    "md5": lambda: hashlib.md5(usedforsecurity=False),
-}  # fmt: skip
-_HEX_DIGITS = {"blake3": 64, "sha256": 64, "sha512": 128, "adler32": 8, "md5": 32}
-
-
-def _checker(resource: Resource, checksum: str | None) -> Callable[[int], None] | None:
-    """
-    Raises:
-        TransferError: the user's checksum is none.
-    """
-    wanted = dict(resource.digests)
-    if checksum is not None:
-        algorithm, _, value = checksum.partition(":")
-        if algorithm not in _ALGORITHMS or not value:
-            raise TransferError(f"--checksum {checksum} is none; say ALGORITHM:HEX with {', '.join(_ALGORITHMS)}")
-        wanted = {algorithm: value.lower()}
-    if not wanted:
-        return None
-    algorithm = next(one for one in ("blake3", "sha512", "sha256", "md5", "adler32") if one in wanted)
-
-    def check(file: int) -> None:
-        digest, offset = _ALGORITHMS[algorithm](), 0
-        while body := os.pread(file, 1 << 20, offset):
-            digest.update(body)
-            offset += len(body)
-        if digest.hexdigest() != wanted[algorithm]:
-            raise Damaged(
-                f"{resource.name} arrived with {algorithm} {digest.hexdigest()} and is to have {wanted[algorithm]};"
-                " it was not kept"
-            )
-
-    return check

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 
+from slotcar.cli.output import complain
 from slotcar.files import read_regular_file
 from slotcar.problems import SlotcarError
 
@@ -99,10 +101,24 @@ def remote(address: str | None, token_file: Path | None, attempts: int = 5) -> I
 
     with translated():
         place = None if address else chosen_place()
-        token = read_token(token_file) if token_file else place.token if place else token_of(os.environ)
+        token: str | None = None
+        if token_file:
+            token = read_token(token_file)
+        elif place:
+            token = place.token
+        elif _is_for(address, os.environ.get("SLOTCAR_API")):
+            token = token_of(os.environ)
         api = address or (place.api if place else _own_address())
         with Slotcar(api, token, retries=Retries(attempts=attempts)) as slotcar:
             yield slotcar
+
+
+def _is_for(address: str | None, api: str | None) -> bool:
+    """Whether the token of the environment is for `address`: the environment may name another controller with it."""
+    if not address or not api or urlsplit(address)[:2] == urlsplit(api)[:2]:
+        return True
+    complain(f"note: the environment's token is for {api} and is not sent to {address}; say --token-file for another")
+    return False
 
 
 @contextmanager

@@ -125,6 +125,23 @@ def test_who_may_not_look_is_told_so_and_by_what_it_can(serve: Serve, tmp_path: 
         raise AssertionError("it was opened without its token")
 
 
+def test_the_environments_token_goes_to_the_controller_that_the_environment_names(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLOTCAR_API", "https://slotcar.example.net")
+    monkeypatch.setenv("SLOTCAR_TOKEN", "slotcar_secret")
+    for address, sent in (
+        ("https://slotcar.example.net/", True), (None, True), ("https://other.example.net", False),
+        ("http://slotcar.example.net", False), ("https://slotcar.example.net:8470", False),
+    ):  # fmt: skip
+        with remote(address, None) as client:
+            assert ("authorization" in client._http.headers) == sent, address
+        assert ("is not sent to" in capsys.readouterr().err) != sent
+    monkeypatch.delenv("SLOTCAR_API")
+    with remote("https://other.example.net", None) as client:
+        assert client._http.headers["authorization"] == "Bearer slotcar_secret", "it is for no other"
+
+
 def test_what_is_no_address_is_named() -> None:
     for address, words in (
         ("ftp://x", "say one such as http://"),
