@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -27,8 +28,19 @@ from tests.unit.rollout.support import NETWORK, revision
 DEVICE = NETWORK.devices["r1"]
 
 
+#: By how much the router's clock is set ahead where a step is to fall due: the machine may take as long to arm it.
+SOON_S = 600
+#: How `device.sh` asks how long the router has been up.
+UPTIME = "read -r since _ </proc/uptime"
+#: A wait of a second or more ends early: whoever waits looks at the clock again, and it may have been set ahead.
+SLEEP = '#!/bin/sh\ncase $1 in 0.*) exec {sleep} "$1" ;; esac\nexec {sleep} 0.05\n'
+
+
 class Router:
-    """A shell on this machine, with a folder of its own and a `tc` that only notes what it was asked."""
+    """A shell on this machine, with a folder of its own and a `tc` that only notes what it was asked.
+
+    Its clock goes as this machine's does until it is set ahead: however slow the machine, nothing falls due before that.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.place = Path(scripts.remote_dir("r1"))
@@ -40,13 +52,24 @@ class Router:
             f'[ "$last" != - ] || {{ last=step; cat >> {folder}/given; }}\necho "${{last##*/}}" >> {self._ran}\n'
         )
         fake.chmod(0o755)
+        sleep = fake.with_name("sleep")
+        sleep.write_text(SLEEP.format(sleep=shutil.which("sleep")))
+        sleep.chmod(0o755)
+        self._ahead = folder / "ahead"
+        self._ahead.write_text("0\n")
         self._environment = os.environ | {"PATH": f"{fake.parent}:{os.environ['PATH']}"}
         self.broken, self.given, self.slow = folder / "broken", folder / "given", folder / "slow"
 
+    def advance(self, by_s: int) -> None:
+        """Sets its clock ahead: what was armed for the time until then is due."""
+        self._ahead.write_text(f"{int(self._ahead.read_text()) + by_s}\n")
+
     def run(self, command: str, text: str = "") -> ShellAnswer:
+        ahead = f"{UPTIME}; read -r ahead_s <{self._ahead}; since=$((${{since%.*}} + ahead_s)).${{since#*.}}"
         done = subprocess.run(
             ["sh", "-c", command],
-            input=text, env=self._environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+            input=text.replace(UPTIME, ahead), env=self._environment,
+            capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
         return ShellAnswer(done.returncode, done.stdout, done.stderr)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -11,17 +10,17 @@ from slotcar.rollout.linux import scripts
 from slotcar.rollout.model import NO_PROGRAM, Revision
 from slotcar.rollout.transport import DeviceError
 from tests.support.patience import wait_for
-from tests.unit.rollout.linux_router import Router, activate, arm, folder_of, part_of, revision_of, stage
+from tests.unit.rollout.linux_router import SOON_S, Router, activate, arm, folder_of, part_of, revision_of, stage
 from tests.unit.rollout.support import active
 
 
-def armed_over_a_slot_that_ended(router: Router, tmp_path: Path, ends_in_s: int) -> Revision:
+def armed_over_a_slot_that_ended(router: Router, tmp_path: Path) -> Revision:
     """The revision that was armed over the one whose slot has ended since."""
-    first = revision_of(active(1, 10), ends_in_s=ends_in_s)
+    first = revision_of(active(1, 10), ends_in_s=SOON_S)
     arm(router, first, tmp_path)
     second = revision_of(active(1, 10), active(2, 20), replaces=part_of(first).program.id)
     arm(router, second, tmp_path)
-    time.sleep(ends_in_s)
+    router.advance(SOON_S)
     return second
 
 
@@ -79,7 +78,7 @@ def test_a_rollback_of_what_was_never_taken_leaves_what_is_armed(router: Router,
 
 def test_a_slot_that_ended_before_a_rollback_does_not_come_back_at_the_next(router: Router, tmp_path: Path) -> None:
     """The configuration before the revision has the slot; what was armed before it ends it, each time."""
-    second = armed_over_a_slot_that_ended(router, tmp_path, ends_in_s=3)
+    second = armed_over_a_slot_that_ended(router, tmp_path)
     for _ in range(2):
         done = router.run(scripts.command("r1", "return", f"rev-{second.id}"), "the slot comes back\n")
         assert (done.code, done.stdout) == (0, "again\n"), done.words
@@ -90,9 +89,10 @@ def test_a_slot_that_ended_before_a_rollback_does_not_come_back_at_the_next(rout
 @pytest.mark.parametrize("verb", ["return", "keep", "disarm"])
 def test_a_change_for_what_was_read_before_a_step_is_refused(router: Router, tmp_path: Path, verb: str) -> None:
     """The step may be taken while the command waits for it: its lines would bring back what has ended."""
-    first = revision_of(active(1, 10), ends_in_s=1)
+    first = revision_of(active(1, 10), ends_in_s=SOON_S)
     arm(router, first, tmp_path)
     was = router.armed
+    router.advance(SOON_S)
     wait_for(lambda: router.armed == NO_PROGRAM, "the slot's end")
     words = {"return": (f"rev-{first.id}", "-", "0"), "keep": (f"rev-{first.id}", "0", "1"), "disarm": ()}[verb]
     done = router.run(scripts.command("r1", verb, *words, was), "the slot comes back\n")
@@ -106,7 +106,7 @@ def test_a_change_for_what_was_read_before_a_step_is_refused(router: Router, tmp
 @pytest.mark.slow
 def test_a_rollback_to_after_the_slots_end_takes_no_step_again(router: Router, tmp_path: Path) -> None:
     """The way back was to what the ended slot left: the step that ended it is told as taken."""
-    second = armed_over_a_slot_that_ended(router, tmp_path, ends_in_s=2)
+    second = armed_over_a_slot_that_ended(router, tmp_path)
     for _ in range(2):
         done = router.run(scripts.command("r1", "return", f"rev-{second.id}", "-", "1"), "without the slot\n")
         assert (done.code, done.stdout) == (0, "again\n"), done.words
@@ -132,9 +132,10 @@ def test_a_rollback_lets_a_step_be_taken_that_it_would_delay_but_not_one_after_t
 def test_a_rollback_of_what_was_only_staged_ends_a_slot_whose_program_is_through(
     router: Router, tmp_path: Path
 ) -> None:
-    first = revision_of(active(1, 10), ends_in_s=1)
+    first = revision_of(active(1, 10), ends_in_s=SOON_S)
     arm(router, first, tmp_path)
     stage(router, folder_of(second := revision_of(active(2, 20), replaces=part_of(first).program.id), tmp_path))
+    router.advance(SOON_S)
     wait_for(lambda: router.armed == NO_PROGRAM, "the slot's end")
     steps = router.ran.count("step")
     done = router.run(scripts.command("r1", "return", f"rev-{second.id}"), "the slot comes back\n")
