@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -23,6 +22,7 @@ import psutil
 
 from tests.support import leftovers, prefork
 from tests.support.patience import PATIENCE_S, wait_for
+from tests.support.ports import free_port
 
 SLOTCAR = Path(sys.executable).with_name("slotcar")
 #: For clients of addresses without TLS: reading all certificate authorities for each of them takes longer than a request.
@@ -36,13 +36,6 @@ def slotcar(*arguments: str, environment: dict[str, str], code: int = 0) -> str:
     done = prefork.run([*arguments], environment, PATIENCE_S)
     assert done.returncode == code, f"{arguments} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout if code == 0 else done.stdout + done.stderr
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 class Controller:

@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Any
 
 from slotcar_transfer.identity import Identity
-from tests.support.controllers import free_port
 from tests.support.patience import PATIENCE_S
+from tests.support.ports import free_port
 
 #: Of a reservation whose volume is moved: it ended, or never began where all was moved before its slot.
 GIVEN_BACK = {"ended", "cancelled"}

@@ -31,8 +31,9 @@ from slotcar.policy.roles import Role
 from slotcar.rollout.status import LoopStatus
 from slotcar.settings import Settings
 from slotcar.watching.model import WatchStatus
-from tests.support.controllers import NO_TLS, free_port
+from tests.support.controllers import NO_TLS
 from tests.support.patience import PATIENCE_S
+from tests.support.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 GARNET = ROOT / "inventories" / "garnet"

@@ -21,8 +21,8 @@ from slotcar.watching.model import DeviceWatch, WatchState, WatchStatus
 from slotcar_lab import control, requirements
 from tests.integration.api.conftest import ROOT, Serve, created
 from tests.integration.api.test_metrics import DASHBOARD, RULES, an_evening, record
-from tests.support.controllers import free_port
 from tests.support.patience import PATIENCE_S, wait_for
+from tests.support.ports import free_port
 from tests.support.receiver import SECRET
 
 PROMETHEUS = ROOT / "deploy" / "prometheus"
@@ -46,8 +46,7 @@ def controller(serve: Serve, ledger: Ledger, tmp_path: Path) -> httpx.Client:
     secret.write_text(SECRET)
     api = serve(how={"loop": loop, "watch": watch}, link_metrics=True)
     api.post("/v1/webhooks", json={"url": "http://127.0.0.1:9/", "secret": f"file:{secret}"}).raise_for_status()
-    now = datetime.now(UTC)
-    created(api, "now", start=(now + timedelta(seconds=1)).isoformat(), rate="30 Mbit/s")
+    created(api, "now", start="now", rate="30 Mbit/s")
     api.get("/metrics").raise_for_status()
     an_evening(ledger)
     return api

@@ -28,8 +28,9 @@ from slotcar.policy.roles import Role
 from slotcar.settings import Settings
 from slotcar_client.watching import Watching
 from tests.integration.api.conftest import GARNET, As, Running, Serve, created, problem
-from tests.support.controllers import SLOTCAR, Controller, free_port, heeds_interrupts
+from tests.support.controllers import SLOTCAR, Controller, heeds_interrupts
 from tests.support.patience import PATIENCE_S, wait_for
+from tests.support.ports import free_port
 
 
 def write(ledger: Ledger, count: int, kind: str = "push.verified", **more: Any) -> None:

@@ -20,8 +20,8 @@ from slotcar.network.model import Network
 from slotcar.policy.roles import Role
 from slotcar.settings import Settings
 from tests.integration.api.conftest import GARNET, As, Running, at, body
-from tests.support.controllers import free_port
 from tests.support.patience import wait_for
+from tests.support.ports import free_port
 from tests.support.transfers import GIVEN_BACK, Ended, World, content, delivered, end_of, fill
 
 MB = 1_000_000

@@ -13,9 +13,9 @@ from slotcar_lab.ios import Routers, Slow
 from tests.support import containers
 from tests.support.cisco import CiscoWorld
 from tests.support.containers import CLOSED, NAME, Container, output_of, podman
-from tests.support.controllers import free_port
 from tests.support.health import healthy
 from tests.support.patience import wait_for
+from tests.support.ports import free_port
 
 FIRST, LAST = "anl-7507-1", "lbnl-7507"
 RESERVATION = {

@@ -19,8 +19,9 @@ import pytest
 import yaml
 from sqlalchemy.engine import make_url
 
-from tests.support.controllers import SLOTCAR, free_port
+from tests.support.controllers import SLOTCAR
 from tests.support.patience import PATIENCE_S, wait_for
+from tests.support.ports import free_port
 
 ROOT = Path(__file__).parents[3]
 COMPOSE = ROOT / "docker-compose.yml"

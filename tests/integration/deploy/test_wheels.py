@@ -16,9 +16,9 @@ import pytest
 from slotcar_lab.ios import Routers
 from tests.support import wheels as building
 from tests.support.cisco import CiscoWorld
-from tests.support.controllers import free_port
 from tests.support.health import healthy
 from tests.support.patience import PATIENCE_S, wait_for
+from tests.support.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 PYTHONS = dict(building.pythons())

@@ -15,7 +15,7 @@ from slotcar.ledger import Ledger, database
 from slotcar.ledger.database import PROBE_S, PROBES, SILENCE_S, UNANSWERED_S, make_engine
 from slotcar.ledger.embedded_server import EmbeddedServer
 from slotcar.ledger.errors import LedgerUnavailable
-from tests.support.controllers import free_port
+from tests.support.ports import free_port
 from tests.support.requests import T0
 
 LEADS = "controller.leading"

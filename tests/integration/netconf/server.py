@@ -21,6 +21,7 @@ from typing import BinaryIO
 
 from slotcar_lab.requirements import which
 from tests.support.patience import PATIENCE_S
+from tests.support.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 YANG = Path(os.environ.get("SLOTCAR_YANG_DIR", ROOT / ".venv" / "share" / "yang"))
@@ -48,7 +49,7 @@ class Server:
         self.folder = folder
         self.models = models
         self.user = getpass.getuser()
-        self.port = _free_port()
+        self.port = free_port()
         self.options = options or ("--target=candidate",)
         self.key_file, self.known_hosts = folder / "client", folder / "known_hosts"
         self._running: list[subprocess.Popen[bytes]] = []
@@ -138,10 +139,3 @@ class Server:
     def _answers(self) -> bool:
         with closing(socket.socket()) as trial:
             return trial.connect_ex((LOOPBACK, self.port)) == 0
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as trial:
-        trial.bind((LOOPBACK, 0))
-        port: int = trial.getsockname()[1]
-        return port

@@ -18,10 +18,11 @@ from slotcar.rollout.netconf.session import NetconfSession
 from slotcar.watching.pending import ECHO_S, LONGEST_WAIT_S
 from slotcar_lab.ios import Routers
 from tests.integration.netconf.server import Server
-from tests.support.controllers import Controller, free_port
+from tests.support.controllers import Controller
 from tests.support.mixed import HELD, PEER, MixedSite
 from tests.support.netconf_world import BASE
 from tests.support.patience import PATIENCE_S, wait_for
+from tests.support.ports import free_port
 
 #: A check that comes by itself would not be seen within this test's time.
 NEVER = "1 d"

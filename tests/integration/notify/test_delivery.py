@@ -24,8 +24,8 @@ from slotcar.notify.dispatching import Dispatcher
 from slotcar.notify.webhooks import Webhooks
 from slotcar.settings import Settings
 from tests.integration.notify.conftest import OPERATOR, QUICK, Add, dispatching, now, tell
-from tests.support.controllers import free_port
-from tests.support.patience import wait_for
+from tests.support.patience import PATIENCE_S, wait_for
+from tests.support.ports import free_port
 from tests.support.receiver import SECRET, Got, Receiver
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -137,7 +137,7 @@ def test_no_wait_is_shortened_that_is_as_long_as_it_may_be(
 def test_one_receiver_that_hangs_holds_up_no_other(ledger: Ledger, add: Add) -> None:
     free = threading.Event()
     with (
-        Receiver(lambda _got: 200 if free.wait(60) else 500) as stuck,
+        Receiver(lambda _got: 200 if free.wait(PATIENCE_S) else 500) as stuck,
         Receiver() as well,
         dispatching(ledger),
     ):
@@ -155,19 +155,27 @@ def test_what_is_no_success_is_told_in_words(ledger: Ledger, add: Add) -> None:
     with (
         Receiver(lambda _got: elsewhere) as redirecting,
         Receiver(lambda _got: 404) as absent,
-        Receiver(lambda _got: time.sleep(1) or 200) as slow,
-        dispatching(ledger, answer_s=0.3),
+        dispatching(ledger),
     ):
         wanted = {
             add(redirecting.url): "answered 302, and redirects are not followed",
             add(absent.url): "answered 404",
-            add(slow.url): "did not answer within 0.3 s",
         }
         tell(ledger, "r-a")
-        wait_for(lambda: sum(one.dead for one in ledger.webhooks.backlogs().values()) == 3, "all to be given up")
+        wait_for(lambda: sum(one.dead for one in ledger.webhooks.backlogs().values()) == 2, "both to be given up")
     for hook, words in wanted.items():
         assert words in Webhooks(ledger, Settings()).dead_letters(hook, OPERATOR)[0].last_error
     assert {got.path for got in redirecting.got} == {"/hook"}
+
+
+def test_who_does_not_answer_in_time_is_told_so(ledger: Ledger, add: Add) -> None:
+    over = threading.Event()
+    with Receiver(lambda _got: 200 if over.wait(PATIENCE_S) else 500) as silent, dispatching(ledger, answer_s=0.3):
+        hook = add(silent.url)
+        tell(ledger, "r-a")
+        wait_for(lambda: ledger.webhooks.backlogs().get(hook, Backlog()).dead == 1, "it to be given up")
+        over.set()
+    assert Webhooks(ledger, Settings()).dead_letters(hook, OPERATOR)[0].last_error == "did not answer within 0.3 s"
 
 
 @pytest.mark.slow

@@ -30,8 +30,8 @@ from slotcar_transfer.lanes import Steering
 from slotcar_transfer.moving import Job
 from slotcar_transfer.staging import Tree
 from tests.integration.transfer.test_moving import BOTH
-from tests.support.controllers import free_port
 from tests.support.patience import PATIENCE_S
+from tests.support.ports import free_port
 from tests.support.transfers import content, fill
 
 SIZE = 9_000_001
