@@ -12,7 +12,7 @@ SPREAD := -n 3 --dist loadscope --no-loadscope-reorder
 help:
 	@echo "make demo    set up, then run the main job: reservations become QoS on the lab's routers for exactly their slot"
 	@echo "make test    set up, then run the tests: a case of everything"
-	@echo "make test-slow  the cases that make test leaves out for their length, and new random ones"
+	@echo "make test-slow  the cases that make test leaves out: long ones, traffic in real time, and new random ones"
 	@echo "make lab     bring the lab's routers up and leave them up (make lab-down takes them away)"
 	@echo "make lab-report  repeat the papers' experiments on the lab's routers and write var/lab-report/index.html"
 	@echo "make results keep in docs/results what the last lab-report and bench showed"
