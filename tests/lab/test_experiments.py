@@ -16,7 +16,8 @@ from slotcar_lab.topology import PORT_BASE_VARIABLE
 from tests.lab.conftest import free_base
 from tests.lab.repeated import shown
 
-pytestmark = pytest.mark.lab
+#: Their figures are of real traffic in real time, which a busy machine changes.
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -50,14 +51,12 @@ def test_a_foreground_loses_less_with_its_reservation_than_congested(ready: Benc
     assert all(plot.curves[0].x for plot in result.plots)
 
 
-@pytest.mark.slow  # in short: the case above
 def test_what_a_foreground_gains_and_a_background_loses_is_told(ready: Bench) -> None:
     result = shown(ready, emerge_3.EXPERIMENT, "least recovery of a foreground")
     assert "dst_port 5001 action police rate 3825000bit" in configured(result)
     assert all(row.ours is not None for row in result.rows)
 
 
-@pytest.mark.slow  # in short: the first case
 def test_an_avatar_is_policed_to_its_thousand_bits(ready: Bench) -> None:
     result = shown(ready, emerge_4.EXPERIMENT, "latency of the avatar, congested", "loss of the avatar, reserved")
     assert "dst_port 5001 action police rate 8000bit" in configured(result)

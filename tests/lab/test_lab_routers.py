@@ -71,11 +71,11 @@ def test_the_inventory_reaches_the_routers(lab: Lab) -> None:
 
 def test_every_host_reaches_every_other(lab: Lab) -> None:
     for source, destination in itertools.permutations(lab.topology.hosts, 2):
-        lab.check(source, ["ping", "-q", "-c1", "-W5", lab.topology.address_of(destination)])
+        lab.check(source, ["ping", "-q", "-c1", "-W60", lab.topology.address_of(destination)])
 
 
 def test_a_premium_packet_crosses_every_router(lab: Lab) -> None:
-    done = lab.check("anl-premium", ["ping", "-c1", "-W5", "-R", lab.topology.address_of("lbnl-premium")])
+    done = lab.check("anl-premium", ["ping", "-c1", "-W60", "-R", lab.topology.address_of("lbnl-premium")])
     crossed = [line.split()[-1] for line in done.splitlines() if line.strip().startswith(("RR:", "10."))]
     assert [address for address in crossed if address.startswith("10.10.")][1:5] == [
         "10.10.1.1", "10.10.2.1", "10.10.3.1", "10.10.21.1",
@@ -87,7 +87,7 @@ def test_two_snapshots_are_equal_also_after_traffic(lab: Lab) -> None:
     with start_udp(
         lab, "anl-traffic", "lbnl-traffic", port=5301, rate_bps=8_000_000, payload_bytes=1000, duration_s=1
     ) as flow:
-        assert flow.wait(30).received_packets
+        assert flow.wait(PATIENCE_S).received_packets
     assert snapshots(lab) == before
 
 

@@ -10,6 +10,7 @@ import pytest
 from slotcar_lab.control import Lab
 from slotcar_lab.errors import LabError
 from slotcar_lab.traffic import INTERVAL_S, Flow, mean_bps, start_tcp, start_udp
+from tests.support.patience import PATIENCE_S
 
 pytestmark = pytest.mark.lab
 VC_BPS = 60_000_000
@@ -31,12 +32,13 @@ def assert_intervals(flow: Flow, count: int) -> None:
     assert intervals[-1] == count
 
 
+@pytest.mark.slow  # by the clocks of two machines, in real time
 def test_a_flow_is_counted_interval_by_interval_on_this_machines_clock(lab: Lab) -> None:
     asked_at_s = time.time()
     with start_udp(
         lab, "anl-premium", "lbnl-premium", port=5311, rate_bps=8_000_000, payload_bytes=1000, duration_s=2, dscp=46
     ) as flow:
-        totals = flow.wait(30)
+        totals = flow.wait(PATIENCE_S)
     samples = flow.samples()
     assert asked_at_s < flow.started_at < samples[0].ended_at < samples[-1].ended_at < time.time() + 0.1
     assert_intervals(flow, 4)
@@ -45,6 +47,7 @@ def test_a_flow_is_counted_interval_by_interval_on_this_machines_clock(lab: Lab)
     assert totals.sent_packets + totals.skipped_packets <= 2_001
 
 
+@pytest.mark.slow  # a rate, in real time
 def test_two_flows_share_one_grid_and_one_vc(lab: Lab) -> None:
     """Without QoS both lose: the VC carries 60 Mb/s, whoever sends it."""
     with start_udp(
@@ -53,8 +56,8 @@ def test_two_flows_share_one_grid_and_one_vc(lab: Lab) -> None:
         with start_udp(
             lab, "anl-traffic", "lbnl-traffic", port=5322, rate_bps=80_000_000, payload_bytes=1000, duration_s=4
         ) as load:
-            load_totals = load.wait(60)
-        premium.wait(60)
+            load_totals = load.wait(PATIENCE_S)
+        premium.wait(PATIENCE_S)
     assert load_totals.overflowed_packets == 0
     on_the_line = (1000 + HEADER_BYTES) / 1000
     together = [
@@ -71,9 +74,10 @@ def test_two_flows_share_one_grid_and_one_vc(lab: Lab) -> None:
     assert load_bps > 0
 
 
+@pytest.mark.slow  # a rate, in real time
 def test_tcp_fills_no_more_than_the_vc(lab: Lab) -> None:
     with start_tcp(lab, "anl-traffic", "lbnl-traffic", port=5331, duration_s=2) as flow:
-        totals = flow.wait(60)
+        totals = flow.wait(PATIENCE_S)
     assert 0 < totals.received_bytes <= totals.sent_bytes
     assert 0 < mean_bps(flow.samples()) <= 1.02 * VC_BPS
 
@@ -96,7 +100,7 @@ def test_a_flow_that_never_arrives_counts_silence(lab: Lab) -> None:
         with start_udp(
             lab, "anl-premium", "lbnl-traffic", port=5351, rate_bps=4_000_000, payload_bytes=500, duration_s=1
         ) as flow:
-            assert flow.wait(30).received_packets == 0
+            assert flow.wait(PATIENCE_S).received_packets == 0
     finally:
         lab.check("anl-edge", ["ip", "route", "del", "blackhole", "10.10.22.2/32"])
     assert {sample.received_bps for sample in flow.samples()} == {0.0}

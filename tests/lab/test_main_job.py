@@ -21,7 +21,7 @@ def kinds(controller: Controller) -> set[str]:
     return {event["kind"] for event in controller.events()}
 
 
-@pytest.mark.slow  # in short, in traffic, and with everything dead: tests/lab/test_slots_of_others.py
+@pytest.mark.slow  # in short: tests/lab/test_tutorial.py
 def test_a_slot_begins_and_ends_and_leaves_the_routers_as_they_were(lab: Lab, controller: Controller) -> None:
     def ask(start: datetime, attempt: int) -> datetime:
         reserve(controller, f"slot-{attempt}", start.isoformat(), "8 s")

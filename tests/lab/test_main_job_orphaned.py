@@ -20,7 +20,7 @@ from tests.support.postgres import pull_the_plug
 pytestmark = pytest.mark.lab
 
 
-@pytest.mark.slow  # in short: tests/lab/test_slots_through_chaos.py
+@pytest.mark.slow  # in short: the emergency playbook, below
 def test_a_controller_killed_in_mid_slot_and_started_again_ends_with_the_right_configuration(
     lab: Lab, controllers: Controllers
 ) -> None:
@@ -36,7 +36,7 @@ def test_a_controller_killed_in_mid_slot_and_started_again_ends_with_the_right_c
     assert snapshots(lab) == before
 
 
-@pytest.mark.slow  # in short, and in traffic: tests/lab/test_slots_of_others.py
+@pytest.mark.slow  # its slot comes in real time, armed or not; in short: tests/integration/rollout/test_armed.py
 def test_a_slot_begins_and_ends_on_its_routers_though_its_controller_never_comes_back(
     lab: Lab, controller: Controller
 ) -> None:

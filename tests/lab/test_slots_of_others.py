@@ -21,7 +21,8 @@ from tests.support.controllers import Controller
 from tests.support.patience import wait_for
 from tests.support.postgres import pull_the_plug
 
-pytestmark = pytest.mark.lab
+#: Each packet is looked at in real time. In short, without traffic: tests/lab/test_tutorial.py.
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
 PORT, PAYLOAD_BYTES = 5001, 64
 #: An emulated machine of two cores forwards some 5,000 packets a second over four routers, and has pushes to do beside.
 PACKETS_PS = 1_500
@@ -38,7 +39,7 @@ def reservation(name: str, port: int, start: datetime, end: datetime, rate: str)
     return {"name": name, "owner": "test", **ends, "rate": rate, "packet_size": f"{PAYLOAD_BYTES + 28} B", **window}
 
 
-@pytest.mark.parametrize("boundaries", [8, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("boundaries", [8, 100])
 def test_a_flow_that_stays_loses_no_packet_and_no_order_at_boundaries_of_others(
     lab: Lab, controller: Controller, tmp_path: Path, boundaries: int
 ) -> None:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import psutil
 
+from tests.support.patience import PATIENCE_S
+
 #: Set for the whole run; every process that it starts has it in its environment.
 MARK = "SLOTCAR_RUN_OF_TESTS"
 #: What Ansible read of the repository's inventories, for all of the run.
@@ -20,8 +22,8 @@ INVENTORIES = "inventories-read"
 NOBODYS = frozenset({".lockfile", INVENTORIES})
 #: Of what is in a folder that is left.
 MOST_SHOWN = 5
-#: A process that was told to end may take so long.
-GRACE_S = 15.0
+#: A process that was told to end and is still there after so long hangs.
+GRACE_S = PATIENCE_S
 
 
 class Run:

@@ -16,7 +16,7 @@ import pytest
 from slotcar.ledger import Ledger
 from tests.integration.api.conftest import Serve
 from tests.integration.api.test_streaming import comment, numbers, stream, write
-from tests.support.patience import wait_for
+from tests.support.patience import PATIENCE_S, wait_for
 
 SHORT = timedelta(seconds=1)
 LONG = timedelta(minutes=10)
@@ -28,7 +28,7 @@ def connected(api: httpx.Client, client: str = "127.0.0.1", receive_bytes: int =
     with socket.socket() as one:
         if receive_bytes:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
-        one.settimeout(60)
+        one.settimeout(PATIENCE_S)
         one.bind((client, 0))
         address = urlsplit(str(api.base_url))
         one.connect((address.hostname, address.port))

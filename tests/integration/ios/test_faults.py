@@ -26,6 +26,7 @@ from slotcar_lab.ios import (
     WrongPassword,
 )
 from tests.integration.ios.conftest import NAME, STARTUP
+from tests.support.patience import PATIENCE_S
 
 PROMPT = re.compile(r"[\w.-]+(?:\([\w-]+\))?[#>]$|\? $|\[confirm\]$|--More-- $|Password: $")
 CAR = "rate-limit input 8000 2000 2000 conform-action transmit exceed-action drop"
@@ -84,7 +85,7 @@ Work = Callable[[Terminal], Awaitable[None]]
 def at_terminal(router: Router, work: Work) -> None:
     async def run() -> None:
         async with await Terminal.open(router) as terminal:
-            await asyncio.wait_for(work(terminal), 60)
+            await asyncio.wait_for(work(terminal), PATIENCE_S)
 
     asyncio.run(run())
 

@@ -18,6 +18,7 @@ from slotcar.notify.signing import DerivedSecrets
 from slotcar.notify.webhooks import Webhooks
 from slotcar.policy.roles import Caller, Role
 from slotcar.settings import Settings
+from tests.support.patience import PATIENCE_S
 from tests.support.receiver import SECRET
 
 NO_KEY = DerivedSecrets(Path("/nowhere/webhook-key"))
@@ -51,6 +52,7 @@ def add(ledger: Ledger, secret_file: Path) -> Add:
 def dispatching(ledger: Ledger, backoff: Backoff = QUICK, **how: Any) -> Iterator[Dispatcher]:
     """Delivers until the `with` ends; an error in it fails the test."""
     stopping, errors = threading.Event(), []
+    how.setdefault("answer_s", PATIENCE_S)
     dispatcher = Dispatcher(ledger, how.pop("leads", lambda: True), now, how.pop("derived", NO_KEY), backoff, **how)
 
     def run() -> None:

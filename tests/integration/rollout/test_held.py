@@ -59,7 +59,7 @@ def test_a_modify_while_a_play_waits_is_staged_anew(held: Armed) -> None:
         staged(controller)
         controller.slotcar("modify", "test/more", "--rate", "12 Mbit/s")
         router = held.world.routers[EDGE]
-        wait_for(lambda: carries(router), "the slot's flow", 180.0)
+        wait_for(lambda: carries(router), "the slot's flow")
         controller.wait_settled()
         assert "police 12" in router.running_text() or "police cir 12" in router.running_text()
         assert len(events(controller, "push.superseded")) > 0

@@ -74,7 +74,7 @@ class Site:
         return left
 
     def check_nothing_is_left(self) -> None:
-        wait_for(lambda: not self.processes(), "what it started to end", 10)
+        wait_for(lambda: not self.processes(), "what it started to end")
         assert not (self.state / "postgres" / "postmaster.pid").exists()
         assert [one.name for one in self.temporary.iterdir() if not one.name.startswith("ansible-")] == []
         assert list((self.state / "reading").iterdir()) == []

@@ -17,6 +17,7 @@ from slotcar_transfer.fireflies import Fireflies, SciTag
 from slotcar_transfer.moving import Job, pull, push, relay
 from slotcar_transfer.staging import Tree
 from tests.integration.transfer.test_moving import BOTH, Ends, ends
+from tests.support.patience import PATIENCE_S
 from tests.support.transfers import fill
 
 __all__ = ["ends"]
@@ -64,7 +65,7 @@ class Collector:
     def __init__(self) -> None:
         self._heard = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._heard.bind(("127.0.0.1", 0))
-        self._heard.settimeout(30)
+        self._heard.settimeout(PATIENCE_S)
         self.port: int = self._heard.getsockname()[1]
 
     def __enter__(self) -> Collector:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from slotcar_lab.ios.grammar import PLATFORMS, load
 from slotcar_lab.ios.machine import Account, Machine
 from slotcar_lab.ios.shell import Shell
+from tests.support.patience import PATIENCE_S
 from tests.unit.lab.ios.brownfield import BROWNFIELD, router
 
 WORDS = sorted(
@@ -63,7 +64,7 @@ def test_any_typing_leaves_a_prompt_or_ends_the_session(lines: list[str]) -> Non
         shell.feed("".join(f"{line}\n" for line in ["terminal length 0", *lines]))
         shell.feed("^C\n\x1a\n" * 2)
         shell.close()
-        await asyncio.wait_for(shell.run(), 10)
+        await asyncio.wait_for(shell.run(), PATIENCE_S)
         machine.forget_pending()
         return "".join(written)
 
