@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
+from collections.abc import Callable, Iterable
 from typing import cast
 
 import asyncssh
@@ -59,6 +61,46 @@ class Door(asyncssh.SSHServer):
         return Session(self.machine, self.user)
 
 
+#: How many bytes a router sends at a time, over and over: single ones of an echo, halves of lines, much of a long answer.
+PIECES = (1, 3, 40, 1, 700, 2, 1400, 11)
+
+
+class Outbox:
+    """What a router has printed and not sent yet. It leaves piece by piece, each in a packet of its own.
+
+    Args:
+        send: sends bytes at once.
+    """
+
+    def __init__(self, send: Callable[[bytes], None], sizes: Iterable[int] = PIECES) -> None:
+        self._send = send
+        self._sizes = itertools.cycle(sizes)
+        self._waiting = bytearray()
+        self._sending: asyncio.Task[None] | None = None
+
+    def put(self, data: bytes) -> None:
+        self._waiting += data
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.get_running_loop().create_task(self._drain())
+
+    async def empty(self) -> None:
+        """Waits until all is sent."""
+        if self._sending is not None:
+            await self._sending
+
+    def drop(self) -> None:
+        """Loses what is not sent yet."""
+        self._waiting.clear()
+
+    async def _drain(self) -> None:
+        while self._waiting:
+            size = next(self._sizes)
+            piece = bytes(self._waiting[:size])
+            del self._waiting[:size]
+            self._send(piece)
+            await asyncio.sleep(0)
+
+
 class Session(asyncssh.SSHServerSession[bytes]):
     """A shell, one command, or one file."""
 
@@ -68,6 +110,7 @@ class Session(asyncssh.SSHServerSession[bytes]):
         self.reader = asyncio.StreamReader()
         self.shell: Shell | None = None
         self.command = ""
+        self.outbox = Outbox(self._write)
         self.task: asyncio.Task[None] | None = None
 
     def connection_made(self, chan: _Channel) -> None:
@@ -119,6 +162,7 @@ class Session(asyncssh.SSHServerSession[bytes]):
                 await self._one_command()
         except SessionDropped:
             # The whole connection goes, without a word: what a router does that loses its line.
+            self.outbox.drop()
             cast(asyncssh.SSHServerConnection, self.channel.get_connection()).abort()
             return
         except asyncio.IncompleteReadError:
@@ -127,6 +171,7 @@ class Session(asyncssh.SSHServerSession[bytes]):
             # Of the emulator itself: who waits for an answer must not wait for ever.
             _LOG.exception("%s: a session failed", self.machine.name)
             status = 1
+        await self.outbox.empty()
         with contextlib.suppress(OSError):
             self.channel.exit(status)
 
@@ -137,7 +182,7 @@ class Session(asyncssh.SSHServerSession[bytes]):
         shell.flush()
 
     def _write_text(self, text: str) -> None:
-        self._write(text.encode())
+        self.outbox.put(text.encode())
 
     def _write(self, data: bytes) -> None:
         if not self.channel.is_closing():

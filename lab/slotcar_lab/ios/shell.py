@@ -33,6 +33,7 @@ class Shell(Terminal):
             while True:
                 self.put(self.prompt)
                 await self.execute(await self.read_line())
+                self.flush()
         self.flush()
 
     async def execute(self, line: str) -> None:

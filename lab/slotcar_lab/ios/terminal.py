@@ -61,7 +61,7 @@ class Terminal:
         self._out.append(text.replace("\n", "\r\n"))
 
     def flush(self) -> None:
-        """Send all that was put, in one write: writes of single characters made a push five times slower."""
+        """Send what was put. The server cuts it into pieces."""
         if self._out:
             self._write("".join(self._out))
             self._out.clear()
@@ -86,7 +86,9 @@ class Terminal:
         while True:
             key = await self.read_key()
             if key in "\r\n":
+                # Before the work: whoever looks for the end of a question sees its echo alone for as long as that takes.
                 self.put("\n")
+                self.flush()
                 return line
             if key in (END, BREAK):
                 self.put("^Z\n" if key == END else "\n")
