@@ -39,13 +39,15 @@ from slotcar.rollout.loop import ReconcileLoop
 from slotcar.rollout.playbook import end_all_processes
 from slotcar.rollout.status import LoopStatus
 from slotcar.settings import Settings
-from slotcar.stopping import PROCESS
+from slotcar.stopping import PROCESS, end_after
 from slotcar.watching.watcher import Watcher
 from slotcar.wiring import loop_for
 
 log = structlog.get_logger("slotcar")
 #: What is left to end when all plays have: the lead is released, connections are closed.
 LAST_S = 5.0
+#: What ends the embedded database and everything else may take beside that; then the process ends, whatever still waits.
+END_S = 15.0
 
 
 class ControllerFailed(SlotcarError):
@@ -180,7 +182,11 @@ def _serve(
     def on_signal() -> None:
         server.end()
         if PROCESS.at_once.is_set():
+            end_after(LAST_S + END_S, 128 + PROCESS.signal_number, "told twice to stop, and a thread did not end")
             end_all_processes()
+        else:
+            longest_s = settings.stop_timeout.total_seconds() + LAST_S + END_S
+            end_after(longest_s, 1, "told to stop, and a thread did not end")
 
     with PROCESS.serving(on_signal):
         if loop:
