@@ -52,13 +52,14 @@ class Workplace:
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """One plan: the body of a reservation file, whose it is, and which page of it is wanted.
+    """One plan: a reservation file, whose it is, and which page of it is wanted.
 
     Attributes:
+        body: as a request has it, or as the text of a file, which is read here, by this process's limits.
         owners: of whom it speaks beside those in the body.
     """
 
-    body: dict[str, Any]
+    body: dict[str, Any] | str
     set_name: str
     caller: Caller
     now: datetime

@@ -88,9 +88,10 @@ def read_source(
 
 
 def source_of_body(
-    body: Mapping[str, Any], now: datetime, set_name: str, max_windows: int, owners: Iterable[str] = ()
+    body: Mapping[str, Any] | str, now: datetime, set_name: str, max_windows: int, owners: Iterable[str] = ()
 ) -> ReservationSource:
-    """The source of a reservation file that came as JSON. `owners`: those that it speaks for beside the owners in it.
+    """The source of a reservation file that came as a request's JSON or as a pasted text. `owners`: those that it speaks
+    for beside the owners in it.
 
     Raises:
         InvalidInput: anything in it is wrong, or it has more windows than `max_windows`.

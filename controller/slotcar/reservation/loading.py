@@ -115,14 +115,14 @@ def load_text(text: str, file: str, now: datetime) -> tuple[Reservation, ...]:
     return tuple(loaded.finished().reservations)
 
 
-def read_body(body: Mapping[str, Any], now: datetime, max_windows: int) -> Loaded:
-    """The reservations of a file that came as a request's JSON.
+def read_body(body: Mapping[str, Any] | str, now: datetime, max_windows: int) -> Loaded:
+    """The reservations of a file that came as a request's JSON, or as the text that somebody pasted.
 
     Raises:
         InvalidInput: as `load_files`; also where they have more windows together than `max_windows`.
     """
     loaded = Loaded(now, max_windows=max_windows)
-    _read(Document("request", body, {}), loaded)
+    _read(load(body, "the text") if isinstance(body, str) else Document("request", body, {}), loaded)
     return loaded.finished()
 
 

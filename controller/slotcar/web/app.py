@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
-from anyio import to_thread
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -33,8 +33,11 @@ from slotcar.web import (
 )
 from slotcar.web.assets import asset
 from slotcar.web.headers import SecurityHeaders
+from slotcar.web.page_threads import PageThreads
 from slotcar.web.serving import WebPage, no_page, route_of
 
+#: That there is no such page is told within it.
+MISSING_S = 60.0
 PAGES: tuple[WebPage, ...] = tuple(
     page
     for entity in (
@@ -48,15 +51,18 @@ PAGES: tuple[WebPage, ...] = tuple(
 def create_app(context: Context) -> FastAPI:
     """The application of `slotcar serve`: `/v1` for programs, everything else for people."""
     app = api.create_app(context)
-    app.router.routes.extend(route_of(page, context) for page in PAGES)
+    threads = PageThreads()
+    app.router.routes.extend(route_of(page, context, threads) for page in PAGES)
     app.router.routes.append(Route("/live", live.endpoint_of(context), name="GET /live"))
     app.router.routes.append(Route("/assets/{hash}/{name:path}", asset, name="GET /assets"))
-    app.add_exception_handler(HTTPException, _missing_for(app, context))
+    app.add_exception_handler(HTTPException, _missing_for(app, context, threads))
     app.add_middleware(SecurityHeaders)
     return app
 
 
-def _missing_for(app: FastAPI, context: Context) -> Callable[[Request, Exception], Awaitable[Response]]:
+def _missing_for(
+    app: FastAPI, context: Context, threads: PageThreads
+) -> Callable[[Request, Exception], Awaitable[Response]]:
     """A page for a person who follows a wrong link; problem details for programs, and below `/v1`."""
     for_programs: Any = app.exception_handlers[HTTPException]
 
@@ -66,6 +72,6 @@ def _missing_for(app: FastAPI, context: Context) -> Callable[[Request, Exception
         if not wants_page or error.status_code not in (404, 405):
             answer: Response = await for_programs(request, error)
             return answer
-        return await to_thread.run_sync(no_page, context, request, error)
+        return await threads.run(partial(no_page, context, request, error), MISSING_S, "no page")
 
     return missing

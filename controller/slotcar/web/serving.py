@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, quote
 
 import structlog
-from anyio import to_thread
+from anyio.lowlevel import EventLoopToken, current_token
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -24,6 +25,7 @@ from slotcar.policy.roles import NotAllowed
 from slotcar.problems import InvalidInput, Problem, SlotcarError
 from slotcar.units import UnitError
 from slotcar.web.navigation import links_for
+from slotcar.web.page_threads import PageThreads
 from slotcar.web.rendering import render
 from slotcar.web.times import Clock
 from slotcar.web.visit import Answer, Data, Moved, Visit, form_of
@@ -40,6 +42,7 @@ class WebPage:
     Attributes:
         query: the keys that its address may have.
         open: asked by who has not signed in, too; its visit stands for nobody then.
+        most_s: how long it may take.
     """
 
     path: str
@@ -47,12 +50,21 @@ class WebPage:
     method: str = "GET"
     query: tuple[str, ...] = ()
     open: bool = False
+    most_s: float = 60.0
 
 
-def route_of(page: WebPage, context: Context) -> Route:
+#: Of a page that waits for routers, or for plans before its own.
+LONG_S = 600.0
+
+
+def route_of(page: WebPage, context: Context, threads: PageThreads) -> Route:
     async def endpoint(request: Request) -> Response:
         body = await request.body() if page.method == "POST" else b""
-        return await to_thread.run_sync(_answer, page, context, request, body)
+        make = partial(_answer, page, context, request, body, current_token())
+        try:
+            return await threads.run(make, page.most_s, f"{page.method} {page.path}")
+        except HTTPException as error:
+            return _cannot_be_done(request, None, datetime.now(UTC), error)
 
     return Route(page.path, endpoint, methods=[page.method], name=f"{page.method} {page.path}")
 
@@ -88,7 +100,7 @@ def _cookie_name(request: Request) -> str:
     return COOKIE_OVER_TLS if request.url.scheme == "https" else COOKIE
 
 
-def _answer(page: WebPage, context: Context, request: Request, body: bytes) -> Response:
+def _answer(page: WebPage, context: Context, request: Request, body: bytes, event_loop: EventLoopToken) -> Response:
     now, sessions = datetime.now(UTC), sessions_of(context)
     visit: Visit | None = None
     try:
@@ -99,18 +111,23 @@ def _answer(page: WebPage, context: Context, request: Request, body: bytes) -> R
             return _to_sign_in(request)
         clock = Clock(signed.session.zone if signed else USUAL_ZONE, now)
         visit = Visit(
-            context, sessions, caller or LOCAL, signed.session if signed else None, clock, request.path_params
-        )
+            context, sessions, caller or LOCAL, signed.session if signed else None, clock, request.path_params,
+            event_loop=event_loop,
+        )  # fmt: skip
         answer = page.view(_with_parameters(visit, page, request, body))
         return _response(answer, request, visit if caller else None, clock)
     except (SlotcarError, UnitError) as error:
         status, kind, title = problems.kind_of(error)
         return _failed(request, visit, now, status, title, str(error), kind)
     except HTTPException as error:
-        return _failed(request, visit, now, error.status_code, "This cannot be done", str(error.detail), "")
+        return _cannot_be_done(request, visit, now, error)
     except Exception:
         log.exception("a page failed", path=request.url.path)
         return _failed(request, visit, now, 500, problems.INTERNAL[2], "the controller's log says more", "")
+
+
+def _cannot_be_done(request: Request, visit: Visit | None, now: datetime, error: HTTPException) -> Response:
+    return _failed(request, visit, now, error.status_code, "This cannot be done", str(error.detail), "")
 
 
 def _require_own_form(page: WebPage, request: Request) -> None:
@@ -136,9 +153,7 @@ def _with_parameters(visit: Visit, page: WebPage, request: Request, body: bytes)
         hint = f"those are {', '.join(page.query)}" if page.query else "this page takes none"
         raise InvalidInput([Problem("query", 0, name[:60], "is not a known parameter", "", hint) for name in unknown])
     form = form_of(body) if page.method == "POST" else {}
-    return Visit(
-        visit.context, visit.sessions, visit.caller, visit.session, visit.clock, request.path_params, query, form
-    )
+    return replace(visit, query=query, form=form)
 
 
 def _to_sign_in(request: Request) -> Response:
@@ -200,6 +215,12 @@ def _usual(request: Request, visit: Visit | None, clock: Clock) -> dict[str, Any
     }
 
 
+def _few(lines: list[str]) -> list[str]:
+    """No more problems than the API tells at a time."""
+    rest = len(lines) - problems.MOST_PROBLEMS
+    return lines if rest <= 0 else [*lines[: problems.MOST_PROBLEMS], f"and {rest} more problems"]
+
+
 def _failed(
     request: Request, visit: Visit | None, now: datetime, status: int, title: str, words: str, kind: str
 ) -> Response:
@@ -208,7 +229,7 @@ def _failed(
     template = "problem_part.html" if _is_part(request) else "problem.html"
     forbidden = status == 403 and kind == problems.kind_of(NotAllowed(""))[1]
     model = {
-        **_usual(request, visit, clock), "status": status, "title": title, "lines": words.splitlines(),
+        **_usual(request, visit, clock), "status": status, "title": title, "lines": _few(words.splitlines()),
         "forbidden": forbidden,
     }  # fmt: skip
     return HTMLResponse(

@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
 
+from anyio.lowlevel import EventLoopToken
+
 from slotcar.api.context import Context
 from slotcar.auth.sessions import Sessions
 from slotcar.broker import Broker
@@ -32,6 +34,7 @@ class Visit:
     session: None where an open controller is asked by a browser that has chosen nothing yet.
     path: what the address says in its places, by name.
     query, form: by key, the values in order.
+    event_loop: the server's; None where the visit is no request's.
     """
 
     context: Context
@@ -42,6 +45,7 @@ class Visit:
     path: Mapping[str, Any] = field(default_factory=dict)
     query: Mapping[str, Sequence[str]] = field(default_factory=dict)
     form: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    event_loop: EventLoopToken | None = None
 
     @property
     def broker(self) -> Broker:

@@ -15,7 +15,7 @@ from slotcar.views.devices import named_devices
 from slotcar.web.boundaries.model import GroupRows
 from slotcar.web.home.model import summary_of
 from slotcar.web.links.pages import THRESHOLDS, level_of, percent_of
-from slotcar.web.serving import WebPage
+from slotcar.web.serving import LONG_S, WebPage
 from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
 from slotcar.web.words import DEVICES, why_not_operator
 
@@ -121,7 +121,7 @@ PAGES = (
     WebPage("/devices/table", table, query=("after",)),
     WebPage("/devices/{device}", one),
     WebPage("/devices/{device}/wanted", wanted),
-    WebPage("/devices/{device}/compare", compare, "POST"),
+    WebPage("/devices/{device}/compare", compare, "POST", most_s=LONG_S),
     WebPage("/devices/{device}/hold", hold, "POST"),
     WebPage("/devices/{device}/release", release, "POST"),
 )

@@ -8,12 +8,12 @@ from typing import Any
 from anyio import from_thread
 
 from slotcar.api.plan_process import PlanRequest
-from slotcar.located_yaml import load
+from slotcar.located_yaml import parse_json
 from slotcar.planning.plan_file import plan_of_document
 from slotcar.planning.plan_page import PageStart
 from slotcar.policy import roles
 from slotcar.problems import InvalidInput, Problem
-from slotcar.web.serving import WebPage
+from slotcar.web.serving import LONG_S, WebPage
 from slotcar.web.visit import Answer, Shown, Visit
 from slotcar.web.words import why_not_change
 
@@ -46,13 +46,10 @@ def plan(visit: Visit) -> Answer:
         NotAllowed: a requester, for another owner. InvalidInput: with the lines of the text that are wrong. PlanTooLarge.
     """
     text, set_name = visit.form_value("text"), visit.form_value("set", SET)
-    loaded = load(text, "the text")
-    if loaded.problems:
-        raise InvalidInput(loaded.problems)
-    if not isinstance(loaded.data, dict):
-        raise InvalidInput([Problem("the text", 1, "", "is not a reservation file", "", "begin with `version: 1`")])
-    request = PlanRequest(loaded.data, set_name, visit.caller, visit.now, PageStart(), LINES)
-    plan_document = json.loads(from_thread.run(visit.context.plans.make, visit.broker, request))
+    request = PlanRequest(text, set_name, visit.caller, visit.now, PageStart(), LINES)
+    plan_document = json.loads(
+        from_thread.run(visit.context.plans.make, visit.broker, request, token=visit.event_loop)
+    )
     return Shown(
         "plans/plan.html",
         {
@@ -71,7 +68,7 @@ def apply(visit: Visit) -> Answer:
     """
     roles.owner_for(visit.caller, None)
     try:
-        document = json.loads(visit.form_value("plan"))
+        document = parse_json(visit.form_value("plan"))
     except ValueError:
         document = None
     if not isinstance(document, dict):
@@ -85,4 +82,4 @@ def _short(plan_document: dict[str, Any]) -> dict[str, Any]:
     return plan_document | {"boundaries": [], "approximations": []}
 
 
-PAGES = (WebPage("/plan", form), WebPage("/plan", plan, "POST"), WebPage("/plan/apply", apply, "POST"))
+PAGES = (WebPage("/plan", form), WebPage("/plan", plan, "POST", most_s=LONG_S), WebPage("/plan/apply", apply, "POST"))

@@ -9,7 +9,7 @@ from slotcar.problems import InvalidInput, Problem
 from slotcar.views.boundary import DiffGroup, hunks_of
 from slotcar.views.devices import named_devices
 from slotcar.web.boundaries.model import GroupRows
-from slotcar.web.serving import WebPage
+from slotcar.web.serving import LONG_S, WebPage
 from slotcar.web.visit import PAGE, Answer, Moved, Shown, Visit
 from slotcar.web.words import why_not_operator
 
@@ -85,6 +85,6 @@ def _goal(visit: Visit) -> tuple[str, str]:
 
 PAGES = (
     WebPage("/rollback", listed, query=("before",)),
-    WebPage("/rollback/preview", preview, query=("device", "to")),
-    WebPage("/rollback", roll_back, "POST"),
+    WebPage("/rollback/preview", preview, query=("device", "to"), most_s=LONG_S),
+    WebPage("/rollback", roll_back, "POST", most_s=LONG_S),
 )
