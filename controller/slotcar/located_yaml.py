@@ -1,4 +1,4 @@
-"""YAML read safely, with the line of every key, so that an error can say where.
+"""YAML and JSON read safely: nothing is nested deeper than `MAX_DEPTH`; YAML with the line of every key, for errors.
 
 Scalars follow YAML 1.2's core schema, not YAML 1.1: `22:00`, `no`, `010` and dates stay the text that was written. Keys
 are always text. Duplicate keys, tags, merge keys and runaway aliases are problems, not surprises.
@@ -21,6 +21,15 @@ from slotcar.problems import InvalidInput, Problem
 
 MAX_CHARACTERS = 20_000_000
 MAX_DEPTH = 40
+#: Of inventories, whose groups may be nested, and whose aliases are mostly of variables.
+MAX_FOREIGN_DEPTH = 100
+MAX_FOREIGN_NODES = 1_000_000
+GROWS = "grows too large through its aliases"
+TOO_DEEP = f"is nested deeper than {MAX_DEPTH} levels"
+#: Of a dotted key: each node has one, so a long name over many nodes would be written out as often.
+MAX_KEY_CHARACTERS = 400
+#: libyaml compares each tag directive with all before it.
+MAX_TAG_DIRECTIVES = 100
 #: Nodes that aliases may add to what is written out (a "billion laughs" adds 10^9).
 MAX_ALIASED_NODES = 10_000
 
@@ -32,7 +41,6 @@ _CONSTANTS |= dict.fromkeys(("true", "True", "TRUE"), True)
 _CONSTANTS |= dict.fromkeys(("false", "False", "FALSE"), False)
 _YAML_TAG = "tag:yaml.org,2002:"
 _HALVES = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +103,75 @@ def load(text: str, file: str) -> Document:
     if len(text) > MAX_CHARACTERS:
         hint = f"at most {MAX_CHARACTERS} characters; split it"
         raise InvalidInput([Problem(file, 0, "", "is too large", f"{len(text)} characters", hint)])
-    builder = _Builder(file, strict=True)
+    if text.count("\n%TAG") > MAX_TAG_DIRECTIVES:
+        hint = "tags are not used here: leave them out"
+        raise InvalidInput([Problem(file, 0, "", f"has more than {MAX_TAG_DIRECTIVES} tag directives", "", hint)])
     try:
-        root = builder.document(_events(text))
+        return _document(text, file, strict=True)
     except yaml.YAMLError as error:
         raise InvalidInput([_syntax_problem(error, text, file)]) from error
-    return builder.finish(root)
+
+
+def parse_json(text: str | bytes) -> Any:
+    """What a JSON text says, where nobody asks for lines.
+
+    Raises:
+        ValueError: it is no JSON, or is nested deeper than `MAX_DEPTH`; the message says which.
+    """
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        raise ValueError(TOO_DEEP) from None
+    except ValueError:
+        raise ValueError("is not JSON") from None
+    if is_too_deep(data):
+        raise ValueError(TOO_DEEP)
+    return data
+
+
+def is_too_deep(data: Any) -> bool:
+    """Whether lists and mappings, of which none holds itself, are nested deeper than `MAX_DEPTH`."""
+    level = [data]
+    for _ in range(MAX_DEPTH + 1):
+        inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
+        level = [child for children in inner for child in children if isinstance(child, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def require_bounded(path: Path) -> None:
+    """Looks at a YAML file that another program will read, such as Ansible one of an inventory. Whether it is YAML at all
+    is that program's to say.
+
+    Raises:
+        InvalidInput: it is nested deeper than `MAX_FOREIGN_DEPTH`, or aliases make it more than `MAX_FOREIGN_NODES` larger.
+    """
+    try:
+        text = read_text(path)
+    except InvalidInput:
+        return
+    nodes, added, sizes = 0, 0, dict[str, int]()
+    open_nodes: list[tuple[str | None, int]] = []  # the anchor, and how many nodes there were before
+    try:
+        for event in _events(text):
+            line = event.start_mark.line + 1
+            if isinstance(event, yaml.CollectionStartEvent):
+                open_nodes.append((event.anchor, nodes + added))
+            elif isinstance(event, yaml.CollectionEndEvent):
+                anchor, before = open_nodes.pop()
+                if anchor is not None:
+                    sizes[anchor] = nodes + added - before
+            elif isinstance(event, yaml.AliasEvent):
+                added += sizes.get(str(event.anchor), 0)
+            nodes += isinstance(event, yaml.NodeEvent)
+            if len(open_nodes) > MAX_FOREIGN_DEPTH:
+                message = f"is nested deeper than {MAX_FOREIGN_DEPTH} levels"
+                raise InvalidInput([Problem(str(path), line, "", message)])
+            if added > MAX_FOREIGN_NODES:
+                raise InvalidInput([Problem(str(path), line, "", GROWS, "", "write it out")])
+    except (yaml.YAMLError, UnicodeEncodeError):
+        return
 
 
 def line_of(path: Path, key: str) -> int:
@@ -114,35 +185,46 @@ def line_of(path: Path, key: str) -> int:
 
 @lru_cache(maxsize=256)
 def _lenient(path: Path, _modified_ns: int, _size: int) -> Document:
-    builder = _Builder(str(path), strict=False)
     try:
-        return builder.finish(builder.document(_events(read_text(path))))
+        return _document(read_text(path), str(path), strict=False)
     except (yaml.YAMLError, InvalidInput):
         return Document(str(path), None, {})
 
 
-def _events(text: str) -> Iterator[Any]:
-    """Parser events; libyaml's where it can, and PyYAML's own for its clearer words where there is an error."""
+def _document(text: str, file: str, *, strict: bool) -> Document:
+    """The document, built while libyaml gives one event after another: what is nested too deep is refused before the
+    parser has come to its end, which takes it the square of the depth."""
     try:
-        yield from list(yaml.parse(text, Loader=_LOADER))
-    except (yaml.YAMLError, UnicodeEncodeError) as first:
-        # JSON escapes a character beyond U+FFFF as two halves, which YAML has not.
-        whole = _HALVES.sub(lambda match: json.loads(f'"{match[0]}"'), text)
-        if whole != text:
-            yield from _events(whole)
-            return
         try:
-            yield from list(yaml.parse(text, Loader=yaml.SafeLoader))
-        except (ValueError, OverflowError):  # PyYAML's own, of an escape such as `\UFFFFFFFF`
-            raise first from None
+            return _Builder(file, strict).document(_events(text))
+        except yaml.YAMLError:
+            # JSON escapes a character beyond U+FFFF as two halves, which YAML has not.
+            whole = _HALVES.sub(lambda match: json.loads(f'"{match[0]}"'), text)
+            if whole == text:
+                raise
+            return _Builder(file, strict).document(_events(whole))
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        hint = "write the character itself"
+        raise InvalidInput([Problem(file, line, "", "is not YAML: holds half a character", "", hint)]) from error
 
 
+def _events(text: str) -> Iterator[Any]:
+    return yaml.parse(text, Loader=yaml.CSafeLoader)
+
+
+_ENDS_EARLY = "the end of stream comes too early"
+#: What to do, by a part of libyaml's words.
 _SYNTAX_HINTS = {
-    "\\t": "indent with spaces, not tabs",
+    "'\\t'": "indent with spaces, not tabs",
+    "a tab": "indent with spaces, not tabs",
     "mapping values": "quote a value that holds a colon and a space, and check the indentation",
-    "block end": "check the indentation, and quote a value that begins with `[`, `{`, `*`, `&`, `!` or `@`",
+    "expected key": "check the indentation, and quote a value that begins with `[`, `{`, `*`, `&`, `!` or `@`",
+    "expected '-' indicator": "check the indentation",
+    "expected ':'": "say `KEY: VALUE`, and check the indentation",
+    "expected ','": "separate what stands in `[` `]` or `{` `}` with commas, and quote a value that holds one of these",
     "cannot start any token": "quote a value that begins with `@`, `%` or a backquote",
-    "end of stream": "here or above it begins something that does not end: a quote, a `[` or a `{`",
+    _ENDS_EARLY: "here or above it begins something that does not end: a quote, a `[` or a `{`",
     "a second document": "remove the `---` between them, or make them two files",
 }
 
@@ -150,10 +232,13 @@ _SYNTAX_HINTS = {
 def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
     words = str(getattr(error, "problem", None) or str(error).splitlines()[0])
     mark, position = getattr(error, "problem_mark", None), getattr(error, "position", None)
-    if "end of stream" in words or "<stream end>" in words:
-        mark, words = getattr(error, "context_mark", None) or mark, "the end of stream comes too early"
-    at = text.count("\n", 0, position) + 1 if isinstance(position, int) else 0
-    line = at if mark is None else mark.line + 1
+    if mark is not None and mark.index < len(text) and words == "found character that cannot start any token":
+        words = f"found character {text[mark.index]!r} that cannot start any token"
+    elif mark is not None and not text[mark.index :].strip():
+        mark, words = getattr(error, "context_mark", None) or mark, _ENDS_EARLY
+    at = text.encode(errors="replace").count(b"\n", 0, position) + 1 if isinstance(position, int) else 0  # in bytes
+    last = text.rstrip().count("\n") + 1  # libyaml sees another line after the last
+    line = at if mark is None else min(mark.line + 1, last)
     hint = next((hint for part, hint in _SYNTAX_HINTS.items() if part in words), "")
     return Problem(file, line, "", f"is not YAML: {words}", "", hint)
 
@@ -179,7 +264,10 @@ class _Builder:
     nodes: int = 0
     visited: int = 0
 
-    def document(self, events: Iterator[Any]) -> _Node | None:
+    def document(self, events: Iterator[Any]) -> Document:
+        return self._finish(self._root(events))
+
+    def _root(self, events: Iterator[Any]) -> _Node | None:
         root: _Node | None = None
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
@@ -191,7 +279,7 @@ class _Builder:
                 root = self._node(next(events), events, "", 0)
         return root
 
-    def finish(self, root: _Node | None) -> Document:
+    def _finish(self, root: _Node | None) -> Document:
         lines: dict[str, int] = {}
         data = None if root is None else self._flatten(root, "", 0, lines)
         return Document(self.file, data, lines, tuple(self.problems))
@@ -203,7 +291,10 @@ class _Builder:
     def _node(self, event: Any, events: Iterator[Any], key: str, depth: int) -> _Node:
         line = event.start_mark.line + 1
         if depth > MAX_DEPTH:
-            raise InvalidInput([Problem(self.file, line, key[:60], f"is nested deeper than {MAX_DEPTH} levels")])
+            raise InvalidInput([Problem(self.file, line, key[:60], TOO_DEEP)])
+        if len(key) > MAX_KEY_CHARACTERS:
+            message = f"has a key longer than {MAX_KEY_CHARACTERS} characters, with the keys around it"
+            raise InvalidInput([Problem(self.file, line, key[:60], message)])
         self.nodes += 1
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, key, line)
@@ -277,9 +368,7 @@ class _Builder:
     def _flatten(self, node: _Node, key: str, depth: int, lines: dict[str, int]) -> Any:
         self.visited += 1
         if depth > 2 * MAX_DEPTH or self.visited > self.nodes + MAX_ALIASED_NODES:
-            problem = Problem(
-                self.file, node.line, key[:60], "grows too large through its aliases", "", "write it out"
-            )
+            problem = Problem(self.file, node.line, key[:60], GROWS, "", "write it out")
             raise InvalidInput([problem])
         lines.setdefault(key, node.line)
         if node.items is not None:

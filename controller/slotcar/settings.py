@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import os
 import re
 from datetime import timedelta
@@ -15,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from slotcar.files import read_regular_file
+from slotcar.located_yaml import parse_json
 from slotcar.problems import InvalidInput, Problem, SlotcarError
 from slotcar.reservation.model import Owner
 from slotcar.shipped import shipped
@@ -42,7 +42,7 @@ def _json(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value or "{}")
+        return parse_json(value or "{}")
     except ValueError:
         raise ValueError('is not JSON; say for example {"hep": {"reservations": 500}}') from None
 

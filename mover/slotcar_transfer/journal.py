@@ -51,7 +51,7 @@ class Journal:
         line, _ = self._split()
         try:
             header = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         return header if isinstance(header, dict) and header.get("format") == _FORMAT else {}
 

@@ -125,7 +125,7 @@ class Channel:
         self.receive_into(memoryview(raw))
         try:
             message = json.loads(raw)
-        except ValueError:
+        except (ValueError, RecursionError):  # nested deep
             message = None
         if not isinstance(message, dict):
             raise OtherVersion(f"{self.peer or 'the other end'} sends a message that is not a JSON object")

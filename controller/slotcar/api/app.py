@@ -15,7 +15,7 @@ from fastapi.staticfiles import StaticFiles
 
 from slotcar.api import problems
 from slotcar.api.context import Context
-from slotcar.api.limits import LimitBody, only_known_query
+from slotcar.api.limits import LimitBody, few_levels, only_known_query
 from slotcar.api.openapi import DESCRIPTION, TAGS, complete
 from slotcar.api.origin import CheckOrigin
 from slotcar.api.routes import (
@@ -67,7 +67,7 @@ def app_with_routes() -> FastAPI:
         openapi_tags=TAGS,
         docs_url=None,
         redoc_url=None,
-        dependencies=[Depends(only_known_query)],
+        dependencies=[Depends(only_known_query), Depends(few_levels)],
         generate_unique_id_function=lambda route: route.name,
     )
     for module in (reservations, groups, offers, planning, viewing, overview, events, webhooks, devices, health):

@@ -6,6 +6,7 @@ from fastapi import HTTPException, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from slotcar.api import problems
+from slotcar.located_yaml import TOO_DEEP, is_too_deep
 from slotcar.problems import InvalidInput, Problem
 
 
@@ -55,6 +56,33 @@ def only_known_query(request: Request) -> None:
         raise InvalidInput(Problem("query", 0, name, "is not a known parameter", "", hint) for name in unknown)
 
 
+async def few_levels(request: Request) -> None:
+    """A body that is JSON is nested no deeper than a file may be. It was parsed before, and is not parsed again.
+
+    Raises:
+        HTTPException: 400.
+    """
+    if not (_is_json(request) and await request.body()):
+        return
+    try:
+        is_deep = is_too_deep(await request.json())
+    except ValueError:
+        return  # told where it is read
+    except RecursionError:
+        is_deep = True
+    if is_deep:
+        raise HTTPException(400, f"the body {TOO_DEEP}")
+
+
+def _is_json(request: Request) -> bool:
+    kind = _kind_of(request)
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+
+
+def _kind_of(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def json_only(request: Request) -> None:
     """
     Raises:
@@ -63,6 +91,5 @@ def json_only(request: Request) -> None:
     headers = request.headers
     if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
         return
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
-        raise HTTPException(415, f"say `Content-Type: application/json`, not {kind or 'nothing'}")
+    if not _is_json(request):
+        raise HTTPException(415, f"say `Content-Type: application/json`, not {_kind_of(request)[:100] or 'nothing'}")

@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from slotcar.ledger import errors as ledger_errors
+from slotcar.located_yaml import TOO_DEEP
 from slotcar.notify.sending import WrongUrl
 from slotcar.notify.signing import SecretUnusable
 from slotcar.notify.webhooks import UnknownWebhook, WrongKind
@@ -213,6 +214,8 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     kind, title = _TITLES.get(error.status_code, ("error", "The request cannot be done"))
     words = _WORDS.get(error.status_code, str(error.detail)) if error.detail in _BARE else str(error.detail)
+    if isinstance(error.__cause__, RecursionError):  # FastAPI's, of a body that it could not parse
+        words = f"the body {TOO_DEEP}"
     response = problem(request, error.status_code, kind, title, words)
     for name, value in (error.headers or {}).items():
         response.headers[name] = value
@@ -231,7 +234,7 @@ def _methods(request: Request) -> list[str]:
 
 
 async def _too_deep(request: Request, _error: Exception) -> JSONResponse:
-    return problem(request, 400, *_TITLES[400], "the body is nested too deep")
+    return problem(request, 400, *_TITLES[400], f"the body {TOO_DEEP}")
 
 
 async def _internal(request: Request, _error: Exception) -> JSONResponse:

@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from slotcar.files import require_regular
+from slotcar.located_yaml import require_bounded
 from slotcar.problems import InvalidInput, Problem
 
 READER = Path(__file__).with_name("ansible_reader.py")
 #: A NetBox behind a slow link answers within it; a script that waits for a terminal does not hang us for ever.
 TIMEOUT_S = 120
 Key = tuple[str, ...]
+#: What Ansible takes for YAML in an inventory and beside it.
+_YAML_SUFFIXES = ("", ".yml", ".yaml", ".json")
 _STRUCTURE_HINT = "an inventory is a file or a folder of Ansible's, for example inventories/lab"
 #: Of Ansible's own, at the end of a sentence about something else.
 _PYTHON_CLASS = re.compile(r",? got: <class '[^']*'>")
@@ -116,7 +119,8 @@ def _read(inventory: Path, vault_password_file: Path | None, *options: str) -> I
 def _require_files(inventory: Path, vault_password_file: Path | None) -> None:
     """
     Raises:
-        InvalidInput: what Ansible would wait for without end: a FIFO, a socket or a device in the place of a file.
+        InvalidInput: what Ansible would read without end: a FIFO, a socket or a device in the place of a file, or YAML
+        that is nested or grows beyond reason.
     """
     named = [vault_password_file, os.environ.get("ANSIBLE_VAULT_PASSWORD_FILE")]
     read = [Path(one) for one in named if one]
@@ -124,12 +128,16 @@ def _require_files(inventory: Path, vault_password_file: Path | None) -> None:
         read += [Path(folder, name) for folder, _, names in os.walk(inventory) for name in names]
     else:
         read.append(inventory)
-    problems = []
+    problems: list[Problem] = []
     for path in read:
         try:
             require_regular(path.stat(), path)
+            if path.suffix in _YAML_SUFFIXES:
+                require_bounded(path)
         except FileNotFoundError:
             continue  # Ansible's own words for it say more
+        except InvalidInput as error:
+            problems += error.problems
         except OSError as error:
             problems.append(Problem(str(path), 0, "", error.strerror or "cannot be read"))
     if problems:

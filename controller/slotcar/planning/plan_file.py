@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from slotcar.files import read_regular_file
+from slotcar.located_yaml import parse_json
 from slotcar.network.model import InterfaceId
 from slotcar.path.model import Hop
 from slotcar.planning.errors import require_no_refusal
@@ -305,8 +306,8 @@ def plan_in(contents: Mapping[Path, bytes]) -> dict[str, Any] | None:
         # Hardly a reservation file has this word: none is parsed here for nothing. UTF-16 puts zeros between letters.
         if _PLAN_KEY.encode() in raw.replace(b"\0", b""):
             try:
-                document = json.loads(raw)
-            except (ValueError, RecursionError):
+                document = parse_json(raw)
+            except ValueError:
                 return None
             return document if isinstance(document, dict) and _PLAN_KEY in document else None
     return None
