@@ -26,6 +26,7 @@ from slotcar.timeline import active_at
 from slotcar.wiring import pusher_for
 from slotcar_lab.ios import Router, Routers
 from tests.support import detached
+from tests.support.patience import PATIENCE_S
 from tests.support.requests import reservation
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,7 +81,7 @@ class CiscoWorld:
     """
 
     def __init__(
-        self, routers: Routers, folder: Path, inventory: Path, *, transport: str = "ssh", answer_s: int = 30,
+        self, routers: Routers, folder: Path, inventory: Path, *, transport: str = "ssh", answer_s: int = int(PATIENCE_S),
         platform: str = "", archive: bool = False, no_files: Collection[str] = (), minute_s: float = 60.0,
         eem: Collection[str] = (),
     ) -> None:  # fmt: skip
@@ -117,6 +118,10 @@ class CiscoWorld:
             _set(file, ansible_host=router.address, ansible_port=router.port)
         self.settings = load_settings(inventory=self.inventory, state_dir=folder / "state", adopt_all=True)
         self.pusher: Pusher = pusher_for(self.network, self.settings, None)
+
+    def answer_within(self, answer_s: int) -> None:
+        """Ends the wait of all later plays for a router that hangs."""
+        _set(self.inventory / "group_vars" / "all.yml", ansible_command_timeout=answer_s)
 
     def entries(self, *reservations: object) -> tuple[Entry, ...]:
         now = datetime.now(UTC)

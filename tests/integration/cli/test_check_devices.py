@@ -19,7 +19,7 @@ NAME, OTHER = "anl-7507-1", "lbnl-7507"
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CiscoWorld]:
     with Routers() as routers:
-        yield CiscoWorld(routers, tmp_path_factory.mktemp("garnet"), ROOT / "inventories" / "garnet", answer_s=3)
+        yield CiscoWorld(routers, tmp_path_factory.mktemp("garnet"), ROOT / "inventories" / "garnet")
 
 
 def findings(offline: Cli, world: CiscoWorld, *devices: str, code: int = 0) -> dict[tuple[str, str], dict[str, Any]]:

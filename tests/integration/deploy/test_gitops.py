@@ -179,7 +179,7 @@ def test_a_forge_that_refuses_ends_the_job(repository: Repository) -> None:
 def drifting(ledger_url: str, tmp_path: Path) -> Iterator[tuple[Repository, CiscoWorld]]:
     """Over routers in software that have what is wanted, and a controller that does not repair them."""
     with Routers() as routers, GitHub() as forge:
-        world = CiscoWorld(routers, tmp_path, ROOT / "inventories" / "garnet", answer_s=3)
+        world = CiscoWorld(routers, tmp_path, ROOT / "inventories" / "garnet")
         world.push()
         settings: dict[str, Any] = {
             "SLOTCAR_DATABASE_URL": ledger_url, "SLOTCAR_OPEN": "false", "SLOTCAR_RECONCILE": "false",

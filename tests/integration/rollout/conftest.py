@@ -24,7 +24,7 @@ class Garnet:
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Garnet]:
     with Routers() as routers:
         folder = tmp_path_factory.mktemp("garnet")
-        world = CiscoWorld(routers, folder, ROOT / "inventories" / "garnet", answer_s=3, no_files=["lbnl-7507"])
+        world = CiscoWorld(routers, folder, ROOT / "inventories" / "garnet", no_files=["lbnl-7507"])
         operators = world.running()
         world.push()
         yield Garnet(world, operators, world.running())

@@ -21,6 +21,7 @@ from slotcar_lab.ios import (
 )
 from tests.integration.rollout.conftest import Garnet
 from tests.support.cisco import ROOT, CiscoWorld, flow_of
+from tests.support.patience import PATIENCE_S
 
 FIRST, LAST = "anl-7507-1", "lbnl-7507"
 
@@ -74,8 +75,11 @@ def test_one_router_that_fails_takes_the_change_back_on_all(
     world = garnet.world
     known = world.pusher.archive.revisions()
     world.routers[name].fault(fault)
+    if isinstance(fault, HangAfter):
+        world.answer_within(3)
     with pytest.raises(PushFailed, match=words) as failed:
         world.push(flow_of(world))
+    world.answer_within(int(PATIENCE_S))
     assert set(failed.value.devices) >= {name}
     if not failed.value.rolled_back:  # the router that hangs cannot be told yet
         world.routers[name].heal()
