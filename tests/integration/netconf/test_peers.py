@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -54,6 +55,14 @@ def test_without_a_candidate_a_refused_change_leaves_running_as_it_was(make_peer
         transport._activate(apply.read_text())
     transport._session.close()
     assert peer.everything() == before
+
+
+def test_a_request_of_several_segments_waits_for_no_acknowledgement(peer: Peer) -> None:
+    session = NetconfSession(peer.device.name, peer.login)
+    session.open()
+    connection = session._manager._session.transport.sock
+    assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+    session.close()
 
 
 @pytest.fixture

@@ -124,6 +124,9 @@ class NetconfSession:
                 # ncclient, paramiko and the socket have no common base
                 raise Unreachable(f"{self._place()}: {_first_line(error)}") from None
             raise
+        # ncclient and paramiko leave Nagle's algorithm on: the end of a request of several segments would wait for the
+        # acknowledgement of its beginning, which a peer may put off by 40 ms and more.
+        session.transport.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         time.sleep(GREETING_S)
         # A warning is no refusal (RFC 6241 §4.3): Junos has them for commits that went well.
         self._manager = Manager(session, session._device_handler, timeout=login.answer_s, raise_mode=RaiseMode.ERRORS)
