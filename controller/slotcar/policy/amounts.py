@@ -9,7 +9,7 @@ from typing import Any
 
 from slotcar.path.flow import pairs_of
 from slotcar.path.model import Path
-from slotcar.reservation.model import Reservation, Slot
+from slotcar.reservation.model import Reservation, Slot, constant_slots
 from slotcar.timebase import MICROSECOND, Window
 
 
@@ -18,7 +18,7 @@ class Amount:
     """What a reservation takes.
 
     Attributes:
-        rate_bps: the highest payload rate of one direction.
+        rate_bps: the highest payload rate of one direction; of a background reservation, what it can get.
         wire_bps: the highest rate that it takes of one resource, headers counted; 0 where it is promised nothing.
         open_time: all its slots together.
         volume_bits: payload of all its slots, both directions where both are reserved.
@@ -46,6 +46,14 @@ def open_time(windows: Sequence[Window]) -> timedelta:
     return sum((window.duration for window in windows), timedelta())
 
 
+def counted_slots(reservation: Reservation) -> tuple[Slot, ...]:
+    """The slots with the most that they can get: a background reservation's have its `at_most` each way that is reserved,
+    though they hold its `at_least` in the tables (ADR 55)."""
+    if reservation.share is None:
+        return reservation.slots
+    return constant_slots(reservation.windows, reservation.share.at_most_bps, reservation.direction)
+
+
 def volume_bits(slots: Sequence[Slot]) -> int:
     """Rate times time over the slots, both directions counted; rounded up."""
     scaled = sum((slot.forward_bps + slot.reverse_bps) * (slot.duration // MICROSECOND) for slot in slots)
@@ -54,11 +62,12 @@ def volume_bits(slots: Sequence[Slot]) -> int:
 
 def amount_of(reservation: Reservation, paths: Sequence[Path], wire_bps: Mapping[Any, int]) -> Amount:
     """The amount of a reservation that crosses `paths` and takes `wire_bps` of each resource."""
+    slots = counted_slots(reservation)
     return Amount(
-        rate_bps=reservation.peak_rate_bps,
+        rate_bps=_peak_bps(slots),
         wire_bps=max(wire_bps.values(), default=0),
-        open_time=open_time(reservation.slots),
-        volume_bits=volume_bits(reservation.slots),
+        open_time=open_time(slots),
+        volume_bits=volume_bits(slots),
         kind=_kind(reservation, paths),
     )
 
@@ -70,10 +79,11 @@ def amount_of_change(
 
     What was used counts, so that a slot which is moved on again and again while it is open is seen to grow.
     """
-    used = _part(old.slots, None, now)
-    rest = _part(new.slots, now, None)
+    slots = counted_slots(new)
+    used = _part(counted_slots(old), None, now)
+    rest = _part(slots, now, None)
     return Amount(
-        rate_bps=new.peak_rate_bps,
+        rate_bps=_peak_bps(slots),
         wire_bps=max(wire_bps.values(), default=0),
         open_time=open_time(used) + open_time(rest),
         volume_bits=volume_bits(used) + volume_bits(rest),
@@ -81,8 +91,14 @@ def amount_of_change(
     )
 
 
+def _peak_bps(slots: Sequence[Slot]) -> int:
+    return max(max(slot.rates) for slot in slots)
+
+
 def _kind(reservation: Reservation, paths: Sequence[Path]) -> frozenset[str]:
-    return frozenset(f"{pair} {reservation.service.value}" for pair in pairs_of(reservation, paths))
+    # Of a background reservation `wire_bps` is its floor's alone, so its packets' size is compared as it is.
+    size = f" in packets of {reservation.packet_size_bytes} bytes" if reservation.share else ""
+    return frozenset(f"{pair} {reservation.service.value}{size}" for pair in pairs_of(reservation, paths))
 
 
 def _part(slots: Sequence[Slot], since: datetime | None, until: datetime | None) -> list[Slot]:

@@ -13,7 +13,7 @@ class Gate:
     """Reservations above either limit wait for approval; None for no limit.
 
     Attributes:
-        rate_bps: payload rate of one direction.
+        rate_bps: payload rate of one direction; a background reservation's is its `at_most`.
         duration: all slots of the reservation together.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from slotcar.policy.amounts import volume_bits
+from slotcar.policy.amounts import counted_slots, volume_bits
 from slotcar.policy.errors import QuotaExceeded
 from slotcar.reservation.model import Reservation
 from slotcar.units import format_bytes
@@ -18,7 +18,8 @@ class Quota:
         reservations: held, waiting or committed, and not over.
         windows: their slots; a recurrence has one for each occurrence.
         holds: those of them that are held.
-        volume_bits: rate times time of all their slots, each reserved direction counted.
+        volume_bits: rate times time of all their slots, each reserved direction counted; of a background reservation its
+            `at_most` times time.
     """
 
     reservations: int | None = None
@@ -46,7 +47,7 @@ class Usage:
 
 
 def usage_of(reservation: Reservation, *, is_held: bool) -> Usage:
-    return Usage(1, len(reservation.slots), int(is_held), volume_bits(reservation.slots))
+    return Usage(1, len(reservation.slots), int(is_held), volume_bits(counted_slots(reservation)))
 
 
 def greater(one: Usage, other: Usage) -> Usage:
@@ -76,4 +77,5 @@ def _sentence(owner: str, what: str, limit: int, in_use: int, requested: int) ->
     else:
         texts, words = [str(number) for number in (limit, in_use, requested)], f"live {what}"
     most, used, more = texts
-    return f"owner {owner} may have {most} {words}, has {used}, and asks for {more} more: give some back first"
+    hint = "; a background reservation counts with its at_most" if what == "volume" else ""
+    return f"owner {owner} may have {most} {words}, has {used}, and asks for {more} more: give some back first{hint}"

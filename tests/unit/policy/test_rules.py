@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from slotcar.admission.model import Admitted, Demand, covering
 from slotcar.flow_match import FlowMatch
 from slotcar.path.model import Path
-from slotcar.policy.amounts import amount_of, amount_of_change, volume_bits
+from slotcar.policy.amounts import Amount, amount_of, amount_of_change, volume_bits
 from slotcar.policy.endpoints import EndpointOwners
 from slotcar.policy.errors import EndpointNotAllowed, FlowTaken, HoldTooLong, QuotaExceeded
 from slotcar.policy.flows import FlowClaim, check_flows
 from slotcar.policy.gate import Gate, needs_approval
 from slotcar.policy.policy import Policy
-from slotcar.policy.quotas import Quota, Usage, check_quota
-from slotcar.reservation.model import constant_slots
+from slotcar.policy.quotas import Quota, Usage, check_quota, usage_of
+from slotcar.reservation.model import BackgroundShare, Reservation, constant_slots
 from slotcar.timebase import Window
 from slotcar.vocabulary import Direction, Protocol, Service
 from tests.support.requests import T0, at, reservation, transfer
@@ -115,6 +115,41 @@ def test_a_volume_counts_each_reserved_direction() -> None:
     assert volume_bits(reservation("a", 10, direction=Direction.BOTH).slots) == 2 * 10 * 3600
 
 
+def background(
+    at_most_bps: int | None, direction: Direction = Direction.FORWARD, end: int = 60, **more: object
+) -> Amount:
+    return amount_of(_share(at_most_bps, direction, end, **more), (PATH,), {})
+
+
+def _share(at_most_bps: int | None, direction: Direction, end: int, **more: object) -> Reservation:
+    bounds = {} if at_most_bps is None else {"at_most_bps": at_most_bps}
+    return reservation("b", 5, 0, end, share=BackgroundShare(at_least_bps=5, **bounds), direction=direction, **more)
+
+
+def test_a_background_reservation_counts_with_what_it_can_get() -> None:
+    """GARA §4.1's gets what is left, and so may any other without a bound: its floor of 5 says nothing."""
+    gate = Gate(rate_bps=50)
+    assert needs_approval(gate, background(None), None)
+    assert needs_approval(gate, background(51), None)
+    assert not needs_approval(gate, background(50), None)
+    assert needs_approval(gate, background(80), background(60)), "more than was approved"
+    assert not needs_approval(gate, background(60), background(80)), "less than was approved"
+    assert needs_approval(gate, background(80, end=61), background(80)), "longer"
+    assert needs_approval(gate, background(80, packet_size_bytes=64), background(80)), "more on the wire"
+    old, new = (_share(80, Direction.FORWARD, end) for end in (60, 60))
+    assert not needs_approval(gate, amount_of_change(old, new, (PATH,), {}, at(30)), background(80))
+
+
+@pytest.mark.parametrize(("direction", "ways"), [(Direction.FORWARD, 1), (Direction.REVERSE, 1), (Direction.BOTH, 2)])
+def test_a_quota_counts_what_a_background_reservation_can_get(direction: Direction, ways: int) -> None:
+    usage = usage_of(_share(50, direction, 60), is_held=False)
+    assert (usage.windows, usage.volume_bits) == (1, ways * 50 * 3600)
+    assert usage.volume_bits == background(50, direction).volume_bits
+    unbounded = usage_of(_share(None, direction, 60), is_held=False)
+    with pytest.raises(QuotaExceeded, match="counts with its at_most"):
+        check_quota("hep", Quota(volume_bits=10**18), Usage(), unbounded)
+
+
 def test_a_quota_refuses_what_grows_and_not_what_was_too_much_already() -> None:
     quota = Quota(reservations=2, volume_bits=80_000)
     check_quota("hep", quota, Usage(1), Usage(2))
@@ -122,7 +157,8 @@ def test_a_quota_refuses_what_grows_and_not_what_was_too_much_already() -> None:
     with pytest.raises(QuotaExceeded) as refused:
         check_quota("hep", quota, Usage(1, volume_bits=80_000), Usage(2, volume_bits=80_008))
     assert str(refused.value) == (
-        "owner hep may have 10 kB of rate times time, has 10 kB, and asks for 1 B more: give some back first"
+        "owner hep may have 10 kB of rate times time, has 10 kB, and asks for 1 B more: give some back first;"
+        " a background reservation counts with its at_most"
     )
     with pytest.raises(QuotaExceeded, match="may have 2 live reservations, has 2, and asks for 1 more"):
         check_quota("hep", quota, Usage(2), Usage(3))
