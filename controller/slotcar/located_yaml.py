@@ -18,6 +18,7 @@ import yaml
 
 from slotcar.files import read_regular_file
 from slotcar.problems import InvalidInput, Problem
+from slotcar.texts import lines_of
 
 MAX_CHARACTERS = 20_000_000
 MAX_DEPTH = 40
@@ -230,7 +231,7 @@ _SYNTAX_HINTS = {
 
 
 def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:
-    words = str(getattr(error, "problem", None) or str(error).splitlines()[0])
+    words = str(getattr(error, "problem", None) or lines_of(str(error))[0])
     mark, position = getattr(error, "problem_mark", None), getattr(error, "position", None)
     if mark is not None and mark.index < len(text) and words == "found character that cannot start any token":
         words = f"found character {text[mark.index]!r} that cannot start any token"

@@ -22,6 +22,7 @@ ORDER = [
     "flow_match",
     "frozen",
     "units",
+    "texts",
     "model_errors",
     "managers",
     "measuring",

@@ -32,6 +32,7 @@ from slotcar.policy.request_limits import PlanTooLarge
 from slotcar.policy.roles import Caller
 from slotcar.problems import SlotcarError
 from slotcar.settings import Settings
+from slotcar.texts import lines_of
 
 #: The API and the reconcile loop come first.
 NICE = 5
@@ -161,7 +162,7 @@ def _limited_memory(most_bytes: int) -> Iterator[None]:
 
 def _data_bytes() -> int:
     """The process's data, as the kernel counts it for this limit (`VmData`)."""
-    for line in Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines():
+    for line in lines_of(Path("/proc/self/status").read_text(encoding="ascii", errors="replace")):
         if line.startswith("VmData:"):
             return int(line.split()[1]) * 1024
     return 0

@@ -7,6 +7,7 @@ import typer
 from slotcar.cli.exit_codes import ExitCode
 from slotcar.cli.output import at_terminal, complain, others_short
 from slotcar.problems import SlotcarError
+from slotcar.texts import lines_of
 
 
 def exit_code(error: BaseException, debug: bool = False) -> int:
@@ -44,13 +45,13 @@ def _words(error: SlotcarError) -> str:
     if isinstance(error, RefusedByController) and error.refusal is not None:
         from slotcar.cli.from_documents import refused_of
 
-        first, *_ = str(error).splitlines()
+        first, *_ = lines_of(str(error))
         return "\n".join([first, *(f"  {line}" for line in refused_of(error.refusal).explain(others_short()))])
     return str(error)
 
 
 def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
+    lines = lines_of(str(error).strip())
     return lines[0] if lines else "no message"
 
 

@@ -12,6 +12,7 @@ import typer
 from slotcar.cli.output import Format, emit, progress, stdout
 from slotcar.cli.strict import App
 from slotcar.problems import SlotcarError
+from slotcar.texts import lines_of
 
 #: Where the kernel says what is mounted.
 MOUNTS = Path("/proc/mounts")
@@ -52,7 +53,7 @@ def cgroups(mounts: Path = MOUNTS) -> Path:
     Raises:
         CannotRun: nowhere.
     """
-    for line in mounts.read_text(encoding="utf-8").splitlines():
+    for line in lines_of(mounts.read_text(encoding="utf-8")):
         _, place, kind, *_ = line.split()
         if kind == "cgroup2":
             return Path(place)

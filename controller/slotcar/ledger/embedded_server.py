@@ -23,6 +23,7 @@ import fasteners
 import psutil
 
 from slotcar.private_files import CLOSED_BUT_FOR_SEARCH, FOLDER_MODE
+from slotcar.texts import lines_of
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it warns where there is no XDG_RUNTIME_DIR, and falls back to /tmp
@@ -99,7 +100,7 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
         """Has a server that was told to stop do so. It would wait for those that are connected, and let nobody in
         meanwhile."""
         try:
-            lines = (self.pgdata / PID_FILE).read_text().splitlines()
+            lines = lines_of((self.pgdata / PID_FILE).read_text())
             server = self._server_of(int(lines[0]))
             if server is not None and lines[STATUS_LINE].strip() == "stopping":
                 server.send_signal(signal.SIGINT)  # PostgreSQL's "fast shutdown": it ends its connections
@@ -193,7 +194,7 @@ class EmbeddedServer(PostgresServer):  # type: ignore[misc]
             )
             if done.returncode:
                 words.seek(0)
-                lines = words.read().strip().splitlines() or [f"it ended with {done.returncode}"]
+                lines = lines_of(words.read().strip()) or [f"it ended with {done.returncode}"]
                 raise RuntimeError(f"{command}: {lines[-1].strip()}")
 
     def _owner(self) -> pwd.struct_passwd:

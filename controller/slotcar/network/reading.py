@@ -16,6 +16,7 @@ from typing import Any
 from slotcar.files import require_regular
 from slotcar.located_yaml import require_bounded
 from slotcar.problems import InvalidInput, Problem
+from slotcar.texts import lines_of
 
 READER = Path(__file__).with_name("ansible_reader.py")
 #: A NetBox behind a slow link answers within it; a script that waits for a terminal does not hang us for ever.
@@ -162,7 +163,7 @@ def _run(inventory: Path, vault_password_file: Path | None, options: Sequence[st
             problem = Problem(str(inventory), 0, "", f"Ansible did not read it within {TIMEOUT_S} s")
             raise InvalidInput([problem]) from error
     if done.returncode != 0:
-        last = (done.stderr.strip() or "no message").splitlines()[-1]
+        last = lines_of(done.stderr.strip() or "no message")[-1]
         raise InvalidInput([Problem(str(inventory), 0, "", f"Ansible cannot read it: {last}")])
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

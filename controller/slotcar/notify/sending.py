@@ -12,6 +12,7 @@ import httpx
 
 from slotcar.problems import SlotcarError
 from slotcar.settings import is_loopback
+from slotcar.texts import lines_of
 
 #: For everything: the name's look-up, the connection, TLS, the request and the answer.
 ANSWER_S = 10.0
@@ -109,5 +110,5 @@ def _words(error: Exception) -> str:
     """The kind of the error and its first line; none of these errors quotes headers or the body."""
     if isinstance(error, httpx.TimeoutException):
         return "did not answer in time"
-    lines = str(error).strip().splitlines()
+    lines = lines_of(str(error).strip())
     return f"could not be reached: {(lines[0] if lines else type(error).__name__)[:200]}"

@@ -22,6 +22,7 @@ from pathlib import Path
 from slotcar.files import read_regular_file
 from slotcar.private_files import make_private_folder
 from slotcar.problems import SlotcarError
+from slotcar.texts import lines_of
 
 PREFIX = "whsec_"
 #: How the place of a secret begins that has none of its own.
@@ -45,7 +46,7 @@ def keys_at(place: str, environment: Mapping[str, str] = os.environ) -> tuple[by
         SecretUnusable.
     """
     text = _read(place, environment)
-    keys = tuple(_key(line.strip(), place) for line in text.splitlines() if line.strip())
+    keys = tuple(_key(line.strip(), place) for line in lines_of(text) if line.strip())
     if not 1 <= len(keys) <= 2:
         raise SecretUnusable(
             f"{place} holds {len(keys)} secrets: it is to hold one, or two while it changes; {HOW_TO}"

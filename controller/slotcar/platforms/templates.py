@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from jinja2.exceptions import TemplateNotFound, UndefinedError
 
 from slotcar.shipped import shipped
+from slotcar.texts import BLANKS, lines_of
 
 TEMPLATES = shipped() / "templates"
 
@@ -50,7 +51,7 @@ class Family:
             raise LookupError(
                 f"template {self.directory / kind}.j2: {problem.message}; it is given: {names}"
             ) from problem
-        return tuple(line.rstrip() for line in text.splitlines() if line.strip())
+        return tuple(line.rstrip(BLANKS) for line in lines_of(text) if line.strip(BLANKS))
 
     def line(self, kind: str, **attributes: object) -> str:
         """The one line of an object of `kind`."""

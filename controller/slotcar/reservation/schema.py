@@ -8,6 +8,7 @@ from slotcar.managers.hosts import CpuRequest, HostRequest, StorageRequest
 from slotcar.reservation.groups import FLOW_KEYS, MOST_MEMBERS, NETWORK, SHARED
 from slotcar.reservation.model import Reservation
 from slotcar.reservation.written import FIELDS, Written
+from slotcar.texts import lines_of
 from slotcar.vocabulary import OnFailure
 
 ID = "urn:slotcar:schema:reservation-file:1"
@@ -166,7 +167,7 @@ def _request_schema(model: type[HostRequest]) -> dict[str, Any]:
         properties["cores"] = {"type": ["number", "string"], "description": "How many cores, such as 4 or 2.5."}
     return {
         "type": "object", "additionalProperties": False, "required": schema["required"], "properties": properties,
-        "description": (model.__doc__ or "").splitlines()[0],
+        "description": lines_of(model.__doc__ or "")[0],
     }  # fmt: skip
 
 

@@ -42,6 +42,7 @@ from slotcar.private_files import make_private_folder
 from slotcar.problems import SlotcarError
 from slotcar.rollout.ios.applets import Applet
 from slotcar.rollout.model import ConfiguredReservation, DeviceRevision, Revision
+from slotcar.texts import lines_of
 
 BEFORE, AFTER, APPLY, UNDO = "before.txt", "after.txt", "apply.txt", "undo.txt"
 DEVICE, COMMANDS, RESERVATIONS = "device.json", "commands.json", "reservations.json"
@@ -208,7 +209,7 @@ class DeviceFolder:
         return (self.path / file).is_file()
 
     def lines(self, file: str) -> tuple[str, ...]:
-        return tuple(self._text(file).splitlines())
+        return tuple(lines_of(self._text(file)))
 
     def device(self) -> Device:
         return self._read(DEVICE, Device)
@@ -258,11 +259,12 @@ class DeviceFolder:
         return self._read(APPLETS_BEFORE, tuple[Applet, ...]) if self.has(APPLETS_BEFORE) else None
 
     def _write(self, file: str, text: str) -> None:
-        (self.path / file).write_text(text, encoding="utf-8")
+        (self.path / file).write_text(text, encoding="utf-8", newline="")
 
     def _text(self, file: str) -> str:
         try:
-            return (self.path / file).read_text(encoding="utf-8")
+            with (self.path / file).open(encoding="utf-8", newline="") as text:  # a return alone ends no line
+                return text.read()
         except OSError as error:
             raise FolderUnreadable(self.path / file, (error.strerror or str(error)).lower()) from error
         except UnicodeDecodeError as error:

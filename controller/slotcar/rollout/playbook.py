@@ -23,6 +23,7 @@ from slotcar.problems import SlotcarError
 from slotcar.rollout import play_clock
 from slotcar.rollout.model import Failure, NobodyNamed
 from slotcar.stopping import PROCESS, Stopping, StopRequest
+from slotcar.texts import lines_of
 from slotcar.timebase import clock_offset
 
 log = structlog.get_logger("slotcar.loop")
@@ -341,7 +342,7 @@ def _last_words(run: Any, *, late: bool) -> str:
         output = run.stdout.read() + run.stderr.read()
     except (OSError, AttributeError):
         output = ""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    lines = [line.strip() for line in lines_of(output) if line.strip()]
     if late:
         return f"Ansible did not end in time{f'; the last it said is: {lines[-1]}' if lines else ''}"
     errors = [line for line in lines if "ERROR" in line or "error" in line.lower()]

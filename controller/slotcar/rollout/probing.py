@@ -10,6 +10,7 @@ from slotcar.registry import TransportKind, facts_of
 from slotcar.rollout.clocks import LIMIT_US
 from slotcar.rollout.ios import clock as ios_clock
 from slotcar.rollout.linux.scripts import NEEDED, REMOTE
+from slotcar.texts import lines_of
 
 #: `date` tells whole seconds.
 _TICK_US = 1_000_000
@@ -83,7 +84,7 @@ def probe_of(outputs: Mapping[str, str], device: Device, interval: ProbeInterval
 
 def _linux(text: str, device: Device, interval: ProbeInterval) -> Probe:
     answers: dict[str, list[str]] = {}
-    for line in text.splitlines():
+    for line in lines_of(text):
         word, _, rest = line.partition(" ")
         answers.setdefault(word, []).append(rest)
     needs = facts_of(device.platform).needs

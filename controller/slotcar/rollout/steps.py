@@ -12,8 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from slotcar.problems import SlotcarError
 from slotcar.rollout import staging
-from slotcar.rollout.comparison import compare
+from slotcar.rollout.comparison import compare, left_in_words
 from slotcar.rollout.device_folder import AFTER, APPLY, BEFORE, UNDO, DeviceFolder, after_steps
 from slotcar.rollout.model import STALE
 from slotcar.rollout.play_clock import now_s
@@ -245,14 +246,26 @@ async def _restore(transport: Transport, order: Order) -> Outcome:
     if order.only_look:
         return outcome
     outcome.began = now_s()
-    await transport.change(comparison.apply)
+    try:
+        await transport.change(comparison.apply)
+    except DeviceError as error:
+        raise DeviceError(f"{error}; {await _what_is_left(transport, order, file)}") from error
     outcome.ended = now_s()
     outputs = (await _ask(transport, order)).outputs
     restored = transport.file_restored(order, file, outputs)
-    if restored is not None and not (comparison := compare(folder, restored, outputs)).equal:
-        raise DeviceError(f"{folder.name}: it still differs:\n{comparison.difference}")
+    if restored is not None and (left := left_in_words(folder, restored, outputs)):
+        raise DeviceError(f"{folder.name}: {left}")
     outcome.changed |= await transport.end_restore()
     return outcome
+
+
+async def _what_is_left(transport: Transport, order: Order, file: str) -> str:
+    """In words, what a device has after a restore that it refused in part."""
+    try:
+        outputs = (await _ask(transport, order)).outputs
+        return left_in_words(order.folder, file, outputs) or "it has what it had before"
+    except SlotcarError as error:
+        return f"what is left on it is not known: {error}"
 
 
 def _must_be_as_read(folder: DeviceFolder, outputs: Mapping[str, str]) -> None:

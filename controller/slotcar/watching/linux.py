@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from slotcar.problems import printable
 from slotcar.rollout.playbook import OF_THIS_PROCESS
+from slotcar.texts import lines_of
 from slotcar.watching.model import ChangeListener, Unwatched, WatchBroken
 from slotcar.watching.tc_events import change_in
 
@@ -163,7 +164,7 @@ class _MonitorOutput:
             self._errors = (self._errors + data)[-_LAST_WORDS:]
             if not data:
                 break
-        error_lines = self._errors.decode("utf-8", "replace").strip().splitlines()
+        error_lines = lines_of(self._errors.decode("utf-8", "replace").strip())
         return printable(error_lines[-1].strip()) if error_lines else "the connection ended"
 
 

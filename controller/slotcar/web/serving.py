@@ -23,6 +23,7 @@ from slotcar.api.origin import is_foreign
 from slotcar.auth.sessions import USUAL_ZONE, Sessions, SignedIn
 from slotcar.policy.roles import NotAllowed
 from slotcar.problems import InvalidInput, Problem, SlotcarError
+from slotcar.texts import lines_of
 from slotcar.units import UnitError
 from slotcar.web.navigation import links_for
 from slotcar.web.page_threads import PageThreads
@@ -229,7 +230,7 @@ def _failed(
     template = "problem_part.html" if _is_part(request) else "problem.html"
     forbidden = status == 403 and kind == problems.kind_of(NotAllowed(""))[1]
     model = {
-        **_usual(request, visit, clock), "status": status, "title": title, "lines": _few(words.splitlines()),
+        **_usual(request, visit, clock), "status": status, "title": title, "lines": _few(lines_of(words)),
         "forbidden": forbidden,
     }  # fmt: skip
     return HTMLResponse(

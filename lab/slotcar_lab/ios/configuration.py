@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
+from slotcar.texts import lines_of, words_of
 from slotcar_lab.ios import tree
 from slotcar_lab.ios.grammar.table import Grammar, ParsedLine, Refusal
 from slotcar_lab.ios.references import refusal, removal_refusal
@@ -99,7 +100,7 @@ class Configuration:
         """
         if cursor.delimiter:
             return self._banner_line(cursor, line)
-        words = line.split()
+        words = words_of(line)
         if not words or words[0].startswith("!") or _HEADINGS.match(line):
             return TAKEN
         if words == ["exit"]:
@@ -208,7 +209,7 @@ class Configuration:
         return TAKEN
 
     def _add_banner(self, text: str) -> None:
-        parsed = self.grammar.find(self.top.mode, text.splitlines()[0].split())
+        parsed = self.grammar.find(self.top.mode, lines_of(text)[0].split())
         assert isinstance(parsed, ParsedLine)
         node = tree.node_of(parsed, self.grammar)
         node.text, node.key = text, " ".join(text.split()[:2])

@@ -6,6 +6,8 @@ import datetime
 import hashlib
 from dataclasses import dataclass, field
 
+#: How bytes that are no UTF-8 stand in texts, so that they come out again as they went in.
+BYTES = "surrogateescape"
 RUNNING, STARTUP, NULL = "running-config", "startup-config", "null:"
 
 

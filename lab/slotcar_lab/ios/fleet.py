@@ -20,6 +20,7 @@ from typing import Any, Self, TypeVar
 
 import asyncssh
 
+from slotcar.texts import lines_of
 from slotcar_lab.ios.counters import Counters
 from slotcar_lab.ios.events import USER as EEM_USER
 from slotcar_lab.ios.events import Fired
@@ -155,7 +156,7 @@ class Router:
 
         def run() -> list[str]:
             cursor = self._machine.running.cursor()
-            lines = text.splitlines()
+            lines = lines_of(text)
             return [x for x in lines if not self._machine.take_now(cursor, x, user, "console").taken]
 
         return self._call(run)

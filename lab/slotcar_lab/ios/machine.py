@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 
+from slotcar.texts import lines_of
 from slotcar_lab.ios import difference
 from slotcar_lab.ios.configuration import Answer, Configuration, Cursor, Kind
 from slotcar_lab.ios.counters import Counters
@@ -132,7 +133,7 @@ class Machine:
         configuration = Configuration(load(self.platform), sequences=self.sequences)
         if hasattr(self, "running"):
             configuration.hardware = self.running.hardware
-        refused = configuration.load(text.splitlines())
+        refused = configuration.load(lines_of(text))
         if refused:
             raise ValueError(
                 f"{self.name}: not in the table of {self.platform}: {', '.join(line for line, _ in refused)}"

@@ -8,6 +8,11 @@ from collections.abc import Iterator
 _VERBS = ("append", "begin", "count", "exclude", "format", "include", "redirect", "section", "tee")
 
 
+def with_ends(output: str) -> list[str]:
+    """The lines with their newlines; nothing else ends a line."""
+    return re.findall(r"[^\n]*\n|[^\n]+", output)
+
+
 def filtered(output: str, pipe: str) -> str | None:
     """The output through one filter; None where the filter is none or says not what for."""
     verb, _, pattern = pipe.strip().partition(" ")
@@ -15,7 +20,7 @@ def filtered(output: str, pipe: str) -> str | None:
     if len(meant) != 1 or not pattern.strip():
         return None
     expression = re.compile(_expression(pattern.strip()))
-    lines = output.splitlines(keepends=True)
+    lines = with_ends(output)
     if meant[0] == "include":
         return "".join(line for line in lines if expression.search(line.rstrip("\n")))
     if meant[0] == "exclude":

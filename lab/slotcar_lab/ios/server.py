@@ -13,6 +13,7 @@ import asyncssh
 
 from slotcar_lab.ios import scp
 from slotcar_lab.ios.faults import SessionDropped, WrongPassword
+from slotcar_lab.ios.flash import BYTES
 from slotcar_lab.ios.machine import Machine
 from slotcar_lab.ios.shell import Shell
 
@@ -132,7 +133,7 @@ class Session(asyncssh.SSHServerSession[bytes]):
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
         if self.shell:
-            self.shell.feed(data.decode(errors="replace"))
+            self.shell.feed(data.decode(errors=BYTES))
         else:
             self.reader.feed_data(data)
 
@@ -182,7 +183,7 @@ class Session(asyncssh.SSHServerSession[bytes]):
         shell.flush()
 
     def _write_text(self, text: str) -> None:
-        self.outbox.put(text.encode())
+        self.outbox.put(text.encode(errors=BYTES))
 
     def _write(self, data: bytes) -> None:
         if not self.channel.is_closing():

@@ -12,7 +12,7 @@ from slotcar_lab.ios.configuration import Answer, Kind
 from slotcar_lab.ios.faults import SessionDropped
 from slotcar_lab.ios.grammar.pattern import Attempt
 from slotcar_lab.ios.machine import Machine
-from slotcar_lab.ios.output import filtered
+from slotcar_lab.ios.output import filtered, with_ends
 from slotcar_lab.ios.terminal import BREAK, END, Closed, Terminal, explain
 
 #: Importing them registers their commands.
@@ -84,7 +84,7 @@ class Shell(Terminal):
         await self._page(output or "")
 
     async def _page(self, output: str) -> None:
-        lines = output.splitlines(keepends=True)
+        lines = with_ends(output)
         room = self.length - 1 if self.length else len(lines)
         while lines:
             for line in lines[:room]:

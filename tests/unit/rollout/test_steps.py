@@ -233,3 +233,31 @@ def test_where_nobody_knows_the_ends_nothing_is_given_back(tmp_path: Path) -> No
     with pytest.raises(EndsUnknown):
         restored(AnsweringShell(), Order(folder, BEFORE))
     assert restored(AnsweringShell(), Order(folder, BEFORE, unknown_ends=True)) == BEFORE
+
+
+def test_a_restore_that_is_refused_says_what_is_left_on_the_router(folder: DeviceFolder) -> None:
+    router = InMemory(folder, broken=1)
+    asyncio.run(steps.activate(router, Order(folder)))
+    with pytest.raises(
+        DeviceError, match=r"^refused; it still has \d+ lines: `.*SLOTCAR-F2`.* and \d+ more"
+    ) as failed:
+        asyncio.run(steps.restore(router, Order(folder, BEFORE)))
+    assert "lacks" not in str(failed.value)
+
+
+def test_a_restore_does_not_pass_where_a_name_of_the_revision_stays_unseen(folder: DeviceFolder) -> None:
+    """As where a line is read in another section than the router has it in."""
+
+    class Unseen(InMemory):
+        async def read(self, commands: Sequence[str]) -> dict[str, str]:
+            answers = await super().read(commands)
+            stays = "unknown section\n service-policy input SLOTCAR-IN-{}\n"
+            name = next(line.split()[-1] for line in folder.lines(AFTER) if "policy-map SLOTCAR-IN-" in line)
+            return {key: stays.replace("SLOTCAR-IN-{}", name) + text for key, text in answers.items()}
+
+    before = folder.lines(BEFORE)
+    folder.write_lines({BEFORE: ()})
+    router = Unseen(folder)
+    with pytest.raises(DeviceError, match=r"it still has 1 line: `service-policy input SLOTCAR-IN-"):
+        asyncio.run(steps.restore(router, Order(folder, BEFORE)))
+    folder.write_lines({BEFORE: before})

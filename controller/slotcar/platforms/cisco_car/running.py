@@ -37,7 +37,7 @@ def owned_in(nodes: Iterable[Node], device: Device) -> tuple[Ios, tuple[str, ...
     owned, foreign = Ios(), list[str]()
     entries: dict[str, list[Entry]] = {}
     for node in nodes:
-        words = node.line.split()
+        words = node.words
         if words[0] == "interface":
             lines = [child.line for child in node.children]
             weights, others = _weights(words[1], lines) if words[1] in queued else ((), [])

@@ -19,9 +19,10 @@ from slotcar.platforms.ios.configuration import Ios
 from slotcar.platforms.ios.objects import PREFIX, AggregatePolicer, CosMap, Interface, Wrr, WrrQueue
 from slotcar.platforms.ios.tree import Node
 from slotcar.platforms.model import Unrenderable
+from slotcar.texts import words_of
 
 QOS = "mls qos"
-_POLICER = re.compile(rf"^mls qos aggregate-policer ({PREFIX}\S+) (.+)$")
+_POLICER = re.compile(rf"^mls qos aggregate-policer ({PREFIX}[^ ]+) (.+)$")
 _MAP = re.compile(r"^mls qos map (dscp-cos|policed-dscp (?:normal-burst|max-burst)) ([\d ]+?) to (\d+)$")
 _QUEUEING = ("wrr-queue ", "priority-queue cos-map ")
 #: What IOS gives a port before it is told otherwise, and does not print (12.1E guide, table 31-2).
@@ -41,7 +42,7 @@ def owned_in(nodes: Sequence[Node], device: Device) -> tuple[Ios, tuple[str, ...
     owns = {entry.remark for entry in ios.lists[OWNS].entries} if OWNS in ios.lists else set()
     foreign: list[str] = []
     for node in nodes:
-        words = node.line.split()
+        words = node.words
         if words[0] == "interface":
             one, notes = _port(words[1], node, ios, words[1] in owns, device)
             foreign += notes if words[1] in device.interfaces else []
@@ -64,7 +65,7 @@ def owned_in(nodes: Sequence[Node], device: Device) -> tuple[Ios, tuple[str, ...
 def map_entries(line: str) -> Maps:
     """`mls qos map dscp-cos 12 14 to 2` as one entry for each DSCP; other lines give none."""
     match = _MAP.match(line)
-    return {(match[1], int(dscp)): int(match[3]) for dscp in match[2].split()} if match else {}
+    return {(match[1], int(dscp)): int(match[3]) for dscp in words_of(match[2])} if match else {}
 
 
 def _port(name: str, node: Node, ios: Ios, owned: bool, device: Device) -> tuple[Interface, list[str]]:
@@ -93,7 +94,7 @@ def wrr_of(lines: Sequence[str], kind: str) -> Wrr:
     queues = {queue.number: queue for queue in wrr.queues}
     places = _COS | {5: _COS_PREMIUM[kind]}
     for line in lines:
-        words = line.split()
+        words = words_of(line)
         numbers = tuple(int(word) for word in words if word.isdigit())
         match words[:3]:
             case ["wrr-queue", "bandwidth", *_]:

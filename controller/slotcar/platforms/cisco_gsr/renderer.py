@@ -28,6 +28,7 @@ from slotcar.platforms.ios.tree import Node
 from slotcar.platforms.model import Unrenderable
 from slotcar.platforms.options import options_of
 from slotcar.platforms.strict_priority import without_ceiling
+from slotcar.texts import words_of
 
 
 def _build(intent: QosIntent, device: Device) -> Built:
@@ -46,7 +47,7 @@ def _read(nodes: Sequence[Node], device: Device) -> Noted:
 def _taken(nodes: Sequence[Node], numbers: range) -> Callable[[list[str]], str | None]:
     """Notes of lists without Slotcar's remark in its range, and of slots with an operator's table."""
     marked = {
-        node.line.split()[1]
+        node.words[1]
         for node in nodes
         if node.line.startswith("access-list ") and f" remark {MARK}" in f"{node.line} "
     }
@@ -69,7 +70,7 @@ def _check_clear(device: str, foreign: Iterable[str], after: Ios) -> None:
     check_clear(device, foreign, after)
     slots = {str(slot) for slot in after.rx_cos}
     for note in foreign:
-        words = note.split()
+        words = words_of(note)
         if words[0] == "access-list" and words[1] in after.lists:
             raise Unrenderable(
                 f"{device}: `{note}` is wanted and is not Slotcar's; take it away, or give Slotcar another range in"

@@ -15,8 +15,8 @@ _QUEUEING = re.compile(
     r"^(fair-queue|fair-queue .*|priority-group .*|custom-queue-list .*|random-detect|random-detect .*"
     r"|traffic-shape .*|tx-cos .*)$"
 )
-_POLICY = re.compile(r"^service-policy (input|output) \S+$")
-_NOTE = re.compile(r"^(\S+): `(.*)`$")
+_POLICY = re.compile(r"^service-policy (input|output) [^ ]+$")
+_NOTE = re.compile(r"^([^ ]+): `(.*)`$")
 _INPUT = "service-policy input "
 
 
@@ -29,13 +29,13 @@ def foreign_in(
     """
     notes: list[str] = []
     for node in nodes:
-        words = node.line.split()
+        words = node.words
         what = taken(words)
         if what is not None and what not in notes:
             notes.append(what)
         if words[0] == "interface" and words[1] in interfaces:
             for child in node.children:
-                others = child.line.split()[-1].startswith(PREFIX)
+                others = child.words[-1].startswith(PREFIX)
                 if not others and (_POLICY.match(child.line) or _QUEUEING.match(child.line)):
                     notes.append(f"{words[1]}: `{child.line}`")
     return tuple(notes)

@@ -39,7 +39,7 @@ def list_of(flow: EdgeFlow, name: str, mark: str = "", *, remark_last: bool = Fa
         match.protocol.value,
         str(match.source_address), match.source_port, str(match.destination_address), match.destination_port,
     )  # fmt: skip
-    remark = Entry(remark=f"{mark}{flow.label[:LABEL_LETTERS]}".rstrip())
+    remark = Entry(remark=f"{mark}{flow.label[:LABEL_LETTERS]}".rstrip(" "))
     return AccessList(name, (entry, remark) if remark_last else (remark, entry))
 
 

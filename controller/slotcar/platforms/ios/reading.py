@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from slotcar.platforms.ios.configuration import Ios
+from slotcar.platforms.ios.free_text import UnendedText
 from slotcar.platforms.ios.objects import (
     PREFIX,
     AccessList,
@@ -34,27 +35,28 @@ from slotcar.platforms.ios.order import canonical
 from slotcar.platforms.ios.tree import Node, parse
 from slotcar.platforms.ios.words import PORTS, dscp_name
 from slotcar.platforms.model import Unreadable
+from slotcar.texts import BLANKS, words_of
 
 #: What a reading asks.
 SHOW = "show running-config"
 #: What tells a numbered list of Slotcar's from an operator's in the same range.
 MARK = "slotcar "
-_ENTRY = re.compile(r"^(?:\d+ )?permit (\S+) host (\S+)(?: eq (\S+))? host (\S+)(?: eq (\S+))?$")
+_ENTRY = re.compile(r"^(?:\d+ )?permit ([^ ]+) host ([^ ]+)(?: eq ([^ ]+))? host ([^ ]+)(?: eq ([^ ]+))?$")
 _SEQUENCE = re.compile(r"^\d+ (?=permit |deny |remark )")
-_MATCH_LIST = re.compile(r"^match access-group (?:name )?(\S+)$")
+_MATCH_LIST = re.compile(r"^match access-group (?:name )?([^ ]+)$")
 _MATCH_POINTS = re.compile(r"^match (?:ip )?(dscp|precedence) (.+)$")
 _POLICE = re.compile(
-    r"^police cir (\d+) bc (\d+)(?: pir (\d+))?(?: be (\d+))?(?: conform-color (\S+) exceed-color (\S+))?"
+    r"^police cir (\d+) bc (\d+)(?: pir (\d+))?(?: be (\d+))?(?: conform-color ([^ ]+) exceed-color ([^ ]+))?"
     r" conform-action (.+?) exceed-action (.+?)(?: violate-action (.+))?$"
 )
 _PFC_POLICE = re.compile(
     r"^police(?P<flow> flow)?(?: cir)? (?P<rate>\d+)(?: bc)? (?P<burst>\d+)(?:(?: be)? (?P<most>\d+))?"
-    r"(?: pir (?P<peak>\d+))? conform-action (?P<conform>\S+(?: \d+)?) exceed-action (?P<exceed>\S+)"
-    r"(?: violate-action (?P<violate>\S+))?$"
+    r"(?: pir (?P<peak>\d+))? conform-action (?P<conform>[^ ]+(?: \d+)?) exceed-action (?P<exceed>[^ ]+)"
+    r"(?: violate-action (?P<violate>[^ ]+))?$"
 )
 _ACTION = re.compile(r"(?=\b(?:conform|exceed|violate)-action )")
 _INSIDE = ("conform-color", "conform-action", "exceed-action", "violate-action")
-_PROFILE = re.compile(r"^random-detect (dscp|precedence) (\S+) (\d+) (\d+) (\d+)$")
+_PROFILE = re.compile(r"^random-detect (dscp|precedence) ([^ ]+) (\d+) (\d+) (\d+)$")
 _LABEL = re.compile(r"^random-detect-label (\d+) (\d+) (\d+) (\d+)$")
 
 
@@ -64,7 +66,10 @@ def configuration_of(text: str, device: str) -> list[Node]:
     Raises:
         Unreadable: the answer holds no configuration.
     """
-    nodes = parse(text)
+    try:
+        nodes = parse(text)
+    except UnendedText as first:
+        raise Unreadable(f"{device}: the text that begins with `{first}` goes on to the end of `{SHOW}`") from first
     if not any(node.line.startswith("interface ") for node in nodes):
         raise Unreadable(f"{device}: `{SHOW}` gave no configuration: {text.strip()[:80] or 'nothing'}")
     return nodes
@@ -86,7 +91,7 @@ def owned_in(nodes: Iterable[Node], numbers: range = range(0), *, catalyst: bool
     """
     ios, parts = Ios(), _Parts()
     for node in nodes:
-        words = node.line.split()
+        words = node.words
         if words[0] == "access-list" and len(words) > 2 and words[1].isdigit() and int(words[1]) in numbers:
             parts.lists.setdefault(words[1], []).append(entry(" ".join(words[2:])))
         elif words[0] == "interface":
@@ -120,7 +125,7 @@ def _add(node: Node, words: list[str], ios: Ios, parts: _Parts, catalyst: bool) 
     elif words[0] == "rx-cos-slot" and words[1].isdigit():
         ios.rx_cos[int(words[1])] = RxCosSlot(int(words[1]), name)
     elif words[0] == "slot-table-cos":
-        group = next((one.line.split()[-1] for one in node.children), "")
+        group = next((one.words[-1] for one in node.children), "")
         ios.slot_tables[name] = SlotTable(name, group)
 
 
@@ -128,7 +133,7 @@ def attachments(name: str, node: Node) -> Interface:
     """The owned policies and groups of an interface."""
     one = Interface(name)
     for child in node.children:
-        words = child.line.split()
+        words = child.words
         if not words[-1].startswith(PREFIX):
             continue
         if words[0] == "service-policy" and words[1:2] in (["input"], ["output"]):
@@ -162,7 +167,7 @@ def match(line: str, *, numbers: bool = False) -> Match:
         return Match(acl=matched[1])
     if matched := _MATCH_POINTS.match(line):
         named_points = matched[1] == "dscp" and not numbers
-        points = [dscp_name(word) if named_points else word for word in matched[2].split()]
+        points = [dscp_name(word) if named_points else word for word in words_of(matched[2])]
         return Match(field=matched[1], points=tuple(int(point) if point.isdigit() else point for point in points))
     return Match(other=line)
 
@@ -172,7 +177,7 @@ def match(line: str, *, numbers: bool = False) -> Match:
 
 def policy_class(node: Node, *, pfc: bool = False) -> PolicyClass:
     """`pfc`: its policers are those of a Catalyst's policy feature card."""
-    values: dict[str, Any] = {"name": node.line.split()[1]}
+    values: dict[str, Any] = {"name": node.words[1]}
     detection: list[str] = []
     other: list[str] = []
     for child in node.children:
@@ -217,12 +222,12 @@ def _action(line: str) -> dict[str, Any]:
 
 def _police(node: Node, pfc: bool) -> dict[str, Any]:
     """A policer, whether IOS prints it in one line or in several."""
-    words = node.line.split()
+    words = node.words
     if words[1] == "aggregate":
         return {"aggregate": words[2]}
     parts = [*_ACTION.split(node.line), *sorted((one.line for one in node.children), key=_inside)]
-    line = " ".join(" ".join(one.split()) for one in sorted(parts[1:], key=_inside))
-    line = f"{parts[0].strip()} {line}"
+    line = " ".join(" ".join(words_of(one)) for one in sorted(parts[1:], key=_inside))
+    line = f"{parts[0].strip(BLANKS)} {line}"
     if pfc:
         one = pfc_police(line)
         return {"pfc_police": one} if one else {}
@@ -297,7 +302,7 @@ def cos_queue_group(name: str, lines: Iterable[str]) -> CosQueueGroup:
     labels: set[int] = set()
     weights, profiles, other, low_latency = [], [], [], ""
     for line in lines:
-        words = line.split()
+        words = words_of(line)
         match words:
             case ["precedence", precedence, "queue", queue]:
                 queues[int(precedence)] = queue

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-_BANNER = re.compile(r"^banner \S+ (\^C|\S)")
+from slotcar.platforms.ios.free_text import without_free_text
+from slotcar.texts import BLANKS, words_of
 
 
 @dataclass(slots=True)
@@ -16,31 +15,27 @@ class Node:
     line: str
     children: list[Node] = field(default_factory=list)
 
+    @property
+    def words(self) -> list[str]:
+        return self.line.split(" ")
+
 
 def parse(text: str) -> list[Node]:
-    """The top lines of a `show running-config`. Comments are left out, and so are banners, which may look like anything."""
+    """The top lines of a `show running-config`. Comments are left out, and so is free text, which may look like anything.
+
+    Raises:
+        UnendedText: free text that goes on to the end.
+    """
     root = Node("")
     path: list[tuple[int, Node]] = [(-1, root)]
-    for raw in _without_banners(text):
-        line = " ".join(raw.split())
+    for raw in without_free_text(text):
+        line = " ".join(words_of(raw))
         if not line or line.startswith("!"):
             continue
-        depth = len(raw) - len(raw.lstrip())
+        depth = len(raw) - len(raw.lstrip(BLANKS))
         while path[-1][0] >= depth:
             path.pop()
         node = Node(line)
         path[-1][1].children.append(node)
         path.append((depth, node))
     return root.children
-
-
-def _without_banners(text: str) -> Iterator[str]:
-    """A banner goes on until its delimiter comes again."""
-    delimiter = ""
-    for raw in text.splitlines():
-        if delimiter:
-            delimiter = "" if delimiter in raw else delimiter
-        elif match := _BANNER.match(raw):
-            delimiter = "" if match[1] in raw[match.end() :] else match[1]
-        else:
-            yield raw.rstrip()

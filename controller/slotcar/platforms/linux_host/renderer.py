@@ -15,6 +15,7 @@ from slotcar.network.model import Device
 from slotcar.platforms.linux_host.facts import script
 from slotcar.platforms.linux_host.objects import HostObjects, change_lines, objects_of, read_lines
 from slotcar.platforms.model import Change, Configuration, Unreadable
+from slotcar.texts import lines_of
 
 
 @cache
@@ -47,7 +48,7 @@ class LinuxHost:
         answer = next((text for command, text in outputs.items() if command.endswith(" host.sh show")), None)
         if answer is None:
             raise Unreadable(f"{device.name}: no answer to host.sh show")
-        return self.stored(answer.splitlines(), device)
+        return self.stored(lines_of(answer), device)
 
     def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
         old, new = _objects(before), _objects(after)

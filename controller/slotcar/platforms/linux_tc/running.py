@@ -40,6 +40,7 @@ from slotcar.platforms.linux_tc.objects import (
     TcObject,
 )
 from slotcar.platforms.model import Unreadable
+from slotcar.texts import BLANKS, lines_of
 
 QDISCS = "tc -j -d qdisc show"
 #: iproute2 6.1 forgets the quotes here.
@@ -112,7 +113,7 @@ def _sections(listing: str) -> list[list[str]]:
     """Each separator closes a section, be it empty."""
     sections: list[list[str]] = []
     current: list[str] = []
-    for line in listing.splitlines():
+    for line in lines_of(listing):
         if line.startswith("qdisc "):
             sections.append(current)
             current = []
@@ -237,7 +238,7 @@ _KEYS = ("ip_proto", "dst_ip", "src_ip", "dst_port", "src_port", "ip_tos")
 
 
 def _keys(text: str) -> tuple[Key, ...]:
-    values = dict(line.split(maxsplit=1) for line in (raw.strip() for raw in text.splitlines()) if " " in line)
+    values = dict(line.split(maxsplit=1) for line in (raw.strip(BLANKS) for raw in lines_of(text)) if " " in line)
     return tuple(Key(key, _value(key, values[key].strip())) for key in _KEYS if key in values)
 
 

@@ -103,7 +103,7 @@ def parse(text: str, where: str) -> Node:
 def _node(element: etree._Element) -> Node:
     name = etree.QName(element)
     children = tuple(_node(child) for child in element if isinstance(child.tag, str))
-    text = "" if children else (element.text or "").strip()
+    text = "" if children else (element.text or "").strip(" \t\r\n")
     return Node(
         name.namespace or "", name.localname, text, children, element.get(f"{{{NETCONF}}}operation", ""),
         element.get("insert", ""), element.get("inactive") == "inactive",

@@ -8,6 +8,7 @@ from slotcar.intent.model import QosIntent
 from slotcar.network.model import Device
 from slotcar.platforms.allocations import Allocations, change_lines, read_allocations
 from slotcar.platforms.model import Change, Configuration, Unreadable
+from slotcar.texts import lines_of
 
 #: What a reading asks: every manager of the place what it has.
 READ = "read"
@@ -34,7 +35,7 @@ class ResourceManagers:
         """
         if READ not in outputs:
             raise Unreadable(f"{device.name}: no answer to {READ}")
-        return self.stored(outputs[READ].splitlines(), device)
+        return self.stored(lines_of(outputs[READ]), device)
 
     def change(self, before: Configuration, after: Configuration, device: Device) -> Change:
         old, new = _allocations(before), _allocations(after)

@@ -24,6 +24,7 @@ from slotcar.rollout.ios.files import Files, text_of
 from slotcar.rollout.model import NO_PROGRAM, STALE
 from slotcar.rollout.play_clock import now_s
 from slotcar.rollout.transport import DeviceError
+from slotcar.texts import lines_of
 
 #: What is due already is done at once, step after step.
 SOON_S = 1.0
@@ -266,7 +267,7 @@ class EventManager:
             text = await self._files.read(f"{one.name}.cfg")
             if one.at is None or not text:
                 return ()
-            lines = text.splitlines()[1:-1]  # without the frame of `text_of`
+            lines = lines_of(text)[1:-1]  # without the frame of `text_of`
             applets.append(Applet(one.name, one.program, one.at, tuple(lines)))
         return tuple(applets)
 

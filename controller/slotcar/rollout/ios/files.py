@@ -8,13 +8,14 @@ from contextlib import suppress
 
 from slotcar.rollout.ios.command_line import REFUSED, CommandLine
 from slotcar.rollout.transport import DeviceError
+from slotcar.texts import BLANKS, lines_of
 
-_LISTED = re.compile(r"(\S+)\s*$")
+_LISTED = re.compile(r"([^ \t]+)[ \t]*$")
 
 
 def text_of(lines: Sequence[str]) -> str:
     """A file that ends with `end`, as IOS's own do, and has no blank margin that `more` could lose."""
-    return "".join(f"{line.rstrip()}\n" for line in ("!", *lines, "end"))
+    return "".join(f"{line.rstrip(BLANKS)}\n" for line in ("!", *lines, "end"))
 
 
 class Files:
@@ -44,10 +45,10 @@ class Files:
     async def read(self, name: str) -> str:
         """Empty where there is none."""
         printed = await self._command_line.ask(f"more {self.path(name)}")
-        return "" if REFUSED.search(printed) else f"{printed.strip()}\n"
+        return "" if REFUSED.search(printed) else printed.strip(f"{BLANKS}\r\n") + "\n"
 
     async def names(self, beginning: str) -> list[str]:
         """The names of all files with that beginning."""
         printed = await self._command_line.ask(f"dir {self._place}")
-        last = (match[1] for line in printed.splitlines() if (match := _LISTED.search(line)))
+        last = (match[1] for line in lines_of(printed) if (match := _LISTED.search(line)))
         return [name for name in last if name.startswith(beginning)]

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from slotcar.rollout.fanout.login import Login
 from slotcar.rollout.transport import DeviceError, Transport, Unreachable
+from slotcar.texts import lines_of
 
 #: A session that waits for its instant is kept open, and a connection that nothing comes back on ends.
 KEEPALIVE_S = 5
@@ -55,7 +56,7 @@ class NapalmTransport(Transport):
         except NetmikoAuthenticationException:
             raise Unreachable(f"{self._name}: {login.host}:{login.port} does not let {login.user} in") from None
         except Exception as error:  # NAPALM and netmiko have no common base
-            words = (str(error) or type(error).__name__).strip().splitlines()[0]
+            words = lines_of((str(error) or type(error).__name__).strip())[0]
             raise Unreachable(f"{self._name}: {login.host}:{login.port}: {words}") from None
         _watch(driver.device)
         self._driver = driver
@@ -106,7 +107,7 @@ class NapalmTransport(Transport):
         try:
             return await asyncio.to_thread(call)
         except Exception as error:  # NAPALM and netmiko have no common base
-            words = (str(error) or type(error).__name__).strip().splitlines()[0]
+            words = lines_of((str(error) or type(error).__name__).strip())[0]
             raise DeviceError(f"{self._name}: NAPALM's {what}: {words}") from None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from slotcar.rollout.transport import DeviceError
+from slotcar.texts import lines_of
 
 _MARK = "--slotcar"
 
@@ -41,7 +42,7 @@ def ask(shell: Shell, commands: Sequence[str]) -> dict[str, str]:
     done = shell.run("sh -s", script)
     answers: dict[str, str] = {}
     lines: list[str] = []
-    for line in done.stdout.splitlines():
+    for line in lines_of(done.stdout):
         if not line.startswith(_MARK):
             lines.append(line)
             continue

@@ -24,6 +24,7 @@ from ncclient.transport.errors import (  # type: ignore[import-untyped]
 from slotcar.rollout.fanout.login import Login
 from slotcar.rollout.netconf.login import NetconfError
 from slotcar.rollout.transport import Unreachable
+from slotcar.texts import lines_of
 
 #: How long ncclient's thread looks for an answer before it looks for a request; its own 0.1 s delays every request.
 ncclient.transport.session.TICK = 0.002
@@ -209,4 +210,4 @@ def _sentence(error: Any) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).strip().splitlines()[0]
+    return lines_of((str(error) or type(error).__name__).strip())[0]

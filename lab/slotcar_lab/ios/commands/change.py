@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+from slotcar.texts import lines_of
 from slotcar_lab.ios import difference
 from slotcar_lab.ios.commands.files import text_of
 from slotcar_lab.ios.commands.registry import command
 from slotcar_lab.ios.configuration import Configuration
-from slotcar_lab.ios.flash import NoSuchFile
+from slotcar_lab.ios.flash import BYTES, NoSuchFile
 from slotcar_lab.ios.machine import PASSES, Machine, Replacement
 from slotcar_lab.ios.terminal import Terminal
 
@@ -103,7 +104,7 @@ def _wanted(machine: Machine, path: str) -> Configuration | str:
     """The configuration in a file, or why it holds none."""
     try:
         text = text_of(machine, path)
-        if "end" not in (line.strip() for line in text.splitlines()):
+        if "end" not in (line.strip() for line in lines_of(text)):
             return "%The input file is not a valid config file.\n"
         return machine.parsed(text)
     except NoSuchFile:
@@ -129,7 +130,9 @@ async def archive(terminal: Terminal, captures: Captures) -> str | None:
     machine = terminal.machine
     if not _archives(machine):
         return NO_ARCHIVE
-    machine.write_flash(f"{_archive_path(machine)}-{len(machine.flash.files)}", machine.running.text().encode())
+    machine.write_flash(
+        f"{_archive_path(machine)}-{len(machine.flash.files)}", machine.running.text().encode(errors=BYTES)
+    )
     return None
 
 
@@ -174,7 +177,7 @@ async def differences(terminal: Terminal, captures: Captures) -> str:
 async def incremental(terminal: Terminal, captures: Captures) -> str:
     machine = terminal.machine
     try:
-        lines = difference.incremental(machine.running, text_of(machine, captures["path"]).splitlines())
+        lines = difference.incremental(machine.running, lines_of(text_of(machine, captures["path"])))
     except NoSuchFile:
         return f"%Error opening {captures['path']} (No such file or directory)\n"
     return "".join(f"{line}\n" for line in lines)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from slotcar.texts import lines_of
 from slotcar_lab.ios.commands.registry import command
-from slotcar_lab.ios.flash import NULL, RUNNING, STARTUP, FlashFull, NoSuchFile, kind_of
+from slotcar_lab.ios.flash import BYTES, NULL, RUNNING, STARTUP, FlashFull, NoSuchFile, kind_of
 from slotcar_lab.ios.machine import Machine
 from slotcar_lab.ios.terminal import Terminal, explain
 
@@ -68,19 +69,20 @@ async def copy(terminal: Terminal, captures: Captures) -> str:
         return f"%Error opening {source} (No such file or directory)\n"
     errors = ""
     if kind_of(target) == RUNNING:
-        refused = await machine.merge(text.splitlines(), terminal.user, source)
+        refused = await machine.merge(lines_of(text), terminal.user, source)
         errors = "".join(f"{line}\n{explain(answer, line, 0)}" for line, answer in refused)
     elif kind_of(target) == STARTUP:
         machine.startup = text
         machine.changed()
     elif kind_of(target) != NULL:
         try:
-            machine.write_flash(target, text.encode())
+            machine.write_flash(target, text.encode(errors=BYTES))
         except FlashFull:
             return f"%Error writing {target} (No space left on device)\n"
         except NoSuchFile:
             return f"%Error opening {target} (No such device)\n"
-    return f"{errors}{len(text.encode())} bytes copied in 0.{len(text) % 900 + 100} secs ({len(text)} bytes/sec)\n"
+    size = len(text.encode(errors=BYTES))
+    return f"{errors}{size} bytes copied in 0.{len(text) % 900 + 100} secs ({len(text)} bytes/sec)\n"
 
 
 @command("write [memory]")
@@ -101,7 +103,7 @@ def text_of(machine: Machine, path: str) -> str:
         return machine.running.text()
     if kind == STARTUP:
         return machine.startup
-    return "" if kind == NULL else machine.flash.read(path).decode(errors="replace")
+    return "" if kind == NULL else machine.flash.read(path).decode(errors=BYTES)
 
 
 def _spelt(path: str) -> str:

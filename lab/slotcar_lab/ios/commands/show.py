@@ -6,6 +6,7 @@ import time
 
 from slotcar_lab.ios import counters, tree
 from slotcar_lab.ios.commands.registry import command
+from slotcar_lab.ios.flash import BYTES
 from slotcar_lab.ios.terminal import Terminal
 from slotcar_lab.ios.tree import Node
 
@@ -45,7 +46,7 @@ async def running(terminal: Terminal, captures: Captures) -> str:
     text = terminal.machine.running.text()
     changes = [one for one in terminal.machine.history if one.taken]
     last = f"! Last configuration change by {changes[-1].user or 'the revert timer'}\n" if changes else ""
-    size = len(text.encode())
+    size = len(text.encode(errors=BYTES))
     return f"Building configuration...\n\nCurrent configuration : {size} bytes\n!\n{last}{text}\n"
 
 
@@ -61,7 +62,8 @@ async def running_interface(terminal: Terminal, captures: Captures) -> str:
 @command("show startup-config")
 async def startup(terminal: Terminal, captures: Captures) -> str:
     text = terminal.machine.startup
-    return f"Using {len(text.encode())} out of 129016 bytes\n!\n{text}"
+    size = len(text.encode(errors=BYTES))
+    return f"Using {size} out of 129016 bytes\n!\n{text}"
 
 
 @command("show class-map [<name:word>]", "show policy-map [<name:word>]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from slotcar.texts import lines_of
 from slotcar_lab.ios.grammar.table import TOP, ParsedLine, Refusal, Rule, load
 
 
@@ -35,7 +36,7 @@ def check(platform: str, text: str, *, operators: bool = False) -> list[Problem]
     grammar = load(platform)
     modes = [TOP]
     problems = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines_of(text), 1):
         words = line.split()
         if not words or words[0].startswith("!") or words == ["end"]:
             modes = [TOP] if words == ["end"] else modes
