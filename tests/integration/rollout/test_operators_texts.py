@@ -16,7 +16,7 @@ BANNER = "banner motd ^C\n[production] {odd}\n{name}#\nDestination filename [run
 
 
 @pytest.mark.in_short("cisco-mqc")
-@pytest.mark.parametrize("platform", ["cisco-mqc", "cisco-car", "cisco-gsr", "cisco-cat6500"])
+@pytest.mark.parametrize("platform", ["cisco-mqc", "cisco-car"])
 def test_every_byte_of_an_operators_text_stays_and_hides_nothing(
     platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
