@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 import yaml
 
 from slotcar.rollout.playbook import Playbooks
@@ -12,7 +11,6 @@ from tests.integration.netconf.conftest import Peer
 from tests.integration.netconf.server import ROOT
 
 
-@pytest.mark.slow
 def test_a_push_and_its_rollback_run_as_playbooks(peer: Peer, tmp_path: Path) -> None:
     folder = tmp_path / "inventory"
     folder.mkdir()

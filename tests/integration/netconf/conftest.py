@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
 from slotcar.network import load_network
 from slotcar.network.model import Device
 from slotcar.platforms import Change, Configuration, renderer_of
+from slotcar.platforms.netconf.tree import parse
 from slotcar.rollout.archive import Archive, revision_id
 from slotcar.rollout.device_folder import DeviceFolder
 from slotcar.rollout.fanout import Job, Login, Order, Outcome, PushStep, fan_out, fan_out_push
@@ -31,11 +32,23 @@ RENDER = Path(__file__).parents[2] / "golden" / "render"
 NAME = "north-edge"
 
 
+class Reached(Protocol):
+    """A NETCONF server, and what an inventory says of it."""
+
+    folder: Path
+    known_hosts: Path
+
+    @property
+    def variables(self) -> dict[str, object]: ...
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+
+
 @dataclass(slots=True)
 class Peer:
     """The golden cases' `north-edge`, on a server of its own."""
 
-    server: Server
+    server: Reached
     device: Device
     archive: Archive
     confirm_s: int | None = None
@@ -108,7 +121,8 @@ class Peer:
         with self.session() as session:
             session.do("lock", target="candidate")
             session.do("unlock", target="candidate")
-        assert self.everything("candidate") == self.everything()
+        candidate, running = (parse(self.everything(source), source) for source in ("candidate", "running"))
+        assert candidate == running
 
 
 @pytest.fixture(scope="session")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from slotcar.platforms.netconf.question import MARKER
+from slotcar.platforms.netconf.tree import Node, parse
 from slotcar.rollout.fanout.login import Login
 from slotcar.rollout.netconf.login import NetconfError
 from slotcar.rollout.netconf.session import Feature, NetconfRefused, NetconfSession
@@ -124,8 +125,14 @@ class NetconfTransport(Transport):
 
     def _must_be_as_read(self) -> None:
         """Refuses where the peer has changed since the reading: it has taken an unconfirmed change back."""
-        if {command: self._get(command) for command in self._last_read} != self._last_read:
+        now = {command: self._get(command) for command in self._last_read}
+        if self._meaning(now) != self._meaning(self._last_read):
             raise NetconfError(f"{self._name}: it took the change back before it was confirmed")
+
+    def _meaning(self, texts: Mapping[str, str]) -> dict[str, Node]:
+        """The answers without what says when and by whom it was committed: Junos writes that at `configuration`, and the
+        commit that confirms changes it."""
+        return {command: parse(text, self._name) for command, text in texts.items()}
 
     @property
     def _confirms_by_any_commit(self) -> bool:
