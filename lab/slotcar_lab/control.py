@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from slotcar_lab import client, kernel, keys, plan, ports, probe, requirements
+from slotcar_lab import client, clocks, kernel, keys, plan, ports, probe, requirements
 from slotcar_lab.errors import LabError
 from slotcar_lab.guest import machine
 from slotcar_lab.guest.machine import Extras
@@ -24,7 +24,7 @@ from slotcar_lab.topology import Topology
 
 STATE = "lab.json"
 AGENT = Path(__file__).resolve().parent / "agent" / "main.py"
-BOOT_TIMEOUT_S = 90.0
+BOOT_TIMEOUT_S = 180.0
 CLOCK_STEPS = 5
 Progress = Callable[[str], None]
 
@@ -130,9 +130,23 @@ class Lab:
         """Where a node finds a file of this machine: a guest has a `/tmp` and a `/run` of its own."""
         return f"{machine.INSIDE}{path}" if self.backend is Backend.GUEST else str(path)
 
+    @property
+    def virtual_time(self) -> bool:
+        """Whether the lab's time passes only as it is let (`machine.VIRTUAL_TIME`)."""
+        return bool(self.running.extras.get("virtual_time"))
+
+    @property
+    def clock(self) -> clocks.Clock:
+        """What experiments go by: in virtual time the guest's clock, else this machine's."""
+        if self.virtual_time:
+            return clocks.VirtualClock(self.address, machine.time_file(self.state_dir))
+        return clocks.MACHINE
+
     def clock_offset(self) -> client.Offset:
-        """How far the lab's clock is ahead of this machine's, measured now; the same kernel has none."""
-        return client.Offset(0, 0) if self.backend is Backend.NAMESPACES else self.address.measure_offset()
+        """How far the nodes' clock is ahead of `clock`, measured now; one and the same has none."""
+        if self.backend is Backend.NAMESPACES or self.virtual_time:
+            return client.Offset(0, 0)
+        return self.address.measure_offset()
 
     def _known(self, node: str) -> str:
         names = plan.namespaces(self.topology)
@@ -244,6 +258,7 @@ def _build(topology: Topology, state_dir: Path, backend: Backend, progress: Prog
         sshd_dir=state_dir / keys.SSHD,
         inside=inside,
         own_kernel=backend is Backend.GUEST,
+        virtual_time=extras.virtual_time,
         prefix=plan.prefix_for(state_dir, own_kernel=backend is Backend.GUEST),
     )
     # A name of its own each time: nothing in the guest can have read an older one.
@@ -257,7 +272,7 @@ def _build(topology: Topology, state_dir: Path, backend: Backend, progress: Prog
     _write_private(state_dir / STATE, json.dumps(asdict(running)))
     lab = Lab(state_dir, running)
     answer = _wait_ready(lab, state_dir)
-    if backend is Backend.GUEST:
+    if backend is Backend.GUEST and not extras.virtual_time:
         machine.prefer_timers(pid)
         _set_clock(lab)
     boot_s = round(time.monotonic() - began, 1)
@@ -281,7 +296,7 @@ def _start(
 ) -> tuple[int, str]:
     if backend is Backend.GUEST:
         image = kernel.prepare(progress)
-        accel = machine.choose_accel(image)
+        accel = "tcg" if extras.virtual_time else machine.choose_accel(image)
         progress(f"booting {image.release} ({accel})")
         return machine.start(image, plan_path, forwarded, state_dir / "console.log", accel=accel, extras=extras), accel
     root = requirements.as_root()

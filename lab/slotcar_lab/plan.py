@@ -44,6 +44,7 @@ def build_plan(
     sshd_dir: Path,
     inside: str,
     own_kernel: bool,
+    virtual_time: bool = False,
     prefix: str = PREFIX,
 ) -> dict[str, Any]:
     """Everything that the agent needs to know.
@@ -53,6 +54,7 @@ def build_plan(
         sshd_dir: where the routers' sshd configurations are on this machine.
         inside: what goes before a path of this machine to reach it where the agent runs.
         own_kernel: the agent may set the clock and listens on every address, because the kernel is the lab's alone.
+        virtual_time: the kernel's clock counts its instructions, and the agent holds it.
         prefix: how the names of the namespaces begin.
     """
     return {
@@ -60,6 +62,7 @@ def build_plan(
         "fingerprint": topology.fingerprint(),
         "token": token,
         "own_kernel": own_kernel,
+        "virtual_time": virtual_time,
         "listen": "" if own_kernel else "127.0.0.1",
         "control_port": control_port,
         "environment": {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/root"},

@@ -1,7 +1,7 @@
-"""Measured traffic between the lab's hosts: one flow, its rate interval by interval, dated by this machine's clock.
+"""Measured traffic between the lab's hosts: one flow, its rate interval by interval, dated by `Lab.clock`.
 
 Sender and receiver run inside the lab and stamp what they count with the lab's clock, which all of its nodes share;
-the offset to this machine's is measured when a flow starts. So samples of several flows, and events of this machine
+its offset to `Lab.clock` is measured when a flow starts. So samples of several flows, and events of this machine
 (a slot's boundary, a push), lie on one axis. Reports travel by the control connection, never by the network under test.
 """
 
@@ -37,7 +37,7 @@ class Sample:
     """What one end counted over an interval.
 
     Attributes:
-        ended_at: seconds since the epoch, by this machine's clock.
+        ended_at: seconds since the epoch, by `Lab.clock`.
         interval_s: how long it was.
         received_bps: payload bits a second (of the sender's samples: sent).
         packets: datagrams; 0 for TCP.
@@ -88,11 +88,14 @@ class Flow:
 
     protocol = ""
 
-    def __init__(self, lab: Lab, source: str, destination: str, spec: dict[str, Any]) -> None:
+    def __init__(
+        self, lab: Lab, source: str, destination: str, spec: dict[str, Any], begin: float | None = None
+    ) -> None:
         self.source = source
         self.destination = destination
         self.port: int = spec["port"]
         self.offered_bps: int = spec["rate_bps"]
+        self._lab = lab
         offset = lab.clock_offset()
         self._offset_s = offset.offset_us / 1e6
         self._receiver, self._sender = (
@@ -102,7 +105,7 @@ class Flow:
             for node, role in ((destination, "receive"), (source, "send"))
         )
         try:
-            self.started_at = self._begin(spec["interval_s"])
+            self.started_at = self._begin(spec["interval_s"], begin)
         except BaseException:
             self._sender.close()
             self._receiver.close()
@@ -157,8 +160,8 @@ class Flow:
             finally:
                 process.close()
 
-    def _begin(self, interval_s: float) -> float:
-        """Name the start, on the grid of intervals that all flows share, once both ends are ready."""
+    def _begin(self, interval_s: float, begin: float | None) -> float:
+        """Name the start, on the grid of intervals that all flows share unless it is given, once both ends are ready."""
         deadline = time.monotonic() + READY_TIMEOUT_S
         for process in (self._receiver, self._sender):
             while "ready\n" not in process.stdout:
@@ -167,11 +170,12 @@ class Flow:
                 if time.monotonic() > deadline:
                     raise LabError(f"{self} did not start within {READY_TIMEOUT_S:g} s")
                 time.sleep(0.01)
-        earliest = time.time() + self._offset_s + LEAD_S
-        begin = math.ceil(earliest / interval_s) * interval_s
+        if begin is None:
+            earliest = self._lab.clock.now() + self._offset_s + LEAD_S
+            begin = math.ceil(earliest / interval_s) * interval_s - self._offset_s
         for process in (self._receiver, self._sender):
-            process.write(f"{begin:.6f}\n".encode())
-        return begin - self._offset_s
+            process.write(f"{begin + self._offset_s:.6f}\n".encode())
+        return begin
 
     def _samples(self, process: LabProcess) -> tuple[Sample, ...]:
         return tuple(
@@ -206,7 +210,7 @@ class UdpFlow(Flow):
     protocol = "udp"
 
     def steer(self, at: float, rate_bps: int) -> None:
-        """Send at another rate from an instant on, seconds since the epoch by this machine's clock; in any order with
+        """Send at another rate from an instant on, seconds since the epoch by `Lab.clock`; in any order with
         others, until a later instant that was told. None may be above the rate that the flow began with.
         """
         self._sender.write(f"{at + self._offset_s:.6f} {rate_bps}\n".encode())
@@ -233,6 +237,7 @@ def start_udp(
     burst_bytes: int | None = None,
     burst_s: float = 0.0,
     one_cpu: bool = False,
+    begin: float | None = None,
 ) -> UdpFlow:
     """Start a constant bit rate; returns within two seconds, with `started_at` at most one interval ahead.
 
@@ -244,6 +249,8 @@ def start_udp(
             is not sent. None for a sender that catches up with 20 ms and more.
         one_cpu: the sender stays on one processor. A namespace's links hand packets on by the processor that sent them, so
             those of a sender that moves to another one may overtake each other before the first router.
+        begin: when, seconds since the epoch by the lab's clock; far enough ahead for both ends to start. As soon as can be
+            where it is not said.
 
     Raises:
         LabError: no such node, a port in use, or values that cannot be.
@@ -255,7 +262,7 @@ def start_udp(
     spec = _spec(lab, destination, port, rate_bps, duration_s, dscp, interval_s)
     more = {"payload_bytes": payload_bytes, "queue_s": queue_s, "burst_bytes": burst_bytes, "burst_s": burst_s}
     more["one_cpu"] = one_cpu
-    return UdpFlow(lab, source, destination, {**spec, **more})
+    return UdpFlow(lab, source, destination, {**spec, **more}, begin)
 
 
 def start_tcp(
@@ -268,13 +275,15 @@ def start_tcp(
     rate_bps: int = 0,
     dscp: int = 0,
     interval_s: float = INTERVAL_S,
+    begin: float | None = None,
 ) -> TcpFlow:
-    """Start a TCP connection, paced at `rate_bps` of segments unless that is 0.
+    """Start a TCP connection, paced at `rate_bps` of segments unless that is 0; `begin` as of `start_udp`.
 
     Raises:
         LabError: no such node, a port in use, or values that cannot be.
     """
-    return TcpFlow(lab, source, destination, _spec(lab, destination, port, rate_bps, duration_s, dscp, interval_s))
+    spec = _spec(lab, destination, port, rate_bps, duration_s, dscp, interval_s)
+    return TcpFlow(lab, source, destination, spec, begin)
 
 
 def _spec(

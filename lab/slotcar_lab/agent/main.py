@@ -11,6 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from slotcar_lab.agent import builder, server
+from slotcar_lab.agent.hold import Hold, shared_memory
 
 
 def main(arguments: list[str]) -> int:
@@ -20,15 +21,18 @@ def main(arguments: list[str]) -> int:
         return 0
     plan = json.loads(Path(arguments[0]).read_text())
     os.environ.update(plan["environment"])
+    hold = Hold(shared_memory()) if plan["virtual_time"] else None  # before any thread: it forks
     try:
         entered = builder.build(plan)
     except builder.BuildError as error:
         print(f"slotcar: failed: {error}", flush=True)
         builder.teardown(plan["prefix"])
         return 1
+    if hold is not None:
+        hold.begin()
     print("slotcar: ready", flush=True)
     try:
-        server.Agent(plan, entered).serve()
+        server.Agent(plan, entered, hold).serve()
     finally:
         builder.teardown(plan["prefix"])
     return 0

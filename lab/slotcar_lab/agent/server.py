@@ -19,23 +19,34 @@ from typing import Any, TypeAlias
 
 from slotcar_lab.agent import wire
 from slotcar_lab.agent.forked import Forked
+from slotcar_lab.agent.hold import Hold
 from slotcar_lab.agent.namespaces import Namespace
+from slotcar_lab.agent.outbox import Outbox, Outboxes
 
 Child: TypeAlias = "subprocess.Popen[bytes] | Forked"
 CHUNK_BYTES = 65_536
 
 
 class Agent:
-    """Serves one lab until it is told to end."""
+    """Serves one lab until it is told to end.
 
-    def __init__(self, plan: dict[str, Any], namespaces: dict[str, Namespace]) -> None:
+    Args:
+        hold: of a guest in virtual time.
+    """
+
+    def __init__(self, plan: dict[str, Any], namespaces: dict[str, Namespace], hold: Hold | None = None) -> None:
         self.plan = plan
         self.namespaces = namespaces
+        self.hold = hold
+        self._outboxes = Outboxes()
+        if hold is not None:
+            hold.held = self._outboxes.open_or_close
         self.ended = threading.Event()
         self._verbs: dict[str, Callable[[socket.socket, dict[str, Any]], None]] = {
             "hello": self._hello,
             "clock": self._clock,
             "set_clock": self._set_clock,
+            "run_until": self._run_until,
             "exec": self._exec,
             "end": self._end,
         }
@@ -93,6 +104,13 @@ class Agent:
         time.clock_settime_ns(time.CLOCK_REALTIME, shifted_ns)
         wire.send(peer, wire.ANSWER, b"{}")
 
+    def _run_until(self, peer: socket.socket, request: dict[str, Any]) -> None:
+        if self.hold is None:
+            wire.send(peer, wire.ERROR, b"this lab's clock is a real one: it cannot be told to run")
+            return
+        over_ns = self.hold.run_until(int(request["until_ns"]))
+        wire.send(peer, wire.ANSWER, json.dumps({"over_ns": over_ns}).encode())
+
     def _end(self, peer: socket.socket, _: dict[str, Any]) -> None:
         wire.send(peer, wire.ANSWER, b"{}")
         self.ended.set()
@@ -104,9 +122,9 @@ class Agent:
             why = error.strerror if isinstance(error, OSError) else error.msg
             wire.send(peer, wire.ERROR, f"cannot run {request['argv'][0]}: {why}".encode())
             return
-        with child:
+        with child, self._outboxes.new(peer) as outbox:
             try:
-                _relay(peer, child)
+                _relay(peer, child, outbox)
             finally:
                 _end_group(child)
 
@@ -145,7 +163,7 @@ def _start(request: dict[str, Any]) -> Child:
     )
 
 
-def _relay(peer: socket.socket, child: Child) -> None:
+def _relay(peer: socket.socket, child: Child, outbox: Outbox) -> None:
     """Carry output, input and signals until the command has ended or the client has gone."""
     assert child.stdout is not None
     assert child.stderr is not None
@@ -153,9 +171,13 @@ def _relay(peer: socket.socket, child: Child) -> None:
         selector.register(child.stdout, selectors.EVENT_READ, wire.STDOUT)
         selector.register(child.stderr, selectors.EVENT_READ, wire.STDERR)
         selector.register(peer, selectors.EVENT_READ, None)
+        selector.register(outbox.waker, selectors.EVENT_READ, None)
         open_streams = 2
-        while open_streams:
+        while open_streams or not outbox.empty:
             for key, _ in selector.select():
+                if key.fileobj == outbox.waker:
+                    outbox.send()
+                    continue
                 if key.data is None:
                     frame = wire.receive(peer)
                     if frame is None:
@@ -164,11 +186,12 @@ def _relay(peer: socket.socket, child: Child) -> None:
                     continue
                 data = os.read(key.fd, CHUNK_BYTES)
                 if data:
-                    wire.send(peer, key.data, data)
-                else:
-                    selector.unregister(key.fileobj)
-                    open_streams -= 1
-    wire.send(peer, wire.EXIT, str(child.wait()).encode())
+                    outbox.put(key.data, data)
+                    continue
+                selector.unregister(key.fileobj)
+                open_streams -= 1
+                if not open_streams:
+                    outbox.put(wire.EXIT, str(child.wait()).encode())
 
 
 def _obey(frame: wire.Frame, child: Child) -> None:

@@ -36,6 +36,7 @@ LONGEST_NAP_S = 0.05
 #: IP and UDP headers, which a policer's bucket counts.
 POLICED_HEADER_BYTES = 28
 LEAST_QUEUE_PACKETS = 8
+LOOKS = 9
 #: Datagrams that leave back to back: one timer and one walk down the stack for what is due in so long. A timer costs
 #: more than a packet where the clock is emulated, and one for each packet left half of the machine idle.
 TOGETHER_S = 0.005
@@ -57,7 +58,7 @@ class Clock:
         # Ahead of what else starts in the lab: it needs little, but that at once. Refused, it does without.
         with contextlib.suppress(OSError):
             os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-        self._origin = time.monotonic() + self.begin_s - time.time()
+        self._origin = self.begin_s - epoch_s()
 
     def now(self) -> float:
         return time.monotonic() - self._origin
@@ -73,6 +74,16 @@ class Clock:
 
     def _stop(self) -> None:
         self.stopped_s = self.now() if hasattr(self, "_origin") else 0.0
+
+
+def epoch_s() -> float:
+    """What to add to the monotonic clock for seconds since the epoch, by the quickest of some looks at both: between two
+    this process may stand still."""
+    looks = []
+    for _ in range(LOOKS):
+        before_ns, wall_ns = time.monotonic_ns(), time.time_ns()
+        looks.append((time.monotonic_ns() - before_ns, wall_ns - before_ns))
+    return min(looks)[1] / 1e9
 
 
 class Pace:
@@ -99,6 +110,12 @@ class Pace:
             self._behind = (self._steps[1][0], self._until(self._steps[1][0]))
             del self._steps[0]
         return self._until(now_s)
+
+    def left_s(self, count: int) -> float:
+        """How long until surely so many are due, at the rate of the moment: half a datagram more. Counted from the
+        beginning, so that it does not matter how long this process took to wake."""
+        since_s, before = self._behind
+        return max(0.0, since_s + (count + 0.5 - before) / max(self.packets_ps, 1.0) - self._clock.now())
 
     def _until(self, at_s: float) -> float:
         since_s, count = self._behind
@@ -212,7 +229,7 @@ def udp_send(spec: dict[str, Any]) -> None:
                 paced.set(pace.packets_ps)
             if due < worth:
                 meter.tick()
-                time.sleep(min((worth - due) / max(pace.packets_ps, 1.0), LONGEST_NAP_S))
+                time.sleep(min(pace.left_s(meter.packets + shaper.unsent + worth), LONGEST_NAP_S))
                 continue
             count = min(due, queued) // together * together
             for number in range(count):

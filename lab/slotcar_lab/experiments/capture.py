@@ -72,7 +72,7 @@ class Capture:
         Raises:
             LabError: tcpdump failed, or the kernel dropped packets before it saw them.
         """
-        time.sleep(OPEN_BLOCK_S)
+        self.lab.clock.wait_until(self.lab.clock.now() + OPEN_BLOCK_S)
         self._process.send_signal(signal.SIGINT)
         self._process.wait(20.0)
         report = self._process.stderr

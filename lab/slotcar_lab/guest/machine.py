@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from slotcar_lab.agent.hold import PAGE_BYTES
 from slotcar_lab.errors import LabError
 from slotcar_lab.kernel import GuestKernel, cache_dir
 from slotcar_lab.keys import base_python
@@ -48,13 +49,19 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What a guest has beside the routers."""
+    """What a guest has beside the routers.
+
+    Attributes:
+        virtual_time: its clock counts its instructions, whatever this machine does meanwhile; the agent lets it run.
+    """
 
     init: Init = Init.AGENT
     disks: tuple[Disk, ...] = ()
+    virtual_time: bool = False
 
 
 PLAIN = Extras()
+VIRTUAL_TIME = Extras(virtual_time=True)
 #: A host whose cores and disk are reserved, with systemd: the disk `vda` of 256 MB, 20 MB/s each way.
 SYSTEMD = Extras(Init.SYSTEMD, (Disk(256_000_000, 20_000_000),))
 
@@ -83,8 +90,9 @@ def start(
         raise LabError(f"the guest cannot reach paths with spaces: {', '.join(spaced)}")
     argv = [
         # Packets are late when the guest is: ahead of the machine's other work where that is allowed.
-        *(which("nice") or "nice", "-n", str(NICE)),
-        *_machine(accel),
+        *(() if extras.virtual_time else (which("nice") or "nice", "-n", str(NICE))),
+        *machine_words(accel, virtual_time=extras.virtual_time),
+        *(shared_memory_words(console.parent) if extras.virtual_time else ()),
         *_kernel(kernel, " ".join(f"{key}={value}" for key, value in words.items())),
         *("-virtfs", "local,path=/,mount_tag=hostroot,security_model=none,readonly=on,multidevs=remap"),
         *("-netdev", f"user,id=lab{forwards}", "-device", "virtio-net-pci,netdev=lab,romfile="),
@@ -98,8 +106,9 @@ def start(
         child = subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, cwd="/"
         )
-    with contextlib.suppress(OSError):
-        Path(f"/proc/{child.pid}/autogroup").write_text(str(NICE))
+    if not extras.virtual_time:
+        with contextlib.suppress(OSError):
+            Path(f"/proc/{child.pid}/autogroup").write_text(str(NICE))
     time.sleep(0.05)
     if child.poll() is not None:
         raise LabError(f"the guest did not start: {log.read_text().strip()}")
@@ -149,7 +158,7 @@ def choose_accel(kernel: GuestKernel) -> str:
 
 def _boots(kernel: GuestKernel, accel: str) -> bool:
     """/dev/kvm may be there and still hang a guest in the BIOS: only a kernel that speaks counts."""
-    argv = [*_machine(accel), *_kernel(kernel, "slotcar.probe=1"), "-serial", "stdio"]
+    argv = [*machine_words(accel), *_kernel(kernel, "slotcar.probe=1"), "-serial", "stdio"]
     child = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     )
@@ -164,15 +173,34 @@ def _boots(kernel: GuestKernel, accel: str) -> bool:
     return b"slotcar: kernel runs" in output
 
 
-def _machine(accel: str) -> list[str]:
-    cpus = max(2, min(4, os.cpu_count() or 2))
-    tcg = "tcg,thread=multi,tb-size=512"
+def time_file(folder: Path) -> Path:
+    """Where a guest in virtual time tells its time: nanoseconds since the epoch, a 64-bit integer."""
+    return folder / "time"
+
+
+def shared_memory_words(folder: Path) -> list[str]:
+    """QEMU's words for the memory that a guest tells its time in, and its file in the folder."""
+    file = time_file(folder)
+    file.unlink(missing_ok=True)
+    with file.open("wb") as image:
+        image.truncate(PAGE_BYTES)
+    backend = f"memory-backend-file,id=time,share=on,mem-path={file},size={PAGE_BYTES}"
+    return ["-object", backend, "-device", "ivshmem-plain,memdev=time"]
+
+
+def machine_words(accel: str, *, virtual_time: bool = False) -> list[str]:
+    """QEMU's words for the machine. In virtual time an instruction takes a nanosecond, and a guest that has nothing to do
+    does not wait (`sleep=off`); QEMU counts so for one processor alone."""
+    cpus = 1 if virtual_time else max(2, min(4, os.cpu_count() or 2))
+    tcg = f"tcg,thread={'single' if virtual_time else 'multi'},tb-size=512"
+    clock = ["-rtc", f"base=utc,clock={'vm' if virtual_time else 'host'}"]
+    clock += ["-icount", "shift=0,sleep=off"] if virtual_time else []
     return [
         which("qemu-system-x86_64") or "qemu-system-x86_64",
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
         *("-machine", "q35,usb=off,vmport=off", "-accel", tcg if accel == "tcg" else accel),
         *("-cpu", "max" if accel == "tcg" else "host"),
-        *("-smp", str(cpus), "-m", str(MEMORY_MIB), "-rtc", "base=utc,clock=host"),
+        *("-smp", str(cpus), "-m", str(MEMORY_MIB), *clock),
     ]
 
 

@@ -69,3 +69,14 @@ def test_half_a_line_waits_for_its_end_and_an_input_that_ends_changes_nothing(st
     assert steered.due(1.0) == 10
     steered.steer("00\n")
     assert steered.due(3.0) == 21
+
+
+def test_how_long_it_is_until_some_are_due_is_counted_from_the_beginning(steered: Steered) -> None:
+    steered.due(0.97)
+    assert steered.pace.left_s(12) == pytest.approx(1.25 - 0.97)
+    steered.due(0.99)  # whoever woke late is not late the next time
+    assert steered.pace.left_s(12) == pytest.approx(1.25 - 0.99)
+    steered.steer("1001 20000\n")
+    steered.due(2.0)
+    assert steered.pace.left_s(34) == pytest.approx(1 + 24.5 / 20 - 2.0)
+    assert steered.pace.left_s(3) == 0.0

@@ -1,0 +1,101 @@
+"""Virtual time of the lab's guest: how QEMU is started, how time is held and told, and what is kept back while it runs."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import struct
+from pathlib import Path
+
+import pytest
+
+from slotcar_lab.agent import hold, wire
+from slotcar_lab.agent.outbox import Outboxes
+from slotcar_lab.client import AgentAddress
+from slotcar_lab.clocks import VirtualClock
+from slotcar_lab.guest import machine
+
+
+def test_a_guest_counts_its_instructions_on_one_processor_and_never_waits() -> None:
+    words = " ".join(machine.machine_words("tcg", virtual_time=True))
+    for part in ("tcg,thread=single", "-icount shift=0,sleep=off", "-smp 1 ", "-rtc base=utc,clock=vm"):
+        assert part in words
+
+
+def test_a_guest_in_real_time_has_the_machines_clock() -> None:
+    words = " ".join(machine.machine_words("tcg"))
+    assert "clock=host" in words
+    assert "icount" not in words
+
+
+def test_a_guests_time_is_nobodys_before_it_tells_it(tmp_path: Path) -> None:
+    machine.time_file(tmp_path).write_bytes(b"of an earlier guest")
+    words = machine.shared_memory_words(tmp_path)
+    assert any(f"mem-path={machine.time_file(tmp_path)},size={hold.PAGE_BYTES}" in word for word in words)
+    assert machine.time_file(tmp_path).read_bytes() == bytes(hold.PAGE_BYTES)
+
+
+def test_the_holders_loop_ends_with_a_jump_to_its_beginning() -> None:
+    code = hold.loop()
+    assert code.startswith(hold.ARCTANGENT)
+    assert code[-5] == 0xE9
+    assert struct.unpack("<i", code[-4:])[0] == -len(code)
+
+
+def device(folder: Path, name: str, vendor: str, number: str) -> None:
+    (folder / name).mkdir()
+    (folder / name / "vendor").write_text(f"{vendor}\n")
+    (folder / name / "device").write_text(f"{number}\n")
+
+
+def test_the_shared_memory_is_found_among_the_devices(tmp_path: Path) -> None:
+    device(tmp_path, "0000:00:01.0", "0x1af4", "0x1009")
+    device(tmp_path, "0000:00:02.0", "0x1af4", "0x1110")
+    assert hold.shared_memory(tmp_path) == tmp_path / "0000:00:02.0" / "resource2"
+
+
+def test_a_guest_without_shared_memory_cannot_be_held(tmp_path: Path) -> None:
+    device(tmp_path, "0000:00:01.0", "0x1af4", "0x1009")
+    with pytest.raises(OSError, match="shared memory"):
+        hold.shared_memory(tmp_path)
+
+
+def test_the_clock_is_what_the_guest_tells(tmp_path: Path) -> None:
+    file = tmp_path / "time"
+    file.write_bytes(hold.TIME.pack(1_700_000_000_250_000_000) + bytes(hold.PAGE_BYTES - hold.TIME.size))
+    clock = VirtualClock(AgentAddress(1, ""), file)
+    assert clock.now() == 1_700_000_000.25
+    clock.wait_until(1_700_000_000.0)  # over: nobody is asked
+
+
+def test_while_time_runs_output_is_kept_and_dated_by_when_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = socket.socketpair()
+    outboxes = Outboxes()
+    with ours, theirs, outboxes.new(theirs) as outbox:
+        monkeypatch.setattr(wire, "now_us", lambda: 1)
+        outbox.put(wire.STDOUT, b"before")
+        assert wire.receive(ours) == (wire.STDOUT, 1, b"before")
+        outboxes.open_or_close(False)
+        monkeypatch.setattr(wire, "now_us", lambda: 2)
+        outbox.put(wire.STDOUT, b"meanwhile")
+        assert not select.select([ours], [], [], 0)[0]
+        assert not outbox.empty
+        monkeypatch.setattr(wire, "now_us", lambda: 3)
+        outboxes.open_or_close(True)
+        assert select.select([outbox.waker], [], [], 0)[0]
+        outbox.send()
+        assert wire.receive(ours) == (wire.STDOUT, 2, b"meanwhile")
+        assert outbox.empty
+        assert not select.select([outbox.waker], [], [], 0)[0]
+
+
+def test_an_outbox_that_is_gone_is_not_woken() -> None:
+    ours, theirs = socket.socketpair()
+    outboxes = Outboxes()
+    with ours, theirs:
+        with outboxes.new(theirs) as outbox:
+            waker = outbox.waker
+        with pytest.raises(OSError, match="descriptor"):
+            os.fstat(waker)
+        outboxes.open_or_close(True)
